@@ -1,0 +1,209 @@
+import type { Queryable } from "../storage/postgres.js";
+import {
+  type BaseMap,
+  type Column,
+  type ColumnType,
+  type GeometryKind,
+  type Grant,
+  type LayerNode,
+  type MapState,
+  type NodeType,
+  type ProjectState,
+  type PublicationElement,
+  type Role,
+  type TreeNode,
+} from "./state.js";
+
+/** Reads projects and maps from the database into snapshots, each in one statement, so each is of one moment. */
+
+interface ProjectRow {
+  id: number;
+  code: string;
+  name: string;
+  languages: [string, ...string[]];
+  base_map: BaseMap;
+  hidden: boolean;
+  revision: number;
+  roles: { account_id: number; role: Role }[];
+  grants: Grant[];
+}
+
+/** The project with that code, or undefined. */
+export async function loadProject(db: Queryable, code: string): Promise<ProjectState | undefined> {
+  const [row] = await db.query<ProjectRow>(
+    `select p.id, p.code, p.name, p.languages, p.base_map, p.hidden, p.revision,
+       (select coalesce(json_agg(json_build_object('account_id', account_id, 'role', role)), '[]')
+          from membership where project_id = p.id) as roles,
+       (select coalesce(json_agg(json_build_object('mapId', map_id, 'layerId', layer_id,
+            'accountId', account_id, 'rights', rights)), '[]')
+          from access_grant where project_id = p.id) as grants
+     from project p where p.code = $1`,
+    [code],
+  );
+  if (!row) return undefined;
+  return {
+    id: row.id,
+    code: row.code,
+    name: row.name,
+    languages: row.languages,
+    baseMap: row.base_map,
+    hidden: row.hidden,
+    revision: row.revision,
+    roles: new Map(row.roles.map((member) => [member.account_id, member.role])),
+    grants: row.grants,
+  };
+}
+
+interface NodeRow {
+  id: number;
+  type: NodeType;
+  parent_id: number | null;
+  code: string;
+  name: string;
+  localized_name: boolean;
+  names: Record<string, string>;
+  sort: number;
+  selected: boolean;
+  icon: string;
+  json: Record<string, unknown>;
+  css_style: string;
+  render_type: number;
+  style_mode: number;
+  owner_id: number | null;
+  geometry_kind: GeometryKind | null;
+  bands: number[] | null;
+}
+interface ColumnRow {
+  id: number;
+  layer_id: number;
+  parent_id: number | null;
+  code: string;
+  name: string;
+  localized_name: boolean;
+  names: Record<string, string>;
+  localized_value: boolean;
+  type: ColumnType;
+  required: boolean;
+  sort: number;
+  format: Record<string, unknown> | null;
+}
+interface MapRow {
+  id: number;
+  code: string;
+  name: string;
+  localized_name: boolean;
+  names: Record<string, string>;
+  css_style: string;
+  group_layers: number;
+  has_publication: boolean;
+  sort: number;
+  json: Record<string, unknown>;
+  comment: string;
+  owner_id: number | null;
+  revision: number;
+  publication: PublicationElement[] | null;
+  node_rows: NodeRow[];
+  column_rows: ColumnRow[];
+}
+
+/** The map with that code in the project, or undefined. */
+export async function loadMap(db: Queryable, project: ProjectState, code: string): Promise<MapState | undefined> {
+  const [row] = await db.query<MapRow>(
+    `select m.*,
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands)), '[]')
+          from node n left join layer l on l.id = n.id where n.map_id = m.id) as node_rows,
+       (select coalesce(json_agg(c order by c.sort, c.id), '[]')
+          from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows
+     from map m where m.project_id = $1 and m.code = $2`,
+    [project.id, code],
+  );
+  return row && mapState(row, project);
+}
+
+function mapState(row: MapRow, project: ProjectState): MapState {
+  const columns = new Map<number, Column[]>();
+  for (const column of row.column_rows) {
+    const list = columns.get(column.layer_id) ?? [];
+    columns.set(column.layer_id, list);
+    list.push({
+      id: column.id,
+      code: column.code,
+      physical: physicalName(column.type, column.code, column.id),
+      type: column.type,
+      name: column.name,
+      localized: column.localized_name,
+      names: column.names,
+      localizedValue: column.localized_value,
+      required: column.required,
+      sort: column.sort,
+      parentId: column.parent_id,
+      format: column.format,
+    });
+  }
+  const nodes = new Map<number, TreeNode | LayerNode>();
+  const layers = new Map<string, LayerNode>();
+  const children = new Map<number, (TreeNode | LayerNode)[]>();
+  for (const node of row.node_rows) {
+    const common = {
+      id: node.id,
+      parentId: node.parent_id,
+      code: node.code,
+      name: node.name,
+      localized: node.localized_name,
+      names: node.names,
+      sort: node.sort,
+      selected: node.selected,
+      icon: node.icon,
+      json: node.json,
+      cssStyle: node.css_style,
+      renderType: node.render_type,
+      styleMode: node.style_mode,
+      ownerId: node.owner_id,
+    };
+    let state: TreeNode | LayerNode;
+    if (node.type === "folder") state = { ...common, type: node.type };
+    else {
+      const layer: LayerNode = {
+        ...common,
+        type: node.type,
+        geometryKind: node.geometry_kind ?? "Unknown",
+        bands: node.bands ?? [],
+        columns: columns.get(node.id) ?? [],
+      };
+      layers.set(layer.code, layer);
+      state = layer;
+    }
+    nodes.set(node.id, state);
+    const siblings = children.get(node.parent_id ?? 0) ?? [];
+    children.set(node.parent_id ?? 0, siblings);
+    siblings.push(state);
+  }
+  for (const siblings of children.values()) siblings.sort((a, b) => a.sort - b.sort || a.id - b.id);
+  return {
+    id: row.id,
+    project,
+    code: row.code,
+    name: row.name,
+    localized: row.localized_name,
+    names: row.names,
+    cssStyle: row.css_style,
+    groupLayers: row.group_layers,
+    hasPublication: row.has_publication,
+    sort: row.sort,
+    json: row.json,
+    comment: row.comment,
+    ownerId: row.owner_id,
+    revision: row.revision,
+    publication: row.publication,
+    nodes,
+    layers,
+    children,
+  };
+}
+
+/** Name of a column in its layer's table. */
+export const physicalName = (type: ColumnType, code: string, id: number): string =>
+  type === "geom" ? "geom" : code === "svc_id" ? "svc_id" : `c${id}`;
+
+/** Name of a layer's table, quoted by construction: schema and digits only. */
+export const layerTable = (layerId: number): string => `layers.l${Math.trunc(layerId)}`;

@@ -1,0 +1,138 @@
+/** The catalogue as a serving node holds it in memory: immutable snapshots of projects and maps. */
+
+export type Role = "admin" | "editor" | "viewer";
+
+/** Rights are a sum of these bits. */
+export const Right = { read: 1, editObjects: 2, editStructure: 4, administer: 8 } as const;
+export type Rights = number;
+
+/** A right given beyond the role. Absent parts widen it: no layer = the whole map, no map = the project. */
+export interface Grant {
+  readonly mapId: number | null;
+  readonly layerId: number | null;
+  /** null = the public. */
+  readonly accountId: number | null;
+  readonly rights: Rights;
+}
+
+export type BaseMap =
+  | { readonly kind: "builtin" }
+  | { readonly kind: "none" }
+  | { readonly kind: "tiles"; readonly url: string };
+
+export interface ProjectState {
+  readonly id: number;
+  readonly code: string;
+  readonly name: string;
+  /** Language codes; the first is the main one. */
+  readonly languages: readonly [string, ...string[]];
+  readonly baseMap: BaseMap;
+  readonly hidden: boolean;
+  readonly revision: number;
+  /** Account id → role. */
+  readonly roles: ReadonlyMap<number, Role>;
+  readonly grants: readonly Grant[];
+}
+
+/** A text that may exist in several languages. `names` counts when `localized`. */
+export interface LocalizedName {
+  readonly name: string;
+  readonly localized: boolean;
+  readonly names: Readonly<Record<string, string>>;
+}
+
+export type ColumnType = "number" | "geom" | "string" | "text" | "datetime" | "bool" | "file" | "title" | "json";
+
+export interface Column extends LocalizedName {
+  readonly id: number;
+  readonly code: string;
+  /** Name of the column in the layer's table: svc_id, geom or c<id>. Titles have none, but keep the scheme. */
+  readonly physical: string;
+  readonly type: ColumnType;
+  readonly required: boolean;
+  readonly localizedValue: boolean;
+  readonly sort: number;
+  /** null = top level. */
+  readonly parentId: number | null;
+  readonly format: Readonly<Record<string, unknown>> | null;
+}
+
+export type GeometryKind = "Point" | "LineString" | "Polygon" | "Unknown";
+export type NodeType = "folder" | "layer" | "virtual" | "material" | "raster" | "external";
+
+/** A folder or layer in a map's tree. */
+export interface TreeNode extends LocalizedName {
+  readonly id: number;
+  readonly type: NodeType;
+  /** null = directly in the map. */
+  readonly parentId: number | null;
+  readonly code: string;
+  readonly sort: number;
+  readonly selected: boolean;
+  readonly icon: string;
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly cssStyle: string;
+  readonly renderType: number;
+  readonly styleMode: number;
+  readonly ownerId: number | null;
+}
+
+export interface LayerNode extends TreeNode {
+  readonly type: Exclude<NodeType, "folder">;
+  readonly geometryKind: GeometryKind;
+  /** In the order of `sort`; svc_id and geom among them. */
+  readonly columns: readonly Column[];
+  /** Highest zoom of each band that has generalised geometry, ascending. */
+  readonly bands: readonly number[];
+}
+
+/** An element of what save-publication-tree was given. */
+export interface PublicationElement {
+  readonly id: number;
+  readonly parentId: number;
+  readonly nodeId: number;
+  readonly sort: number;
+  readonly selected: boolean;
+  readonly icon: string;
+}
+
+export interface MapState extends LocalizedName {
+  readonly id: number;
+  readonly project: ProjectState;
+  readonly code: string;
+  readonly cssStyle: string;
+  readonly groupLayers: number;
+  readonly hasPublication: boolean;
+  readonly sort: number;
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly comment: string;
+  readonly ownerId: number | null;
+  readonly revision: number;
+  /** Every folder and layer by id. */
+  readonly nodes: ReadonlyMap<number, TreeNode | LayerNode>;
+  /** Layers by code. */
+  readonly layers: ReadonlyMap<string, LayerNode>;
+  /** Children by parent id (0 = the map), in the order of the tree: lower `sort` first, then id. */
+  readonly children: ReadonlyMap<number, readonly (TreeNode | LayerNode)[]>;
+  /** null = the full tree is published. */
+  readonly publication: readonly PublicationElement[] | null;
+}
+
+export const isLayer = (node: TreeNode | LayerNode): node is LayerNode => node.type !== "folder";
+
+/** The string for a language: the language's own, else the main language's, else any; "" when there is none. */
+export function localName(text: LocalizedName, language: string, main: string): string {
+  if (!text.localized) return text.name;
+  const own = (key: string) => (Object.hasOwn(text.names, key) ? text.names[key] : undefined);
+  return own(language) || own(main) || Object.values(text.names).find(Boolean) || text.name;
+}
+
+/** Who asks: the public, or a signed-in user of one project. */
+export interface Caller {
+  /** null = the public. */
+  readonly accountId: number | null;
+  readonly login: string | null;
+  /** Project that the session belongs to. */
+  readonly projectId: number | null;
+}
+export const publicCaller: Caller = { accountId: null, login: null, projectId: null };

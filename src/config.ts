@@ -1,0 +1,180 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+/**
+ * The configuration: one schema; flags over environment over file over defaults.
+ * This is the only module that reads `process.env`.
+ */
+
+const bytes = z
+  .union([z.number(), z.string()])
+  .transform((value, context) => {
+    const match = /^\s*(\d+(?:\.\d+)?)\s*(b|kb|mb|gb|kib|mib|gib)?\s*$/i.exec(String(value));
+    if (!match) {
+      context.addIssue({ code: "custom", message: 'a size such as "256 MB" or a number of bytes' });
+      return z.NEVER;
+    }
+    const unit = (match[2] ?? "b").toLowerCase();
+    const factor = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3 }[unit] ?? 1;
+    return Math.round(Number(match[1]) * factor);
+  });
+
+const flag = z.union([z.boolean(), z.stringbool()]);
+const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+
+export const configSchema = z.strictObject({
+  databaseUrl: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, "an address such as postgresql://user:password@host:5432/name")
+    .default("postgresql:///mapwright"),
+  redisUrl: z
+    .string()
+    .regex(/^(rediss?|unix):\/\//, "an address such as redis://127.0.0.1:6379/0 or unix:///run/redis.sock")
+    .default("redis://127.0.0.1:6379/0"),
+  /** Prefix of all keys in Redis, so that installations can share one. */
+  redisPrefix: z.string().max(64).default("mw:"),
+  host: z.string().default("0.0.0.0"),
+  port: count(0, 65535).default(8080),
+  nodes: count(1, 256).default(1),
+  /** Public address with an optional path prefix, without a slash at its end: https://maps.example.org/geo */
+  baseUrl: z
+    .string()
+    .regex(/^(https?:\/\/[^/?#]+)?(\/[^?#]*[^/?#])?$/, "an address or path without a slash at its end, such as https://maps.example.org/geo")
+    .default(""),
+  /** Addresses of proxies whose X-Forwarded-* headers are believed. */
+  trustedProxies: z
+    .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
+    .default([]),
+  logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  /** Folder for files that the server keeps or writes for a while. */
+  dataDir: z.string().default("data"),
+  databaseConnections: count(2, 200).default(10),
+  statementTimeoutMs: count(100, 3_600_000).default(30_000),
+  sessionIdleSeconds: count(1, 86_400).default(600),
+  maxBodyBytes: bytes.default(16 * 1024 ** 2),
+  maxUploadBytes: bytes.default(1024 ** 3),
+  tiles: z
+    .strictObject({
+      /** Rendered tiles kept in the memory of one node. */
+      memoryBytes: bytes.default(256 * 1024 ** 2),
+      /** Raw addresses kept in the memory of one node. */
+      addressBytes: bytes.default(64 * 1024 ** 2),
+      redisSeconds: count(0, 31_536_000).default(604_800),
+      cacheControl: z
+        .string()
+        .regex(/^[\x20-\x7e]*$/, "printable ASCII")
+        .default("public, max-age=0, s-maxage=86400, stale-while-revalidate=60"),
+      /** Metatiles that may wait for the render host; beyond it tiles are answered 503. */
+      queueLength: count(1, 100_000).default(256),
+      /** A render that takes longer ends its host. */
+      deadlineMs: count(100, 600_000).default(30_000),
+    })
+    .prefault({}),
+  style: z.strictObject({ deadlineMs: count(100, 60_000).default(2_000) }).prefault({}),
+  render: z
+    .strictObject({
+      /** Mapnik renders at once in one node (its libuv pool has as many threads). */
+      concurrency: count(1, 64).default(2),
+      memoryBytes: bytes.default(3 * 1024 ** 3),
+    })
+    .prefault({}),
+  transfer: z
+    .strictObject({
+      /** Jobs that one transfer host does before it is replaced. */
+      jobsPerHost: count(1, 10_000).default(50),
+      deadlineMs: count(1_000, 86_400_000).default(3_600_000),
+      memoryBytes: bytes.default(2 * 1024 ** 3),
+    })
+    .prefault({}),
+  metrics: flag.default(true),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+/** A configuration that cannot be used; each problem names its key and the expected form. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+  }
+}
+
+/** Keys as they are written in the environment: `tiles.memoryBytes` → `MAPWRIGHT_TILES_MEMORY_BYTES`. */
+export function environmentName(key: string): string {
+  return `MAPWRIGHT_${key.replaceAll(".", "_").replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()}`;
+}
+
+/** Every key of the schema as a dotted path, in the schema's order. */
+export function configKeys(): string[] {
+  const keys: string[] = [];
+  for (const [key, value] of Object.entries(configSchema.parse({}))) {
+    if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+      for (const inner of Object.keys(value)) keys.push(`${key}.${inner}`);
+    } else keys.push(key);
+  }
+  return keys;
+}
+
+type Tree = { [key: string]: unknown };
+
+function put(tree: Tree, key: string, value: unknown): void {
+  const [outer, inner] = key.split(".") as [string, string?];
+  if (inner === undefined) tree[outer] = value;
+  else {
+    const branch = tree[outer];
+    tree[outer] = { ...(typeof branch === "object" && branch !== null ? branch : {}), [inner]: value };
+  }
+}
+
+/** What is set from outside, in rising order of precedence: the file, the environment, the flags. */
+export interface ConfigSources {
+  /** A JSON file; default `MAPWRIGHT_CONFIG` of the environment. */
+  readonly file?: string | undefined;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Dotted keys to values; undefined ones do not count. */
+  readonly flags?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Reads and checks the configuration.
+ * @throws ConfigError naming every wrong key
+ */
+export function loadConfig(sources: ConfigSources = {}): Config {
+  const environment = sources.environment ?? process.env;
+  const tree: Tree = {};
+  const file = sources.file ?? environment.MAPWRIGHT_CONFIG;
+  if (file) {
+    let text: unknown;
+    try {
+      text = JSON.parse(readFileSync(file, "utf8"));
+    } catch (error) {
+      throw new ConfigError([`file ${file}: ${(error as Error).message}`]);
+    }
+    if (typeof text !== "object" || text === null || Array.isArray(text)) {
+      throw new ConfigError([`file ${file}: expected a JSON object`]);
+    }
+    for (const [key, value] of Object.entries(text)) {
+      if (key !== "__proto__") tree[key] = value;
+    }
+  }
+  if (environment.DATABASE_URL) tree.databaseUrl = environment.DATABASE_URL;
+  if (environment.REDIS_URL) tree.redisUrl = environment.REDIS_URL;
+  for (const key of configKeys()) {
+    const value = environment[environmentName(key)];
+    if (value !== undefined && value !== "") put(tree, key, value);
+  }
+  for (const [key, value] of Object.entries(sources.flags ?? {})) {
+    if (value !== undefined) put(tree, key, value);
+  }
+  const parsed = configSchema.safeParse(tree);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    parsed.error.issues.map((issue) => {
+      const key = issue.path.join(".");
+      if (issue.code === "unrecognized_keys") {
+        return issue.keys.map((name) => `${key ? `${key}.` : ""}${name}: unknown key`).join("\n  ");
+      }
+      return `${key} (${environmentName(key)}): ${issue.message}`;
+    }),
+  );
+}

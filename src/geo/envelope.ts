@@ -1,0 +1,39 @@
+import { type MercatorBox, mercatorHalf } from "./tile.js";
+
+/** Envelopes in the two reference systems of the contract. Pure. */
+
+/** West, south, east, north in EPSG:4326 degrees; west > east crosses the antimeridian. */
+export interface GeoEnvelope {
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+/** The contract's box: Lat, Lon pairs (in EPSG:3857 likewise y, x). */
+export interface ContractBox {
+  readonly sw: readonly [number, number];
+  readonly ne: readonly [number, number];
+}
+
+/** Whether two boxes share a point; touching edges count. */
+export function boxesMeet(a: MercatorBox, b: MercatorBox): boolean {
+  return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
+}
+
+/** The box with `metres` more on every side. */
+export function growBox(box: MercatorBox, metres: number): MercatorBox {
+  return [box[0] - metres, box[1] - metres, box[2] + metres, box[3] + metres];
+}
+
+/** Spherical Mercator, EPSG:3857 (the formula of EPSG method 1024). Degrees in, metres out as [x, y]. */
+export function toMercator(lon: number, lat: number): [x: number, y: number] {
+  const y = Math.log(Math.tan(Math.PI / 4 + (lat * Math.PI) / 360));
+  return [(lon / 180) * mercatorHalf, (y / Math.PI) * mercatorHalf];
+}
+
+/** Inverse of `toMercator`. Metres in, degrees out as [lon, lat]. */
+export function toDegrees(x: number, y: number): [lon: number, lat: number] {
+  const lat = (Math.atan(Math.exp((y / mercatorHalf) * Math.PI)) * 360) / Math.PI - 90;
+  return [(x / mercatorHalf) * 180, lat];
+}

@@ -1,0 +1,83 @@
+import type { TileCoord } from "../geo/tile.js";
+import type { CompiledStyle, MapProperties } from "../style/model.js";
+
+/** The typed messages between the front process and its worker hosts: kind → [request, response]. Plain data only. */
+
+export interface CompileRequest {
+  /** The map's base CartoCSS; "" = none. `#code` selects by layer code. */
+  readonly mapStyle: string;
+  /** The layer's own CartoCSS, in which every `#id` selects this layer. Absent: only the map's properties are asked. */
+  readonly layerStyle?: string;
+  /** Code of the layer. */
+  readonly layerCode?: string;
+}
+/** `error` is a sentence for the person who wrote the style. */
+export type CompileResponse =
+  | { readonly ok: true; readonly style: CompiledStyle; readonly map: MapProperties }
+  | { readonly ok: false; readonly error: string };
+
+/** A Mapnik map, ready to load: the XML was written by us from a checked style. */
+export interface MapSource {
+  /** Hash of `xml`: the host keeps loaded maps by it. */
+  readonly digest: string;
+  readonly xml: string;
+}
+
+export interface MetatileRequest {
+  readonly map: MapSource;
+  /** Base map under it; drawn once per metatile and kept while `versions` stay. */
+  readonly base?: MapSource & { readonly versions: string };
+  readonly origin: TileCoord;
+  /** Tiles a side. */
+  readonly count: number;
+  /** 1, 2 or 3: tiles are 256 × scale pixels wide. */
+  readonly scale: number;
+  /** 0 = full-colour PNG, 1 = limited palette. */
+  readonly quality: 0 | 1;
+  readonly bufferPixels: number;
+}
+export interface RenderedTile {
+  /** PNG. Tiles of one colour share one encoding; `solid` is that colour as 0xAABBGGRR. */
+  readonly png: Uint8Array;
+  readonly solid?: number;
+  /** Hash of the bytes, the core of the ETag. */
+  readonly hash: string;
+}
+export interface MetatileResponse {
+  /** Row by row from the top left. */
+  readonly tiles: readonly RenderedTile[];
+  readonly renderMs: number;
+}
+
+export interface RenderMessages {
+  compile: [CompileRequest, CompileResponse];
+  metatile: [MetatileRequest, MetatileResponse];
+  ping: [null, "pong"];
+}
+
+/** One file to staging. */
+export interface ImportRequest {
+  /** Temporary file with a name that we made. */
+  readonly path: string;
+  /** Lower-case extension that tells the format: geojson, geojsonl, … */
+  readonly extension: string;
+  /** Spatial reference of the data as the client gave it; absent = the file's own, else EPSG:4326. */
+  readonly srs?: string;
+  /** Connection string of the database, and the staging table's name (made by us, schema `staging`). */
+  readonly databaseUrl: string;
+  readonly stagingTable: string;
+}
+/** A property of the file, in the file's order. Staging has it as column `p<index>` (text). */
+export interface ImportedField {
+  readonly name: string;
+  readonly type: "number" | "string" | "text" | "datetime" | "bool" | "json";
+}
+/** What cannot be imported is an error with a code of the contract; nothing is left out silently. */
+export type ImportResponse =
+  | { readonly ok: true; readonly fields: readonly ImportedField[]; readonly rows: number; readonly geometryKind: "Point" | "LineString" | "Polygon" | "Unknown"; readonly vertices: number }
+  | { readonly ok: false; readonly code: "import_failed" | "unsupported_format" | "no_georeference" | "invalid_geometry"; readonly error: string; readonly data?: Record<string, unknown> };
+
+export interface TransferMessages {
+  import: [ImportRequest, ImportResponse];
+  ping: [null, "pong"];
+}

@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type pg from "pg";
+
+/** Brings the database's schema to this version: SQL files in `migrations/`, each once, in the order of their names. */
+
+const folder = new URL("./migrations/", import.meta.url);
+
+/** Names of the migrations that were applied now. Safe to call from several processes at once. */
+export async function migrate(client: pg.ClientBase): Promise<string[]> {
+  const applied: string[] = [];
+  await client.query("select pg_advisory_lock(hashtext('mapwright migrate'))");
+  try {
+    await requireExtensions(client);
+    await client.query("create schema if not exists mapwright; create schema if not exists layers; create schema if not exists staging");
+    await client.query("set search_path = mapwright, public");
+    await client.query("create table if not exists migration (name text primary key, applied_at timestamptz not null default now())");
+    const done = new Set((await client.query<{ name: string }>("select name from migration")).rows.map((row) => row.name));
+    for (const name of readdirSync(folder).filter((file) => file.endsWith(".sql")).sort()) {
+      if (done.has(name)) continue;
+      const text = readFileSync(new URL(name, folder), "utf8");
+      await client.query("begin");
+      try {
+        await client.query(text);
+        await client.query("insert into migration (name) values ($1)", [name]);
+        await client.query("commit");
+      } catch (error) {
+        await client.query("rollback");
+        throw new Error(`Migration ${name} failed: ${(error as Error).message}`, { cause: error });
+      }
+      applied.push(name);
+    }
+  } finally {
+    await client.query("select pg_advisory_unlock(hashtext('mapwright migrate'))");
+  }
+  return applied;
+}
+
+/** Extensions need rights that the server's own role should not have, so an administrator may have to add them. */
+async function requireExtensions(client: pg.ClientBase): Promise<void> {
+  for (const extension of ["postgis", "pg_trgm", "unaccent"]) {
+    const present = await client.query("select 1 from pg_extension where extname = $1", [extension]);
+    if (present.rowCount) continue;
+    try {
+      await client.query(`create extension ${extension}`);
+    } catch (error) {
+      throw new Error(
+        `The database lacks the extension ${extension}, and this role cannot add it (${(error as Error).message}). ` +
+          `As a superuser of that database run: CREATE EXTENSION ${extension};`,
+        { cause: error },
+      );
+    }
+  }
+}

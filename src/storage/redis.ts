@@ -1,0 +1,30 @@
+import { Redis } from "ioredis";
+import type { Log } from "../log.js";
+
+export type { Redis } from "ioredis";
+
+/**
+ * Opens Redis so that its absence is noticed at once: a command fails instead of waiting for the connection to
+ * come back, and the caller decides what that means (a cache: a miss; a session: closed).
+ */
+export function openRedis(url: string, log: Log): Redis {
+  const options = {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 2_000,
+    connectTimeout: 2_000,
+    retryStrategy: (attempt: number) => Math.min(50 * attempt, 1_000),
+    lazyConnect: true,
+  };
+  const redis = url.startsWith("unix://") ? new Redis(url.slice("unix://".length), options) : new Redis(url, options);
+  let down = false;
+  redis.on("error", (error: Error) => {
+    if (!down) log.warn({ err: error }, "Redis cannot be reached");
+    down = true;
+  });
+  redis.on("ready", () => {
+    if (down) log.info("Redis is back");
+    down = false;
+  });
+  return redis;
+}

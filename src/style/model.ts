@@ -1,0 +1,56 @@
+/**
+ * A checked style: what is left of CartoCSS after it was compiled and every element, attribute and value range
+ * passed the allow-list. Plain data, so that it crosses process borders and can be hashed.
+ */
+
+export type SymbolizerType =
+  | "LineSymbolizer"
+  | "LinePatternSymbolizer"
+  | "PolygonSymbolizer"
+  | "PolygonPatternSymbolizer"
+  | "PointSymbolizer"
+  | "MarkersSymbolizer"
+  | "TextSymbolizer"
+  | "ShieldSymbolizer"
+  | "BuildingSymbolizer"
+  | "RasterSymbolizer"
+  | "DotSymbolizer";
+
+export interface Symbolizer {
+  readonly type: SymbolizerType;
+  /** Mapnik attribute names to checked values. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Mapnik text expression of Text- and ShieldSymbolizer. */
+  readonly text?: string;
+}
+
+export interface Rule {
+  /** Mapnik filter expression; absent = every object. */
+  readonly filter?: string;
+  readonly minScaleDenominator?: number;
+  readonly maxScaleDenominator?: number;
+  readonly symbolizers: readonly Symbolizer[];
+}
+
+export interface Style {
+  /** Attachment, unique within the layer: "" for the layer's own, "outline" for `#layer::outline`. */
+  readonly name: string;
+  /** Attributes of Mapnik's Style element: filter-mode, opacity, comp-op, image-filters … */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly rules: readonly Rule[];
+}
+
+/** One layer's compiled style. */
+export interface CompiledStyle {
+  readonly styles: readonly Style[];
+  /** Column codes that filters, texts and attribute expressions use, sorted. */
+  readonly fields: readonly string[];
+  /** How far, in unscaled pixels, a symbol or label may reach from its object; at least 1, at most 256. */
+  readonly reachPixels: number;
+}
+
+/** Properties of `Map { … }` that a map's style may set. */
+export interface MapProperties {
+  /** CSS colour that Mapnik reads, such as #aabbcc or rgba(…). */
+  readonly backgroundColor?: string;
+}

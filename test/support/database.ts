@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { migrate } from "../../src/storage/migrate.js";
+
+/** Databases for tests, each its own, on the throw-away cluster that the test runner started. */
+
+export interface TestDatabase {
+  /** Connection string of a role that owns this database and nothing else. */
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+function clusterUrl(): URL {
+  const url = process.env.MAPWRIGHT_TEST_DATABASE_URL;
+  if (!url) throw new Error("MAPWRIGHT_TEST_DATABASE_URL is not set: run the tests with `npm test`.");
+  return new URL(url);
+}
+
+async function asSuperuser<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const url = clusterUrl();
+  url.pathname = `/${database}`;
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A new database with the extensions and, unless `bare`, the whole schema. */
+export async function freshDatabase(options: { bare?: boolean } = {}): Promise<TestDatabase> {
+  const name = `t${randomBytes(6).toString("hex")}`;
+  await asSuperuser("postgres", async (client) => {
+    await client.query(`create role ${name} login password '${name}'`);
+    await client.query(`create database ${name} owner ${name}`);
+  });
+  await asSuperuser(name, async (client) => {
+    for (const extension of ["postgis", "pg_trgm", "unaccent"]) await client.query(`create extension ${extension}`);
+  });
+  const url = clusterUrl();
+  url.username = name;
+  url.password = name;
+  url.pathname = `/${name}`;
+  if (!options.bare) {
+    const client = new pg.Client({ connectionString: url.href });
+    await client.connect();
+    try {
+      await migrate(client);
+    } finally {
+      await client.end();
+    }
+  }
+  return {
+    url: url.href,
+    drop: () =>
+      asSuperuser("postgres", async (client) => {
+        await client.query(`drop database if exists ${name} with (force)`);
+        await client.query(`drop role if exists ${name}`);
+      }),
+  };
+}
