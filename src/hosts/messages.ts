@@ -10,11 +10,18 @@ export interface CompileRequest {
   readonly layerStyle?: string;
   /** Code of the layer. */
   readonly layerCode?: string;
+  /** The thread that compiles is ended after this time. */
+  readonly deadlineMs: number;
 }
 /** `error` is a sentence for the person who wrote the style. */
 export type CompileResponse =
   | { readonly ok: true; readonly style: CompiledStyle; readonly map: MapProperties }
-  | { readonly ok: false; readonly error: string };
+  | {
+      readonly ok: false;
+      readonly error: string;
+      /** It took too long: nothing is known about the style itself, so this is not remembered. */
+      readonly deadline?: boolean;
+    };
 
 /** A Mapnik map, ready to load: the XML was written by us from a checked style. */
 export interface MapSource {

@@ -1,7 +1,75 @@
-import type { ImportRequest, ImportResponse } from "./messages.js";
+import type { Config } from "../config.js";
+import { failed } from "../errors.js";
+import type { Log } from "../log.js";
+import { hostEnvironment } from "./environment.js";
+import { HostError, WorkerHost } from "./host.js";
+import type { ImportRequest, ImportResponse, TransferMessages } from "./messages.js";
 
 /** The child process that reads and writes files of geodata through GDAL. */
 export interface TransferHost {
   /** @throws Failure import_failed when the host died or overran its deadline over this file */
   import(request: ImportRequest, signal?: AbortSignal): Promise<ImportResponse>;
+  readonly ready: boolean;
+  readonly pid: number | undefined;
+  counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
+  stop(): Promise<void>;
+}
+
+type Host = WorkerHost<TransferMessages & Record<string, [unknown, unknown]>>;
+
+class SupervisedTransferHost implements TransferHost {
+  constructor(
+    private readonly host: Host,
+    private readonly deadlineMs: number,
+  ) {}
+
+  async import(request: ImportRequest, signal?: AbortSignal): Promise<ImportResponse> {
+    try {
+      return await this.host.call("import", request, {
+        deadlineMs: this.deadlineMs,
+        ...(signal ? { signal } : {}),
+      });
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      throw failed("import_failed", "The file could not be read: the process that read it ended.");
+    }
+  }
+
+  get ready(): boolean {
+    return this.host.ready;
+  }
+  get pid(): number | undefined {
+    return this.host.pid;
+  }
+  counts() {
+    return this.host.counts();
+  }
+  stop(): Promise<void> {
+    return this.host.stop();
+  }
+}
+
+/** Starts the child process that has GDAL. */
+export function startTransferHost(config: Config, log: Log): TransferHost {
+  const host: Host = new WorkerHost({
+    name: "transfer",
+    worker: "transfer",
+    environment: {
+      ...hostEnvironment(config.databaseUrl, 4, 0),
+      // GDAL reads local files that we name, and nothing else.
+      CPL_VSIL_CURL_ALLOWED_EXTENSIONS: "{none}",
+      GDAL_DISABLE_READDIR_ON_OPEN: "TRUE",
+      GDAL_HTTP_TIMEOUT: "1",
+      GDAL_HTTP_PROXY: "http://127.0.0.1:9",
+      PROJ_NETWORK: "OFF",
+      OGR_GEOJSON_MAX_OBJ_SIZE: "512",
+    },
+    concurrency: 1,
+    queueLength: 64,
+    memoryBytes: config.transfer.memoryBytes,
+    jobsPerChild: config.transfer.jobsPerHost,
+    retry: false,
+    log,
+  });
+  return new SupervisedTransferHost(host, config.transfer.deadlineMs);
 }

@@ -46,6 +46,8 @@ export interface Request {
   /** Decoded variable segments of the route. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Parameters;
+  /** The query as it came, without the question mark; "" when there is none. */
+  readonly rawQuery: string;
   /** Value of a header by its lower-case name. */
   header(name: string): string | undefined;
   readonly body: Body;

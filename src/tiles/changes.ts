@@ -1,3 +1,19 @@
+import { randomBytes } from "node:crypto";
+import type { Log } from "../log.js";
+import type { Database } from "../storage/postgres.js";
+import type { Redis } from "../storage/redis.js";
+import { Listener } from "./listener.js";
+import { Peers } from "./peers.js";
+import { boxesOf, LayerVersion } from "./versions.js";
+
+/**
+ * Knowledge of what changed, on this node and the others.
+ *
+ * Three ways bring it: PostgreSQL's notifications (every committed change, whoever made it), a question to the
+ * database after an edit of our own, and word from other nodes about theirs. All three end in the same place,
+ * where a version is only ever raised.
+ */
+
 /** What a write touched, by ids. */
 export interface Touched {
   readonly projects?: readonly number[];
@@ -6,11 +22,145 @@ export interface Touched {
   readonly layers?: readonly number[];
 }
 
-/** Knowledge of what changed, on this node and the others. */
 export interface Changes {
   /**
    * Called after a write was committed and before its answer is sent: returns when this node, and every other node
    * that can be reached, will not answer with what was before.
    */
   settle(touched: Touched): Promise<void>;
+}
+
+/** Called when a project, a map or everything (undefined) must be read again. */
+export interface CatalogueListener {
+  projectChanged(id: number | undefined): void;
+  mapChanged(id: number | undefined): void;
+  /** Drop cached tiles (an operator asked for it). */
+  purged(): void;
+}
+
+export interface ChangeLogOptions {
+  readonly db: Database;
+  readonly redis: Redis;
+  readonly redisPrefix: string;
+  readonly log: Log;
+  readonly listener: CatalogueListener;
+}
+
+interface ChangeRow {
+  layer_id: number;
+  version: number;
+  area: number[] | null;
+}
+
+export class ChangeLog implements Changes {
+  private readonly layers = new Map<number, LayerVersion>();
+  private readonly listener: Listener;
+  private readonly peers: Peers;
+
+  constructor(private readonly options: ChangeLogOptions) {
+    this.listener = new Listener(options.db, options.log, {
+      connected: () => this.catchUp(),
+      notified: (payload) => this.notified(payload),
+    });
+    this.peers = new Peers({
+      redis: options.redis,
+      prefix: options.redisPrefix,
+      nodeId: randomBytes(8).toString("hex"),
+      log: options.log,
+      apply: (touched) => this.apply(touched),
+    });
+  }
+
+  /** Whether notifications arrive; while they do not, every answer has to be checked against the database. */
+  get trusted(): boolean {
+    return this.listener.connected;
+  }
+
+  async start(): Promise<void> {
+    await Promise.all([this.listener.start(), this.peers.start()]);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.listener.stop(), this.peers.stop()]);
+  }
+
+  /** The versions of these layers, kept up to date from now on. Layers that do not exist have version 0. */
+  async track(ids: readonly number[]): Promise<LayerVersion[]> {
+    const unknown = ids.filter((id) => !this.layers.has(id));
+    if (unknown.length > 0) {
+      // The log first: a change that comes between the two statements is then seen in the version alone, which
+      // counts as a change of the whole layer, and not the other way round.
+      const changes = await this.readLog(unknown, 0);
+      const rows = await this.options.db.query<{ id: number; version: number }>(
+        "select id, version from layer where id = any($1)",
+        [unknown],
+      );
+      const versions = new Map(rows.map((row) => [row.id, row.version]));
+      for (const id of unknown) {
+        if (this.layers.has(id)) continue;
+        const own = changes.filter((row) => row.layer_id === id);
+        const layer = new LayerVersion(id, own[0] ? own[0].version - 1 : (versions.get(id) ?? 0));
+        for (const row of own) layer.apply({ version: row.version, boxes: boxesOf(row.area) });
+        layer.apply({ version: versions.get(id) ?? 0, boxes: null });
+        this.layers.set(id, layer);
+      }
+    }
+    return ids.map((id) => this.layers.get(id)!);
+  }
+
+  /** Reads what changed in these layers from the database itself. */
+  async refresh(layers: readonly LayerVersion[]): Promise<void> {
+    if (layers.length === 0) return;
+    const oldest = Math.min(...layers.map((layer) => layer.version));
+    for (const row of await this.readLog(layers.map((layer) => layer.id), oldest)) {
+      this.layers.get(row.layer_id)?.apply({ version: row.version, boxes: boxesOf(row.area) });
+    }
+  }
+
+  async settle(touched: Touched): Promise<void> {
+    await Promise.all([this.apply(touched), this.peers.tell(touched)]);
+  }
+
+  private async apply(touched: Touched): Promise<void> {
+    for (const id of touched.projects ?? []) this.options.listener.projectChanged(id);
+    for (const id of touched.maps ?? []) this.options.listener.mapChanged(id);
+    const known = (touched.layers ?? []).flatMap((id) => this.layers.get(id) ?? []);
+    await this.refresh(known);
+  }
+
+  private readLog(ids: readonly number[], after: number): Promise<ChangeRow[]> {
+    return this.options.db.query<ChangeRow>(
+      `select layer_id, version, area from layer_change
+       where layer_id = any($1) and version > $2 order by layer_id, version`,
+      [ids, after],
+    );
+  }
+
+  private notified(payload: string): void {
+    const [kind, id, version, area] = payload.split(" ");
+    if (kind === "L") {
+      const layer = this.layers.get(Number(id));
+      layer?.apply({
+        version: Number(version),
+        boxes: area === "*" ? null : boxesOf(area ? area.split(",").map(Number) : []),
+      });
+    } else if (kind === "M") this.options.listener.mapChanged(Number(id));
+    else if (kind === "P") this.options.listener.projectChanged(Number(id));
+    else if (kind === "C") this.options.listener.purged();
+  }
+
+  /** After (re)connecting, when notifications arrive again: reads what was missed. */
+  private async catchUp(): Promise<void> {
+    const layers = [...this.layers.values()];
+    if (layers.length > 0) {
+      await this.refresh(layers);
+      // Changes that the log has dropped meanwhile show in the version alone.
+      const rows = await this.options.db.query<{ id: number; version: number }>(
+        "select id, version from layer where id = any($1)",
+        [layers.map((layer) => layer.id)],
+      );
+      for (const row of rows) this.layers.get(row.id)?.apply({ version: row.version, boxes: null });
+    }
+    this.options.listener.projectChanged(undefined);
+  }
 }

@@ -1,1 +1,196 @@
-export interface TileService {}
+import { failed } from "../errors.js";
+import { growBox } from "../geo/envelope.js";
+import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
+import { HostError } from "../hosts/host.js";
+import type { MetatileRequest, MetatileResponse } from "../hosts/messages.js";
+import type { ChangeLog } from "./changes.js";
+import { InFlight } from "./in-flight.js";
+import type { TileMemory } from "./memory.js";
+import type { Plan } from "./plan.js";
+import type { TileStore } from "./store.js";
+import type { Tile } from "./tile.js";
+import { isCurrent } from "./versions.js";
+
+/** The way of a tile that is not in the address cache: memory, Redis, then one render for all who wait. */
+
+/** Where a tile came from. */
+export type TileSource = "memory" | "redis" | "render";
+
+export interface TileServiceOptions {
+  readonly changes: ChangeLog;
+  readonly memory: TileMemory;
+  readonly store: TileStore;
+  readonly render: (request: MetatileRequest, signal: AbortSignal) => Promise<MetatileResponse>;
+  /** How long another node may take over a metatile before this one draws it too. */
+  readonly lockMs: number;
+  readonly onServed: (source: TileSource) => void;
+  readonly onRendered: (ms: number) => void;
+}
+
+/** One tile that is asked for. */
+export interface TileWish {
+  readonly plan: Plan;
+  readonly coord: TileCoord;
+  readonly quality: 0 | 1;
+  readonly signal: AbortSignal;
+}
+
+/** Metatiles of 4 × 4; larger pictures of high density would only hold memory. */
+const metatileSize = { 1: 4, 2: 4, 3: 2 } as const;
+/** Another node's render is looked for this often. */
+const pollMs = 15;
+
+export class TileService {
+  private readonly inFlight = new InFlight<readonly Tile[]>();
+
+  constructor(private readonly options: TileServiceOptions) {}
+
+  /**
+   * The tile as it is now: it shows every edit whose answer was sent before this call.
+   * @throws Failure busy, internal (it could not be drawn)
+   */
+  async tile(wish: TileWish): Promise<Tile> {
+    const { plan, coord, quality } = wish;
+    if (!this.options.changes.trusted) await this.verify(plan);
+    const box = reach(plan, coord, 1);
+    const key = tileKey(plan, coord, quality);
+    const known = this.options.memory.get(key);
+    if (known && isCurrent(known.versions, plan.layers, box)) return this.served("memory", known);
+
+    const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
+    const metaKey = `${plan.key}/${quality}/${origin.z}/${origin.x}/${origin.y}`;
+    const place = (coord.y - origin.y) * count + (coord.x - origin.x);
+    if (!this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box))) {
+      const stored = await this.options.store.get(key);
+      if (stored && isCurrent(stored.versions, plan.layers, box)) {
+        return this.served("redis", this.options.memory.set(key, stored));
+      }
+    }
+    // Read here, before the render: what is committed later raises the version above these.
+    const versions = plan.layers.map((layer) => layer.version);
+    const tiles = await this.inFlight.join(metaKey, {
+      signal: wish.signal,
+      versions,
+      usable: (earlier) => isCurrent([...earlier], plan.layers, box),
+      start: (signal) => this.produce({ plan, origin, count, quality, versions, signal, metaKey }),
+    });
+    return this.served("render", tiles[place]!);
+  }
+
+  /** Metatiles that are being made for waiting requests. */
+  get making(): number {
+    return this.inFlight.size;
+  }
+
+  private served(source: TileSource, tile: Tile): Tile {
+    this.options.onServed(source);
+    return tile;
+  }
+
+  /** Without notifications the versions have to be asked for. Without the database nothing can be edited either. */
+  private async verify(plan: Plan): Promise<void> {
+    try {
+      await this.options.changes.refresh(plan.layers);
+    } catch {
+      // What is known counts.
+    }
+  }
+
+  private async produce(work: Work): Promise<readonly Tile[]> {
+    const release = await this.lock(work);
+    if (Array.isArray(release)) return release;
+    try {
+      return await this.draw(work);
+    } finally {
+      (release as () => void)();
+    }
+  }
+
+  /** The right to draw the metatile, or the metatile that another node drew meanwhile. */
+  private async lock(work: Work): Promise<(() => void) | readonly Tile[]> {
+    const until = performance.now() + this.options.lockMs;
+    for (let waited = false; ; waited = true) {
+      const release = await this.options.store.lock(work.metaKey, this.options.lockMs);
+      const tiles = waited ? await this.stored(work) : undefined;
+      if (tiles) {
+        release?.();
+        return tiles;
+      }
+      if (release) return release;
+      if (performance.now() > until) return () => undefined;
+      work.signal.throwIfAborted();
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+  }
+
+  private async stored(work: Work): Promise<readonly Tile[] | undefined> {
+    const box = reach(work.plan, work.origin, work.count);
+    // The first one tells whether the others can be there.
+    const coords = tilesOf(work);
+    const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.quality));
+    if (!first || !isCurrent([...first.versions], work.plan.layers, box)) return undefined;
+    const tiles = await Promise.all(coords.map((coord) => this.options.store.get(tileKey(work.plan, coord, work.quality))));
+    if (!tiles.every((tile) => tile && isCurrent(tile.versions, work.plan.layers, box))) return undefined;
+    return tiles.map((tile, index) => this.options.memory.set(tileKey(work.plan, coords[index]!, work.quality), tile!));
+  }
+
+  private async draw(work: Work): Promise<readonly Tile[]> {
+    const { plan, versions } = work;
+    let drawn: MetatileResponse;
+    try {
+      drawn = await this.options.render(
+        {
+          map: plan.map,
+          ...(plan.base ? { base: { ...plan.base, versions: versions.slice(plan.baseFrom).join(",") } } : {}),
+          origin: work.origin,
+          count: work.count,
+          scale: plan.scale,
+          quality: work.quality,
+          bufferPixels: plan.bufferPixels,
+        },
+        work.signal,
+      );
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      throw failed("internal", error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.");
+    }
+    this.options.onRendered(drawn.renderMs);
+    const coords = tilesOf(work);
+    const kept = drawn.tiles.map((tile, index) => {
+      const key = tileKey(plan, coords[index]!, work.quality);
+      const whole: Tile = { png: tile.png, hash: tile.hash, solid: tile.solid, versions: [...versions] };
+      return [key, this.options.memory.set(key, whole)] as const;
+    });
+    this.options.store.put(kept);
+    return kept.map(([, tile]) => tile);
+  }
+}
+
+interface Work {
+  readonly plan: Plan;
+  readonly origin: TileCoord;
+  readonly count: number;
+  readonly quality: 0 | 1;
+  readonly versions: readonly number[];
+  readonly signal: AbortSignal;
+  readonly metaKey: string;
+}
+
+const tileKey = (plan: Plan, coord: TileCoord, quality: 0 | 1): string =>
+  `${plan.key}/${quality}/${coord.z}/${coord.x}/${coord.y}`;
+
+/** Row by row from the top left. */
+function tilesOf(work: Work): TileCoord[] {
+  const { origin, count } = work;
+  return Array.from({ length: count * count }, (_, index) => ({
+    z: origin.z,
+    x: origin.x + (index % count),
+    y: origin.y + Math.floor(index / count),
+  }));
+}
+
+/** The square of tiles grown by how far symbols and labels of objects outside reach into it. */
+function reach(plan: Plan, coord: TileCoord, count: number): MercatorBox {
+  const pixel = tileMetres(coord.z) / 256;
+  return growBox(tileBox(coord, count), plan.bufferPixels * pixel);
+}

@@ -1,0 +1,30 @@
+/**
+ * The environment of worker hosts: nothing of the front's own but what is named here. libpq reads the connection
+ * from it, so that neither task messages nor Mapnik's XML carry a password.
+ */
+export function hostEnvironment(databaseUrl: string, threads: number, statementTimeoutMs: number): Record<string, string> {
+  const url = new URL(databaseUrl);
+  const environment: Record<string, string> = {
+    PATH: "/usr/local/bin:/usr/bin:/bin",
+    LANG: "C.UTF-8",
+    TZ: "UTC",
+    // Mapnik renders and encodes on libuv's pool; two more threads let encoding overlap with drawing.
+    UV_THREADPOOL_SIZE: String(threads),
+    PGOPTIONS: `-c search_path=mapwright,public -c jit=off -c statement_timeout=${statementTimeoutMs}`,
+    PGAPPNAME: "mapwright render",
+    PGCONNECT_TIMEOUT: "5",
+  };
+  const host = url.searchParams.get("host") ?? decodeURIComponent(url.hostname);
+  const set = (name: string, value: string) => {
+    if (value !== "") environment[name] = value;
+  };
+  set("PGHOST", host);
+  set("PGPORT", url.searchParams.get("port") ?? url.port);
+  set("PGUSER", decodeURIComponent(url.username));
+  set("PGPASSWORD", decodeURIComponent(url.password));
+  set("PGDATABASE", decodeURIComponent(url.pathname.slice(1)));
+  for (const name of ["sslmode", "sslrootcert", "sslcert", "sslkey"]) {
+    set(`PG${name.toUpperCase()}`, url.searchParams.get(name) ?? "");
+  }
+  return environment;
+}

@@ -1,0 +1,302 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { busy } from "../errors.js";
+import type { Log } from "../log.js";
+
+/**
+ * A supervised child process that runs native code for us.
+ *
+ * One that dies or overruns a deadline is replaced at once. Its other tasks are tried once more, one at a time,
+ * so that a task which kills its host is told from tasks that only stood beside it; it is not tried again.
+ */
+
+/** kind → [request, response], both plain data. */
+export type Messages = Record<string, [request: unknown, response: unknown]>;
+
+/** Why a task has no result although it was asked rightly. */
+export class HostError extends Error {
+  constructor(
+    readonly reason: "died" | "deadline" | "failed" | "stopped",
+    message: string,
+  ) {
+    super(message);
+    this.name = "HostError";
+  }
+}
+
+export interface HostOptions {
+  readonly name: string;
+  /** Which worker the child runs: a folder of workers/. */
+  readonly worker: "render" | "transfer";
+  readonly environment: Readonly<Record<string, string>>;
+  /** Tasks that the child is given at once. */
+  readonly concurrency: number;
+  /** Tasks that may wait here; beyond it a call is refused as busy. */
+  readonly queueLength: number;
+  /** A child that holds more resident memory than this is replaced. */
+  readonly memoryBytes: number;
+  /** The child is replaced after that many tasks; absent = never. */
+  readonly jobsPerChild?: number;
+  /** Whether a task whose child ended through no fault of its own is tried once more. */
+  readonly retry: boolean;
+  readonly log: Log;
+}
+
+export interface CallOptions {
+  /** From the moment the child gets the task, milliseconds. */
+  readonly deadlineMs: number;
+  /** Takes a task that has not started out of the queue. */
+  readonly signal?: AbortSignal;
+}
+
+interface Task {
+  readonly id: number;
+  readonly kind: string;
+  readonly request: unknown;
+  readonly deadlineMs: number;
+  readonly resolve: (response: unknown) => void;
+  readonly reject: (error: Error) => void;
+  timer: NodeJS.Timeout | undefined;
+  tries: number;
+}
+
+type Answer = { id: number; ok: true; response: unknown } | { id: number; ok: false; error: string };
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly running: Map<number, Task>;
+  ready: boolean;
+  done: number;
+  /** Gets no more tasks and ends when its last one is answered. */
+  retiring: boolean;
+  /** Tasks that overran here: they are answered already. */
+  killedBy: Task | undefined;
+}
+
+export interface HostCounts {
+  readonly waiting: number;
+  readonly running: number;
+  readonly restarts: number;
+}
+
+export class WorkerHost<M extends Messages> {
+  private child: Child | undefined;
+  private readonly queue: Task[] = [];
+  /** Tasks whose child died: each runs alone. */
+  private readonly suspects: Task[] = [];
+  private nextId = 1;
+  private restarts = 0;
+  private quickDeaths = 0;
+  private stopped = false;
+  private respawn: NodeJS.Timeout | undefined;
+  private readonly watch: NodeJS.Timeout;
+  private readonly readyWaiters: (() => void)[] = [];
+
+  constructor(private readonly options: HostOptions) {
+    this.watch = setInterval(() => this.checkMemory(), 1_000);
+    this.watch.unref();
+    this.spawn();
+  }
+
+  /**
+   * Runs one task in the host.
+   * @throws HostError when the host died over it, it overran its deadline or failed
+   * @throws Failure busy when too many tasks wait
+   */
+  call<K extends keyof M & string>(kind: K, request: M[K][0], options: CallOptions): Promise<M[K][1]> {
+    if (this.stopped) return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
+    if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
+    if (this.queue.length >= this.options.queueLength) {
+      return Promise.reject(busy(`Too much work waits for the ${this.options.name} host.`));
+    }
+    return new Promise<M[K][1]>((resolve, reject) => {
+      const task: Task = {
+        id: this.nextId++,
+        kind,
+        request,
+        deadlineMs: options.deadlineMs,
+        resolve: resolve as (response: unknown) => void,
+        reject,
+        timer: undefined,
+        tries: 0,
+      };
+      options.signal?.addEventListener(
+        "abort",
+        () => {
+          const place = this.queue.indexOf(task);
+          if (place < 0) return;
+          this.queue.splice(place, 1);
+          reject(options.signal?.reason as Error);
+        },
+        { once: true },
+      );
+      this.queue.push(task);
+      this.dispatch();
+    });
+  }
+
+  counts(): HostCounts {
+    return {
+      waiting: this.queue.length + this.suspects.length,
+      running: this.child?.running.size ?? 0,
+      restarts: this.restarts,
+    };
+  }
+
+  /** Process id of the child that takes tasks now. */
+  get pid(): number | undefined {
+    return this.child?.process.pid;
+  }
+
+  get ready(): boolean {
+    return this.child?.ready ?? false;
+  }
+
+  /** Resolves when a child can take tasks. */
+  whenReady(): Promise<void> {
+    if (this.ready) return Promise.resolve();
+    return new Promise((resolve) => this.readyWaiters.push(resolve));
+  }
+
+  /** Ends the child; tasks that wait or run are refused. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearInterval(this.watch);
+    clearTimeout(this.respawn);
+    const child = this.child;
+    this.child = undefined;
+    const ended = new HostError("stopped", `The ${this.options.name} host is stopped.`);
+    for (const task of [...this.queue.splice(0), ...this.suspects.splice(0), ...(child?.running.values() ?? [])]) {
+      clearTimeout(task.timer);
+      task.reject(ended);
+    }
+    child?.running.clear();
+    if (child && child.process.exitCode === null && child.process.signalCode === null) {
+      const gone = new Promise((resolve) => child.process.once("exit", resolve));
+      child.process.kill("SIGKILL");
+      await gone;
+    }
+  }
+
+  private spawn(): void {
+    if (this.stopped) return;
+    const started = performance.now();
+    const entry = fileURLToPath(new URL("../../workers/host.js", import.meta.url));
+    const process_ = fork(entry, [this.options.worker, String(this.options.concurrency)], {
+      serialization: "advanced",
+      env: { ...this.options.environment },
+      // Not the front's standard output: that belongs to commands.
+      stdio: ["ignore", 2, 2, "ipc"],
+      execArgv: [],
+    });
+    const child: Child = {
+      process: process_,
+      running: new Map(),
+      ready: false,
+      done: 0,
+      retiring: false,
+      killedBy: undefined,
+    };
+    this.child = child;
+    process_.on("message", (message: Answer | "ready") => {
+      if (message === "ready") {
+        child.ready = true;
+        this.options.log.debug({ host: this.options.name, pid: process_.pid, ms: Math.round(performance.now() - started) }, "host ready");
+        for (const waiter of this.readyWaiters.splice(0)) waiter();
+        this.dispatch();
+      } else this.answered(child, message);
+    });
+    process_.on("error", (error) => this.options.log.error({ err: error, host: this.options.name }, "host process"));
+    process_.on("exit", (code, signal) => this.exited(child, code, signal, performance.now() - started));
+  }
+
+  private dispatch(): void {
+    const child = this.child;
+    if (!child?.ready || child.retiring) return;
+    if (this.suspects.length > 0) {
+      // A suspect runs alone; the others wait for that moment.
+      if (child.running.size === 0) this.give(child, this.suspects.shift()!);
+      return;
+    }
+    if (child.running.size === 1 && [...child.running.values()][0]!.tries > 1) return;
+    while (child.running.size < this.options.concurrency && this.queue.length > 0) {
+      this.give(child, this.queue.shift()!);
+    }
+  }
+
+  private give(child: Child, task: Task): void {
+    task.tries++;
+    child.running.set(task.id, task);
+    task.timer = setTimeout(() => this.overran(child, task), task.deadlineMs);
+    child.process.send({ id: task.id, kind: task.kind, request: task.request }, (error) => {
+      // The channel closes when the child dies; its exit event does the rest.
+      if (error) child.process.kill("SIGKILL");
+    });
+  }
+
+  private answered(child: Child, answer: Answer): void {
+    const task = child.running.get(answer.id);
+    if (!task) return;
+    child.running.delete(answer.id);
+    clearTimeout(task.timer);
+    child.done++;
+    this.quickDeaths = 0;
+    if (answer.ok) task.resolve(answer.response);
+    else task.reject(new HostError("failed", answer.error));
+    if (this.options.jobsPerChild !== undefined && child.done >= this.options.jobsPerChild) child.retiring = true;
+    if (child.retiring && child.running.size === 0) child.process.kill("SIGTERM");
+    this.dispatch();
+  }
+
+  private overran(child: Child, task: Task): void {
+    this.options.log.warn({ host: this.options.name, kind: task.kind, ms: task.deadlineMs }, "a task overran its deadline");
+    child.running.delete(task.id);
+    child.killedBy = task;
+    task.reject(new HostError("deadline", `The ${task.kind} task took longer than ${task.deadlineMs} ms.`));
+    child.process.kill("SIGKILL");
+  }
+
+  private exited(child: Child, code: number | null, signal: NodeJS.Signals | null, lifeMs: number): void {
+    const orphans = [...child.running.values()];
+    child.running.clear();
+    for (const task of orphans) clearTimeout(task.timer);
+    if (this.child !== child || this.stopped) return;
+    this.child = undefined;
+    if (!child.retiring) {
+      this.restarts++;
+      this.options.log.warn({ host: this.options.name, code, signal, tasks: orphans.length }, "a host ended; starting another");
+    }
+    // Killed from outside (SIGKILL) says nothing about its tasks; a crash with one task running says it all.
+    const crashed = signal !== "SIGKILL" && !child.retiring;
+    for (const task of orphans) {
+      const culprit = child.killedBy === undefined && (task.tries > 1 || (crashed && orphans.length === 1));
+      if (culprit || !this.options.retry) task.reject(new HostError("died", `The ${this.options.name} host died over this task.`));
+      else this.suspects.push(task);
+    }
+    // A child that cannot even start is not tried in a tight loop.
+    this.quickDeaths = child.ready ? 0 : this.quickDeaths + 1;
+    const wait = this.quickDeaths === 0 ? 0 : Math.min(100 * 2 ** this.quickDeaths, 5_000);
+    if (lifeMs < 0 || wait > 0) this.respawn = setTimeout(() => this.spawn(), wait);
+    else this.spawn();
+  }
+
+  private checkMemory(): void {
+    const child = this.child;
+    if (child?.process.pid === undefined) return;
+    const resident = residentBytes(child.process.pid);
+    if (resident > this.options.memoryBytes) {
+      this.options.log.warn({ host: this.options.name, resident }, "a host holds too much memory; replacing it");
+      child.process.kill("SIGKILL");
+    }
+  }
+}
+
+/** Resident memory of a process in bytes; 0 where the system does not tell. */
+export function residentBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * 4096;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,22 @@
+import type { Config } from "../config.js";
+import type { Log } from "../log.js";
+import { hostEnvironment } from "./environment.js";
+import { WorkerHost } from "./host.js";
+import type { RenderMessages } from "./messages.js";
+
+export type RenderHost = WorkerHost<RenderMessages & Record<string, [unknown, unknown]>>;
+
+/** Starts the child process that has Mapnik. */
+export function startRenderHost(config: Config, log: Log): RenderHost {
+  return new WorkerHost({
+    name: "render",
+    worker: "render",
+    environment: hostEnvironment(config.databaseUrl, config.render.concurrency, config.tiles.deadlineMs),
+    // One more than run at once, so that the next metatile is there when one is done.
+    concurrency: config.render.concurrency + 1,
+    queueLength: config.tiles.queueLength,
+    memoryBytes: config.render.memoryBytes,
+    retry: true,
+    log,
+  });
+}

@@ -1,0 +1,142 @@
+import { type Column, type LayerNode } from "../catalog/state.js";
+import { layerTable } from "../catalog/load.js";
+import { mercatorHalf } from "../geo/tile.js";
+import { filterToSql } from "../style/filter-sql.js";
+import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
+
+/** Where Mapnik reads a layer's objects: parameters of its PostGIS input. */
+
+/** Zooms up to which generalised geometry is kept; beyond the last one objects are drawn as they are. */
+export const bandZooms = [4, 6, 8, 10] as const;
+
+/** The band that a zoom is drawn from: the lowest one that is fine enough; undefined = the objects themselves. */
+export const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
+  bands.find((band) => zoom <= band);
+
+/** Points lie denser than pixels only at low zooms; above, looking for such pixels costs more than it saves. */
+const thinningZoom = 9;
+
+export interface DatasourceOptions {
+  readonly language: string;
+  readonly mainLanguage: string;
+  /** Zoom of 256-pixel tiles that have this many metres per pixel: the tile's zoom, one more for retina 2. */
+  readonly zoom: number;
+  /** Scale denominator that rules are chosen by, so that rules of other zooms do not count. */
+  readonly scaleDenominator: number;
+}
+
+/** Parameters of the PostGIS input; the connection itself comes from the host's environment. */
+export function datasource(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): Record<string, string> {
+  const side = mercatorHalf * 1.001;
+  return {
+    type: "postgis",
+    table: `(${layerQuery(layer, style, options)}) as layer`,
+    geometry_field: "geom",
+    key_field: "svc_id",
+    srid: "3857",
+    extent: `${-side},${-side},${side},${side}`,
+    estimate_extent: "false",
+    asynchronous_request: "false",
+    max_async_connection: "1",
+    initial_size: "1",
+    max_size: "16",
+    connect_timeout: "5",
+  };
+}
+
+/** The statement; `!bbox!` and `!pixel_width!` are Mapnik's tokens. Objects come in the order of their ids, so that neighbouring metatiles place labels alike. */
+export function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): string {
+  const table = layerTable(layer.id);
+  const band = bandOf(layer.bands, options.zoom);
+  const columns = new Map(layer.columns.map((column) => [column.code, column]));
+  const fields = style.fields.filter((code) => code !== "svc_id");
+  const selected = fields.map((code) => `, ${fieldSql(columns.get(code), options)} as "${code}"`).join("");
+  const from =
+    band === undefined
+      ? `select o.svc_id, o.geom_3857 as geom${selected} from ${table} o where o.geom_3857 && !bbox!`
+      : `select b.svc_id, b.geom${selected} from ${table}_z${band} b${
+          fields.length > 0 ? ` join ${table} o on o.svc_id = b.svc_id` : ""
+        } where b.geom && !bbox!`;
+  const thinned = layer.geometryKind === "Point" && options.zoom <= thinningZoom ? thinning(style, columns, options) : undefined;
+  if (thinned === undefined) return `${from} order by 1`;
+  return (
+    `with q as (${from}) select svc_id, geom${fields.map((code) => `, "${code}"`).join("")} from (` +
+    `(select distinct on (px, py, kind) * from (select q.*, ${thinned.keep} as keep, ${thinned.kind} as kind, ` +
+    `floor(st_x(q.geom) / !pixel_width!) as px, floor(st_y(q.geom) / !pixel_width!) as py from q ` +
+    `where st_geometrytype(q.geom) = 'ST_Point') c where not keep order by px, py, kind, svc_id) ` +
+    `union all (select q.*, true, 0, 0, 0 from q where st_geometrytype(q.geom) <> 'ST_Point' or ${thinned.keep})` +
+    `) points order by 1`
+  );
+}
+
+function fieldSql(column: Column | undefined, options: DatasourceOptions): string {
+  if (!column || column.type === "title" || column.type === "geom") return "null::text";
+  const name = `o.${column.physical}`;
+  if (column.localizedValue) {
+    return `coalesce(${name} ->> ${literal(options.language)}, ${name} ->> ${literal(options.mainLanguage)}, (select min(value) from jsonb_each_text(${name})))`;
+  }
+  switch (column.type) {
+    case "number":
+    case "bool":
+    case "string":
+    case "text":
+      return name;
+    case "datetime":
+      return `to_char(${name}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+    default:
+      return `${name}::text`;
+  }
+}
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/**
+ * Of points that fall on one pixel and match the same rules, all of which only put the same opaque mark there,
+ * one is enough. Points under any other rule (labels, sizes by value) are all kept. Undefined = the style has a
+ * rule that cannot be told in SQL, so everything is drawn.
+ */
+function thinning(
+  style: CompiledStyle,
+  columns: ReadonlyMap<string, Column>,
+  options: DatasourceOptions,
+): { readonly keep: string; readonly kind: string } | undefined {
+  const keep: string[] = [];
+  const kinds: string[] = [];
+  for (const rule of style.styles.flatMap((one) => one.rules)) {
+    if (!appliesAt(rule, options.scaleDenominator)) continue;
+    const sql = rule.filter === undefined ? "true" : filterToSql(rule.filter, (code) => sqlColumn(columns.get(code), code));
+    if (sql === undefined) return undefined;
+    if (rule.symbolizers.every(isOpaqueMark)) {
+      if (rule.filter !== undefined) kinds.push(`case when ${sql} then ${2 ** kinds.length} else 0 end`);
+    } else if (sql === "true") return undefined;
+    else keep.push(sql);
+  }
+  if (kinds.length > 30) return undefined;
+  return {
+    keep: keep.length > 0 ? `(${keep.join(" or ")})` : "false",
+    kind: kinds.length > 0 ? `(${kinds.join(" + ")})` : "0",
+  };
+}
+
+export const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
+  scaleDenominator >= (rule.minScaleDenominator ?? 0) - 1e-6 &&
+  scaleDenominator < (rule.maxScaleDenominator ?? Number.POSITIVE_INFINITY) + 1e-6;
+
+function isOpaqueMark(symbolizer: Symbolizer): boolean {
+  if (symbolizer.type === "DotSymbolizer") return symbolizer.attributes["comp-op"] === undefined;
+  if (symbolizer.type !== "MarkersSymbolizer") return false;
+  const attributes = symbolizer.attributes;
+  if (attributes["allow-overlap"] !== "true" || attributes["comp-op"] !== undefined || attributes.file) return false;
+  const opaque = ["opacity", "fill-opacity"].every((name) => attributes[name] === undefined || Number(attributes[name]) === 1);
+  const stroked = Number(attributes["stroke-width"] ?? "0.5") > 0;
+  const strokeOpaque = !stroked || attributes["stroke-opacity"] === undefined || Number(attributes["stroke-opacity"]) === 1;
+  return opaque && strokeOpaque && !Object.values(attributes).some((value) => value.includes("[") || /rgba|hsla|transparent/i.test(value));
+}
+
+function sqlColumn(column: Column | undefined, code: string): { sql: string; type: "number" | "text" | "bool" | "other" } | undefined {
+  if (code === "svc_id") return { sql: "q.svc_id", type: "number" };
+  if (!column) return undefined;
+  const sql = `q."${code}"`;
+  if (column.type === "number" || column.type === "bool") return { sql, type: column.localizedValue ? "text" : column.type };
+  return { sql, type: "text" };
+}

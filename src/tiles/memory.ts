@@ -1,0 +1,49 @@
+import { LRUCache } from "lru-cache";
+import type { Tile } from "./tile.js";
+
+/** What an entry takes beside its bytes: key, object, list node. */
+const overheadBytes = 400;
+
+/** Tiles in this node's memory, bounded in bytes. Tiles of one colour share their bytes. */
+export class TileMemory {
+  private readonly tiles: LRUCache<string, Tile>;
+  private readonly solids = new LRUCache<string, Uint8Array>({ max: 1_024 });
+
+  constructor(bytes: number) {
+    this.tiles = new LRUCache({
+      maxSize: Math.max(bytes, overheadBytes),
+      sizeCalculation: (tile) => overheadBytes + (tile.solid === undefined ? tile.png.length : 0),
+    });
+  }
+
+  get(key: string): Tile | undefined {
+    return this.tiles.get(key);
+  }
+
+  /** Keeps the tile and gives back what is kept, which may share its bytes with others. */
+  set(key: string, tile: Tile): Tile {
+    const kept = tile.solid === undefined ? tile : { ...tile, png: this.shared(tile) };
+    this.tiles.set(key, kept);
+    return kept;
+  }
+
+  /** Bytes of a one-colour tile by its hash. */
+  solid(hash: string): Uint8Array | undefined {
+    return this.solids.get(hash);
+  }
+
+  clear(): void {
+    this.tiles.clear();
+  }
+
+  counts(): { readonly tiles: number; readonly bytes: number } {
+    return { tiles: this.tiles.size, bytes: this.tiles.calculatedSize };
+  }
+
+  private shared(tile: Tile): Uint8Array {
+    const known = this.solids.get(tile.hash);
+    if (known) return known;
+    this.solids.set(tile.hash, tile.png);
+    return tile.png;
+  }
+}

@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import type { LayerNode, MapState } from "../catalog/state.js";
+import type { MapSource } from "../hosts/messages.js";
+import { mapnikXml } from "../style/mapnik-xml.js";
+import type { CompiledStyle, MapProperties } from "../style/model.js";
+import { datasource } from "./datasource.js";
+import type { LayerVersion, Stamp } from "./versions.js";
+
+/** Everything that decides a tile's picture but the place and the data: one plan for all tiles of one look. */
+export interface Plan {
+  /** Hash of all that is drawn and how; tiles are kept under it, so what looks the same is kept once. */
+  readonly key: string;
+  readonly map: MapSource;
+  readonly base: MapSource | undefined;
+  readonly scale: 1 | 2 | 3;
+  readonly bufferPixels: number;
+  /** The map's layers, then the base map's from `baseFrom` on. */
+  readonly layers: readonly LayerVersion[];
+  readonly baseFrom: number;
+  readonly stamp: Stamp;
+  /** Value of `Surrogate-Key`. */
+  readonly surrogateKey: string;
+}
+
+/** A layer with its compiled style. */
+export interface StyledLayer {
+  readonly layer: LayerNode;
+  readonly style: CompiledStyle;
+}
+
+/** A map as it is drawn at one zoom. */
+export interface Sheet {
+  readonly map: MapState;
+  readonly properties: MapProperties;
+  /** From the top of the tree to its bottom. */
+  readonly layers: readonly StyledLayer[];
+}
+
+export interface SheetOptions {
+  readonly z: number;
+  readonly scale: 1 | 2 | 3;
+  readonly language: string;
+}
+
+/** Scale denominator of zoom 0 by the OGC's pixel of 0.28 mm. */
+const topScaleDenominator = 559082264.0287178;
+
+/** Mapnik XML of a sheet and how many unscaled pixels around a metatile it needs. Pure. */
+export function drawSheet(sheet: Sheet, options: SheetOptions): { source: MapSource; bufferPixels: number } {
+  const main = sheet.map.project.languages[0];
+  const layers = sheet.layers.map(({ layer, style }) => ({
+    name: `l${layer.id}`,
+    style,
+    // Mapnik measures a layer's buffer in pixels of the picture, whatever its scale.
+    bufferSize: style.reachPixels * options.scale,
+    datasource: datasource(layer, style, {
+      language: options.language,
+      mainLanguage: main,
+      zoom: options.z + Math.ceil(Math.log2(options.scale)),
+      scaleDenominator: topScaleDenominator / 2 ** options.z,
+    }),
+  }));
+  const bufferPixels = Math.max(8, ...sheet.layers.map(({ style }) => style.reachPixels));
+  // Mapnik draws its first layer first: the bottom of the tree.
+  const xml = mapnikXml({
+    properties: sheet.properties,
+    layers: layers.reverse(),
+    bufferSize: bufferPixels * options.scale,
+  });
+  return { source: { xml, digest: digest(xml) }, bufferPixels };
+}
+
+/** Short collision-free name of a text. */
+export const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22);

@@ -1,0 +1,96 @@
+import type { Redis } from "../storage/redis.js";
+import type { TileMemory } from "./memory.js";
+import type { Tile } from "./tile.js";
+
+/**
+ * Tiles in Redis, shared by all nodes. Each carries its versions, so that the same rule of freshness holds for it
+ * as for tiles in memory. A store that fails is a miss, never an error.
+ *
+ * Value: magic byte, flags, count of layers in two bytes, 20 bytes of hash, the versions as doubles, then the PNG. A tile of
+ * one colour holds that colour instead of a PNG, which is stored once under its hash.
+ */
+
+const magic = 0x4d;
+const headBytes = 4 + 20;
+const solidFlag = 1;
+
+export class TileStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly prefix: string,
+    private readonly seconds: number,
+    private readonly memory: TileMemory,
+  ) {}
+
+  async get(key: string): Promise<Tile | undefined> {
+    if (this.seconds === 0) return undefined;
+    try {
+      const value = await this.redis.getBuffer(`${this.prefix}t:${key}`);
+      return value ? await this.decode(value) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Stores tiles in one round trip; nobody waits for it. */
+  put(tiles: readonly (readonly [key: string, tile: Tile])[]): void {
+    if (this.seconds === 0 || this.redis.status !== "ready") return;
+    const pipeline = this.redis.pipeline();
+    const solids = new Set<string>();
+    for (const [key, tile] of tiles) {
+      pipeline.set(`${this.prefix}t:${key}`, encode(tile), "EX", this.seconds);
+      if (tile.solid !== undefined && !solids.has(tile.hash)) {
+        solids.add(tile.hash);
+        pipeline.set(`${this.prefix}t:solid:${tile.hash}`, Buffer.from(tile.png), "EX", this.seconds);
+      }
+    }
+    pipeline.exec().catch(() => undefined);
+  }
+
+  /** Takes the right to render `key` for all nodes; undefined = another node has it. Without Redis it is given. */
+  async lock(key: string, milliseconds: number): Promise<(() => void) | undefined> {
+    const name = `${this.prefix}lock:${key}`;
+    const owner = `${process.pid}.${Math.random()}`;
+    try {
+      if ((await this.redis.set(name, owner, "PX", milliseconds, "NX")) === null) return undefined;
+    } catch {
+      return () => undefined;
+    }
+    return () => {
+      this.redis
+        .eval("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end", 1, name, owner)
+        .catch(() => undefined);
+    };
+  }
+
+  private async decode(value: Buffer): Promise<Tile | undefined> {
+    if (value.length < headBytes || value[0] !== magic) return undefined;
+    const isSolid = (value[1]! & solidFlag) !== 0;
+    const count = value.readUInt16LE(2);
+    const hash = value.toString("latin1", 4, headBytes);
+    const versions: number[] = [];
+    for (let index = 0; index < count; index++) versions.push(value.readDoubleLE(headBytes + 8 * index));
+    const body = headBytes + 8 * count;
+    if (!isSolid) {
+      // A copy: what arrives is a slice of the socket's larger chunk, which would be kept alive whole.
+      return { png: Buffer.from(value.subarray(body)), hash, solid: undefined, versions };
+    }
+    const solid = value.readUInt32LE(body);
+    const png = this.memory.solid(hash) ?? (await this.redis.getBuffer(`${this.prefix}t:solid:${hash}`));
+    return png ? { png: Buffer.from(png), hash, solid, versions } : undefined;
+  }
+}
+
+function encode(tile: Tile): Buffer {
+  const isSolid = tile.solid !== undefined;
+  const value = Buffer.allocUnsafe(headBytes + 8 * tile.versions.length + (isSolid ? 4 : tile.png.length));
+  value[0] = magic;
+  value[1] = isSolid ? solidFlag : 0;
+  value.writeUInt16LE(tile.versions.length, 2);
+  value.write(tile.hash.padEnd(20).slice(0, 20), 4, "latin1");
+  let at = headBytes;
+  for (const version of tile.versions) at = value.writeDoubleLE(version, at);
+  if (isSolid) value.writeUInt32LE(tile.solid! >>> 0, at);
+  else value.set(tile.png, at);
+  return value;
+}

@@ -1,0 +1,74 @@
+import { fileURLToPath } from "node:url";
+import { Piscina } from "piscina";
+
+/**
+ * The process of a worker host: takes tasks from the front process, runs them in Piscina threads, answers.
+ * Arguments: the worker (render, transfer) and how many tasks it is given at once.
+ */
+
+interface TaskMessage {
+  readonly id: number;
+  readonly kind: string;
+  readonly request: unknown;
+}
+
+const [worker = "", concurrency = "1"] = process.argv.slice(2);
+
+/**
+ * Native libraries may be loaded by one thread of a process only. CartoCSS is plain JavaScript: it gets a thread
+ * of its own, which can be ended without touching renders that run beside it.
+ */
+const threads: Record<string, Record<string, string>> = {
+  render: { default: "render/worker.js", compile: "render/compile-worker.js" },
+  transfer: { default: "transfer/worker.js" },
+};
+const files = threads[worker];
+if (!files) throw new Error(`There is no worker "${worker}".`);
+
+const pools = new Map(
+  Object.entries(files).map(([kind, file]) => [
+    kind,
+    new Piscina({
+      filename: fileURLToPath(new URL(file, import.meta.url)),
+      minThreads: 1,
+      maxThreads: 1,
+      concurrentTasksPerWorker: kind === "default" ? Number(concurrency) : 1,
+      // With 'sync' a worker's event loop stands still between tasks and asynchronous renders never finish.
+      atomics: "disabled",
+      idleTimeout: Number.POSITIVE_INFINITY,
+      ...(kind === "compile" ? { resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 } } : {}),
+    }),
+  ]),
+);
+
+async function run(task: TaskMessage): Promise<unknown> {
+  const own = pools.get(task.kind);
+  if (!own) return pools.get("default")!.run({ kind: task.kind, request: task.request });
+  const { deadlineMs } = task.request as { deadlineMs: number };
+  try {
+    return await own.run(task.request, { signal: AbortSignal.timeout(deadlineMs) });
+  } catch (error) {
+    const name = (error as Error).name;
+    if (name === "AbortError" || name === "TimeoutError") {
+      return { ok: false, error: `The style takes longer than ${deadlineMs / 1000} s to compile.`, deadline: true };
+    }
+    if ((error as { code?: string }).code === "ERR_WORKER_OUT_OF_MEMORY") {
+      return { ok: false, error: "The style needs too much memory to compile." };
+    }
+    throw error;
+  }
+}
+
+process.on("message", (task: TaskMessage) => {
+  run(task).then(
+    (response) => process.send?.({ id: task.id, ok: true, response }),
+    (error: Error) => process.send?.({ id: task.id, ok: false, error: error.message }),
+  );
+});
+// The front is gone: nobody waits for answers. It also decides when this process ends on a signal to the group.
+process.on("disconnect", () => process.exit(0));
+process.on("SIGINT", () => undefined);
+process.on("SIGTERM", () => process.exit(0));
+
+await pools.get("default")!.run({ kind: "ping", request: null });
+process.send?.("ready");
