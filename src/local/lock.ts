@@ -1,0 +1,45 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+/** Private services that somebody else runs on the same data folder. */
+export class AlreadyRunning extends Error {
+  constructor(
+    readonly dataDir: string,
+    readonly pid: number | undefined,
+  ) {
+    super(
+      `Another mapwright process${pid ? ` (process ${pid})` : ""} is running with the data folder ${dataDir}.`,
+    );
+    this.name = "AlreadyRunning";
+  }
+}
+
+/**
+ * Takes the lock of a data folder; the returned function gives it back.
+ *
+ * The lock is a `flock` on an open file of this process, so the kernel gives it back however the process ends:
+ * there are no stale locks. Node has no call for it; the command takes it on the file that it inherits, and the
+ * lock stays with the open file.
+ * @throws AlreadyRunning
+ */
+export function lockDataDir(dataDir: string): () => void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const path = join(dataDir, "lock");
+  const fd = openSync(path, "a+", 0o600);
+  const taken = spawnSync("flock", ["--exclusive", "--nonblock", "3"], {
+    stdio: ["ignore", "ignore", "pipe", fd],
+  });
+  if (taken.status !== 0) {
+    closeSync(fd);
+    if (taken.error) throw new Error(`flock cannot be run: ${taken.error.message}`, { cause: taken.error });
+    const pid = Number.parseInt(readFileSync(path, "utf8"), 10);
+    throw new AlreadyRunning(dataDir, Number.isNaN(pid) ? undefined : pid);
+  }
+  ftruncateSync(fd);
+  writeSync(fd, `${process.pid}\n`);
+  return () => {
+    ftruncateSync(fd);
+    closeSync(fd);
+  };
+}
