@@ -6,18 +6,16 @@ import { z } from "zod";
  * This is the only module that reads `process.env`.
  */
 
-const bytes = z
-  .union([z.number(), z.string()])
-  .transform((value, context) => {
-    const match = /^\s*(\d+(?:\.\d+)?)\s*(b|kb|mb|gb|kib|mib|gib)?\s*$/i.exec(String(value));
-    if (!match) {
-      context.addIssue({ code: "custom", message: 'a size such as "256 MB" or a number of bytes' });
-      return z.NEVER;
-    }
-    const unit = (match[2] ?? "b").toLowerCase();
-    const factor = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3 }[unit] ?? 1;
-    return Math.round(Number(match[1]) * factor);
-  });
+const bytes = z.union([z.number(), z.string()]).transform((value, context) => {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*(b|kb|mb|gb|kib|mib|gib)?\s*$/i.exec(String(value));
+  if (!match) {
+    context.addIssue({ code: "custom", message: 'a size such as "256 MB" or a number of bytes' });
+    return z.NEVER;
+  }
+  const unit = (match[2] ?? "b").toLowerCase();
+  const factor = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3 }[unit] ?? 1;
+  return Math.round(Number(match[1]) * factor);
+});
 
 const flag = z.union([z.boolean(), z.stringbool()]);
 const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
@@ -39,7 +37,10 @@ export const configSchema = z.strictObject({
   /** Public address with an optional path prefix, without a slash at its end: https://maps.example.org/geo */
   baseUrl: z
     .string()
-    .regex(/^(https?:\/\/[^/?#]+)?(\/[^?#]*[^/?#])?$/, "an address or path without a slash at its end, such as https://maps.example.org/geo")
+    .regex(
+      /^(https?:\/\/[^/?#]+)?(\/[^?#]*[^/?#])?$/,
+      "an address or path without a slash at its end, such as https://maps.example.org/geo",
+    )
     .default(""),
   /** Addresses of proxies whose X-Forwarded-* headers are believed. */
   trustedProxies: z
@@ -101,7 +102,10 @@ export class ConfigError extends Error {
 
 /** Keys as they are written in the environment: `tiles.memoryBytes` → `MAPWRIGHT_TILES_MEMORY_BYTES`. */
 export function environmentName(key: string): string {
-  return `MAPWRIGHT_${key.replaceAll(".", "_").replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()}`;
+  return `MAPWRIGHT_${key
+    .replaceAll(".", "_")
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toUpperCase()}`;
 }
 
 /** Every key of the schema as a dotted path, in the schema's order. */

@@ -61,10 +61,18 @@ export class Metrics {
     };
     gauge("render_queue", "Tasks that wait for the render host.", (now) => now.renders.waiting);
     gauge("render_running", "Tasks that the render host works on.", (now) => now.renders.running);
-    gauge("render_host_restarts", "Render hosts that were replaced since the start.", (now) => now.renders.restarts);
+    gauge(
+      "render_host_restarts",
+      "Render hosts that were replaced since the start.",
+      (now) => now.renders.restarts,
+    );
     gauge("transfer_queue", "Files that wait for the transfer host.", (now) => now.transfers.waiting);
     gauge("transfer_running", "Files that the transfer host works on.", (now) => now.transfers.running);
-    gauge("transfer_host_restarts", "Transfer hosts that were replaced since the start.", (now) => now.transfers.restarts);
+    gauge(
+      "transfer_host_restarts",
+      "Transfer hosts that were replaced since the start.",
+      (now) => now.transfers.restarts,
+    );
     gauge("metatiles_in_flight", "Metatiles that requests wait for.", (now) => now.metatilesInFlight);
     gauge("tile_memory_tiles", "Tiles in this node's memory.", (now) => now.tileMemory.tiles);
     gauge("tile_memory_bytes", "Bytes of tiles in this node's memory.", (now) => now.tileMemory.bytes);
@@ -72,7 +80,9 @@ export class Metrics {
     gauge("database_connections_idle", "Idle connections of the pool.", (now) => now.databasePool.idle);
     gauge("database_waiting", "Requests that wait for a connection.", (now) => now.databasePool.waiting);
     gauge("redis_ready", "1 when Redis answers.", (now) => Number(now.redisReady));
-    gauge("change_log_listening", "1 when the database's notifications arrive.", (now) => Number(now.listening));
+    gauge("change_log_listening", "1 when the database's notifications arrive.", (now) =>
+      Number(now.listening),
+    );
   }
 
   answered(route: string, method: string, status: number, milliseconds: number): void {

@@ -50,7 +50,11 @@ async function run(task: TaskMessage): Promise<unknown> {
   } catch (error) {
     const name = (error as Error).name;
     if (name === "AbortError" || name === "TimeoutError") {
-      return { ok: false, error: `The style takes longer than ${deadlineMs / 1000} s to compile.`, deadline: true };
+      return {
+        ok: false,
+        error: `The style takes longer than ${deadlineMs / 1000} s to compile.`,
+        deadline: true,
+      };
     }
     if ((error as { code?: string }).code === "ERR_WORKER_OUT_OF_MEMORY") {
       return { ok: false, error: "The style needs too much memory to compile." };

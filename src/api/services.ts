@@ -1,22 +1,34 @@
 import type { Catalog } from "../catalog/catalog.js";
 import type { Sessions } from "../catalog/sessions.js";
 import type { Config } from "../config.js";
+import type { RenderHost } from "../hosts/render.js";
 import type { TransferHost } from "../hosts/transfer.js";
+import type { CachedReply } from "../http/cached.js";
 import type { Log } from "../log.js";
+import type { Metrics } from "../metrics.js";
 import type { Database } from "../storage/postgres.js";
+import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
+import type { AddressCache } from "../tiles/addresses.js";
 import type { Changes } from "../tiles/changes.js";
+import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 
-/** What handlers work with; wired together in `main.ts`. */
+/** What handlers work with; wired together in `node.ts`. */
 export interface Services {
   readonly config: Config;
   readonly log: Log;
   readonly db: Database;
+  readonly redis: Redis;
   readonly catalog: Catalog;
   readonly sessions: Sessions;
   readonly styles: StyleCompiler;
+  readonly render: RenderHost;
   readonly transfer: TransferHost;
   readonly changes: Changes;
+  readonly planner: Planner;
   readonly tiles: TileService;
+  /** Public tile answers by their raw address. */
+  readonly addresses: AddressCache<CachedReply>;
+  readonly metrics: Metrics;
 }

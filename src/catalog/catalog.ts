@@ -72,7 +72,9 @@ export class CatalogCache implements Catalog {
   }
 
   async projects(): Promise<readonly ProjectState[]> {
-    const rows = await this.db.query<{ code: string }>("select code from project where not hidden order by code");
+    const rows = await this.db.query<{ code: string }>(
+      "select code from project where not hidden order by code",
+    );
     const states = await Promise.allSettled(rows.map((row) => this.project(row.code)));
     return states.flatMap((state) => (state.status === "fulfilled" ? [state.value] : []));
   }
@@ -83,7 +85,10 @@ export class CatalogCache implements Catalog {
     if (id === undefined) this.allChanged = this.epoch;
     else this.projectChanges.set(id, this.epoch);
     for (const entry of this.mapEntries.values()) {
-      void entry.state.then((map) => map && (id === undefined || map.project.id === id) && this.retired(map), ignore);
+      void entry.state.then(
+        (map) => map && (id === undefined || map.project.id === id) && this.retired(map),
+        ignore,
+      );
     }
   }
 
@@ -146,7 +151,9 @@ export class CatalogCache implements Catalog {
   }
 
   private async revision(table: "project" | "map", id: number): Promise<number | undefined> {
-    const [row] = await this.db.query<{ revision: number }>(`select revision from ${table} where id = $1`, [id]);
+    const [row] = await this.db.query<{ revision: number }>(`select revision from ${table} where id = $1`, [
+      id,
+    ]);
     return row?.revision;
   }
 }

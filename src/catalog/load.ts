@@ -1,17 +1,17 @@
 import type { Queryable } from "../storage/postgres.js";
-import {
-  type BaseMap,
-  type Column,
-  type ColumnType,
-  type GeometryKind,
-  type Grant,
-  type LayerNode,
-  type MapState,
-  type NodeType,
-  type ProjectState,
-  type PublicationElement,
-  type Role,
-  type TreeNode,
+import type {
+  BaseMap,
+  Column,
+  ColumnType,
+  GeometryKind,
+  Grant,
+  LayerNode,
+  MapState,
+  NodeType,
+  ProjectState,
+  PublicationElement,
+  Role,
+  TreeNode,
 } from "./state.js";
 
 /** Reads projects and maps from the database into snapshots, each in one statement, so each is of one moment. */
@@ -107,7 +107,11 @@ interface MapRow {
 }
 
 /** The map with that code in the project, or undefined. */
-export async function loadMap(db: Queryable, project: ProjectState, code: string): Promise<MapState | undefined> {
+export async function loadMap(
+  db: Queryable,
+  project: ProjectState,
+  code: string,
+): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
        (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands)), '[]')

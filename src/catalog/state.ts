@@ -41,7 +41,16 @@ export interface LocalizedName {
   readonly names: Readonly<Record<string, string>>;
 }
 
-export type ColumnType = "number" | "geom" | "string" | "text" | "datetime" | "bool" | "file" | "title" | "json";
+export type ColumnType =
+  | "number"
+  | "geom"
+  | "string"
+  | "text"
+  | "datetime"
+  | "bool"
+  | "file"
+  | "title"
+  | "json";
 
 export interface Column extends LocalizedName {
   readonly id: number;

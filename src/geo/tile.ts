@@ -36,7 +36,10 @@ export function tileBox(tile: TileCoord, count = 1): MercatorBox {
 }
 
 /** Top left tile of the metatile of `size` × `size` tiles that holds `tile`, and how many tiles a side it has. */
-export function metatileOf(tile: TileCoord, size: number): { readonly origin: TileCoord; readonly count: number } {
+export function metatileOf(
+  tile: TileCoord,
+  size: number,
+): { readonly origin: TileCoord; readonly count: number } {
   const count = Math.min(size, 2 ** tile.z);
   return {
     origin: { z: tile.z, x: tile.x - (tile.x % count), y: tile.y - (tile.y % count) },

@@ -2,7 +2,11 @@
  * The environment of worker hosts: nothing of the front's own but what is named here. libpq reads the connection
  * from it, so that neither task messages nor Mapnik's XML carry a password.
  */
-export function hostEnvironment(databaseUrl: string, threads: number, statementTimeoutMs: number): Record<string, string> {
+export function hostEnvironment(
+  databaseUrl: string,
+  threads: number,
+  statementTimeoutMs: number,
+): Record<string, string> {
   const url = new URL(databaseUrl);
   const environment: Record<string, string> = {
     PATH: "/usr/local/bin:/usr/bin:/bin",

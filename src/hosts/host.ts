@@ -105,7 +105,8 @@ export class WorkerHost<M extends Messages> {
    * @throws Failure busy when too many tasks wait
    */
   call<K extends keyof M & string>(kind: K, request: M[K][0], options: CallOptions): Promise<M[K][1]> {
-    if (this.stopped) return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
+    if (this.stopped)
+      return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
     if (this.queue.length >= this.options.queueLength) {
       return Promise.reject(busy(`Too much work waits for the ${this.options.name} host.`));
@@ -167,7 +168,11 @@ export class WorkerHost<M extends Messages> {
     const child = this.child;
     this.child = undefined;
     const ended = new HostError("stopped", `The ${this.options.name} host is stopped.`);
-    for (const task of [...this.queue.splice(0), ...this.suspects.splice(0), ...(child?.running.values() ?? [])]) {
+    for (const task of [
+      ...this.queue.splice(0),
+      ...this.suspects.splice(0),
+      ...(child?.running.values() ?? []),
+    ]) {
       clearTimeout(task.timer);
       task.reject(ended);
     }
@@ -202,12 +207,17 @@ export class WorkerHost<M extends Messages> {
     process_.on("message", (message: Answer | "ready") => {
       if (message === "ready") {
         child.ready = true;
-        this.options.log.debug({ host: this.options.name, pid: process_.pid, ms: Math.round(performance.now() - started) }, "host ready");
+        this.options.log.debug(
+          { host: this.options.name, pid: process_.pid, ms: Math.round(performance.now() - started) },
+          "host ready",
+        );
         for (const waiter of this.readyWaiters.splice(0)) waiter();
         this.dispatch();
       } else this.answered(child, message);
     });
-    process_.on("error", (error) => this.options.log.error({ err: error, host: this.options.name }, "host process"));
+    process_.on("error", (error) =>
+      this.options.log.error({ err: error, host: this.options.name }, "host process"),
+    );
     process_.on("exit", (code, signal) => this.exited(child, code, signal, performance.now() - started));
   }
 
@@ -244,13 +254,17 @@ export class WorkerHost<M extends Messages> {
     this.quickDeaths = 0;
     if (answer.ok) task.resolve(answer.response);
     else task.reject(new HostError("failed", answer.error));
-    if (this.options.jobsPerChild !== undefined && child.done >= this.options.jobsPerChild) child.retiring = true;
+    if (this.options.jobsPerChild !== undefined && child.done >= this.options.jobsPerChild)
+      child.retiring = true;
     if (child.retiring && child.running.size === 0) child.process.kill("SIGTERM");
     this.dispatch();
   }
 
   private overran(child: Child, task: Task): void {
-    this.options.log.warn({ host: this.options.name, kind: task.kind, ms: task.deadlineMs }, "a task overran its deadline");
+    this.options.log.warn(
+      { host: this.options.name, kind: task.kind, ms: task.deadlineMs },
+      "a task overran its deadline",
+    );
     child.running.delete(task.id);
     child.killedBy = task;
     task.reject(new HostError("deadline", `The ${task.kind} task took longer than ${task.deadlineMs} ms.`));
@@ -265,13 +279,17 @@ export class WorkerHost<M extends Messages> {
     this.child = undefined;
     if (!child.retiring) {
       this.restarts++;
-      this.options.log.warn({ host: this.options.name, code, signal, tasks: orphans.length }, "a host ended; starting another");
+      this.options.log.warn(
+        { host: this.options.name, code, signal, tasks: orphans.length },
+        "a host ended; starting another",
+      );
     }
     // Killed from outside (SIGKILL) says nothing about its tasks; a crash with one task running says it all.
     const crashed = signal !== "SIGKILL" && !child.retiring;
     for (const task of orphans) {
       const culprit = child.killedBy === undefined && (task.tries > 1 || (crashed && orphans.length === 1));
-      if (culprit || !this.options.retry) task.reject(new HostError("died", `The ${this.options.name} host died over this task.`));
+      if (culprit || !this.options.retry)
+        task.reject(new HostError("died", `The ${this.options.name} host died over this task.`));
       else this.suspects.push(task);
     }
     // A child that cannot even start is not tried in a tight loop.
@@ -286,7 +304,10 @@ export class WorkerHost<M extends Messages> {
     if (child?.process.pid === undefined) return;
     const resident = residentBytes(child.process.pid);
     if (resident > this.options.memoryBytes) {
-      this.options.log.warn({ host: this.options.name, resident }, "a host holds too much memory; replacing it");
+      this.options.log.warn(
+        { host: this.options.name, resident },
+        "a host holds too much memory; replacing it",
+      );
       child.process.kill("SIGKILL");
     }
   }

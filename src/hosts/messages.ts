@@ -81,8 +81,19 @@ export interface ImportedField {
 }
 /** What cannot be imported is an error with a code of the contract; nothing is left out silently. */
 export type ImportResponse =
-  | { readonly ok: true; readonly fields: readonly ImportedField[]; readonly rows: number; readonly geometryKind: "Point" | "LineString" | "Polygon" | "Unknown"; readonly vertices: number }
-  | { readonly ok: false; readonly code: "import_failed" | "unsupported_format" | "no_georeference" | "invalid_geometry"; readonly error: string; readonly data?: Record<string, unknown> };
+  | {
+      readonly ok: true;
+      readonly fields: readonly ImportedField[];
+      readonly rows: number;
+      readonly geometryKind: "Point" | "LineString" | "Polygon" | "Unknown";
+      readonly vertices: number;
+    }
+  | {
+      readonly ok: false;
+      readonly code: "import_failed" | "unsupported_format" | "no_georeference" | "invalid_geometry";
+      readonly error: string;
+      readonly data?: Record<string, unknown>;
+    };
 
 export interface TransferMessages {
   import: [ImportRequest, ImportResponse];

@@ -11,11 +11,19 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
   await client.query("select pg_advisory_lock(hashtext('mapwright migrate'))");
   try {
     await requireExtensions(client);
-    await client.query("create schema if not exists mapwright; create schema if not exists layers; create schema if not exists staging");
+    await client.query(
+      "create schema if not exists mapwright; create schema if not exists layers; create schema if not exists staging",
+    );
     await client.query("set search_path = mapwright, public");
-    await client.query("create table if not exists migration (name text primary key, applied_at timestamptz not null default now())");
-    const done = new Set((await client.query<{ name: string }>("select name from migration")).rows.map((row) => row.name));
-    for (const name of readdirSync(folder).filter((file) => file.endsWith(".sql")).sort()) {
+    await client.query(
+      "create table if not exists migration (name text primary key, applied_at timestamptz not null default now())",
+    );
+    const done = new Set(
+      (await client.query<{ name: string }>("select name from migration")).rows.map((row) => row.name),
+    );
+    for (const name of readdirSync(folder)
+      .filter((file) => file.endsWith(".sql"))
+      .sort()) {
       if (done.has(name)) continue;
       const text = readFileSync(new URL(name, folder), "utf8");
       await client.query("begin");

@@ -16,7 +16,9 @@ export function openRedis(url: string, log: Log): Redis {
     retryStrategy: (attempt: number) => Math.min(50 * attempt, 1_000),
     lazyConnect: true,
   };
-  const redis = url.startsWith("unix://") ? new Redis(url.slice("unix://".length), options) : new Redis(url, options);
+  const redis = url.startsWith("unix://")
+    ? new Redis(url.slice("unix://".length), options)
+    : new Redis(url, options);
   let down = false;
   redis.on("error", (error: Error) => {
     if (!down) log.warn({ err: error }, "Redis cannot be reached");

@@ -27,7 +27,11 @@ export function contractCoord(read: Read): TileCoord {
 }
 
 /** Reads the path `z/x/y.png` or `z/x/y@2x.png`, XYZ. @throws Failure bad_request */
-export function pathCoord(z: string, x: string, file: string): { coord: TileCoord; scale: 1 | 2 | 3 | undefined } {
+export function pathCoord(
+  z: string,
+  x: string,
+  file: string,
+): { coord: TileCoord; scale: 1 | 2 | 3 | undefined } {
   const match = /^(\d{1,8})(?:@([123])x)?\.png$/.exec(file);
   if (!match) throw badRequest("The address of a tile ends in y.png or y@2x.png.");
   return {
@@ -39,7 +43,11 @@ export function pathCoord(z: string, x: string, file: string): { coord: TileCoor
 /** The optional parameters of both addresses. @throws Failure bad_request */
 export function tileParameters(read: Read): Omit<TileAddress, "coord"> {
   const language = read("lng");
-  if (language !== undefined && language !== "" && !/^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/.test(language)) {
+  if (
+    language !== undefined &&
+    language !== "" &&
+    !/^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/.test(language)
+  ) {
     throw badRequest("lng must be a language code.");
   }
   return {

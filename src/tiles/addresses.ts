@@ -19,7 +19,10 @@ export class AddressCache<Answer> {
   private readonly entries: LRUCache<string, Entry<Answer>>;
 
   constructor(bytes: number) {
-    this.entries = new LRUCache({ maxSize: Math.max(bytes, overheadBytes), sizeCalculation: (entry) => entry.bytes });
+    this.entries = new LRUCache({
+      maxSize: Math.max(bytes, overheadBytes),
+      sizeCalculation: (entry) => entry.bytes,
+    });
   }
 
   get(address: string): Answer | undefined {
@@ -28,7 +31,11 @@ export class AddressCache<Answer> {
   }
 
   /** @param stamp the plan's stamp when the answer was checked; below zero it is not kept */
-  set(address: string, answer: Answer, checked: { readonly plan: Plan; readonly stamp: number; readonly answerBytes: number }): void {
+  set(
+    address: string,
+    answer: Answer,
+    checked: { readonly plan: Plan; readonly stamp: number; readonly answerBytes: number },
+  ): void {
     if (checked.stamp < 0 || checked.stamp !== checked.plan.stamp.value) return;
     this.entries.set(address, {
       plan: checked.plan,

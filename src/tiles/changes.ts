@@ -112,7 +112,10 @@ export class ChangeLog implements Changes {
   async refresh(layers: readonly LayerVersion[]): Promise<void> {
     if (layers.length === 0) return;
     const oldest = Math.min(...layers.map((layer) => layer.version));
-    for (const row of await this.readLog(layers.map((layer) => layer.id), oldest)) {
+    for (const row of await this.readLog(
+      layers.map((layer) => layer.id),
+      oldest,
+    )) {
       this.layers.get(row.layer_id)?.apply({ version: row.version, boxes: boxesOf(row.area) });
     }
   }

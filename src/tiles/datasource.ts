@@ -1,5 +1,5 @@
-import { type Column, type LayerNode } from "../catalog/state.js";
 import { layerTable } from "../catalog/load.js";
+import type { Column, LayerNode } from "../catalog/state.js";
 import { mercatorHalf } from "../geo/tile.js";
 import { filterToSql } from "../style/filter-sql.js";
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
@@ -26,7 +26,11 @@ export interface DatasourceOptions {
 }
 
 /** Parameters of the PostGIS input; the connection itself comes from the host's environment. */
-export function datasource(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): Record<string, string> {
+export function datasource(
+  layer: LayerNode,
+  style: CompiledStyle,
+  options: DatasourceOptions,
+): Record<string, string> {
   const side = mercatorHalf * 1.001;
   return {
     type: "postgis",
@@ -57,7 +61,10 @@ export function layerQuery(layer: LayerNode, style: CompiledStyle, options: Data
       : `select b.svc_id, b.geom${selected} from ${table}_z${band} b${
           fields.length > 0 ? ` join ${table} o on o.svc_id = b.svc_id` : ""
         } where b.geom && !bbox!`;
-  const thinned = layer.geometryKind === "Point" && options.zoom <= thinningZoom ? thinning(style, columns, options) : undefined;
+  const thinned =
+    layer.geometryKind === "Point" && options.zoom <= thinningZoom
+      ? thinning(style, columns, options)
+      : undefined;
   if (thinned === undefined) return `${from} order by 1`;
   return (
     `with q as (${from}) select svc_id, geom${fields.map((code) => `, "${code}"`).join("")} from (` +
@@ -104,7 +111,10 @@ function thinning(
   const kinds: string[] = [];
   for (const rule of style.styles.flatMap((one) => one.rules)) {
     if (!appliesAt(rule, options.scaleDenominator)) continue;
-    const sql = rule.filter === undefined ? "true" : filterToSql(rule.filter, (code) => sqlColumn(columns.get(code), code));
+    const sql =
+      rule.filter === undefined
+        ? "true"
+        : filterToSql(rule.filter, (code) => sqlColumn(columns.get(code), code));
     if (sql === undefined) return undefined;
     if (rule.symbolizers.every(isOpaqueMark)) {
       if (rule.filter !== undefined) kinds.push(`case when ${sql} then ${2 ** kinds.length} else 0 end`);
@@ -126,17 +136,29 @@ function isOpaqueMark(symbolizer: Symbolizer): boolean {
   if (symbolizer.type === "DotSymbolizer") return symbolizer.attributes["comp-op"] === undefined;
   if (symbolizer.type !== "MarkersSymbolizer") return false;
   const attributes = symbolizer.attributes;
-  if (attributes["allow-overlap"] !== "true" || attributes["comp-op"] !== undefined || attributes.file) return false;
-  const opaque = ["opacity", "fill-opacity"].every((name) => attributes[name] === undefined || Number(attributes[name]) === 1);
+  if (attributes["allow-overlap"] !== "true" || attributes["comp-op"] !== undefined || attributes.file)
+    return false;
+  const opaque = ["opacity", "fill-opacity"].every(
+    (name) => attributes[name] === undefined || Number(attributes[name]) === 1,
+  );
   const stroked = Number(attributes["stroke-width"] ?? "0.5") > 0;
-  const strokeOpaque = !stroked || attributes["stroke-opacity"] === undefined || Number(attributes["stroke-opacity"]) === 1;
-  return opaque && strokeOpaque && !Object.values(attributes).some((value) => value.includes("[") || /rgba|hsla|transparent/i.test(value));
+  const strokeOpaque =
+    !stroked || attributes["stroke-opacity"] === undefined || Number(attributes["stroke-opacity"]) === 1;
+  return (
+    opaque &&
+    strokeOpaque &&
+    !Object.values(attributes).some((value) => value.includes("[") || /rgba|hsla|transparent/i.test(value))
+  );
 }
 
-function sqlColumn(column: Column | undefined, code: string): { sql: string; type: "number" | "text" | "bool" | "other" } | undefined {
+function sqlColumn(
+  column: Column | undefined,
+  code: string,
+): { sql: string; type: "number" | "text" | "bool" | "other" } | undefined {
   if (code === "svc_id") return { sql: "q.svc_id", type: "number" };
   if (!column) return undefined;
   const sql = `q."${code}"`;
-  if (column.type === "number" || column.type === "bool") return { sql, type: column.localizedValue ? "text" : column.type };
+  if (column.type === "number" || column.type === "bool")
+    return { sql, type: column.localizedValue ? "text" : column.type };
   return { sql, type: "text" };
 }

@@ -33,7 +33,8 @@ export class InFlight<Result> {
   join(key: string, options: Join<Result>): Promise<Result> {
     if (options.signal.aborted) return Promise.reject(options.signal.reason as Error);
     let flight = this.flights.get(key);
-    if (!flight || flight.abort.signal.aborted || !options.usable(flight.versions)) flight = this.begin(key, options);
+    if (!flight || flight.abort.signal.aborted || !options.usable(flight.versions))
+      flight = this.begin(key, options);
     return this.wait(flight, options.signal);
   }
 

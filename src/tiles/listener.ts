@@ -79,7 +79,11 @@ export class Listener {
     if (this.stopped) return;
     const was = this.connected;
     this.connected = false;
-    if (was || this.attempts === 0) this.log.warn({ err: error }, "the notification connection is lost; tiles are checked against the database");
+    if (was || this.attempts === 0)
+      this.log.warn(
+        { err: error },
+        "the notification connection is lost; tiles are checked against the database",
+      );
     client?.end().catch(() => undefined);
     if (this.client === client) this.client = undefined;
     clearTimeout(this.retry);

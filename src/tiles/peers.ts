@@ -107,6 +107,8 @@ export class Peers {
       this.options.log.warn({ err: error }, "a change told by another node could not be read");
       return;
     }
-    await this.options.redis.publish(`${this.options.prefix}changes:${word.from}`, String(word.id)).catch(() => undefined);
+    await this.options.redis
+      .publish(`${this.options.prefix}changes:${word.from}`, String(word.id))
+      .catch(() => undefined);
   }
 }

@@ -71,4 +71,5 @@ export function drawSheet(sheet: Sheet, options: SheetOptions): { source: MapSou
 }
 
 /** Short collision-free name of a text. */
-export const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22);
+export const digest = (text: string): string =>
+  createHash("sha256").update(text).digest("base64url").slice(0, 22);

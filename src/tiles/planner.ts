@@ -6,8 +6,8 @@ import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import type { StyleCompiler } from "../style/compiler.js";
 import type { TileAddress } from "./address.js";
-import { bandZooms } from "./datasource.js";
 import type { ChangeLog } from "./changes.js";
+import { bandZooms } from "./datasource.js";
 import { digest, drawSheet, type Plan, type Sheet, type StyledLayer } from "./plan.js";
 import { drawnLayers } from "./selection.js";
 import type { Stamp } from "./versions.js";
@@ -42,7 +42,13 @@ export class Planner {
     const layers = drawnLayers(map, address.layers, readable);
     const language = address.language ?? map.project.languages[0];
     const zoom = planZoom(address);
-    const key = [layers.map((layer) => layer.id).join(","), base?.revision ?? "-", zoom, address.scale, language].join(" ");
+    const key = [
+      layers.map((layer) => layer.id).join(","),
+      base?.revision ?? "-",
+      zoom,
+      address.scale,
+      language,
+    ].join(" ");
     const plans = this.plansOf(map);
     const known = plans.get(key);
     if (known && (!base || !this.retired.has(base))) {
@@ -83,7 +89,11 @@ export class Planner {
     if (base) {
       this.stamp(base, stamp);
       baseLayers = drawnLayers(base, undefined, () => true);
-      below = drawSheet(await this.sheet(base, baseLayers), { z, scale, language: base.project.languages[0] });
+      below = drawSheet(await this.sheet(base, baseLayers), {
+        z,
+        scale,
+        language: base.project.languages[0],
+      });
     }
     const overlayIds = overlay.layers.map(({ layer }) => layer.id);
     const layers = await this.options.changes.track([...overlayIds, ...baseLayers.map((layer) => layer.id)]);
@@ -123,7 +133,10 @@ export class Planner {
       return { layer, style };
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== "invalid_style") throw error;
-      this.options.log.warn({ map: map.code, layer: layer.code, reason: error.message }, "a stored style does not compile");
+      this.options.log.warn(
+        { map: map.code, layer: layer.code, reason: error.message },
+        "a stored style does not compile",
+      );
       return undefined;
     }
   }
@@ -133,7 +146,8 @@ export class Planner {
     try {
       return await this.options.catalog.map(baseMapCode.project, baseMapCode.map);
     } catch (error) {
-      if (error instanceof Failure && (error.code === "project_not_found" || error.kind === "not_found")) return undefined;
+      if (error instanceof Failure && (error.code === "project_not_found" || error.kind === "not_found"))
+        return undefined;
       throw error;
     }
   }

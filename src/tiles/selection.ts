@@ -32,10 +32,12 @@ function published(map: MapState): (layer: LayerNode) => boolean {
   const shown = new Set<number>();
   for (const element of map.publication!) {
     let on = true;
-    for (let at: typeof element | undefined = element; at && on; at = elements.get(at.parentId)) on = at.selected;
+    for (let at: typeof element | undefined = element; at && on; at = elements.get(at.parentId))
+      on = at.selected;
     if (on) shown.add(element.nodeId);
   }
   const isShown = (node: TreeNode | LayerNode | undefined): boolean =>
-    node !== undefined && (shown.has(node.id) || (node.parentId !== null && isShown(map.nodes.get(node.parentId))));
+    node !== undefined &&
+    (shown.has(node.id) || (node.parentId !== null && isShown(map.nodes.get(node.parentId))));
   return isShown;
 }

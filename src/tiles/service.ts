@@ -129,9 +129,13 @@ export class TileService {
     const coords = tilesOf(work);
     const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.quality));
     if (!first || !isCurrent([...first.versions], work.plan.layers, box)) return undefined;
-    const tiles = await Promise.all(coords.map((coord) => this.options.store.get(tileKey(work.plan, coord, work.quality))));
+    const tiles = await Promise.all(
+      coords.map((coord) => this.options.store.get(tileKey(work.plan, coord, work.quality))),
+    );
     if (!tiles.every((tile) => tile && isCurrent(tile.versions, work.plan.layers, box))) return undefined;
-    return tiles.map((tile, index) => this.options.memory.set(tileKey(work.plan, coords[index]!, work.quality), tile!));
+    return tiles.map((tile, index) =>
+      this.options.memory.set(tileKey(work.plan, coords[index]!, work.quality), tile!),
+    );
   }
 
   private async draw(work: Work): Promise<readonly Tile[]> {
@@ -152,7 +156,10 @@ export class TileService {
       );
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
-      throw failed("internal", error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.");
+      throw failed(
+        "internal",
+        error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.",
+      );
     }
     this.options.onRendered(drawn.renderMs);
     const coords = tilesOf(work);

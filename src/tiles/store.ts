@@ -58,7 +58,12 @@ export class TileStore {
     }
     return () => {
       this.redis
-        .eval("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end", 1, name, owner)
+        .eval(
+          "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end",
+          1,
+          name,
+          owner,
+        )
         .catch(() => undefined);
     };
   }

@@ -36,7 +36,8 @@ export async function freshDatabase(options: { bare?: boolean } = {}): Promise<T
     await client.query(`create database ${name} owner ${name}`);
   });
   await asSuperuser(name, async (client) => {
-    for (const extension of ["postgis", "pg_trgm", "unaccent"]) await client.query(`create extension ${extension}`);
+    for (const extension of ["postgis", "pg_trgm", "unaccent"])
+      await client.query(`create extension ${extension}`);
   });
   const url = clusterUrl();
   url.username = name;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { tileBox } from "../../src/geo/tile.js";
 import type { MapSource, MetatileRequest, MetatileResponse, RenderedTile } from "../../src/hosts/messages.js";
-import type { LoadedMaps } from "./maps.js";
 import type { Mapnik, MapnikImage, MapnikView } from "./mapnik.js";
+import type { LoadedMaps } from "./maps.js";
 
 /** Draws metatiles and cuts them into encoded tiles. */
 
@@ -14,7 +14,10 @@ const format = { 0: "png32:z=1", 1: "png8:m=h:z=1" } as const;
 
 export class MetatileRenderer {
   /** Pixels of base metatiles, so that many maps over one base draw it once. */
-  private readonly bases = new LRUCache<string, Buffer>({ maxSize: baseBytes, sizeCalculation: (pixels) => pixels.length });
+  private readonly bases = new LRUCache<string, Buffer>({
+    maxSize: baseBytes,
+    sizeCalculation: (pixels) => pixels.length,
+  });
   /** Encodings of one-colour tiles by side, quality and colour. */
   private readonly solids = new LRUCache<string, RenderedTile>({ max: 512 });
 
@@ -49,7 +52,11 @@ export class MetatileRenderer {
     }
     // The image works on the buffer that it is given, so it gets a copy. The base is opaque: premultiplied or
     // not, its pixels are the same, and drawing can go on upon them.
-    return this.paint(request, request.map, this.mapnik.Image.fromBufferSync(side, side, Buffer.from(pixels)));
+    return this.paint(
+      request,
+      request.map,
+      this.mapnik.Image.fromBufferSync(side, side, Buffer.from(pixels)),
+    );
   }
 
   private paint(request: MetatileRequest, source: MapSource, image: MapnikImage): Promise<MapnikImage> {

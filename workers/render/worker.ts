@@ -8,7 +8,9 @@ import { MetatileRenderer } from "./metatile.js";
 const mapnik = loadMapnik();
 const renderer = new MetatileRenderer(mapnik, new LoadedMaps(mapnik, 64));
 
-type Task = { readonly kind: "metatile"; readonly request: MetatileRequest } | { readonly kind: "ping"; readonly request: null };
+type Task =
+  | { readonly kind: "metatile"; readonly request: MetatileRequest }
+  | { readonly kind: "ping"; readonly request: null };
 
 export default async function run(task: Task): Promise<RenderMessages["metatile" | "ping"][1]> {
   switch (task.kind) {

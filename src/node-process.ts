@@ -1,0 +1,46 @@
+import type { Config } from "./config.js";
+import { createLog } from "./log.js";
+import { type Node, startNode } from "./node.js";
+
+/** The process of one node, started and watched by `mapwright serve`. It speaks with its parent alone. */
+
+/** What the parent says. */
+export type ToNode =
+  | { readonly kind: "start"; readonly config: Config }
+  | { readonly kind: "stop"; readonly drainMs: number };
+/** What the node says. */
+export type FromNode =
+  | { readonly kind: "listening"; readonly port: number }
+  | { readonly kind: "failed"; readonly reason: string };
+
+let node: Node | undefined;
+let stopping = false;
+
+const tell = (message: FromNode) => process.send?.(message);
+
+async function stop(drainMs: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  await node?.stop(drainMs).catch(() => undefined);
+  process.exit(0);
+}
+
+process.on("message", (message: ToNode) => {
+  if (message.kind === "stop") void stop(message.drainMs);
+  else {
+    startNode(message.config, createLog(message.config.logLevel, "node")).then(
+      (started) => {
+        node = started;
+        tell({ kind: "listening", port: started.port });
+      },
+      (error: Error) => {
+        tell({ kind: "failed", reason: error.message });
+        process.exit(1);
+      },
+    );
+  }
+});
+// The parent ends its nodes itself; a terminal's Ctrl-C reaches the whole group.
+process.on("SIGINT", () => undefined);
+process.on("SIGTERM", () => void stop(10_000));
+process.on("disconnect", () => void stop(2_000));

@@ -1,0 +1,168 @@
+import { healthRoutes } from "./api/health.js";
+import { layerRoutes } from "./api/layers.js";
+import { mapRoutes } from "./api/maps.js";
+import { objectRoutes } from "./api/objects.js";
+import type { Services } from "./api/services.js";
+import { sessionRoutes } from "./api/sessions.js";
+import { tileRoutes } from "./api/tiles.js";
+import { transferRoutes } from "./api/transfer.js";
+import { viewerRoutes } from "./api/viewer.js";
+import { CatalogCache } from "./catalog/catalog.js";
+import { openSessions } from "./catalog/sessions.js";
+import type { Config } from "./config.js";
+import { startRenderHost } from "./hosts/render.js";
+import { startTransferHost } from "./hosts/transfer.js";
+import type { CachedReply } from "./http/cached.js";
+import { createServer } from "./http/server.js";
+import type { Route } from "./http/types.js";
+import type { Log } from "./log.js";
+import { Metrics } from "./metrics.js";
+import { openDatabase } from "./storage/postgres.js";
+import { openRedis } from "./storage/redis.js";
+import { createStyleCompiler } from "./style/compiler.js";
+import { AddressCache } from "./tiles/addresses.js";
+import { ChangeLog } from "./tiles/changes.js";
+import { TileMemory } from "./tiles/memory.js";
+import { Planner } from "./tiles/planner.js";
+import { startPruning } from "./tiles/prune.js";
+import { TileService } from "./tiles/service.js";
+import { TileStore } from "./tiles/store.js";
+
+/** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
+
+export interface Node {
+  /** The port that it listens on. */
+  readonly port: number;
+  readonly services: Services;
+  /** Ends running requests within `drainMs`, then everything that the node started. */
+  stop(drainMs: number): Promise<void>;
+}
+
+const routes: readonly Route<Services>[] = [
+  ...tileRoutes,
+  ...sessionRoutes,
+  ...mapRoutes,
+  ...layerRoutes,
+  ...objectRoutes,
+  ...transferRoutes,
+  ...healthRoutes,
+  ...viewerRoutes,
+];
+
+/** Wires a node together and listens. */
+export async function startNode(config: Config, log: Log): Promise<Node> {
+  const db = openDatabase({
+    url: config.databaseUrl,
+    connections: config.databaseConnections,
+    statementTimeoutMs: config.statementTimeoutMs,
+    log,
+  });
+  const redis = openRedis(config.redisUrl, log);
+  const render = startRenderHost(config, log);
+  const transfer = startTransferHost(config, log);
+  const memory = new TileMemory(config.tiles.memoryBytes);
+  const addresses = new AddressCache<CachedReply>(config.tiles.addressBytes);
+  const store = new TileStore(redis, config.redisPrefix, config.tiles.redisSeconds, memory);
+
+  const catalog = new CatalogCache(
+    db,
+    () => changes.trusted,
+    (map) => planner.retire(map),
+  );
+  const changes: ChangeLog = new ChangeLog({
+    db,
+    redis,
+    redisPrefix: config.redisPrefix,
+    log,
+    listener: {
+      projectChanged: (id) => catalog.projectChanged(id),
+      mapChanged: (id) => catalog.mapChanged(id),
+      purged: () => {
+        memory.clear();
+        addresses.clear();
+      },
+    },
+  });
+  const styles = createStyleCompiler({
+    call: (kind, request) =>
+      // The thread that compiles is ended at the deadline; the host itself only if that fails.
+      render.call(kind, request, { deadlineMs: config.style.deadlineMs + 3_000 }),
+  });
+  const planner: Planner = new Planner({
+    catalog,
+    changes,
+    styles,
+    styleDeadlineMs: config.style.deadlineMs,
+    log,
+  });
+  const metrics: Metrics = new Metrics(() => ({
+    renders: render.counts(),
+    transfers: transfer.counts(),
+    metatilesInFlight: tiles.making,
+    tileMemory: memory.counts(),
+    databasePool: db.counts(),
+    redisReady: redis.status === "ready",
+    listening: changes.trusted,
+  }));
+  const tiles = new TileService({
+    changes,
+    memory,
+    store,
+    render: (request, signal) =>
+      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),
+    lockMs: Math.min(config.tiles.deadlineMs, 10_000),
+    onServed: (source) => metrics.tile(source),
+    onRendered: (milliseconds) => metrics.rendered(milliseconds),
+  });
+  const sessions = openSessions(redis, {
+    idleSeconds: config.sessionIdleSeconds,
+    prefix: config.redisPrefix,
+  });
+
+  const services: Services = {
+    config,
+    log,
+    db,
+    redis,
+    catalog,
+    sessions,
+    styles,
+    render,
+    transfer,
+    changes,
+    planner,
+    tiles,
+    addresses,
+    metrics,
+  };
+
+  await redis.connect().catch(() => undefined);
+  await changes.start();
+  const pruning = startPruning(db, log);
+  const server = createServer({
+    routes,
+    services,
+    log,
+    config,
+    cached: (path, query) => {
+      if (!changes.trusted) return undefined;
+      const reply = addresses.get(query === "" ? path : `${path}?${query}`);
+      if (reply !== undefined) metrics.addressHits++;
+      return reply;
+    },
+    onAnswered: (route, method, status, milliseconds) =>
+      metrics.answered(route, method, status, milliseconds),
+  });
+  const port = await server.listen(config.host, config.port);
+  return {
+    port,
+    services,
+    stop: async (drainMs) => {
+      await server.close(drainMs);
+      pruning.stop();
+      await Promise.all([changes.stop(), render.stop(), transfer.stop()]);
+      redis.disconnect();
+      await db.close();
+    },
+  };
+}

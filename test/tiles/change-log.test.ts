@@ -1,0 +1,201 @@
+import pg from "pg";
+import t from "tap";
+import { toMercator } from "../../src/geo/envelope.js";
+import { freshDatabase } from "../support/database.js";
+import { makeLayer } from "../support/layers.js";
+
+/** The change log in the database, as any SQL client meets it. */
+
+const database = await freshDatabase();
+t.teardown(() => database.drop());
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query("set search_path = mapwright, public");
+  return client;
+}
+const client = await connect();
+const other = await connect();
+t.teardown(async () => {
+  await client.end();
+  await other.end();
+});
+
+const point = (lon: number, lat: number) => `st_setsrid(st_point(${lon}, ${lat}), 4326)`;
+const box = (lon: number, lat: number) => [...toMercator(lon, lat), ...toMercator(lon, lat)];
+const rounded = (numbers: number[] | null) => numbers?.map(Math.round) ?? null;
+
+async function log(layerId: number): Promise<{ version: number; area: number[] | null }[]> {
+  const { rows } = await client.query(
+    "select version::int, area from layer_change where layer_id = $1 order by version",
+    [layerId],
+  );
+  return rows.map((row) => ({ version: row.version, area: rounded(row.area) }));
+}
+
+t.test("each transaction adds one version with the boxes of what it touched", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  await client.query(`insert into ${table} (geom) values (${point(10, 20)})`);
+  await client.query("begin");
+  await client.query(`insert into ${table} (geom) values (${point(30, 40)})`);
+  await client.query(`insert into ${table} (geom) values (${point(-30, 0)})`);
+  await client.query("commit");
+  t.same(await log(layerId), [
+    { version: 2, area: rounded(box(10, 20)) },
+    { version: 3, area: rounded([...box(30, 40), ...box(-30, 0)]) },
+  ]);
+});
+
+t.test("an update's area holds the old and the new place, a delete's the old one", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  await client.query(`insert into ${table} (geom) values (${point(10, 20)})`);
+  await client.query(`update ${table} set geom = ${point(50, 60)}`);
+  await client.query(`delete from ${table}`);
+  t.same((await log(layerId)).slice(1), [
+    { version: 3, area: rounded([...box(10, 20), ...box(50, 60)]) },
+    { version: 4, area: rounded(box(50, 60)) },
+  ]);
+});
+
+t.test(
+  "an object without geometry, or wholly beyond the projection, changes nothing that can be drawn",
+  async (t) => {
+    const { layerId, table } = await makeLayer(client);
+    await client.query(`insert into ${table} (geom) values (null)`);
+    await client.query(`insert into ${table} (geom) values (${point(0, 90)})`);
+    t.same(
+      (await log(layerId)).map(({ area }) => area),
+      [[], []],
+    );
+  },
+);
+
+t.test("a statement that touches no row leaves no version", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  await client.query(`delete from ${table}`);
+  await client.query(`update ${table} set geom = null`);
+  t.same(await log(layerId), []);
+});
+
+t.test("a truncate touches the whole layer", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  await client.query(`truncate ${table}`);
+  t.same(await log(layerId), [{ version: 2, area: null }]);
+});
+
+t.test("a rolled back transaction leaves nothing, not even among touches", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  await client.query("begin");
+  await client.query(`insert into ${table} (geom) values (${point(10, 20)})`);
+  await client.query("rollback");
+  t.same(await log(layerId), []);
+  t.equal((await client.query("select from layer_touch")).rowCount, 0);
+});
+
+t.test("a rolled back savepoint does not count", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  await client.query("begin");
+  await client.query(`insert into ${table} (geom) values (${point(10, 20)})`);
+  await client.query("savepoint s");
+  await client.query(`insert into ${table} (geom) values (${point(30, 40)})`);
+  await client.query("rollback to s");
+  await client.query("commit");
+  t.same(await log(layerId), [{ version: 2, area: rounded(box(10, 20)) }]);
+});
+
+t.test("a bulk insert leaves a short list of boxes that covers every object", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  await client.query(
+    `insert into ${table} (geom) select st_setsrid(st_point(random() * 360 - 180, random() * 160 - 80), 4326)
+     from generate_series(1, 20000)`,
+  );
+  const [change] = await log(layerId);
+  t.ok(change!.area!.length <= 16 * 4, `${change!.area!.length / 4} boxes`);
+  const { rows } = await client.query(
+    `select count(*)::int as outside from ${table} o where not exists (
+       select from layer_change c, generate_series(1, cardinality(c.area), 4) i
+       where c.layer_id = $1 and o.geom_3857 && st_makeenvelope(c.area[i], c.area[i + 1], c.area[i + 2], c.area[i + 3], 3857))`,
+    [layerId],
+  );
+  t.equal(rows[0].outside, 0);
+});
+
+t.test(
+  "two transactions over the same layers in opposite orders do not wait for each other for ever",
+  async (t) => {
+    const a = await makeLayer(client);
+    const b = await makeLayer(client);
+    for (let round = 0; round < 20; round++) {
+      await Promise.all([client.query("begin"), other.query("begin")]);
+      await client.query(`insert into ${a.table} (geom) values (${point(1, 1)})`);
+      await other.query(`insert into ${b.table} (geom) values (${point(1, 1)})`);
+      await client.query(`insert into ${b.table} (geom) values (${point(1, 1)})`);
+      await other.query(`insert into ${a.table} (geom) values (${point(1, 1)})`);
+      await Promise.all([client.query("commit"), other.query("commit")]);
+    }
+    t.equal((await log(a.layerId)).length, 40);
+    t.equal((await log(b.layerId)).length, 40);
+  },
+);
+
+t.test("versions of one layer are committed in their order", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  const writers = await Promise.all([connect(), connect(), connect(), connect()]);
+  const seen: number[] = [];
+  other.on("notification", (message) => {
+    const [kind, id, version] = message.payload!.split(" ");
+    if (kind === "L" && Number(id) === layerId) seen.push(Number(version));
+  });
+  await other.query("listen mapwright");
+  await Promise.all(
+    writers.map(async (writer) => {
+      for (let round = 0; round < 25; round++)
+        await writer.query(`insert into ${table} (geom) values (${point(1, 1)})`);
+    }),
+  );
+  await other.query("select 1");
+  await Promise.all(writers.map((writer) => writer.end()));
+  t.same(
+    seen,
+    Array.from({ length: 100 }, (_, index) => index + 2),
+  );
+});
+
+t.test("a catalogue edit raises the map's revision and is announced", async (t) => {
+  const { mapId, layerId, projectId } = await makeLayer(client);
+  const revision = async () =>
+    Number((await client.query("select revision from map where id = $1", [mapId])).rows[0].revision);
+  const announced: string[] = [];
+  const hear = (message: pg.Notification) => announced.push(message.payload!);
+  client.on("notification", hear);
+  await client.query("listen mapwright");
+  for (const [text, values] of [
+    ["update node set css_style = '#l {}' where id = $1", [layerId]],
+    ["insert into layer_column (layer_id, code, type) values ($1, 'name', 'string')", [layerId]],
+    ["update map set css_style = 'Map {}' where id = $1", [mapId]],
+  ] as const) {
+    const before = await revision();
+    await client.query(text, [...values]);
+    t.ok((await revision()) > before, text);
+  }
+  await client.query("insert into access_grant (project_id, map_id, rights) values ($1, $2, 0)", [
+    projectId,
+    mapId,
+  ]);
+  await client.query("select 1");
+  t.ok(announced.filter((payload) => payload === `M ${mapId}`).length >= 3);
+  t.ok(announced.includes(`P ${projectId}`));
+  client.off("notification", hear);
+  await client.query("unlisten mapwright");
+});
+
+t.test("deleting a layer, a map or a project drops the tables of objects", async (t) => {
+  for (const what of ["node", "map", "project"] as const) {
+    const made = await makeLayer(client);
+    const id = { node: made.layerId, map: made.mapId, project: made.projectId }[what];
+    await client.query(`insert into ${made.table} (geom) values (${point(1, 1)})`);
+    await client.query(`delete from ${what} where id = $1`, [id]);
+    t.equal((await client.query("select to_regclass($1) as oid", [made.table])).rows[0].oid, null, what);
+  }
+});
