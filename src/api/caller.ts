@@ -1,0 +1,92 @@
+import type { Session } from "../catalog/sessions.js";
+import { type Caller, type ProjectState, publicCaller } from "../catalog/state.js";
+import { forbidden, unauthenticated } from "../errors.js";
+import type { Headers, Reply, Request } from "../http/types.js";
+import type { Services } from "./services.js";
+
+/** Who asks, told by the session token, wherever it travels. */
+
+export interface TokenOptions {
+  /** Whether the body may carry the token; not for bodies that are read as files. Default: yes. */
+  readonly bodyToken?: boolean;
+}
+
+/**
+ * The caller of a request to a project; the public when there is no token.
+ * @throws Failure unauthenticated for an unknown or ended session, or one of a user who has left the project;
+ *   forbidden for a session of another project; busy while sessions cannot be checked
+ */
+export async function callerOf(
+  request: Request,
+  services: Services,
+  project: ProjectState,
+  options: TokenOptions = {},
+): Promise<Caller> {
+  const token = await tokenOf(request, options);
+  return token === undefined ? publicCaller : callerOfToken(token, services, project);
+}
+
+/** As `callerOf`, for a token that was found already. */
+export async function callerOfToken(
+  token: string,
+  services: Services,
+  project: ProjectState,
+): Promise<Caller> {
+  return callerOfSession(await services.sessions.find(token), project);
+}
+
+/** The caller that a session stands for. */
+export function callerOfSession(session: Session | undefined, project: ProjectState): Caller {
+  if (!session) throw unauthenticated("The session token is unknown or has expired.");
+  if (session.projectId !== project.id) throw forbidden("This session belongs to another project.");
+  if (!project.roles.has(session.accountId))
+    throw unauthenticated("This user is no longer one of the project's.");
+  return { accountId: session.accountId, login: session.login, projectId: session.projectId };
+}
+
+/** Whether a token decided what this caller gets: such answers are for nobody else. */
+export const usedToken = (caller: Caller): boolean => caller.accountId !== null;
+
+/** Headers of an answer that depends on the caller. */
+export const callerHeaders = (caller: Caller): Headers =>
+  usedToken(caller) ? { "cache-control": "private, no-store" } : {};
+
+/** A JSON answer to this caller. */
+export const answer = (caller: Caller, value: unknown): Reply => ({
+  kind: "json",
+  value,
+  headers: callerHeaders(caller),
+});
+
+/** The token of a request: query, form, JSON body, Authorization, X-Token; the first found counts. */
+export async function tokenOf(request: Request, options: TokenOptions = {}): Promise<string | undefined> {
+  const inQuery = request.query.get("token");
+  if (inQuery) return inQuery;
+  if (options.bodyToken !== false) {
+    const inBody = await bodyToken(request);
+    if (inBody) return inBody;
+  }
+  const bearer = /^Bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
+  return bearer?.[1] || request.header("x-token") || undefined;
+}
+
+async function bodyToken(request: Request): Promise<string | undefined> {
+  if (request.method === "GET" || request.method === "HEAD" || !hasBody(request)) return undefined;
+  const type = mediaType(request);
+  let fields: unknown;
+  if (type === "application/json") fields = await request.body.json();
+  else if (type === "application/x-www-form-urlencoded" || type === "multipart/form-data") {
+    fields = await request.body.fields();
+  }
+  if (typeof fields !== "object" || fields === null || !Object.hasOwn(fields, "token")) return undefined;
+  const token = (fields as { token: unknown }).token;
+  return typeof token === "string" ? token : undefined;
+}
+
+/** Whether the request came with a body that is not empty. */
+export const hasBody = (request: Request): boolean =>
+  request.header("transfer-encoding") !== undefined || Number(request.header("content-length") ?? 0) > 0;
+
+/** The Content-Type without its parameters, in lower case. */
+export const mediaType = (request: Request): string =>
+  (request.header("content-type") ?? "").split(";", 1)[0]!.trim().toLowerCase();

@@ -1,0 +1,221 @@
+import { changeLayer, createLayer, deleteLayer, layerTimestamp } from "../catalog/layers.js";
+import { type Published, publicationElements } from "../catalog/publication.js";
+import { mayRead, requireRead, requireRight, rightsOn } from "../catalog/rights.js";
+import {
+  type Caller,
+  isLayer,
+  type LayerNode,
+  type MapState,
+  Right,
+  type TreeNode,
+} from "../catalog/state.js";
+import { badRequest, notFound } from "../errors.js";
+import { layerBox, layersBoxes } from "../features/bbox.js";
+import type { Reply, Request, Route } from "../http/types.js";
+import { defaultStyle } from "../style/default-style.js";
+import { answer, callerOf } from "./caller.js";
+import {
+  bodyObject,
+  type Fields,
+  nameField,
+  numberField,
+  own,
+  queryFlag,
+  querySrid,
+  textField,
+} from "./input.js";
+import { layerObject, projectPath, type View, viewOf } from "./present.js";
+import type { Services } from "./services.js";
+
+/** Layers: the tree of a map, and one layer's creation, reading, change and deletion. */
+
+interface Visit {
+  readonly map: MapState;
+  readonly caller: Caller;
+  readonly view: View;
+}
+
+/** The map of the path and who asks. @throws Failure project_not_found, unauthenticated, forbidden, not_found */
+async function visit(request: Request, services: Services): Promise<Visit> {
+  const project = await services.catalog.project(request.params.project!);
+  const caller = await callerOf(request, services, project);
+  const map = await services.catalog.map(project.code, request.params.map!);
+  return { map, caller, view: viewOf(request, map.project) };
+}
+
+/** The layer of the path. @throws Failure not_found */
+function layerOf(map: MapState, request: Request): LayerNode {
+  const layer = map.layers.get(request.params.layer!);
+  if (!layer) throw notFound(`layer "${request.params.layer}"`);
+  return layer;
+}
+
+async function tree(request: Request, services: Services): Promise<Reply> {
+  const { map, caller, view } = await visit(request, services);
+  requireRead(map, caller);
+  const type = request.query.get("type") || "publish";
+  if (type !== "full" && type !== "publish") throw badRequest("type is full or publish.");
+  const css = queryFlag(request.query, "returnCss");
+  const withBox = queryFlag(request.query, "returnBbox");
+  const srid = querySrid(request.query, "bboxSR");
+  const withAccess = queryFlag(request.query, "with_access");
+
+  const visible = (node: TreeNode | LayerNode) => !isLayer(node) || mayRead(map, caller, node);
+  const shown: Published[] =
+    type === "publish" && map.publication
+      ? publicationElements(map, visible)
+      : nodesInOrder(map)
+          .filter(visible)
+          .map((node) => ({ node }));
+  const boxes = withBox ? await boxesOf(shown, services, srid) : undefined;
+  return answer(
+    caller,
+    shown.map(({ node, element }) => ({
+      ...layerObject(map, node, view, {
+        css,
+        bbox: boxes && isLayer(node) ? (boxes.get(node.id) ?? null) : undefined,
+        access: withAccess ? rightsOn(map, caller, node) : undefined,
+      }),
+      ...(element && {
+        id: element.id,
+        parent_id: element.parentId,
+        sort: element.sort,
+        selected: element.selected,
+        ...(element.icon ? { icon: element.icon } : {}),
+      }),
+    })),
+  );
+}
+
+/** Boxes of the vector layers among them, which alone have a table. */
+function boxesOf(shown: readonly Published[], services: Services, srid: 4326 | 3857) {
+  const ids = new Set(shown.flatMap(({ node }) => (hasTable(node) ? [node.id] : [])));
+  return layersBoxes(services.db, [...ids], srid);
+}
+
+const hasTable = (node: TreeNode | LayerNode): boolean => node.type === "layer" || node.type === "material";
+
+/** Folders and layers from the top of the tree to its bottom, each folder before what it holds. */
+function nodesInOrder(map: MapState): (TreeNode | LayerNode)[] {
+  const nodes: (TreeNode | LayerNode)[] = [];
+  const walk = (parent: number) => {
+    for (const node of map.children.get(parent) ?? []) {
+      nodes.push(node);
+      if (!isLayer(node)) walk(node.id);
+    }
+  };
+  walk(0);
+  return nodes;
+}
+
+async function create(request: Request, services: Services): Promise<Reply> {
+  const { map, caller, view } = await visit(request, services);
+  requireRight(map, caller, Right.editStructure);
+  const fields = await bodyObject(request);
+  const code = textField(fields, "code");
+  const { id } = await createLayer(services.db, map.id, {
+    code,
+    name: nameField(fields, { language: view.language, main: map.project.languages[0] }),
+    parentId: parentField(fields),
+    sort: numberField(fields, "sort"),
+    cssStyle: await styleField(fields, services, map, code),
+    ownerId: caller.accountId,
+  });
+  await services.changes.settle({ maps: [map.id] });
+  return answerLayer(services, { map, caller, view }, id);
+}
+
+async function get(request: Request, services: Services): Promise<Reply> {
+  const { map, caller, view } = await visit(request, services);
+  requireRead(map, caller);
+  const layer = layerOf(map, request);
+  requireRead(map, caller, layer);
+  const withBox = queryFlag(request.query, "returnBbox");
+  const withTimestamp = queryFlag(request.query, "with_timestamp");
+  const withAccess = queryFlag(request.query, "with_access");
+  const [bbox, timestamp] = await Promise.all([
+    withBox ? (hasTable(layer) ? layerBox(services.db, layer.id, 4326) : null) : undefined,
+    withTimestamp ? layerTimestamp(services.db, layer.id) : undefined,
+  ]);
+  const access = withAccess ? rightsOn(map, caller, layer) : undefined;
+  return answer(caller, layerObject(map, layer, view, { css: true, bbox, timestamp, access }));
+}
+
+/** PUT gives what it does not name its default again; PATCH leaves it. The code stays in both. */
+async function change(request: Request, services: Services): Promise<Reply> {
+  const { map, caller, view } = await visit(request, services);
+  const layer = layerOf(map, request);
+  requireRight(map, caller, Right.editStructure, layer);
+  const fields = await bodyObject(request);
+  const parentId = parentField(fields);
+  if (parentId === undefined) throw notFound("parent: parent_id is required");
+  const replace = request.method === "PUT";
+  const code = textField(fields, "code");
+  const context = { language: view.language, main: map.project.languages[0] };
+  const name = nameField(fields, replace ? context : { ...context, previous: layer });
+  const cssStyle = await styleField(fields, services, map, code ?? layer.code);
+  await changeLayer(services.db, map.id, layer.id, {
+    code,
+    parentId,
+    sort: numberField(fields, "sort"),
+    name: name ?? (replace ? { name: "", localized: false, names: {} } : undefined),
+    // A blank style asks for the default one; so does PUT without a style.
+    cssStyle:
+      cssStyle ??
+      (replace || own(fields, "css_style") !== undefined ? defaultStyle(layer.geometryKind) : undefined),
+  });
+  await services.changes.settle({ maps: [map.id] });
+  return answerLayer(services, { map, caller, view }, layer.id);
+}
+
+async function remove(request: Request, services: Services): Promise<Reply> {
+  const { map, caller } = await visit(request, services);
+  const layer = layerOf(map, request);
+  requireRight(map, caller, Right.editStructure, layer);
+  await deleteLayer(services.db, map.id, layer.id);
+  await services.changes.settle({ maps: [map.id], layers: [layer.id] });
+  return answer(caller, null);
+}
+
+/** `parent_id`: a number, or one written as text; what is none names no parent. @throws Failure not_found */
+function parentField(fields: Fields): number | undefined {
+  const value = own(fields, "parent_id");
+  if (value === undefined || value === "") return undefined;
+  const id = typeof value === "string" ? Number(value) : value;
+  if (typeof id !== "number" || !Number.isSafeInteger(id)) throw notFound("parent of that id");
+  return id;
+}
+
+/** `css_style` after it compiled as this layer's; undefined when it is absent or blank. */
+async function styleField(
+  fields: Fields,
+  services: Services,
+  map: MapState,
+  layerCode: string | undefined,
+): Promise<string | undefined> {
+  const style = textField(fields, "css_style");
+  if (style === undefined || style.trim() === "") return undefined;
+  await services.styles.compile({
+    mapStyle: map.cssStyle,
+    layerStyle: style,
+    layerCode: layerCode ?? "layer",
+    deadlineMs: services.config.style.deadlineMs,
+  });
+  return style;
+}
+
+/** The layer object as it is now. */
+async function answerLayer(services: Services, { map, caller, view }: Visit, id: number): Promise<Reply> {
+  const now = await services.catalog.map(map.project.code, map.code);
+  const node = now.nodes.get(id);
+  if (!node) throw notFound("layer of that code");
+  return answer(caller, layerObject(now, node, view, { css: true }));
+}
+
+export const layerRoutes: Route<Services>[] = [
+  { methods: ["GET"], path: `${projectPath}/:map/layers/`, handler: tree },
+  { methods: ["POST"], path: `${projectPath}/:map/layers/`, handler: create },
+  { methods: ["GET"], path: `${projectPath}/:map/layers/:layer/`, handler: get },
+  { methods: ["PUT", "PATCH"], path: `${projectPath}/:map/layers/:layer/`, handler: change },
+  { methods: ["DELETE"], path: `${projectPath}/:map/layers/:layer/`, handler: remove },
+];

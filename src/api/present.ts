@@ -1,0 +1,89 @@
+import {
+  type LayerNode,
+  localName,
+  type MapState,
+  type ProjectState,
+  type TreeNode,
+} from "../catalog/state.js";
+import type { ContractBox } from "../geo/envelope.js";
+import type { Request } from "../http/types.js";
+
+/** The contract's objects, made of catalogue states. */
+
+/** Where addresses of resources begin: version and project follow. */
+export const apiPath = "/api/2.8";
+export const projectPath = `${apiPath}/:project`;
+
+/** How a request wants things shown. */
+export interface View {
+  /** Language of names. */
+  readonly language: string;
+  /** Path of the project in links, with the installation's path prefix. */
+  readonly path: string;
+}
+
+export function viewOf(request: Request, project: ProjectState): View {
+  return {
+    language: request.query.get("lng") || project.languages[0],
+    path: `${prefixOf(request.baseUrl)}${apiPath}/${project.code}`,
+  };
+}
+
+/** The path of a public origin: https://maps.example.org/geo → /geo. */
+const prefixOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/, "");
+
+/** The map object that get-map and create-map answer. */
+export function mapObject(map: MapState, view: View): Record<string, unknown> {
+  return {
+    id: map.id,
+    code: map.code,
+    name: localName(map, view.language, map.project.languages[0]),
+    css_style: map.cssStyle,
+    group_layers: map.groupLayers,
+    has_publication: map.hasPublication,
+  };
+}
+
+/** What a layer object or tree element has beyond its own state, as asked for. */
+export interface LayerExtras {
+  readonly css?: boolean;
+  /** null = no geometry; undefined = not asked for. */
+  readonly bbox?: ContractBox | null | undefined;
+  readonly access?: number | undefined;
+  /** Unix seconds. */
+  readonly timestamp?: number | undefined;
+}
+
+/** The layer object of the contract; for a folder, the tree element. */
+export function layerObject(
+  map: MapState,
+  node: TreeNode | LayerNode,
+  view: View,
+  extras: LayerExtras = {},
+): Record<string, unknown> {
+  const main = map.project.languages[0];
+  return {
+    id: node.id,
+    type: node.type,
+    code: node.code,
+    name: localName(node, view.language, main),
+    sort: node.sort,
+    parent_id: node.parentId ?? 0,
+    selected: node.selected,
+    map_layer_id: node.id,
+    icon: iconPath(map, node, view),
+    ...(extras.css ? { css_style: node.cssStyle } : {}),
+    render_type: node.renderType,
+    style_mode: node.styleMode,
+    json: node.json,
+    ...(extras.bbox === undefined ? {} : { bbox: extras.bbox }),
+    ...(extras.access === undefined ? {} : { access: extras.access }),
+    ...(extras.timestamp === undefined ? {} : { timestamp: extras.timestamp }),
+  };
+}
+
+/** Path of the icon that was chosen, else of the one that is generated; folders have chosen ones only. */
+function iconPath(map: MapState, node: TreeNode, view: View): string {
+  if (node.icon || node.type === "folder") return node.icon;
+  return `${view.path}/${map.code}/layers/${node.code}/icon/`;
+}

@@ -1,0 +1,156 @@
+import { failed, notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { isStorable } from "./codes.js";
+import { hashPassword, verifyPassword } from "./passwords.js";
+import type { Role } from "./state.js";
+
+/** Accounts, known in the whole installation by their login, and their roles in projects. */
+
+export interface Account {
+  readonly id: number;
+  readonly login: string;
+}
+export interface AccountListItem {
+  readonly login: string;
+  readonly project: string | null;
+  readonly role: Role | null;
+}
+
+/** `public` names the public where rights are given, so nobody can be called that. */
+function checkLogin(login: string): string {
+  const printable =
+    login.length > 0 && login.length <= 128 && isStorable(login) && !/[\p{Cc}\s]/u.test(login);
+  if (printable && login !== "public") return login;
+  throw failed(
+    "invalid_value",
+    'A login has 1 to 128 characters, no spaces among them, and is not "public".',
+  );
+}
+
+export async function findAccount(db: Queryable, login: string): Promise<Account | undefined> {
+  if (!isStorable(login)) return undefined;
+  const [row] = await db.query<Account>("select id, login from account where login = $1", [login]);
+  return row;
+}
+
+export interface NewMember {
+  readonly login: string;
+  /** Needed for a new login; an existing account keeps its password. */
+  readonly password?: string;
+  readonly projectId: number;
+  readonly role: Role;
+}
+
+/**
+ * Gives a login a role in a project. The account is made when there is none; an account that exists keeps its
+ * password, and a role that it has in the project is replaced.
+ * @throws Failure invalid_value for a login or password that cannot be one
+ */
+export async function addMember(
+  db: Database,
+  member: NewMember,
+): Promise<Account & { readonly created: boolean }> {
+  const login = checkLogin(member.login);
+  let account = await findAccount(db, login);
+  // Hashed before the transaction begins, which would otherwise hold its connection meanwhile.
+  const hash = account ? undefined : await hashPassword(member.password ?? "");
+  return db.transaction(async (tx) => {
+    let created = false;
+    if (hash !== undefined) {
+      [account] = await tx.query<Account>(
+        "insert into account (login, password_hash) values ($1, $2) on conflict (login) do nothing returning id, login",
+        [login, hash],
+      );
+      created = account !== undefined;
+    }
+    account ??= await findAccount(tx, login);
+    if (!account) throw notFound(`user "${login}"`);
+    await tx.execute(
+      `insert into membership (project_id, account_id, role) values ($1, $2, $3)
+       on conflict (project_id, account_id) do update set role = excluded.role`,
+      [member.projectId, account.id, member.role],
+    );
+    return { ...account, created };
+  });
+}
+
+/**
+ * The account whose login and password these are, when it belongs to the project. An unknown login costs as much
+ * as a wrong password.
+ */
+export async function authenticate(
+  db: Queryable,
+  project: number,
+  login: string,
+  password: string,
+): Promise<Account | undefined> {
+  const [row] = isStorable(login)
+    ? await db.query<Account & { password_hash: string }>(
+        `select a.id, a.login, a.password_hash from account a
+         join membership m on m.account_id = a.id and m.project_id = $1 where a.login = $2`,
+        [project, login],
+      )
+    : [];
+  return (await verifyPassword(row?.password_hash, password)) && row
+    ? { id: row.id, login: row.login }
+    : undefined;
+}
+
+/** Logins of a project's users, in their order. */
+export async function projectLogins(db: Queryable, project: number): Promise<string[]> {
+  const rows = await db.query<{ login: string }>(
+    `select a.login from account a join membership m on m.account_id = a.id
+     where m.project_id = $1 order by a.login`,
+    [project],
+  );
+  return rows.map((row) => row.login);
+}
+
+/** Every account with its role in each project (or in one); accounts of no project come with nulls. */
+export function listAccounts(db: Queryable, project?: number): Promise<AccountListItem[]> {
+  return db.query<AccountListItem>(
+    `select a.login, p.code as project, m.role from account a
+     left join membership m on m.account_id = a.id left join project p on p.id = m.project_id
+     where $1::int is null or m.project_id = $1 order by a.login, p.code`,
+    [project ?? null],
+  );
+}
+
+/**
+ * @returns the account whose password it is now
+ * @throws Failure not_found, invalid_value
+ */
+export async function setPassword(db: Queryable, login: string, password: string): Promise<Account> {
+  const hash = await hashPassword(password);
+  const [row] = await db.query<Account>(
+    "update account set password_hash = $2 where login = $1 returning id, login",
+    [login, hash],
+  );
+  if (!row) throw notFound(`user "${login}"`);
+  return row;
+}
+
+/**
+ * Takes a user's role and rights in one project away, or (without a project) deletes the account.
+ * @throws Failure not_found
+ */
+export async function removeMember(db: Database, login: string, project?: number): Promise<Account> {
+  return db.transaction(async (tx) => {
+    const account = await findAccount(tx, login);
+    if (!account) throw notFound(`user "${login}"`);
+    if (project === undefined) {
+      await tx.execute("delete from account where id = $1", [account.id]);
+      return account;
+    }
+    const gone = await tx.execute("delete from membership where project_id = $1 and account_id = $2", [
+      project,
+      account.id,
+    ]);
+    if (gone === 0) throw notFound(`user "${login}" in this project`);
+    await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", [
+      project,
+      account.id,
+    ]);
+    return account;
+  });
+}

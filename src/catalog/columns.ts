@@ -1,0 +1,101 @@
+import { failed } from "../errors.js";
+import type { Queryable } from "../storage/postgres.js";
+import { checkColumnCode } from "./codes.js";
+import { layerTable, physicalName } from "./load.js";
+import type { Column, ColumnType, LocalizedName } from "./state.js";
+
+/** Columns of layers: their rows in the catalogue and their physical columns. */
+
+export interface NewColumn {
+  readonly code: string;
+  readonly type: Exclude<ColumnType, "geom">;
+  readonly name?: LocalizedName;
+  readonly required?: boolean;
+  readonly localizedValue?: boolean;
+  /** Default: after the layer's last column. */
+  readonly sort?: number;
+  /** A title column of the same layer; default: top level. */
+  readonly parentId?: number | null;
+  readonly format?: Readonly<Record<string, unknown>> | null;
+}
+
+const maxColumns = 1_000;
+
+const physicalTypes: Readonly<Record<Exclude<ColumnType, "title" | "geom">, string>> = {
+  number: "double precision",
+  string: "text",
+  text: "text",
+  datetime: "timestamptz",
+  bool: "boolean",
+  file: "bigint[]",
+  json: "jsonb",
+};
+
+/** PostgreSQL's type of a column; a localised value is an object of languages. Titles have no physical column. */
+export function physicalType(type: Exclude<ColumnType, "title" | "geom">, localizedValue: boolean): string {
+  return localizedValue ? "jsonb" : physicalTypes[type];
+}
+
+/** Whether the text is a column type of the contract (`timestamp`, which means `datetime`, is not). */
+export const isColumnType = (type: string): type is ColumnType =>
+  Object.hasOwn(physicalTypes, type) || type === "geom" || type === "title";
+
+/**
+ * Adds columns to a layer that has its table: rows in the catalogue, and columns in the table. One statement each,
+ * however many columns there are.
+ * @returns the columns in the given order
+ * @throws Failure invalid_code, code_exists, invalid_value for too many columns
+ */
+export async function addColumns(
+  tx: Queryable,
+  layerId: number,
+  columns: readonly NewColumn[],
+): Promise<Column[]> {
+  if (columns.length === 0) return [];
+  const present = await tx.query<{ code: string; sort: number }>(
+    "select code, sort from layer_column where layer_id = $1",
+    [layerId],
+  );
+  const codes = new Set(present.map((column) => column.code));
+  for (const { code } of columns) {
+    if (codes.has(checkColumnCode(code))) throw failed("code_exists", `There is a column "${code}" already.`);
+    codes.add(code);
+  }
+  if (codes.size - 2 > maxColumns)
+    throw failed("invalid_value", `A layer has at most ${maxColumns} columns.`);
+
+  const last = present.reduce((highest, column) => Math.max(highest, column.sort), 0);
+  const complete = columns.map((column, i) => ({
+    code: column.code,
+    type: column.type,
+    name: column.name?.name ?? "",
+    localized: column.name?.localized ?? false,
+    names: column.name?.names ?? {},
+    required: column.required ?? false,
+    localizedValue: (column.localizedValue ?? false) && column.type !== "title",
+    sort: column.sort ?? last + 1 + i,
+    parentId: column.parentId ?? null,
+    format: column.format ?? null,
+  }));
+  const rows = await tx.query<{ id: number; code: string }>(
+    `insert into layer_column (layer_id, code, type, name, localized_name, names, required, localized_value, sort,
+       parent_id, format)
+     select $1, c->>'code', c->>'type', c->>'name', (c->>'localized')::boolean, c->'names',
+       (c->>'required')::boolean, (c->>'localizedValue')::boolean, (c->>'sort')::float8,
+       (c->>'parentId')::int, nullif(c->'format', 'null')
+     from jsonb_array_elements($2::jsonb) with ordinality list (c, place) order by place returning id, code`,
+    [layerId, JSON.stringify(complete)],
+  );
+  const ids = new Map(rows.map((row) => [row.code, row.id]));
+  const added = complete.map((column): Column => {
+    const id = ids.get(column.code)!;
+    return { ...column, id, physical: physicalName(column.type, column.code, id) };
+  });
+  const clauses = added.flatMap(({ type, localizedValue, physical }) =>
+    type === "title" || type === "geom"
+      ? []
+      : [`add column ${physical} ${physicalType(type, localizedValue)}`],
+  );
+  if (clauses.length > 0) await tx.execute(`alter table ${layerTable(layerId)} ${clauses.join(", ")}`);
+  return added;
+}

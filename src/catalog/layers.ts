@@ -1,0 +1,159 @@
+import { notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { defaultStyle } from "../style/default-style.js";
+import { addColumns, type NewColumn } from "./columns.js";
+import type { GeometryKind, LocalizedName } from "./state.js";
+import { checkParent, chooseCode, lastPlace, lockMap, lockTables, nextContainerId, place } from "./tree.js";
+
+/** Vector layers: their place in the tree, their catalogue rows and the table of their objects. */
+
+export interface NewLayer {
+  /** Default: a generated one. */
+  readonly code?: string | undefined;
+  readonly name?: LocalizedName | undefined;
+  /** Id of the map or 0 (= directly in the map), or of a folder of the map; default 0. */
+  readonly parentId?: number | undefined;
+  /** Default: last in the parent. */
+  readonly sort?: number | undefined;
+  /** CartoCSS, already checked; default: one that suits the geometry kind. */
+  readonly cssStyle?: string | undefined;
+  readonly geometryKind?: GeometryKind | undefined;
+  readonly selected?: boolean | undefined;
+  readonly ownerId?: number | null | undefined;
+  /** Columns beside svc_id and geom. */
+  readonly columns?: readonly NewColumn[] | undefined;
+}
+
+/** What changes of a layer; absent = stays. */
+export interface LayerChange {
+  readonly code?: string | undefined;
+  readonly name?: LocalizedName | undefined;
+  /** As in `NewLayer`. A new parent without `sort` puts the layer last there. */
+  readonly parentId?: number | undefined;
+  readonly sort?: number | undefined;
+  /** CartoCSS, already checked. */
+  readonly cssStyle?: string | undefined;
+}
+
+/**
+ * Makes a vector layer with an empty table.
+ * @returns its id and code
+ * @throws Failure not_found (map, parent), invalid_code, code_exists
+ */
+export function createLayer(
+  db: Database,
+  mapId: number,
+  layer: NewLayer,
+): Promise<{ readonly id: number; readonly code: string }> {
+  return db.transaction(async (tx) => {
+    await lockMap(tx, mapId);
+    const parentId = await checkParent(tx, mapId, layer.parentId ?? 0);
+    const id = await nextContainerId(tx);
+    const code = await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);
+    const name = layer.name ?? { name: "", localized: false, names: {} };
+    const kind = layer.geometryKind ?? "Unknown";
+    await tx.execute(
+      `insert into node (id, map_id, parent_id, type, code, name, localized_name, names, sort, selected, css_style,
+         owner_id)
+       values ($1, $2, $3, 'layer', $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [
+        id,
+        mapId,
+        parentId,
+        code,
+        name.name,
+        name.localized,
+        JSON.stringify(name.names),
+        await lastPlace(tx, mapId, parentId),
+        layer.selected ?? true,
+        layer.cssStyle ?? defaultStyle(kind),
+        layer.ownerId ?? null,
+      ],
+    );
+    if (layer.sort !== undefined) await place(tx, mapId, { id, parentId }, layer.sort);
+    await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
+    await tx.execute(
+      `insert into layer_column (layer_id, code, type, sort) values ($1, 'svc_id', 'number', 1), ($1, 'geom', 'geom', 2)`,
+      [id],
+    );
+    await tx.execute("select create_layer_table($1)", [id]);
+    await addColumns(tx, id, layer.columns ?? []);
+    return { id, code };
+  });
+}
+
+/**
+ * Changes a layer's code, name, place or style.
+ * @throws Failure not_found (layer, parent), invalid_code, code_exists
+ */
+export function changeLayer(
+  db: Database,
+  mapId: number,
+  layerId: number,
+  change: LayerChange,
+): Promise<void> {
+  return db.transaction(async (tx) => {
+    await lockMap(tx, mapId);
+    const node = await findNode(tx, mapId, layerId);
+    const parentId =
+      change.parentId === undefined ? node.parent_id : await checkParent(tx, mapId, change.parentId, layerId);
+    const moved = parentId !== node.parent_id;
+    await tx.execute(
+      `update node set code = $2, parent_id = $3, sort = $4, name = coalesce($5, name),
+         localized_name = coalesce($6, localized_name), names = coalesce($7, names),
+         css_style = coalesce($8, css_style)
+       where id = $1`,
+      [
+        layerId,
+        change.code === undefined || change.code === node.code
+          ? node.code
+          : await chooseCode(tx, mapId, { id: layerId, kind: "layer" }, change.code),
+        parentId,
+        moved ? await lastPlace(tx, mapId, parentId) : node.sort,
+        change.name?.name ?? null,
+        change.name?.localized ?? null,
+        change.name ? JSON.stringify(change.name.names) : null,
+        change.cssStyle ?? null,
+      ],
+    );
+    if (change.sort !== undefined) await place(tx, mapId, { id: layerId, parentId }, change.sort);
+  });
+}
+
+/**
+ * Deletes a layer with its objects.
+ * @throws Failure not_found
+ */
+export function deleteLayer(db: Database, mapId: number, layerId: number): Promise<void> {
+  return db.transaction(async (tx) => {
+    await lockMap(tx, mapId);
+    await findNode(tx, mapId, layerId);
+    await lockTables(tx, [layerId]);
+    await tx.execute("delete from node where id = $1", [layerId]);
+  });
+}
+
+/** When the layer's objects changed last, in Unix seconds. @throws Failure not_found */
+export async function layerTimestamp(db: Queryable, layerId: number): Promise<number> {
+  const [row] = await db.query<{ seconds: number }>(
+    "select floor(extract(epoch from changed_at))::bigint as seconds from layer where id = $1",
+    [layerId],
+  );
+  if (!row) throw notFound("layer of that code");
+  return row.seconds;
+}
+
+interface NodeRow {
+  code: string;
+  parent_id: number | null;
+  sort: number;
+}
+
+async function findNode(tx: Queryable, mapId: number, id: number): Promise<NodeRow> {
+  const [row] = await tx.query<NodeRow>(
+    "select code, parent_id, sort from node where id = $1 and map_id = $2 and type <> 'folder'",
+    [id, mapId],
+  );
+  if (!row) throw notFound("layer of that code");
+  return row;
+}

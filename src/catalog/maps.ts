@@ -1,0 +1,106 @@
+import { failed, notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { checkCode } from "./codes.js";
+import type { LocalizedName } from "./state.js";
+import { layersOfMap, lockTables } from "./tree.js";
+
+/** Maps: made, listed, published. */
+
+export interface NewMap {
+  readonly code: string;
+  readonly name?: LocalizedName;
+  /** CartoCSS under the layers' own styles, already checked; "" = none. */
+  readonly cssStyle?: string;
+  readonly ownerId?: number | null;
+  readonly json?: Readonly<Record<string, unknown>>;
+}
+
+/** Segments that follow a project's code in addresses of the API and are no maps. */
+const reserved = new Set([
+  "login",
+  "logout",
+  "ext-login",
+  "ext-auth",
+  "authorized",
+  "users",
+  "maps",
+  "image",
+]);
+
+/**
+ * Makes a map, published from the start, last among the project's.
+ * @returns its id
+ * @throws Failure invalid_code, code_exists
+ */
+export async function createMap(db: Queryable, project: number, map: NewMap): Promise<number> {
+  const code = checkCode(map.code);
+  if (reserved.has(code)) throw failed("invalid_code", `"${code}" has a meaning of its own in addresses.`);
+  const name = map.name ?? { name: "", localized: false, names: {} };
+  const [row] = await db.query<{ id: number }>(
+    `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, sort)
+     select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(max(sort), 0) + 1 from map where project_id = $1
+     on conflict (project_id, code) do nothing returning id`,
+    [
+      project,
+      code,
+      name.name,
+      name.localized,
+      JSON.stringify(name.names),
+      map.cssStyle ?? "",
+      map.ownerId ?? null,
+      JSON.stringify(map.json ?? {}),
+    ],
+  );
+  if (!row) throw failed("code_exists", `There is a map "${code}" already.`);
+  return row.id;
+}
+
+export interface MapListItem {
+  readonly id: number;
+  readonly code: string;
+  readonly name: string;
+  readonly has_publication: boolean;
+}
+
+/** A project's maps in their order. */
+export function listMaps(db: Queryable, project: number): Promise<MapListItem[]> {
+  return db.query<MapListItem>(
+    "select id, code, name, has_publication from map where project_id = $1 order by sort, id",
+    [project],
+  );
+}
+
+/**
+ * Opens the map to the public or closes it.
+ * @returns the map's id
+ * @throws Failure not_found
+ */
+export async function setPublication(
+  db: Queryable,
+  project: number,
+  code: string,
+  published: boolean,
+): Promise<number> {
+  const [row] = await db.query<{ id: number }>(
+    "update map set has_publication = $3 where project_id = $1 and code = $2 returning id",
+    [project, code, published],
+  );
+  if (!row) throw notFound(`map "${code}"`);
+  return row.id;
+}
+
+/**
+ * Deletes the map with its layers and their objects.
+ * @throws Failure not_found
+ */
+export function deleteMap(db: Database, project: number, code: string): Promise<void> {
+  return db.transaction(async (tx) => {
+    const [map] = await tx.query<{ id: number }>(
+      "select id from map where project_id = $1 and code = $2 for update",
+      [project, code],
+    );
+    if (!map) throw notFound(`map "${code}"`);
+    await lockTables(tx, await layersOfMap(tx, map.id));
+    await tx.execute("delete from map where id = $1", [map.id]);
+  });
+}

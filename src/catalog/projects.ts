@@ -1,0 +1,74 @@
+import { failed } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { checkCode, checkLanguage, checkText } from "./codes.js";
+import { layersOfMap, lockTables } from "./tree.js";
+
+/** Projects: made, listed and deleted. */
+
+export interface NewProject {
+  readonly code: string;
+  readonly name?: string;
+  /** The first is the main language; default `en`. */
+  readonly languages?: readonly string[];
+}
+
+export interface ProjectListItem {
+  readonly id: number;
+  readonly code: string;
+  readonly name: string;
+  readonly languages: readonly string[];
+  readonly maps: number;
+  readonly users: number;
+}
+
+/**
+ * @returns the project's id
+ * @throws Failure invalid_code, invalid_value, code_exists
+ */
+export async function createProject(db: Queryable, project: NewProject): Promise<number> {
+  const languages = [...new Set((project.languages ?? ["en"]).map(checkLanguage))];
+  if (languages.length === 0) throw failed("invalid_value", "A project has at least one language.");
+  const [row] = await db.query<{ id: number }>(
+    `insert into project (code, name, languages) values ($1, $2, $3) on conflict (code) do nothing returning id`,
+    [checkCode(project.code), checkText(project.name ?? "", "name"), languages],
+  );
+  if (!row) throw failed("code_exists", `There is a project "${project.code}" already.`);
+  return row.id;
+}
+
+/** Every project but hidden ones, by code. */
+export function listProjects(db: Queryable): Promise<ProjectListItem[]> {
+  return db.query<ProjectListItem>(
+    `select id, code, name, languages,
+       (select count(*) from map m where m.project_id = p.id)::int as maps,
+       (select count(*) from membership m where m.project_id = p.id)::int as users
+     from project p where not hidden order by code`,
+  );
+}
+
+/** @throws Failure project_not_found */
+export async function projectId(db: Queryable, code: string): Promise<number> {
+  const [row] = await db.query<{ id: number }>("select id from project where code = $1 and not hidden", [
+    code,
+  ]);
+  if (!row) throw failed("project_not_found", `There is no project "${code}".`);
+  return row.id;
+}
+
+/**
+ * Deletes the project with its maps, their layers and objects, and its users' roles. Accounts stay.
+ * @throws Failure project_not_found
+ */
+export function deleteProject(db: Database, code: string): Promise<void> {
+  return db.transaction(async (tx) => {
+    const id = await projectId(tx, code);
+    const maps = await tx.query<{ id: number }>(
+      "select id from map where project_id = $1 order by id for update",
+      [id],
+    );
+    const layers: number[] = [];
+    for (const map of maps) layers.push(...(await layersOfMap(tx, map.id)));
+    await lockTables(tx, layers);
+    await tx.execute("delete from project where id = $1", [id]);
+  });
+}

@@ -1,0 +1,108 @@
+import { forbidden, unauthenticated } from "../errors.js";
+import { type Caller, type MapState, type ProjectState, Right, type Rights, type Role } from "./state.js";
+
+/**
+ * The one place that decides every right.
+ *
+ * - The public may read published maps, unless its grants say otherwise; of an unpublished map it has nothing,
+ *   whatever its grants say.
+ * - A user has the rights of the role, together with the public's; a grant of the user's own replaces both.
+ * - Of several grants the most specific counts: layer, then map, then project.
+ * - Administrators have every right. A session of another project has none.
+ */
+
+const all: Rights = Right.read | Right.editObjects | Right.editStructure | Right.administer;
+const roleRights: Readonly<Record<Role, Rights>> = {
+  admin: all,
+  editor: Right.read | Right.editObjects | Right.editStructure,
+  viewer: Right.read,
+};
+
+/** What of a map decides over rights. */
+export type GuardedMap = Pick<MapState, "id" | "hasPublication" | "project">;
+/** What of a layer does. */
+export type GuardedLayer = { readonly id: number };
+
+/** The caller's rights on a map, or on one of its layers, as a sum of bits. */
+export function rightsOn(map: GuardedMap, caller: Caller, layer?: GuardedLayer): Rights {
+  if (caller.accountId === null) return publicRights(map, layer);
+  const role = roleIn(map.project, caller);
+  if (role === undefined) return 0;
+  if (role === "admin") return all;
+  return granted(map.project, caller.accountId, map, layer) ?? roleRights[role] | publicRights(map, layer);
+}
+
+/** The caller's rights on the project itself: to create maps, to administer users. The public has none. */
+export function rightsOnProject(project: ProjectState, caller: Caller): Rights {
+  if (caller.accountId === null) return 0;
+  const role = roleIn(project, caller);
+  if (role === undefined) return 0;
+  if (role === "admin") return all;
+  return granted(project, caller.accountId) ?? roleRights[role];
+}
+
+/** Whether the caller may read the map (or the layer). A map may be read when any of its layers may. */
+export function mayRead(map: MapState, caller: Caller, layer?: GuardedLayer): boolean {
+  if (rightsOn(map, caller, layer) & Right.read) return true;
+  if (layer || !map.project.grants.some((grant) => grant.layerId !== null && grant.mapId === map.id))
+    return false;
+  for (const candidate of map.layers.values()) {
+    if (rightsOn(map, caller, candidate) & Right.read) return true;
+  }
+  return false;
+}
+
+/** @throws Failure forbidden when the caller may not read the map (or the layer), the public included */
+export function requireRead(map: MapState, caller: Caller, layer?: GuardedLayer): void {
+  if (mayRead(map, caller, layer)) return;
+  throw forbidden(caller.accountId === null ? "This map is not published." : undefined);
+}
+
+/**
+ * Demands a right other than reading, which needs a session whatever the public was granted.
+ * @param right one of `Right`
+ * @throws Failure unauthenticated for the public, forbidden for a user who lacks the right
+ */
+export function requireRight(map: GuardedMap, caller: Caller, right: Rights, layer?: GuardedLayer): void {
+  if (caller.accountId === null) throw unauthenticated();
+  if ((rightsOn(map, caller, layer) & right) !== right) throw forbidden();
+}
+
+/**
+ * As `requireRight`, on the project itself.
+ * @throws Failure unauthenticated, forbidden
+ */
+export function requireProjectRight(project: ProjectState, caller: Caller, right: Rights): void {
+  if (caller.accountId === null) throw unauthenticated();
+  if ((rightsOnProject(project, caller) & right) !== right) throw forbidden();
+}
+
+function publicRights(map: GuardedMap, layer: GuardedLayer | undefined): Rights {
+  return map.hasPublication ? (granted(map.project, null, map, layer) ?? Right.read) : 0;
+}
+
+function roleIn(project: ProjectState, caller: Caller): Role | undefined {
+  return caller.projectId === project.id ? project.roles.get(caller.accountId!) : undefined;
+}
+
+/** The most specific grant of this account (null = the public) that covers the map or layer. */
+function granted(
+  project: ProjectState,
+  accountId: number | null,
+  map?: GuardedMap,
+  layer?: GuardedLayer,
+): Rights | undefined {
+  let best: Rights | undefined;
+  let bestReach = 0;
+  for (const grant of project.grants) {
+    if (grant.accountId !== accountId) continue;
+    if (grant.mapId !== null && grant.mapId !== map?.id) continue;
+    if (grant.layerId !== null && grant.layerId !== layer?.id) continue;
+    const reach = grant.layerId !== null ? 3 : grant.mapId !== null ? 2 : 1;
+    if (reach > bestReach) {
+      best = grant.rights;
+      bestReach = reach;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,131 @@
+import { failed, notFound } from "../errors.js";
+import type { Queryable } from "../storage/postgres.js";
+import { checkCode } from "./codes.js";
+import { layerTable } from "./load.js";
+
+/** The tree of a map's folders and layers: places, parents, order and codes. */
+
+/**
+ * Keeps other writers of this map's tree waiting until the transaction ends, so that places and codes are decided
+ * one after the other.
+ * @throws Failure not_found when the map is gone
+ */
+export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
+  const rows = await tx.query("select id from map where id = $1 for update", [mapId]);
+  if (rows.length === 0) throw notFound("map of that code");
+}
+
+/**
+ * Takes layers' tables for deletion. It comes before the rows that lead to them are deleted: a writer of objects
+ * holds the table first and the layer's row last, and the other order would be a deadlock.
+ * @param layerIds those without a table do not matter
+ */
+export async function lockTables(tx: Queryable, layerIds: readonly number[]): Promise<void> {
+  const rows = await tx.query<{ id: number }>(
+    "select id from unnest($1::bigint[]) id where to_regclass('layers.l' || id) is not null order by id",
+    [layerIds],
+  );
+  if (rows.length === 0) return;
+  await tx.execute(`lock table ${rows.map((row) => layerTable(row.id)).join(", ")} in access exclusive mode`);
+}
+
+/** Ids of the layers of a map. */
+export async function layersOfMap(tx: Queryable, mapId: number): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>("select id from node where map_id = $1 and type <> 'folder'", [
+    mapId,
+  ]);
+  return rows.map((row) => row.id);
+}
+
+export const nextContainerId = async (tx: Queryable): Promise<number> =>
+  (await tx.query<{ id: number }>("select nextval('container_id') as id"))[0]!.id;
+
+/**
+ * The parent that a request names, as `node.parent_id`.
+ * @param parentId id of the map or 0 (= directly in the map), or of a folder of the same map
+ * @param nodeId the element that is moved: it cannot go under itself
+ * @returns null for the map
+ * @throws Failure not_found
+ */
+export async function checkParent(
+  tx: Queryable,
+  mapId: number,
+  parentId: number,
+  nodeId?: number,
+): Promise<number | null> {
+  if (parentId === 0 || parentId === mapId) return null;
+  const [row] = await tx.query<{ own: boolean }>(
+    `with recursive up as (
+       select id, parent_id from node where id = $2 and map_id = $1 and type = 'folder'
+       union select n.id, n.parent_id from node n join up on n.id = up.parent_id)
+     select bool_or(id = $3) as own from up having count(*) > 0`,
+    [mapId, parentId, nodeId ?? 0],
+  );
+  if (!row || row.own) throw notFound(`parent with id ${parentId} in this map`);
+  return parentId;
+}
+
+/**
+ * A code for an element: the wanted one when it is free, else (none wanted) a new one from the element's id.
+ * Folders and layers have codes of their own kind.
+ * @throws Failure invalid_code, code_exists
+ */
+export async function chooseCode(
+  tx: Queryable,
+  mapId: number,
+  node: { readonly id: number; readonly kind: "folder" | "layer" },
+  wanted: string | undefined,
+): Promise<string> {
+  const taken = async (code: string) =>
+    (
+      await tx.query(
+        "select 1 from node where map_id = $1 and (type = 'folder') = $2 and code = $3 and id <> $4",
+        [mapId, node.kind === "folder", code, node.id],
+      )
+    ).length > 0;
+  if (wanted !== undefined) {
+    if (await taken(checkCode(wanted)))
+      throw failed("code_exists", `There is a ${node.kind} "${wanted}" already.`);
+    return wanted;
+  }
+  const base = `${node.kind === "folder" ? "f" : "l"}${node.id.toString(36)}`;
+  let code = base;
+  for (let i = 2; await taken(code); i++) code = `${base}-${i}`;
+  return code;
+}
+
+/** Sort value that puts an element after all children of a parent (null = the map). */
+export async function lastPlace(tx: Queryable, mapId: number, parentId: number | null): Promise<number> {
+  const [row] = await tx.query<{ sort: number }>(
+    "select coalesce(max(sort), 0) + 1 as sort from node where map_id = $1 and parent_id is not distinct from $2",
+    [mapId, parentId],
+  );
+  return row!.sort;
+}
+
+/**
+ * Puts an element at place `sort` among its parent's children and renumbers them 1..n. A whole number is the place
+ * that the element has afterwards; a fraction goes between the sort values that the others have now.
+ */
+export async function place(
+  tx: Queryable,
+  mapId: number,
+  node: { readonly id: number; readonly parentId: number | null },
+  sort: number,
+): Promise<void> {
+  const others = await tx.query<{ id: number; sort: number }>(
+    `select id, sort from node where map_id = $1 and parent_id is not distinct from $2 and id <> $3
+     order by sort, id`,
+    [mapId, node.parentId, node.id],
+  );
+  const whole = Number.isInteger(sort);
+  const found = others.findIndex((other, i) => (whole ? i + 1 : other.sort) >= sort);
+  const at = found === -1 ? others.length : found;
+  const order = others.map((other) => other.id);
+  order.splice(at, 0, node.id);
+  await tx.execute(
+    `update node set sort = wanted.place
+     from unnest($1::bigint[]) with ordinality wanted (id, place) where node.id = wanted.id and sort <> place`,
+    [order],
+  );
+}

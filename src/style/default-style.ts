@@ -1,0 +1,32 @@
+import type { GeometryKind } from "../catalog/state.js";
+
+/** The CartoCSS that a new layer is drawn with until somebody styles it. */
+
+const point = `  marker-width: 7;
+  marker-fill: #2a6fbb;
+  marker-line-color: #ffffff;
+  marker-line-width: 1;
+  marker-allow-overlap: true;`;
+const line = `  line-color: #2a6fbb;
+  line-width: 1.5;
+  line-join: round;
+  line-cap: round;`;
+const polygon = `  polygon-fill: #2a6fbb;
+  polygon-opacity: 0.35;
+  line-color: #1f5690;
+  line-width: 1;
+  line-join: round;`;
+
+const indent = (block: string): string => block.replaceAll(/^/gm, "  ");
+const when = (mapnikType: 1 | 2 | 3, block: string): string =>
+  `  ['mapnik::geometry_type'=${mapnikType}] {\n${indent(block)}\n  }`;
+
+const bodies: Readonly<Record<GeometryKind, string>> = {
+  Point: point,
+  LineString: line,
+  Polygon: polygon,
+  Unknown: [when(3, polygon), when(2, line), when(1, point)].join("\n"),
+};
+
+/** In a layer's own style every `#id` selects that layer, so one text suits all. */
+export const defaultStyle = (kind: GeometryKind): string => `#layer {\n${bodies[kind]}\n}\n`;
