@@ -1,15 +1,37 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
 import type { Log } from "../log.js";
+import { Gate } from "./gate.js";
 
 /** PostgreSQL: a pool, transactions, and cursors for results of any length. */
 
 // Ids are bigint (int8, OID 20): they stay below 2^53 by construction, so they arrive as numbers.
 pg.types.setTypeParser(20, Number);
 
+/** How one statement is run. */
+export interface QueryOptions {
+  /** Keep the parsed statement on each connection: for texts that come again and again with other values. */
+  readonly prepare?: boolean;
+  /** Cancels the running statement when it aborts; the call then rejects. Not within transactions. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a result is streamed. */
+export interface StreamOptions {
+  /** Rows to fetch next; a function is asked before each batch. */
+  readonly batch: number | (() => number);
+  readonly signal?: AbortSignal;
+  /** How long the consumer may leave a batch lying before its connection is taken back; default 30 s. */
+  readonly timeoutMs?: number;
+}
+
 /** Something that runs one statement; values are always bound. */
 export interface Queryable {
-  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  query<Row extends object>(
+    text: string,
+    values?: readonly unknown[],
+    options?: QueryOptions,
+  ): Promise<Row[]>;
   /** As `query`, with the number of rows that a write touched. */
   execute(text: string, values?: readonly unknown[]): Promise<number>;
 }
@@ -20,12 +42,14 @@ export interface Database extends Queryable {
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   /**
    * Rows in batches through a cursor, so that memory does not depend on the length of the result. When the
-   * consumer stops early or `signal` aborts, the query is cancelled and its connection goes back to the pool.
+   * consumer stops early, stalls or `signal` aborts, the query is cancelled and its connection goes back to the
+   * pool. Streams take at most half of the pool, so that slow readers cannot keep others from it.
+   * @throws Failure busy when too many streams run already
    */
   stream<Row extends object>(
     text: string,
     values: readonly unknown[],
-    options: { readonly batch: number; readonly signal?: AbortSignal; readonly timeoutMs?: number },
+    options: StreamOptions,
   ): AsyncGenerator<Row[], void, undefined>;
   /** A connection of its own outside the pool (LISTEN, locks, COPY). The caller ends it. */
   dedicated(): Promise<pg.Client>;
@@ -43,14 +67,24 @@ export interface DatabaseOptions {
 
 /** Settings of every session: names resolve in our schema first; JIT costs more than it gives on short queries. */
 const sessionOptions = (timeoutMs: number): string =>
-  `-c search_path=mapwright,public -c jit=off -c statement_timeout=${timeoutMs} -c timezone=UTC`;
+  `-c search_path=mapwright,public -c jit=off -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning`;
+
+/** Prepared statements that one connection keeps; each costs the server some 50 kB. */
+const statementsPerConnection = 200;
+const stallMs = 30_000;
 
 class PooledDatabase implements Database {
   readonly url: string;
   private readonly pool: pg.Pool;
+  private readonly streams: Gate;
+  private readonly statementNames = new Map<string, string>();
+  private statementCount = 0;
+  /** Names of the statements that a connection has prepared. */
+  private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
+    this.streams = new Gate(Math.max(1, Math.floor(options.connections / 2)), 5_000);
     this.pool = new pg.Pool({
       connectionString: options.url,
       max: options.connections,
@@ -60,10 +94,70 @@ class PooledDatabase implements Database {
     });
     // An idle connection that breaks (server restart) is dropped by the pool; the next query opens another.
     this.pool.on("error", (error) => options.log.warn({ err: error }, "a database connection broke"));
+    // One that breaks while in use fails its statement; without a listener the event would end the process.
+    this.pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
-  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return (await this.pool.query<Row>(text, values as unknown[])).rows;
+  async query<Row extends object>(
+    text: string,
+    values: readonly unknown[] = [],
+    options?: QueryOptions,
+  ): Promise<Row[]> {
+    if (!options) return (await this.pool.query<Row>(text, values as unknown[])).rows;
+    options.signal?.throwIfAborted();
+    const client = await this.pool.connect();
+    if (options.signal?.aborted) {
+      client.release();
+      throw options.signal.reason;
+    }
+    let broken: Error | undefined;
+    let cancelled: Promise<void> | undefined;
+    const cancel = () => {
+      cancelled ??= this.cancel(client);
+    };
+    options.signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await this.run<Row>(client, text, values, options.prepare === true);
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) broken = error as Error;
+      throw error;
+    } finally {
+      options.signal?.removeEventListener("abort", cancel);
+      // The request to cancel must have arrived before another statement runs on this connection.
+      await cancelled;
+      client.release(broken);
+    }
+  }
+
+  /** Runs a statement on a connection, prepared under a name of our own when asked. */
+  private async run<Row extends object>(
+    client: pg.ClientBase,
+    text: string,
+    values: readonly unknown[],
+    prepare: boolean,
+  ): Promise<Row[]> {
+    if (!prepare) return (await client.query<Row>(text, values as unknown[])).rows;
+    let name = this.statementNames.get(text);
+    if (name === undefined) {
+      if (this.statementNames.size >= 4 * statementsPerConnection) this.statementNames.clear();
+      name = `mw${++this.statementCount}`;
+      this.statementNames.set(text, name);
+    }
+    let names = this.prepared.get(client);
+    if (!names) {
+      names = new Set();
+      this.prepared.set(client, names);
+    }
+    if (!names.has(name)) {
+      if (names.size >= statementsPerConnection) {
+        await client.query("deallocate all");
+        // pg remembers by name what it has prepared and would otherwise not prepare it again.
+        (client as unknown as { connection: { parsedStatements: object } }).connection.parsedStatements = {};
+        names.clear();
+      }
+      names.add(name);
+    }
+    return (await client.query<Row>({ name, text, values: values as unknown[] })).rows;
   }
 
   async execute(text: string, values: readonly unknown[] = []): Promise<number> {
@@ -76,8 +170,8 @@ class PooledDatabase implements Database {
     try {
       await client.query("begin");
       const result = await work({
-        query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-          (await client.query<Row>(text, values as unknown[])).rows,
+        query: <Row extends object>(text: string, values: readonly unknown[] = [], options?: QueryOptions) =>
+          this.run<Row>(client, text, values, options?.prepare === true),
         execute: async (text, values = []) => (await client.query(text, values as unknown[])).rowCount ?? 0,
       });
       await client.query("commit");
@@ -95,40 +189,68 @@ class PooledDatabase implements Database {
   async *stream<Row extends object>(
     text: string,
     values: readonly unknown[],
-    options: { readonly batch: number; readonly signal?: AbortSignal; readonly timeoutMs?: number },
+    options: StreamOptions,
   ): AsyncGenerator<Row[], void, undefined> {
-    const client = await this.pool.connect();
+    const { signal, batch } = options;
+    const leave = await this.streams.enter(signal);
+    const client = await this.pool.connect().catch((error: unknown) => {
+      leave();
+      throw error;
+    });
     const cursor = client.query(new Cursor<Row>(text, values as unknown[]));
     let running = false;
-    let broken: Error | undefined;
-    // A running query is cancelled by the server's own cancel request, on a connection of its own.
-    const cancel = () => {
-      if (running) void this.cancel(client);
+    let stalled = false;
+    let timer: NodeJS.Timeout | undefined;
+    let cancelled: Promise<void> | undefined;
+    let finished: Promise<void> | undefined;
+    const finish = () => {
+      finished ??= (async () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+        await cancelled;
+        client.release(await closed(cursor));
+        leave();
+      })();
+      return finished;
     };
-    options.signal?.addEventListener("abort", cancel, { once: true });
+    // A running query needs the server's help to stop; one that waits for its consumer is closed at once.
+    const abort = () => {
+      if (running) cancelled ??= this.cancel(client);
+      else void finish();
+    };
+    signal?.addEventListener("abort", abort, { once: true });
     try {
-      while (!options.signal?.aborted) {
+      while (!signal?.aborted) {
         running = true;
-        const rows = await cursor.read(options.batch).finally(() => {
+        const rows = await cursor.read(typeof batch === "number" ? batch : batch()).finally(() => {
           running = false;
         });
-        if (rows.length === 0) break;
+        if (rows.length === 0) return;
+        timer = setTimeout(() => {
+          stalled = true;
+          void finish();
+        }, options.timeoutMs ?? stallMs);
         yield rows;
+        clearTimeout(timer);
+        if (stalled) throw new Error("The reader of a long result stalled.");
       }
     } catch (error) {
-      if (!options.signal?.aborted) throw error;
+      if (!signal?.aborted) throw error;
     } finally {
-      options.signal?.removeEventListener("abort", cancel);
-      await cursor.close().catch((failure: Error) => {
-        broken = failure;
-      });
-      client.release(broken);
+      await finish();
     }
   }
 
-  private async cancel(client: pg.PoolClient): Promise<void> {
+  /** Asks the server to stop what `client` runs, over a connection of its own: the pool may have none left. */
+  private async cancel(client: pg.ClientBase): Promise<void> {
     const pid = (client as unknown as { processID: number | null }).processID;
-    if (pid !== null) await this.pool.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
+    if (pid === null) return;
+    try {
+      const other = await this.dedicated();
+      await other.query("select pg_cancel_backend($1)", [pid]).finally(() => other.end());
+    } catch {
+      // The statement timeout is what remains when the server takes no more connections.
+    }
   }
 
   async dedicated(): Promise<pg.Client> {
@@ -148,6 +270,25 @@ class PooledDatabase implements Database {
 
   async close(): Promise<void> {
     await this.pool.end();
+  }
+}
+
+/** Closes a cursor; an error, when its connection is of no use any more. */
+async function closed(cursor: Cursor): Promise<Error | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    // After a connection was lost the server's answer to the close never comes.
+    await Promise.race([
+      cursor.close(),
+      new Promise((_, reject) => {
+        timer = setTimeout(() => reject(new Error("The cursor did not close in time.")), 5_000);
+      }),
+    ]);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
