@@ -1,0 +1,47 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** What `dist` holds besides the server's compiled sources; the last part of `npm run build`. */
+
+/** Files that the program reads at run time from beside its code. */
+const assets = /\.(sql|mss|html|css|svg|json|png|ico|webmanifest|woff2)$/;
+const browserProject = "src/viewer/browser/tsconfig.json";
+const browserFolder = dirname(browserProject);
+
+function* filesBelow(folder) {
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* filesBelow(path);
+    else yield path;
+  }
+}
+
+for (const folder of ["src", "workers"]) {
+  for (const path of filesBelow(folder)) {
+    if (!assets.test(path) || path.startsWith(join(browserFolder, "tsconfig"))) continue;
+    const copy = join("dist", path);
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(path, copy);
+  }
+}
+
+// Outputs of sources that are gone: a removed test must not run on, a removed migration must not be applied.
+for (const folder of ["src", "workers", "bench", "test"]) {
+  for (const path of filesBelow(join("dist", folder))) {
+    const source = path.slice("dist/".length);
+    const typescript = source.replace(/\.d\.ts$|\.js(\.map)?$/, ".ts");
+    if (!existsSync(source) && !existsSync(typescript)) rmSync(path);
+  }
+}
+
+if (existsSync(browserProject)) {
+  const compiled = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", browserProject], {
+    stdio: "inherit",
+  });
+  if (compiled.status !== 0) process.exit(1);
+}
+
+// The command's file is executable, for `npx mapwright`.
+if (existsSync("dist/src/main.js")) chmodSync("dist/src/main.js", 0o755);

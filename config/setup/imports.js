@@ -1,0 +1,114 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import ts from "typescript";
+
+/**
+ * `node imports.js [folder of the project]`: imports go one way. Prints each import that does not, with its line,
+ * and ends with status 1 when there is one.
+ */
+
+/**
+ * From the ground up: a part imports itself and parts of the lines above it, never its neighbours on the same
+ * line. A part is a folder, a file, or files of a folder that stand lower than the rest of it; the longest name
+ * that fits a file counts.
+ */
+const order = [
+  ["src/geo"],
+  ["src/errors", "src/config", "src/log", "src/metrics"],
+  // Data types that the parts hand to each other.
+  ["src/style/model", "src/catalog/state"],
+  ["src/hosts/messages"],
+  ["src/storage", "src/hosts", "src/local"],
+  ["src/style"],
+  ["src/catalog"],
+  ["src/features", "src/tiles"],
+  ["src/transfer", "src/viewer", "src/http"],
+  ["src/api", "src/demo"],
+  ["src/node"],
+  ["src/node-process"],
+  ["src/serve"],
+  ["src/commands"],
+  ["src/main"],
+];
+
+/** What may be imported from these places only. */
+const reserved = [
+  { what: "src/http", by: ["src/http", "src/api", "src/node", "src/serve", "src/main"] },
+  { what: "uWebSockets.js", by: ["src/http"] },
+  { what: "mapnik", by: ["workers"] },
+  { what: "gdal-async", by: ["workers"] },
+  { what: "sharp", by: ["workers"] },
+];
+
+/** Places that stand apart, with all that they may import of the project. */
+const apart = [
+  {
+    place: "workers",
+    may: ["workers", "src/hosts/messages", "src/style", "src/geo", "src/errors", "src/log"],
+  },
+  { place: "src/viewer/browser", may: ["src/viewer/browser"] },
+];
+
+/** Whether `path` (no extension) is `place` or lies in it. */
+const within = (path, place) => path === place || path.startsWith(`${place}/`);
+
+const ranks = order
+  .flatMap((parts, rank) => parts.map((part) => ({ part, rank })))
+  .sort((one, other) => other.part.length - one.part.length);
+
+const standing = (path) => ranks.find(({ part }) => within(path, part));
+
+/** Why `from` must not import `target` (project paths without extension, or a package's name); undefined if it may. */
+function objection(from, target, isPackage) {
+  const limit = reserved.find(({ what }) => within(target, what));
+  if (limit && !limit.by.some((place) => within(from, place)))
+    return `only ${limit.by.join(", ")} may use ${limit.what}`;
+  if (isPackage) return undefined;
+  const island = apart.find(({ place }) => within(from, place));
+  if (island) {
+    if (island.may.some((place) => within(target, place))) return undefined;
+    return `${island.place} may import ${island.may.join(", ")} only`;
+  }
+  const closed = apart.find(({ place }) => within(target, place));
+  if (closed) return `the server does not import ${closed.place}; it runs elsewhere`;
+  if (!within(target, "src")) return "src imports nothing outside src";
+  const [own, other] = [standing(from), standing(target)];
+  if (!own) return `${from} has no place in the order of config/setup/imports.js`;
+  if (!other) return `${target} has no place in the order of config/setup/imports.js`;
+  // A folder's lower files may be used by the rest of it, and its rest by nobody lower.
+  if (own.part === other.part || other.rank < own.rank) return undefined;
+  return other.rank === own.rank
+    ? `${own.part} and ${other.part} stand side by side; what both need belongs below them`
+    : `${other.part} stands above ${own.part}`;
+}
+
+function* typescriptFiles(root, folder) {
+  if (!existsSync(join(root, folder))) return;
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) yield* typescriptFiles(root, path);
+    else if (path.endsWith(".ts")) yield path;
+  }
+}
+
+const withoutExtension = (path) => path.replace(/(\.d)?\.[jt]s$/, "");
+
+function problemsOf(root, path) {
+  const text = readFileSync(join(root, path), "utf8");
+  return ts.preProcessFile(text).importedFiles.flatMap(({ fileName, pos }) => {
+    if (fileName.startsWith("node:")) return [];
+    const isPackage = !fileName.startsWith(".");
+    const target = isPackage ? fileName : withoutExtension(normalize(join(dirname(path), fileName)));
+    const reason = objection(withoutExtension(path), target, isPackage);
+    return reason ? [`${path}:${text.slice(0, pos).split("\n").length} imports ${fileName}: ${reason}.`] : [];
+  });
+}
+
+const root = process.argv[2] ?? ".";
+const files = ["src", "workers"].flatMap((folder) => [...typescriptFiles(root, folder)]);
+const problems = files.flatMap((path) => problemsOf(root, path));
+for (const problem of problems) console.error(problem);
+if (problems.length > 0) {
+  console.error(`\n${problems.length} imports go the wrong way; config/setup/imports.js has the order.`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,112 @@
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { SetupError, step } from "./progress.js";
+
+/** What has to be on the machine itself, by the names of Debian's packages. */
+
+const oldestPostgresql = 15;
+
+function hasCommand(name) {
+  const folders = [...(process.env.PATH ?? "").split(":"), "/usr/local/bin", "/usr/bin", "/usr/sbin", "/bin"];
+  return folders.filter(Boolean).some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Versions of the PostgreSQL server here that are new enough, newest first. */
+function postgresqlVersions() {
+  const root = "/usr/lib/postgresql";
+  return (existsSync(root) ? readdirSync(root) : [])
+    .filter((name) => Number(name) >= oldestPostgresql && existsSync(join(root, name, "bin/postgres")))
+    .map(Number)
+    .sort((one, other) => other - one);
+}
+
+const hasPostgis = () =>
+  postgresqlVersions().some((version) =>
+    existsSync(`/usr/share/postgresql/${version}/extension/postgis.control`),
+  );
+
+/** Packages for PostgreSQL with PostGIS: for the server that is here, else the newest that apt knows. */
+function postgresqlPackages() {
+  const known = spawnSync("apt-cache", ["search", "--names-only", "^postgresql-[0-9]+-postgis-3$"], {
+    encoding: "utf8",
+  });
+  const offered = [...(known.stdout ?? "").matchAll(/^postgresql-(\d+)-postgis-3 /gm)].map((match) =>
+    Number(match[1]),
+  );
+  const installable = offered.filter((version) => version >= oldestPostgresql);
+  const version =
+    postgresqlVersions()[0] ?? (installable.length > 0 ? Math.max(...installable) : oldestPostgresql);
+  return [`postgresql-${version}`, `postgresql-${version}-postgis-3`];
+}
+
+const isSet = (...names) => names.some((name) => process.env[name]);
+
+/** Each need: what tells that it is met, and the packages that meet it. */
+function needs(purpose) {
+  const ownDatabase = purpose !== "start" || !isSet("DATABASE_URL", "MAPWRIGHT_DATABASE_URL");
+  const ownRedis = purpose !== "start" || !isSet("REDIS_URL", "MAPWRIGHT_REDIS_URL");
+  return [
+    { wanted: ownDatabase, met: hasPostgis, packages: postgresqlPackages },
+    { wanted: ownRedis, met: () => hasCommand("redis-server"), packages: () => ["redis-server"] },
+    { wanted: true, met: () => hasCommand("gdal-config"), packages: () => ["libgdal-dev"] },
+    { wanted: true, met: () => hasCommand("g++"), packages: () => ["g++"] },
+    { wanted: true, met: () => hasCommand("make"), packages: () => ["make"] },
+    { wanted: true, met: () => hasCommand("python3"), packages: () => ["python3"] },
+    {
+      wanted: true,
+      met: () => existsSync("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"),
+      packages: () => ["fonts-dejavu-core"],
+    },
+    { wanted: purpose === "test", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
+  ];
+}
+
+const missingPackages = (purpose) =>
+  needs(purpose)
+    .filter(({ wanted, met }) => wanted && !met())
+    .flatMap(({ packages }) => packages());
+
+/** What to put before a command so that it runs as root; undefined when there is no way. */
+function rootPrefix() {
+  if (process.getuid() === 0) return [];
+  if (!hasCommand("sudo")) return undefined;
+  if (spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0) return ["sudo", "-n"];
+  if (!existsSync("/dev/tty") || !process.stdout.isTTY) return undefined;
+  console.log("Packages of the system are missing; sudo may ask for your password to install them.");
+  return spawnSync("sudo", ["-v"], { stdio: "inherit" }).status === 0 ? ["sudo", "-n"] : undefined;
+}
+
+/**
+ * Installs the packages that are missing for `purpose` (start, test or bench).
+ * @throws {SetupError} naming them, where that cannot be done from here
+ */
+export async function installPackages(purpose) {
+  if (missingPackages(purpose).length === 0) return;
+  const prefix = hasCommand("apt-get") ? rootPrefix() : undefined;
+  if (!prefix) {
+    const names = missingPackages(purpose).join(" ");
+    throw new SetupError(
+      "These packages of the system are missing, and they cannot be installed from here (neither root nor sudo):\n\n" +
+        `  ${names}\n\nInstall them, then run the same command again:\n\n` +
+        `  apt-get update && apt-get install --no-install-recommends ${names}\n`,
+    );
+  }
+  const script = [...prefix, "sh", "config/setup/install-packages.sh"];
+  await step("Reading the lists of packages", [...script, "update"], { ownGroup: false });
+  // Only now apt knows which versions it has.
+  const names = missingPackages(purpose);
+  await step(`Installing ${names.join(", ")}`, [...script, "install", ...names], { ownGroup: false });
+  const still = missingPackages(purpose);
+  if (still.length > 0)
+    throw new SetupError(
+      `These packages were installed, but what they should bring is not there: ${still.join(" ")}`,
+    );
+}
