@@ -1,7 +1,7 @@
 import { checkLanguage, checkText } from "../catalog/codes.js";
 import { type LocalizedName, localName } from "../catalog/state.js";
 import { badRequest, failed } from "../errors.js";
-import type { Parameters, Request } from "../http/types.js";
+import type { Request } from "../http/types.js";
 
 /** Readers that turn what came into typed values, once. */
 
@@ -44,20 +44,6 @@ export function numberField(fields: Fields, name: string): number | undefined {
 export function flagField(fields: Fields, name: string): boolean | undefined {
   const value = own(fields, name);
   return value === undefined ? undefined : flag(value, name);
-}
-
-/** A flag of the query; absent = false. @throws Failure bad_request */
-export function queryFlag(query: Parameters, name: string): boolean {
-  const value = query.get(name);
-  return value === undefined || value === "" ? false : flag(value, name);
-}
-
-/** The reference system that a box is asked for in. @throws Failure bad_request */
-export function querySrid(query: Parameters, name: string): 4326 | 3857 {
-  const value = query.get(name);
-  if (value === undefined || value === "" || value === "4326") return 4326;
-  if (value === "3857") return 3857;
-  throw badRequest(`${name} is 4326 or 3857.`);
 }
 
 function flag(value: unknown, name: string): boolean {

@@ -14,16 +14,8 @@ import { layerBox, layersBoxes } from "../features/bbox.js";
 import type { Reply, Request, Route } from "../http/types.js";
 import { defaultStyle } from "../style/default-style.js";
 import { answer, callerOf } from "./caller.js";
-import {
-  bodyObject,
-  type Fields,
-  nameField,
-  numberField,
-  own,
-  queryFlag,
-  querySrid,
-  textField,
-} from "./input.js";
+import { bodyObject, type Fields, nameField, numberField, own, textField } from "./input.js";
+import { flag, srid } from "./parameters.js";
 import { layerObject, projectPath, type View, viewOf } from "./present.js";
 import type { Services } from "./services.js";
 
@@ -55,10 +47,10 @@ async function tree(request: Request, services: Services): Promise<Reply> {
   requireRead(map, caller);
   const type = request.query.get("type") || "publish";
   if (type !== "full" && type !== "publish") throw badRequest("type is full or publish.");
-  const css = queryFlag(request.query, "returnCss");
-  const withBox = queryFlag(request.query, "returnBbox");
-  const srid = querySrid(request.query, "bboxSR");
-  const withAccess = queryFlag(request.query, "with_access");
+  const css = flag(request.query, "returnCss");
+  const withBox = flag(request.query, "returnBbox");
+  const boxSrid = srid(request.query, "bboxSR");
+  const withAccess = flag(request.query, "with_access");
 
   const visible = (node: TreeNode | LayerNode) => !isLayer(node) || mayRead(map, caller, node);
   const shown: Published[] =
@@ -67,7 +59,7 @@ async function tree(request: Request, services: Services): Promise<Reply> {
       : nodesInOrder(map)
           .filter(visible)
           .map((node) => ({ node }));
-  const boxes = withBox ? await boxesOf(shown, services, srid) : undefined;
+  const boxes = withBox ? await boxesOf(shown, services, boxSrid) : undefined;
   return answer(
     caller,
     shown.map(({ node, element }) => ({
@@ -88,9 +80,9 @@ async function tree(request: Request, services: Services): Promise<Reply> {
 }
 
 /** Boxes of the vector layers among them, which alone have a table. */
-function boxesOf(shown: readonly Published[], services: Services, srid: 4326 | 3857) {
+function boxesOf(shown: readonly Published[], services: Services, boxSrid: 4326 | 3857) {
   const ids = new Set(shown.flatMap(({ node }) => (hasTable(node) ? [node.id] : [])));
-  return layersBoxes(services.db, [...ids], srid);
+  return layersBoxes(services.db, [...ids], boxSrid);
 }
 
 const hasTable = (node: TreeNode | LayerNode): boolean => node.type === "layer" || node.type === "material";
@@ -130,9 +122,9 @@ async function get(request: Request, services: Services): Promise<Reply> {
   requireRead(map, caller);
   const layer = layerOf(map, request);
   requireRead(map, caller, layer);
-  const withBox = queryFlag(request.query, "returnBbox");
-  const withTimestamp = queryFlag(request.query, "with_timestamp");
-  const withAccess = queryFlag(request.query, "with_access");
+  const withBox = flag(request.query, "returnBbox");
+  const withTimestamp = flag(request.query, "with_timestamp");
+  const withAccess = flag(request.query, "with_access");
   const [bbox, timestamp] = await Promise.all([
     withBox ? (hasTable(layer) ? layerBox(services.db, layer.id, 4326) : null) : undefined,
     withTimestamp ? layerTimestamp(services.db, layer.id) : undefined,

@@ -10,6 +10,8 @@ export interface Catalog {
   project(code: string): Promise<ProjectState>;
   /** @throws Failure project_not_found, not_found */
   map(projectCode: string, mapCode: string): Promise<MapState>;
+  /** As `map`, for what the installation keeps for itself: hidden projects do not exist for `project` and `map`. */
+  ownMap(projectCode: string, mapCode: string): Promise<MapState>;
   /** Every project that is not hidden. */
   projects(): Promise<readonly ProjectState[]>;
 }
@@ -47,6 +49,12 @@ export class CatalogCache implements Catalog {
   ) {}
 
   async project(code: string): Promise<ProjectState> {
+    const state = await this.anyProject(code);
+    if (state.hidden) throw failed("project_not_found", `There is no project "${code}".`);
+    return state;
+  }
+
+  private async anyProject(code: string): Promise<ProjectState> {
     const state = await this.current(this.projectEntries, code, {
       load: () => loadProject(this.db, code),
       changedAt: (id) => this.projectChanges.get(id) ?? 0,
@@ -57,7 +65,12 @@ export class CatalogCache implements Catalog {
   }
 
   async map(projectCode: string, mapCode: string): Promise<MapState> {
-    const project = await this.project(projectCode);
+    await this.project(projectCode);
+    return this.ownMap(projectCode, mapCode);
+  }
+
+  async ownMap(projectCode: string, mapCode: string): Promise<MapState> {
+    const project = await this.anyProject(projectCode);
     const key = `${projectCode}/${mapCode}`;
     const map = await this.current(this.mapEntries, key, {
       load: () => loadMap(this.db, project, mapCode),
@@ -68,7 +81,7 @@ export class CatalogCache implements Catalog {
     if (map.project === project) return map;
     // The project changed (languages, roles, grants) and the map did not: read it anew with the project's state.
     this.mapEntries.delete(key);
-    return this.map(projectCode, mapCode);
+    return this.ownMap(projectCode, mapCode);
   }
 
   async projects(): Promise<readonly ProjectState[]> {

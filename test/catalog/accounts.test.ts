@@ -1,0 +1,127 @@
+import t from "tap";
+import {
+  addMember,
+  authenticate,
+  listAccounts,
+  projectLogins,
+  removeMember,
+  setPassword,
+} from "../../src/catalog/accounts.js";
+import { parseRights, setGrant } from "../../src/catalog/grants.js";
+import { createLayer } from "../../src/catalog/layers.js";
+import { loadProject } from "../../src/catalog/load.js";
+import { createMap } from "../../src/catalog/maps.js";
+import { hashPassword, verifyPassword } from "../../src/catalog/passwords.js";
+import { createProject, deleteProject, listProjects, projectId } from "../../src/catalog/projects.js";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { failure } from "../support/failure.js";
+import { quietLog } from "../support/log.js";
+
+const database = await freshDatabase();
+const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
+t.teardown(async () => {
+  await db.close();
+  await database.drop();
+});
+
+t.test("a password verifies against its own hash only", async (t) => {
+  const hash = await hashPassword("пароль 1");
+  t.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  t.equal(await verifyPassword(hash, "пароль 1"), true);
+  t.equal(await verifyPassword(hash, "пароль 2"), false);
+  t.equal(await verifyPassword(undefined, "пароль 1"), false);
+  t.equal(await verifyPassword(hash, "x".repeat(2_000)), false);
+  await t.rejects(hashPassword(""), { code: "invalid_value" });
+  await t.rejects(hashPassword("x".repeat(2_000)), { code: "invalid_value" });
+});
+
+t.test("projects are made, listed and deleted", async (t) => {
+  await createProject(db, { code: "city", name: "Город", languages: ["ru", "en", "ru"] });
+  await t.rejects(createProject(db, { code: "city" }), { code: "code_exists" });
+  await t.rejects(createProject(db, { code: "no spaces" }), { code: "invalid_code" });
+  await t.rejects(createProject(db, { code: "x", languages: ["english"] }), { code: "invalid_value" });
+  await t.rejects(createProject(db, { code: "x", name: "nul\0" }), { code: "invalid_value" });
+  t.match(await listProjects(db), [
+    { code: "city", name: "Город", languages: ["ru", "en"], maps: 0, users: 0 },
+  ]);
+  await deleteProject(db, "city");
+  await t.rejects(projectId(db, "city"), { code: "project_not_found" });
+  await t.rejects(deleteProject(db, "city"), { code: "project_not_found" });
+});
+
+t.test("a login is one account in every project, with a role in each", async (t) => {
+  const first = await createProject(db, { code: "first" });
+  const second = await createProject(db, { code: "second" });
+  const anna = await addMember(db, { login: "anna", password: "secret", projectId: first, role: "admin" });
+  t.equal(anna.created, true);
+  const again = await addMember(db, { login: "anna", projectId: second, role: "viewer" });
+  t.equal(again.created, false);
+  t.equal(again.id, anna.id);
+  await addMember(db, { login: "boris", password: "другое", projectId: first, role: "editor" });
+  await t.rejects(addMember(db, { login: "carl", projectId: first, role: "editor" }), {
+    code: "invalid_value",
+  });
+  for (const login of ["", "public", "two words", "x".repeat(200), "nul\0", "a\nb"]) {
+    await t.rejects(
+      addMember(db, { login, password: "p", projectId: first, role: "viewer" }),
+      { code: "invalid_value" },
+      JSON.stringify(login.slice(0, 20)),
+    );
+  }
+  t.same(await projectLogins(db, first), ["anna", "boris"]);
+  t.same(await listAccounts(db), [
+    { login: "anna", project: "first", role: "admin" },
+    { login: "anna", project: "second", role: "viewer" },
+    { login: "boris", project: "first", role: "editor" },
+  ]);
+
+  t.same(await authenticate(db, first, "anna", "secret"), { id: anna.id, login: "anna" });
+  t.same(await authenticate(db, second, "anna", "secret"), { id: anna.id, login: "anna" });
+  t.equal(await authenticate(db, first, "anna", "wrong"), undefined);
+  t.equal(await authenticate(db, second, "boris", "другое"), undefined, "no role in that project");
+  t.equal(await authenticate(db, first, "nobody", "secret"), undefined);
+  t.equal(await authenticate(db, first, "anna\0", "secret"), undefined);
+
+  await setPassword(db, "anna", "new");
+  t.equal(await authenticate(db, first, "anna", "secret"), undefined);
+  t.ok(await authenticate(db, first, "anna", "new"));
+  await t.rejects(setPassword(db, "nobody", "new"), failure("not_found"));
+
+  await removeMember(db, "anna", second);
+  t.equal(await authenticate(db, second, "anna", "new"), undefined);
+  t.ok(await authenticate(db, first, "anna", "new"));
+  await t.rejects(removeMember(db, "anna", second), failure("not_found"));
+  await removeMember(db, "anna");
+  t.equal(await authenticate(db, first, "anna", "new"), undefined);
+});
+
+t.test("grants are set, replaced and taken back", async (t) => {
+  const project = await createProject(db, { code: "granted" });
+  const user = await addMember(db, { login: "vera", password: "p", projectId: project, role: "viewer" });
+  const map = await createMap(db, project, { code: "m" });
+  const layer = await createLayer(db, map, { code: "l" });
+  const grants = async () => (await loadProject(db, "granted"))!.grants;
+
+  await setGrant(db, { project: "granted", map: "m", layer: "l", login: "vera" }, parseRights("read,edit"));
+  t.same(await grants(), [{ mapId: map, layerId: layer.id, accountId: user.id, rights: 3 }]);
+  await setGrant(db, { project: "granted", map: "m", layer: "l", login: "vera" }, parseRights("none"));
+  await setGrant(db, { project: "granted", login: null }, parseRights("read"));
+  t.same(
+    (await grants()).map((grant) => grant.rights),
+    [0, 1],
+  );
+  await setGrant(db, { project: "granted", map: "m", layer: "l", login: "vera" }, undefined);
+  t.same(await grants(), [{ mapId: null, layerId: null, accountId: null, rights: 1 }]);
+
+  await t.rejects(setGrant(db, { project: "nowhere", login: null }, 1), { code: "project_not_found" });
+  await t.rejects(setGrant(db, { project: "granted", map: "x", login: null }, 1), failure("not_found"));
+  await t.rejects(setGrant(db, { project: "granted", map: "m", layer: "x", login: null }, 1), {
+    kind: "not_found",
+  });
+  await t.rejects(setGrant(db, { project: "granted", login: "boris" }, 1), failure("not_found"));
+  t.equal(parseRights("admin"), 15);
+  t.equal(parseRights("structure"), 5);
+  t.throws(() => parseRights("fly"), { code: "invalid_value" });
+  t.throws(() => parseRights("constructor"), { code: "invalid_value" });
+});
