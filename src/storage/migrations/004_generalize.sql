@@ -13,12 +13,12 @@ create function pixel_metres(zoom int) returns double precision language sql imm
   select 2 * 20037508.342789244 / 256 / 2 ^ zoom;
 end;
 
-create function keep_bands() returns trigger language plpgsql set search_path from current as $$
+create function keep_bands() returns trigger language plpgsql as $$
 declare
   layer_table text := 'l' || tg_argv[0];
   band int;
 begin
-  foreach band in array coalesce((select bands from layer where id = tg_argv[0]::bigint), array[]::int[]) loop
+  foreach band in array coalesce((select bands from mapwright.layer where id = tg_argv[0]::bigint), array[]::int[]) loop
     if tg_op = 'TRUNCATE' then
       execute format('truncate layers.%I', layer_table || '_z' || band);
       continue;
@@ -28,7 +28,7 @@ begin
     end if;
     if tg_op in ('UPDATE', 'INSERT') then
       execute format('insert into layers.%I select svc_id, g from
-          (select svc_id, generalized(geom_3857, pixel_metres(%s)) g from new_rows where geom_3857 is not null) n
+          (select svc_id, mapwright.generalized(geom_3857, mapwright.pixel_metres(%s)) g from new_rows where geom_3857 is not null) n
         where g is not null', layer_table || '_z' || band, band);
     end if;
   end loop;
