@@ -6,7 +6,7 @@ import type { Services } from "./api/services.js";
 import { sessionRoutes } from "./api/sessions.js";
 import { tileRoutes } from "./api/tiles.js";
 import { transferRoutes } from "./api/transfer.js";
-import { viewerRoutes } from "./api/viewer.js";
+import { viewerRoutesOf } from "./api/viewer.js";
 import { CatalogCache } from "./catalog/catalog.js";
 import { openSessions } from "./catalog/sessions.js";
 import type { Config } from "./config.js";
@@ -27,6 +27,7 @@ import { Planner } from "./tiles/planner.js";
 import { startPruning } from "./tiles/prune.js";
 import { TileService } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
+import { loadViewerFiles } from "./viewer/files.js";
 
 /** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
 
@@ -46,7 +47,6 @@ const routes: readonly Route<Services>[] = [
   ...objectRoutes,
   ...transferRoutes,
   ...healthRoutes,
-  ...viewerRoutes,
 ];
 
 /** Wires a node together and listens. */
@@ -83,11 +83,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       },
     },
   });
-  const styles = createStyleCompiler({
-    call: (kind, request) =>
-      // The thread that compiles is ended at the deadline; the host itself only if that fails.
-      render.call(kind, request, { deadlineMs: config.style.deadlineMs + 3_000 }),
-  });
+  // The thread that compiles is ended at the style's deadline; the host itself only if that fails.
+  const styles = createStyleCompiler(render, { deadlineMs: config.style.deadlineMs + 3_000 });
   const planner: Planner = new Planner({
     catalog,
     changes,
@@ -140,7 +137,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   await changes.start();
   const pruning = startPruning(db, log);
   const server = createServer({
-    routes,
+    routes: [...routes, ...viewerRoutesOf(loadViewerFiles())],
     services,
     log,
     config,

@@ -23,6 +23,8 @@ export interface Touched {
 }
 
 export interface Changes {
+  /** Whether notifications arrive; while they do not, every answer has to be checked against the database. */
+  readonly trusted: boolean;
   /**
    * Called after a write was committed and before its answer is sent: returns when this node, and every other node
    * that can be reached, will not answer with what was before.
@@ -71,7 +73,6 @@ export class ChangeLog implements Changes {
     });
   }
 
-  /** Whether notifications arrive; while they do not, every answer has to be checked against the database. */
   get trusted(): boolean {
     return this.listener.connected;
   }

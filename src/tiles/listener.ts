@@ -43,6 +43,7 @@ export class Listener {
       client.on("error", lose);
       client.on("end", () => lose());
       client.on("notification", (message) => this.events.notified(message.payload ?? ""));
+      await client.query("set application_name = 'mapwright listener'");
       await client.query("listen mapwright");
       await this.events.connected();
       if (lost || this.stopped) return;

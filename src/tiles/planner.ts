@@ -144,7 +144,7 @@ export class Planner {
   /** The built-in base map; undefined while an installation has none loaded. */
   private async baseMap(): Promise<MapState | undefined> {
     try {
-      return await this.options.catalog.map(baseMapCode.project, baseMapCode.map);
+      return await this.options.catalog.ownMap(baseMapCode.project, baseMapCode.map);
     } catch (error) {
       if (error instanceof Failure && (error.code === "project_not_found" || error.kind === "not_found"))
         return undefined;

@@ -42,6 +42,8 @@ const pollMs = 15;
 
 export class TileService {
   private readonly inFlight = new InFlight<readonly Tile[]>();
+  /** Metatiles drawn by this node since its start. */
+  rendered = 0;
 
   constructor(private readonly options: TileServiceOptions) {}
 
@@ -161,6 +163,7 @@ export class TileService {
         error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.",
       );
     }
+    this.rendered++;
     this.options.onRendered(drawn.renderMs);
     const coords = tilesOf(work);
     const kept = drawn.tiles.map((tile, index) => {

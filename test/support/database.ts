@@ -16,7 +16,8 @@ function clusterUrl(): URL {
   return new URL(url);
 }
 
-async function asSuperuser<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Runs `work` as the throw-away cluster's superuser. */
+export async function asSuperuser<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const url = clusterUrl();
   url.pathname = `/${database}`;
   const client = new pg.Client({ connectionString: url.href });

@@ -1,0 +1,34 @@
+import type { Log } from "../log.js";
+import type { Database } from "../storage/postgres.js";
+
+/** Keeps the change log short: by age, and by count for each layer. A tile older than the log is drawn again. */
+
+const everyMs = 60_000;
+const keptFor = "1 day";
+const keptOfEachLayer = 2_000;
+
+/** One pass; of several nodes only one works at a time. */
+export async function pruneChangeLog(db: Database): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [lock] = await tx.query<{ free: boolean }>(
+      "select pg_try_advisory_xact_lock(hashtext('mapwright prune')) as free",
+    );
+    if (!lock?.free) return;
+    await tx.execute(`delete from layer_change where changed_at < now() - $1::interval`, [keptFor]);
+    await tx.execute(
+      `delete from layer_change c using layer l where l.id = c.layer_id and c.version <= l.version - $1`,
+      [keptOfEachLayer],
+    );
+  });
+}
+
+/** Prunes now and then until it is stopped. */
+export function startPruning(db: Database, log: Log): { stop(): void } {
+  const timer = setInterval(() => {
+    pruneChangeLog(db).catch((error: Error) =>
+      log.warn({ err: error }, "the change log could not be pruned"),
+    );
+  }, everyMs);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
+}

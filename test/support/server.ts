@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { addMember } from "../../src/catalog/accounts.js";
+import { createProject } from "../../src/catalog/projects.js";
+import type { Role } from "../../src/catalog/state.js";
+import { loadConfig } from "../../src/config.js";
+import { type Node, startNode } from "../../src/node.js";
+import { freshDatabase, type TestDatabase } from "./database.js";
+import { quietLog } from "./log.js";
+import { freshPrefix, testRedisUrl } from "./redis.js";
+
+/** The real product on a database of its own: one node or several, wired as `mapwright serve` wires them. */
+
+export interface TestServer {
+  /** Address of the first node, without a slash at its end. */
+  readonly url: string;
+  readonly nodes: readonly Node[];
+  readonly urls: readonly string[];
+  readonly database: TestDatabase;
+  /** A connection as any other SQL client has one, with the schema in its search path. */
+  readonly sql: pg.Client;
+  /** Makes the project `p` (languages en, ru) and a user of each role; passwords are the logins twice. */
+  readonly project: string;
+  token(role: Role): Promise<string>;
+  /** A request to the API of project `p`; the path continues after `/api/2.8/p/`. */
+  api(method: string, path: string, options?: ApiOptions): Promise<ApiAnswer>;
+  stop(): Promise<void>;
+}
+
+export interface ApiOptions {
+  readonly token?: string | undefined;
+  readonly body?: unknown;
+  readonly node?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Parsed JSON; undefined when it is none. */
+  readonly json: any;
+}
+
+export interface TestServerOptions {
+  readonly nodes?: number;
+  /** Dotted configuration keys. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const database = await freshDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), "mapwright-test-"));
+  const config = loadConfig({
+    environment: {},
+    flags: {
+      databaseUrl: database.url,
+      redisUrl: testRedisUrl(),
+      redisPrefix: freshPrefix(),
+      host: "127.0.0.1",
+      port: 0,
+      dataDir,
+      ...options.config,
+    },
+  });
+  const nodes = await Promise.all(
+    Array.from({ length: options.nodes ?? 1 }, () => startNode(config, quietLog)),
+  );
+  const urls = nodes.map((node) => `http://127.0.0.1:${node.port}`);
+  const sql = new pg.Client({ connectionString: database.url });
+  await sql.connect();
+  await sql.query("set search_path = mapwright, public");
+  const db = nodes[0]!.services.db;
+  const projectId = await createProject(db, { code: "p", languages: ["en", "ru"] });
+  for (const role of ["admin", "editor", "viewer"] as const) {
+    await addMember(db, { login: role, password: `${role}${role}`, projectId, role });
+  }
+  await Promise.all(
+    nodes.flatMap((node) => [node.services.render.whenReady(), waitFor(() => node.services.transfer.ready)]),
+  );
+
+  const api = async (method: string, path: string, request: ApiOptions = {}): Promise<ApiAnswer> => {
+    const answer = await fetch(`${urls[request.node ?? 0]}/api/2.8/p/${path}`, {
+      method,
+      headers: {
+        ...(request.token ? { "x-token": request.token } : {}),
+        ...(request.body !== undefined ? { "content-type": "application/json" } : {}),
+        ...request.headers,
+      },
+      ...(request.body !== undefined ? { body: JSON.stringify(request.body) } : {}),
+    });
+    const text = await answer.text();
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
+    return { status: answer.status, headers: answer.headers, text, json };
+  };
+  const tokens = new Map<Role, string>();
+  return {
+    url: urls[0]!,
+    urls,
+    nodes,
+    database,
+    sql,
+    project: "p",
+    api,
+    token: async (role) => {
+      const known = tokens.get(role);
+      if (known) return known;
+      const answer = await api("POST", "login/", { body: { user: role, pass: `${role}${role}` } });
+      if (answer.status !== 200) throw new Error(`login: ${answer.status} ${answer.text}`);
+      tokens.set(role, answer.json.token);
+      return answer.json.token;
+    },
+    stop: async () => {
+      await sql.end();
+      await Promise.all(nodes.map((node) => node.stop(2_000)));
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until `condition` holds; fails after ten seconds. */
+export async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const until = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > until) throw new Error("waited ten seconds in vain");
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
