@@ -20,7 +20,15 @@ t.test("a thousand waiters share one piece of work", async (t) => {
   let started = 0;
   const signal = new AbortController().signal;
   const waiters = Array.from({ length: 1000 }, () =>
-    flights.join("a", { signal, versions: [1], usable: always, start: () => (started++, result) }),
+    flights.join("a", {
+      signal,
+      versions: [1],
+      usable: always,
+      start: () => {
+        started++;
+        return result;
+      },
+    }),
   );
   finish("done");
   t.same(new Set(await Promise.all(waiters)), new Set(["done"]));

@@ -1,0 +1,88 @@
+import type { Config } from "../config.js";
+import { type LocalServices, startLocalServices } from "../local/services.js";
+import type { Log } from "../log.js";
+import { Nodes } from "./nodes.js";
+import { prepare } from "./prepare.js";
+
+/** `mapwright serve`: brings everything up, watches it, and takes it down again. */
+
+export interface ServeOptions {
+  /** With the addresses of PostgreSQL and Redis that are not started here. */
+  readonly config: Config;
+  readonly log: Log;
+  /** Which services to start privately under `config.dataDir`. */
+  readonly local: { readonly database: boolean; readonly redis: boolean };
+  /** Whether an empty installation gets the demo project. */
+  readonly demo: boolean;
+  /** Short lines for the person who started it. */
+  readonly say: (line: string) => void;
+  /** Ends the server when it aborts. */
+  readonly signal: AbortSignal;
+}
+
+/** Requests that run when the server is told to end have this long. */
+const drainMs = 10_000;
+
+/** Serves until `signal` aborts. @throws Error when something could not be started; what was started is ended */
+export async function serve(options: ServeOptions): Promise<void> {
+  const { log, say, signal } = options;
+  const ending: (() => Promise<void>)[] = [];
+  try {
+    const services = await startServices(options, ending);
+    const config: Config = {
+      ...options.config,
+      ...(services?.databaseUrl ? { databaseUrl: services.databaseUrl } : {}),
+      ...(services?.redisUrl ? { redisUrl: services.redisUrl } : {}),
+    };
+    signal.throwIfAborted();
+    const { demoAccounts } = await prepare({ config, log, demo: options.demo, progress: say });
+    signal.throwIfAborted();
+    const nodes = new Nodes(config, log);
+    ending.unshift(() => nodes.stop(drainMs));
+    const port = await nodes.start();
+    say(`Mapwright is ready: ${viewerAddress(config, port)}`);
+    if (demoAccounts.length > 0) {
+      say("Sign in to the project demo with (shown this once):");
+      for (const { login, password } of demoAccounts) say(`  ${login.padEnd(8)} ${password}`);
+    } else {
+      say("Sign in with a user of the project; mapwright user password LOGIN sets a new password.");
+    }
+    say("Ctrl-C stops it.");
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    say("Stopping: requests that run have 10 seconds.");
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    for (const end of ending) {
+      await end().catch((error: Error) => log.error({ err: error }, "while stopping"));
+    }
+  }
+}
+
+async function startServices(
+  options: ServeOptions,
+  ending: (() => Promise<void>)[],
+): Promise<LocalServices | undefined> {
+  const { database, redis } = options.local;
+  if (!database && !redis) return undefined;
+  const services = await startLocalServices({
+    dataDir: options.config.dataDir,
+    log: options.log,
+    durable: true,
+    database,
+    redis,
+    progress: options.say,
+  });
+  ending.push(() => services.stop());
+  return services;
+}
+
+/** Where a browser on this machine, or anywhere when a base address is configured, finds the viewer. */
+function viewerAddress(config: Config, port: number): string {
+  if (/^https?:/.test(config.baseUrl)) return `${config.baseUrl}/`;
+  const host = config.host === "0.0.0.0" || config.host === "::" ? "localhost" : config.host;
+  return `http://${host}:${port}${config.baseUrl}/`;
+}
