@@ -1,0 +1,102 @@
+import { h } from "./dom.js";
+import type { ColumnInfo, ObjectItem } from "./map-server.js";
+import type { Translate } from "./texts.js";
+
+/** Turns an object's fields into what a person reads. */
+
+export interface Reader {
+  readonly language: string;
+  readonly t: Translate;
+}
+
+/** A heading over the rows that follow, or a row of a title and a value. */
+export type Row = { readonly heading: string } | { readonly title: string; readonly value: Node };
+
+const hidden: ReadonlySet<string> = new Set(["svc_id", "geom"]);
+
+/** Rows in the order of the layer's columns; without them by the codes of the fields, as they came. */
+export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[], reader: Reader): Row[] {
+  const fields = object.fields ?? {};
+  if (columns.length === 0) {
+    return Object.keys(fields)
+      .filter((code) => !hidden.has(code))
+      .map((code) => ({ title: readable(code), value: valueNode(fields[code], undefined, reader) }));
+  }
+  const ids = new Set(columns.map((column) => column.id));
+  const rowsUnder = (parent: number): Row[] =>
+    columns
+      .filter((column) => (ids.has(column.parent_id) ? column.parent_id : 0) === parent)
+      .sort((a, b) => a.sort - b.sort || a.id - b.id)
+      .flatMap((column): Row[] => {
+        if (hidden.has(column.code) || column.type === "geom") return [];
+        const title = column.name || readable(column.code);
+        if (column.type === "title") {
+          const inner = rowsUnder(column.id);
+          return inner.length > 0 ? [{ heading: title }, ...inner] : [];
+        }
+        return [{ title, value: valueNode(fields[column.code], column.type, reader) }];
+      });
+  return rowsUnder(0);
+}
+
+/** A column's code as a title: `pop_max` → `Pop max`. */
+function readable(code: string): string {
+  const words = code.replaceAll("_", " ").trim();
+  return words ? words[0]!.toUpperCase() + words.slice(1) : code;
+}
+
+/** What to call an object: the named column, else one that sounds like a name, else the first text, else its number. */
+export function objectTitle(
+  object: ObjectItem,
+  columns: readonly ColumnInfo[],
+  reader: Reader,
+  preferred?: string,
+): string {
+  const fields = object.fields ?? {};
+  const text = (code: string | undefined): string | undefined => {
+    const value = code === undefined || !Object.hasOwn(fields, code) ? undefined : fields[code];
+    return typeof value === "string" && value.trim() !== "" && value.length <= 200 ? value : undefined;
+  };
+  const codes = columns.length > 0 ? columns.map((column) => column.code) : Object.keys(fields);
+  const named = [`name_${reader.language}`, "name", "title", "label", "name_en"];
+  const candidates = [preferred, ...named, ...codes.filter((code) => /(^|_)name(_|$)/i.test(code)), ...codes];
+  for (const code of candidates) {
+    const found = text(code);
+    if (found && !hidden.has(code ?? "")) return found;
+  }
+  return reader.t("objectNumber", { id: object.id });
+}
+
+function valueNode(value: unknown, type: string | undefined, reader: Reader): Node {
+  if (value === null || value === undefined || value === "") {
+    return h("span", { class: "no-value", title: reader.t("empty") }, "—");
+  }
+  if (typeof value === "boolean") return document.createTextNode(reader.t(value ? "yes" : "no"));
+  if (typeof value === "number") {
+    // A year or a house number stays 2021; 21,000 gets its separator.
+    const format = new Intl.NumberFormat(reader.language, { maximumFractionDigits: 6, useGrouping: "min2" });
+    return h("span", { class: "number" }, format.format(value));
+  }
+  if (typeof value === "object") {
+    return h("pre", { class: "json" }, JSON.stringify(value, undefined, 2));
+  }
+  const text = String(value);
+  if (type === "datetime") {
+    const time = new Date(text);
+    if (!Number.isNaN(time.getTime())) {
+      const format = new Intl.DateTimeFormat(reader.language, { dateStyle: "medium", timeStyle: "short" });
+      return h("time", { datetime: text }, format.format(time));
+    }
+  }
+  if (type === "file") {
+    return document.createTextNode(reader.t("files", { n: text.split(",").filter(Boolean).length }));
+  }
+  if (/^https?:\/\/\S+$/i.test(text)) {
+    return h(
+      "a",
+      { href: text, target: "_blank", rel: "noopener noreferrer" },
+      text.replace(/^https?:\/\//i, ""),
+    );
+  }
+  return document.createTextNode(text);
+}

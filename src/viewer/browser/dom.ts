@@ -1,0 +1,80 @@
+/** Makes elements of the page. Texts are always set as text, never as markup. */
+
+type Child = Node | string | undefined | false;
+
+export interface Attributes {
+  readonly class?: string;
+  /** Attributes by name; undefined and false leave them out, true sets them empty. */
+  readonly [name: string]: string | number | boolean | undefined;
+}
+
+export function h<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== false)
+      element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(
+    ...children.filter((child): child is Node | string => child !== undefined && child !== false),
+  );
+  return element;
+}
+
+/** A button that does something when it is pressed. */
+export function button(
+  attributes: Attributes,
+  press: (event: MouseEvent) => void,
+  ...children: readonly Child[]
+) {
+  const element = h("button", { type: "button", ...attributes }, ...children);
+  element.addEventListener("click", press);
+  return element;
+}
+
+const shapes = {
+  layers: "M12 3 3 8l9 5 9-5-9-5Z|m3 12.5 9 5 9-5|m3 17 9 5 9-5",
+  chevron: "m9 6 6 6-6 6",
+  back: "M19 12H5|m11 6-6 6 6 6",
+  close: "M6 6l12 12|M18 6 6 18",
+  plus: "M12 5v14|M5 12h14",
+  minus: "M5 12h14",
+  locate: "M12 2v4|M12 18v4|M2 12h4|M18 12h4|M12 18a6 6 0 1 0 0-12 6 6 0 0 0 0 12Z|M12 12h.01",
+  fullScreen: "M4 9V4h5|M15 4h5v5|M20 15v5h-5|M9 20H4v-5",
+  leaveFullScreen: "M9 4v5H4|M20 9h-5V4|M15 20v-5h5|M4 15h5v5",
+  share: "M12 15V4|m8 8 4-4 4 4|M5 13v5a2 2 0 0 0 2 2h10a2 2 0 0 0 2-2v-5",
+  user: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Z|M4.5 20.5c.8-3.6 3.8-5.5 7.5-5.5s6.7 1.9 7.5 5.5",
+  target:
+    "M4 8V5a1 1 0 0 1 1-1h3|M16 4h3a1 1 0 0 1 1 1v3|M20 16v3a1 1 0 0 1-1 1h-3|M8 20H5a1 1 0 0 1-1-1v-3|M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6Z",
+  folder: "M3 7a2 2 0 0 1 2-2h4l2 2.500h8a2 2 0 0 1 2 2V17a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7Z",
+  lock: "M6 11h12a1 1 0 0 1 1 1v8a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1v-8a1 1 0 0 1 1-1Z|M8 11V8a4 4 0 0 1 8 0v3",
+  check: "m5 12.5 4.5 4.500L19 7.5",
+  copy: "M9 9h10a1 1 0 0 1 1 1v10a1 1 0 0 1-1 1H9a1 1 0 0 1-1-1V10a1 1 0 0 1 1-1Z|M16 9V5a1 1 0 0 0-1-1H5a1 1 0 0 0-1 1v10a1 1 0 0 0 1 1h3",
+  eye: "M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12Z|M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6Z",
+  map: "m9 4-6 3v13l6-3 6 3 6-3V4l-6 3-6-3Z|M9 4v13|M15 7v13",
+  alert: "M12 8v5|M12 16.500h.01|M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Z",
+  search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14Z|m20 20-4-4",
+  panel: "M5 4h14a1 1 0 0 1 1 1v14a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a1 1 0 0 1 1-1Z|M10 4v16",
+  globe:
+    "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Z|M3 12h18|M12 3c2.5 2.7 3.7 5.7 3.7 9s-1.2 6.3-3.7 9c-2.5-2.7-3.7-5.7-3.7-9S9.5 5.7 12 3Z",
+} as const;
+export type IconName = keyof typeof shapes;
+
+/** A line drawing of 24 × 24 units in the colour of the text around it. */
+export function icon(name: IconName): SVGSVGElement {
+  const svg = s("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" });
+  for (const d of shapes[name].split("|")) svg.append(s("path", { d }));
+  return svg;
+}
+
+export function s<Tag extends keyof SVGElementTagNameMap>(
+  tag: Tag,
+  attributes: Readonly<Record<string, string>>,
+): SVGElementTagNameMap[Tag] {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}

@@ -1,0 +1,142 @@
+/** The layers of a map as the viewer shows them, and which of them are on. Knows no page. */
+
+/** [latitude, longitude] */
+export type Corner = readonly [number, number];
+export interface Box {
+  readonly sw: Corner;
+  readonly ne: Corner;
+}
+
+/** An element of the layer tree as the server sends it. */
+export interface TreeElement {
+  readonly id: number;
+  readonly type: string;
+  readonly code: string;
+  readonly name: string;
+  readonly sort: number;
+  readonly parent_id: number;
+  readonly selected: boolean;
+  /** Id of the layer itself, where `id` is only the element's own. */
+  readonly map_layer_id?: number;
+  readonly css_style?: string;
+  readonly bbox?: Box | null;
+  readonly json?: Readonly<Record<string, unknown>> | null;
+}
+
+export interface TreeItem {
+  readonly element: TreeElement;
+  readonly layerId: number;
+  readonly title: string;
+  readonly isFolder: boolean;
+  /** Top of the tree first. */
+  readonly children: readonly TreeItem[];
+}
+
+/** How much under an item is on. */
+export type Shown = "all" | "some" | "none";
+
+const queryableTypes: ReadonlySet<string> = new Set(["layer", "virtual", "material"]);
+
+export class LayerTree {
+  readonly roots: readonly TreeItem[];
+  /** Every layer that is no folder, the top one first. */
+  readonly leaves: readonly TreeItem[];
+  private readonly on: Set<number>;
+  private readonly initiallyOn: ReadonlySet<number>;
+
+  /** @param shown ids of the layers to switch on; undefined = those that the map selects */
+  constructor(elements: readonly TreeElement[], shown?: readonly number[]) {
+    const known = new Set(elements.map((element) => element.id));
+    const byParent = new Map<number, TreeElement[]>();
+    for (const element of elements) {
+      const parent = known.has(element.parent_id) ? element.parent_id : 0;
+      const siblings = byParent.get(parent) ?? [];
+      byParent.set(parent, siblings);
+      siblings.push(element);
+    }
+    const leaves: TreeItem[] = [];
+    const initiallyOn = new Set<number>();
+    const build = (parent: number, parentsSelected: boolean): TreeItem[] =>
+      (byParent.get(parent) ?? [])
+        .sort((a, b) => a.sort - b.sort || a.id - b.id)
+        .map((element) => {
+          const selected = parentsSelected && element.selected;
+          const isFolder = element.type === "folder";
+          const item: TreeItem = {
+            element,
+            layerId: element.map_layer_id ?? element.id,
+            title: element.name || element.code,
+            isFolder,
+            children: isFolder ? build(element.id, selected) : [],
+          };
+          if (!isFolder) {
+            leaves.push(item);
+            if (selected) initiallyOn.add(item.layerId);
+          }
+          return item;
+        });
+    this.roots = build(0, true);
+    this.leaves = leaves;
+    this.initiallyOn = initiallyOn;
+    const mine = new Set(leaves.map((leaf) => leaf.layerId));
+    this.on = new Set(shown ? shown.filter((id) => mine.has(id)) : initiallyOn);
+  }
+
+  /** Layers that are on, the top one first. */
+  get visible(): readonly TreeItem[] {
+    return this.leaves.filter((leaf) => this.on.has(leaf.layerId));
+  }
+
+  /** Layers that are on and whose objects can be asked for, the top one first. */
+  get queryable(): readonly TreeItem[] {
+    return this.visible.filter((leaf) => queryableTypes.has(leaf.element.type));
+  }
+
+  /** Ids of the layers that are on, ascending; undefined when they are those that the map selects by itself. */
+  get selection(): readonly number[] | undefined {
+    if (this.on.size === this.initiallyOn.size && [...this.on].every((id) => this.initiallyOn.has(id))) {
+      return undefined;
+    }
+    return [...this.on].sort((a, b) => a - b);
+  }
+
+  shown(item: TreeItem): Shown {
+    const leaves = leavesOf(item);
+    const on = leaves.filter((leaf) => this.on.has(leaf.layerId)).length;
+    return on === 0 ? "none" : on === leaves.length ? "all" : "some";
+  }
+
+  /** Switches a layer, or everything under a folder. */
+  set(item: TreeItem, on: boolean): void {
+    for (const leaf of leavesOf(item)) {
+      if (on) this.on.add(leaf.layerId);
+      else this.on.delete(leaf.layerId);
+    }
+  }
+
+  /** Switches everything back to what the map selects by itself. */
+  reset(): void {
+    this.on.clear();
+    for (const id of this.initiallyOn) this.on.add(id);
+  }
+
+  /** Box around the items (all layers by default) that have one. */
+  extent(items: readonly TreeItem[] = this.leaves): Box | undefined {
+    let box: Box | undefined;
+    for (const leaf of items.flatMap(leavesOf)) {
+      const next = leaf.element.bbox;
+      if (!next) continue;
+      box = box
+        ? {
+            sw: [Math.min(box.sw[0], next.sw[0]), Math.min(box.sw[1], next.sw[1])],
+            ne: [Math.max(box.ne[0], next.ne[0]), Math.max(box.ne[1], next.ne[1])],
+          }
+        : next;
+    }
+    return box;
+  }
+}
+
+function leavesOf(item: TreeItem): readonly TreeItem[] {
+  return item.isFolder ? item.children.flatMap(leavesOf) : [item];
+}

@@ -1,0 +1,191 @@
+import { attributeRows, objectTitle, type Reader } from "./attributes.js";
+import { button, h, icon } from "./dom.js";
+import type { TreeItem } from "./layer-tree.js";
+import type { ColumnInfo } from "./map-server.js";
+import { type Hit, type Hits, viewerSetting } from "./objects.js";
+import { dragToFold } from "./sheet.js";
+import { swatch } from "./swatch.js";
+
+export interface ObjectPanelEvents {
+  /** Marks an object on the map, or none. */
+  highlight(hit: Hit | undefined): void;
+  zoomTo(hit: Hit): void;
+  copy(text: string): void;
+  closed(): void;
+}
+
+export interface Found extends Hits {
+  readonly latlng: L.LatLng;
+  /** Columns by layer code; a layer without any shows the codes of its fields. */
+  readonly columns: ReadonlyMap<string, readonly ColumnInfo[]>;
+}
+
+/** The card with what was found at a click: the list when it is several objects, else the object itself. */
+export class ObjectPanel {
+  readonly element: HTMLElement;
+  private readonly content = h("div", { class: "object-content" });
+  private found: Found | undefined;
+
+  constructor(
+    private readonly reader: Reader,
+    private readonly events: ObjectPanelEvents,
+  ) {
+    const grip = h("div", { class: "grip", "aria-hidden": "true" });
+    this.element = h(
+      "aside",
+      { class: "card object", "aria-label": reader.t("objectDetails"), tabindex: "-1", hidden: true },
+      grip,
+      this.content,
+    );
+    dragToFold(grip, (isDown) => isDown && this.close());
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.close();
+    });
+  }
+
+  get isOpen(): boolean {
+    return !this.element.hidden;
+  }
+
+  show(found: Found): void {
+    this.found = found;
+    this.element.hidden = false;
+    const [only, second] = found.hits;
+    if (only && !second) this.showObject(only);
+    else this.showList();
+    this.element.focus({ preventScroll: true });
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    this.element.hidden = true;
+    this.found = undefined;
+    this.events.highlight(undefined);
+    this.events.closed();
+  }
+
+  private columnsOf(layer: TreeItem): readonly ColumnInfo[] {
+    return this.found?.columns.get(layer.element.code) ?? [];
+  }
+
+  private titleOf(hit: Hit): string {
+    const preferred = viewerSetting(hit.layer, "title");
+    return objectTitle(hit.object, this.columnsOf(hit.layer), this.reader, preferred);
+  }
+
+  private put(...parts: Node[]): void {
+    this.content.replaceChildren(...parts);
+    this.content.scrollTop = 0;
+  }
+
+  private closeButton(): HTMLElement {
+    const { t } = this.reader;
+    return button(
+      { class: "icon-button", "aria-label": t("close"), title: t("close") },
+      () => this.close(),
+      icon("close"),
+    );
+  }
+
+  private showList(): void {
+    const { t } = this.reader;
+    const hits = this.found?.hits ?? [];
+    this.events.highlight(undefined);
+    const byLayer = new Map<TreeItem, Hit[]>();
+    for (const hit of hits) byLayer.set(hit.layer, [...(byLayer.get(hit.layer) ?? []), hit]);
+    this.put(
+      h(
+        "header",
+        { class: "object-header" },
+        h("h2", {}, t("objectsHere", { n: hits.length })),
+        this.closeButton(),
+      ),
+      h(
+        "div",
+        { class: "object-body hits" },
+        ...[...byLayer].map(([layer, objects]) =>
+          h(
+            "section",
+            {},
+            h("h3", {}, swatch(layer), layer.title),
+            h("ul", {}, ...objects.map((hit) => h("li", {}, this.listEntry(hit)))),
+          ),
+        ),
+        this.found?.hasMore ? h("p", { class: "hint" }, t("moreObjects")) : undefined,
+      ),
+    );
+  }
+
+  private listEntry(hit: Hit): HTMLElement {
+    const entry = button(
+      { class: "hit" },
+      () => {
+        this.showObject(hit);
+        this.content.querySelector<HTMLElement>("button")?.focus();
+      },
+      h("span", {}, this.titleOf(hit)),
+      icon("chevron"),
+    );
+    entry.addEventListener("pointerenter", () => this.events.highlight(hit));
+    entry.addEventListener("focus", () => this.events.highlight(hit));
+    entry.addEventListener("pointerleave", () => this.events.highlight(undefined));
+    return entry;
+  }
+
+  private showObject(hit: Hit): void {
+    const { t } = this.reader;
+    this.events.highlight(hit);
+    const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.reader).map((row) =>
+      "heading" in row
+        ? h("tr", { class: "group" }, h("th", { colspan: 2, scope: "colgroup" }, row.heading))
+        : h("tr", {}, h("th", { scope: "row" }, row.title), h("td", {}, row.value)),
+    );
+    const several = (this.found?.hits.length ?? 0) > 1;
+    const back = t("backToList");
+    this.put(
+      h(
+        "header",
+        { class: "object-header" },
+        several &&
+          button(
+            { class: "icon-button", "aria-label": back, title: back },
+            () => this.showList(),
+            icon("back"),
+          ),
+        h(
+          "div",
+          { class: "object-name" },
+          h("h2", {}, this.titleOf(hit)),
+          h("p", { class: "object-layer" }, swatch(hit.layer), h("span", {}, hit.layer.title)),
+        ),
+        this.closeButton(),
+      ),
+      h(
+        "div",
+        { class: "object-body" },
+        rows.length > 0
+          ? h("table", { class: "attributes" }, h("tbody", {}, ...rows))
+          : h("p", { class: "hint" }, t("noAttributes")),
+      ),
+      this.footer(hit),
+    );
+  }
+
+  private footer(hit: Hit): HTMLElement {
+    const { t } = this.reader;
+    const place = this.found?.latlng.wrap();
+    const coordinates = place ? `${place.lat.toFixed(5)}, ${place.lng.toFixed(5)}` : "";
+    const copy = t("copyCoordinates");
+    return h(
+      "footer",
+      { class: "object-footer" },
+      button({ class: "button small" }, () => this.events.zoomTo(hit), icon("target"), t("zoomToObject")),
+      button(
+        { class: "text-button coordinates", title: copy, "aria-label": `${copy}: ${coordinates}` },
+        () => this.events.copy(coordinates),
+        coordinates,
+        icon("copy"),
+      ),
+    );
+  }
+}

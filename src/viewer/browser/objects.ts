@@ -1,0 +1,105 @@
+import { type Pixel, pixelDistance } from "./distance.js";
+import type { LayerTree, TreeItem } from "./layer-tree.js";
+import type { MapPlace, MapServer, ObjectItem } from "./map-server.js";
+
+/** Finds the objects at a place of the map. */
+
+export interface Hit {
+  readonly layer: TreeItem;
+  readonly object: ObjectItem;
+  /** Degrees of longitude from the stored geometry to the copy of the world that was clicked. */
+  readonly shift: number;
+}
+export interface Hits {
+  /** Of the top layer first, and in a layer the nearest first. */
+  readonly hits: readonly Hit[];
+  /** A layer has more objects here than were asked for. */
+  readonly hasMore: boolean;
+}
+
+export interface Click {
+  readonly latlng: L.LatLng;
+  /** Pixels around the place that still count. */
+  readonly radius: number;
+}
+
+const perLayer = 30;
+const atOnce = 4;
+
+/** What a layer's settings may tell the viewer: `{"viewer": {"sort": "population,d", "title": "name"}}`. */
+export function viewerSetting(layer: TreeItem, name: "sort" | "title"): string | undefined {
+  const settings = layer.element.json?.viewer;
+  if (typeof settings !== "object" || settings === null) return undefined;
+  const value = (settings as Record<string, unknown>)[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+const wrapLon = (lon: number): number => ((((lon + 180) % 360) + 360) % 360) - 180;
+
+/** The box around a click as the API wants it: SW_LAT,SW_LON,NE_LAT,NE_LON. */
+function boxAround(map: L.Map, click: Click): string {
+  const at = map.latLngToContainerPoint(click.latlng);
+  const sw = map.containerPointToLatLng(at.add([-click.radius, click.radius]));
+  const ne = map.containerPointToLatLng(at.add([click.radius, -click.radius]));
+  const lon = ne.lng - sw.lng >= 360 ? [-180, 180] : [wrapLon(sw.lng), wrapLon(ne.lng)];
+  const corners = [Math.max(-90, sw.lat), lon[0]!, Math.min(90, ne.lat), lon[1]!];
+  return corners.map((degrees) => Number(degrees.toFixed(7))).join(",");
+}
+
+/**
+ * Objects of the layers that are on, at a click.
+ * @throws ServerError when no layer could be asked; a layer that refuses alone counts as empty
+ */
+export async function findObjects(
+  of: { readonly server: MapServer; readonly map: L.Map; readonly place: MapPlace; readonly tree: LayerTree },
+  click: Click,
+  signal: AbortSignal,
+): Promise<Hits> {
+  const { map } = of;
+  const layers = of.tree.queryable;
+  const fbbox = boxAround(map, click);
+  const shift = click.latlng.lng - wrapLon(click.latlng.lng);
+  const at = map.latLngToContainerPoint(click.latlng);
+  const onScreen = (position: readonly number[]): Pixel =>
+    map.latLngToContainerPoint([position[1] ?? 0, (position[0] ?? 0) + shift]);
+  const found: (Hit[] | undefined)[] = layers.map(() => undefined);
+  let hasMore = false;
+  let failure: unknown;
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < layers.length; index = next++) {
+      const layer = layers[index]!;
+      const query = {
+        fields: "*",
+        fbbox,
+        limit: perLayer,
+        sort: viewerSetting(layer, "sort"),
+        returnGeom: 1,
+        geomZoom: Math.min(22, Math.round(map.getZoom())),
+      };
+      try {
+        const objects = await of.server.objects(of.place, layer.element.code, query, signal);
+        hasMore ||= objects.length === perLayer;
+        const measured = objects.map((object) => ({
+          object,
+          pixels: pixelDistance(object.geom, at, onScreen),
+        }));
+        // A click inside an area means that area, not the neighbours whose border is near.
+        const inside = measured.some(({ object, pixels }) => pixels === 0 && isArea(object.geom));
+        found[index] = measured
+          .filter(({ object, pixels }) => !inside || pixels === 0 || !isArea(object.geom))
+          .sort((a, b) => (query.sort ? 0 : a.pixels - b.pixels))
+          .map(({ object }) => ({ layer, object, shift }));
+      } catch (error) {
+        if (signal.aborted) throw error;
+        failure = error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  if (failure && found.every((hits) => hits === undefined)) throw failure;
+  return { hits: found.flatMap((hits) => hits ?? []), hasMore };
+}
+
+const isArea = (geometry: GeoJSON.Geometry | null | undefined): boolean =>
+  geometry?.type === "Polygon" || geometry?.type === "MultiPolygon";

@@ -1,0 +1,44 @@
+/** Sessions of this browser tab, one per project. Kept until the tab is closed, never in an address. */
+
+export interface UserSession {
+  readonly login: string;
+  readonly token: string;
+}
+
+const storageKey = "mapwright.sessions";
+
+export class Sessions {
+  private readonly byProject: Map<string, UserSession>;
+
+  constructor() {
+    let stored: unknown;
+    try {
+      stored = JSON.parse(sessionStorage.getItem(storageKey) ?? "[]");
+    } catch {
+      // Switched off or damaged: start without sessions.
+    }
+    this.byProject = new Map(Array.isArray(stored) ? (stored as [string, UserSession][]) : []);
+  }
+
+  of(project: string): UserSession | undefined {
+    return this.byProject.get(project);
+  }
+
+  put(project: string, session: UserSession): void {
+    this.byProject.set(project, session);
+    this.store();
+  }
+
+  remove(project: string): void {
+    this.byProject.delete(project);
+    this.store();
+  }
+
+  private store(): void {
+    try {
+      sessionStorage.setItem(storageKey, JSON.stringify([...this.byProject]));
+    } catch {
+      // Without storage sessions live as long as the page.
+    }
+  }
+}

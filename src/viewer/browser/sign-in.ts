@@ -1,0 +1,107 @@
+import { button, h, icon } from "./dom.js";
+import { type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
+import type { Translate } from "./texts.js";
+
+/** The dialog that asks for login and password. Resolves to the project signed in to, or undefined. */
+export function askToSignIn(
+  of: { readonly server: MapServer; readonly t: Translate },
+  projects: readonly ProjectInfo[],
+  current: string | undefined,
+): Promise<string | undefined> {
+  const { server, t } = of;
+  const project = h("select", { class: "field", id: "sign-in-project", name: "project" });
+  for (const { code, name } of projects)
+    project.append(h("option", { value: code, selected: code === current }, name || code));
+  const login = h("input", {
+    class: "field",
+    id: "sign-in-login",
+    name: "username",
+    autocomplete: "username",
+    autocapitalize: "none",
+    spellcheck: "false",
+    required: true,
+  });
+  const password = h("input", {
+    class: "field",
+    id: "sign-in-password",
+    name: "password",
+    type: "password",
+    autocomplete: "current-password",
+    required: true,
+  });
+  const reveal = button(
+    { class: "icon-button small reveal", "aria-label": t("showPassword"), "aria-pressed": "false" },
+    () => {
+      const isShown = password.type === "password";
+      password.type = isShown ? "text" : "password";
+      reveal.setAttribute("aria-pressed", String(isShown));
+      reveal.setAttribute("aria-label", t(isShown ? "hidePassword" : "showPassword"));
+    },
+    icon("eye"),
+  );
+  const problem = h("p", { class: "problem", role: "alert", id: "sign-in-problem" });
+  const submit = h("button", { type: "submit", class: "button main wide" }, t("signIn"));
+  const close = () => dialog.close();
+  const form = h(
+    "form",
+    { class: "sign-in", novalidate: true },
+    h(
+      "header",
+      {},
+      h("div", {}, h("h2", { id: "sign-in-title" }, t("signIn")), h("p", {}, t("signInHint"))),
+      button({ class: "icon-button", "aria-label": t("close") }, close, icon("close")),
+    ),
+    projects.length > 1 && h("label", { for: "sign-in-project" }, t("project")),
+    projects.length > 1 && project,
+    h("label", { for: "sign-in-login" }, t("login")),
+    login,
+    h("label", { for: "sign-in-password" }, t("password")),
+    h("div", { class: "with-reveal" }, password, reveal),
+    problem,
+    submit,
+  );
+  const dialog = h("dialog", { class: "card dialog", "aria-labelledby": "sign-in-title" }, form);
+  let signedIn: string | undefined;
+  const fail = (text: string, field: HTMLInputElement) => {
+    problem.textContent = text;
+    field.setAttribute("aria-describedby", problem.id);
+    field.focus();
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const code = projects.length > 1 ? project.value : (projects[0]?.code ?? current ?? "");
+    if (!login.value || !password.value) {
+      fail(t("fillIn"), login.value ? password : login);
+      return;
+    }
+    problem.textContent = "";
+    submit.disabled = true;
+    server
+      .signIn(code, login.value, password.value)
+      .then(() => {
+        signedIn = code;
+        dialog.close();
+      })
+      .catch((error: unknown) => {
+        const status = error instanceof ServerError ? error.status : 500;
+        if (status === 403) fail(t("wrongPassword"), password);
+        else fail(t(status === 0 ? "failedOffline" : status === 503 ? "busyServer" : "failedServer"), login);
+      })
+      .finally(() => {
+        submit.disabled = false;
+      });
+  });
+  // A press beside the card closes it; the card itself fills the dialog's box.
+  dialog.addEventListener("pointerdown", (event) => {
+    if (event.target === dialog) close();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  login.focus();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(signedIn);
+    });
+  });
+}

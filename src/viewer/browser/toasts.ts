@@ -1,0 +1,52 @@
+import { button, h, icon } from "./dom.js";
+import type { Translate } from "./texts.js";
+
+/** Short messages at the bottom of the page. A screen reader speaks them. */
+export class Toasts {
+  readonly element = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
+  private readonly timers = new Map<string, number>();
+
+  constructor(private readonly t: Translate) {}
+
+  /** Shows a text for some seconds; the same text is not shown twice at once. */
+  show(text: string, tone: "plain" | "good" | "bad" = "plain"): void {
+    const seconds = tone === "bad" ? 8 : 3.5;
+    const old = this.timers.get(text);
+    if (old !== undefined) {
+      window.clearTimeout(old);
+      this.timers.set(
+        text,
+        window.setTimeout(() => this.hide(text), seconds * 1000),
+      );
+      return;
+    }
+    const toast = h(
+      "div",
+      { class: "toast", "data-tone": tone },
+      tone === "plain" ? undefined : icon(tone === "good" ? "check" : "alert"),
+      h("span", {}, text),
+      tone === "bad" &&
+        button(
+          { class: "icon-button small", "aria-label": this.t("close") },
+          () => this.hide(text),
+          icon("close"),
+        ),
+    );
+    toast.dataset.text = text;
+    this.element.append(toast);
+    while (this.element.children.length > 3)
+      this.hide((this.element.firstElementChild as HTMLElement).dataset.text!);
+    this.timers.set(
+      text,
+      window.setTimeout(() => this.hide(text), seconds * 1000),
+    );
+  }
+
+  private hide(text: string): void {
+    window.clearTimeout(this.timers.get(text));
+    this.timers.delete(text);
+    for (const toast of this.element.querySelectorAll<HTMLElement>(".toast")) {
+      if (toast.dataset.text === text) toast.remove();
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { button, h, icon } from "./dom.js";
+import { type Language, languages, type Translate } from "./texts.js";
+
+export interface ToolbarEvents {
+  share(): void;
+  signIn(): void;
+  signOut(): void;
+  speak(language: Language): void;
+}
+
+const ownNames: Readonly<Record<Language, string>> = { en: "English", ru: "Русский" };
+
+/** The row at the top right: language, account, share. */
+export class Toolbar {
+  readonly element: HTMLElement;
+  private readonly account = h("div", { class: "account" });
+  private closeMenu: () => void = () => undefined;
+
+  constructor(
+    private readonly t: Translate,
+    language: Language,
+    private readonly events: ToolbarEvents,
+  ) {
+    const choices = languages.map((code) =>
+      button(
+        {
+          class: "segment",
+          "aria-pressed": String(code === language),
+          lang: code,
+          title: ownNames[code],
+          "aria-label": ownNames[code],
+        },
+        () => code !== language && events.speak(code),
+        code.toUpperCase(),
+      ),
+    );
+    this.element = h(
+      "div",
+      { class: "toolbar" },
+      h("div", { class: "card segments", role: "group", "aria-label": t("language") }, ...choices),
+      this.account,
+      button(
+        { class: "button main share", title: t("share") },
+        () => events.share(),
+        icon("share"),
+        h("span", { class: "button-text" }, t("share")),
+      ),
+    );
+    document.addEventListener("pointerdown", (event) => {
+      if (!this.account.contains(event.target as Node)) this.closeMenu();
+    });
+  }
+
+  /** Shows who has signed in to the current project; undefined = nobody. */
+  showUser(login: string | undefined): void {
+    if (login === undefined) {
+      const label = h("span", { class: "button-text" }, this.t("signIn"));
+      this.account.replaceChildren(
+        button(
+          { class: "button raised sign-in-button", title: this.t("signIn") },
+          () => this.events.signIn(),
+          icon("user"),
+          label,
+        ),
+      );
+      return;
+    }
+    const menu = h(
+      "div",
+      { class: "card menu", hidden: true },
+      h("p", {}, this.t("signedInAs", { login })),
+      button({ class: "menu-entry" }, () => this.events.signOut(), this.t("signOut")),
+    );
+    const initial = h("span", { class: "avatar", "aria-hidden": "true" }, [...login][0]?.toUpperCase() ?? "");
+    const opener = button(
+      {
+        class: "button raised user-button",
+        "aria-expanded": "false",
+        title: this.t("signedInAs", { login }),
+      },
+      () => open(menu.hidden),
+      initial,
+      h("span", { class: "button-text" }, login),
+    );
+    const open = (isOpen: boolean) => {
+      menu.hidden = !isOpen;
+      opener.setAttribute("aria-expanded", String(isOpen));
+      if (isOpen) menu.querySelector("button")?.focus();
+    };
+    this.closeMenu = () => open(false);
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      open(false);
+      opener.focus();
+    });
+    this.account.replaceChildren(opener, menu);
+  }
+}

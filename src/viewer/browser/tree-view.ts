@@ -1,0 +1,98 @@
+import { button, h, icon } from "./dom.js";
+import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { swatch } from "./swatch.js";
+import type { Translate } from "./texts.js";
+
+export interface TreeViewEvents {
+  /** Something was switched. */
+  switched(): void;
+  zoomTo(item: TreeItem): void;
+}
+
+/** The layer tree as nested lists with switches. */
+export class TreeView {
+  readonly element = h("div", { class: "tree" });
+  private tree: LayerTree | undefined;
+  /** Brings the switches of the items into line with the tree. */
+  private refreshers: (() => void)[] = [];
+  private nextId = 0;
+
+  constructor(
+    private readonly t: Translate,
+    private readonly events: TreeViewEvents,
+  ) {}
+
+  show(tree: LayerTree): void {
+    this.tree = tree;
+    this.refreshers = [];
+    this.element.replaceChildren(
+      tree.roots.length > 0 ? this.list(tree.roots, 0) : h("p", { class: "hint" }, this.t("noLayers")),
+    );
+    this.refresh();
+  }
+
+  refresh(): void {
+    for (const refresh of this.refreshers) refresh();
+  }
+
+  private list(items: readonly TreeItem[], depth: number): HTMLElement {
+    return h("ul", { class: "tree-list" }, ...items.map((item) => this.item(item, depth)));
+  }
+
+  private item(item: TreeItem, depth: number): HTMLElement {
+    const id = `tree-${this.nextId++}`;
+    const input = h("input", { type: "checkbox", class: "switch", id, "data-code": item.element.code });
+    if (!item.isFolder) input.setAttribute("role", "switch");
+    input.addEventListener("change", () => {
+      this.tree?.set(item, input.checked);
+      this.refresh();
+      this.events.switched();
+    });
+    const row = h(
+      "div",
+      { class: "tree-row", "data-depth": Math.min(depth, 4) },
+      swatch(item),
+      h("label", { class: "tree-name", for: id, title: item.title }, item.title),
+      this.zoomButton(item),
+      input,
+    );
+    this.refreshers.push(() => {
+      const shown = this.tree?.shown(item);
+      input.checked = shown === "all";
+      input.indeterminate = shown === "some";
+      row.dataset.shown = shown;
+    });
+    const entry = h("li", {}, row);
+    if (item.isFolder) {
+      const inner = this.list(item.children, depth + 1);
+      inner.id = `${id}-in`;
+      row.prepend(this.expander(item, inner));
+      entry.append(inner);
+    }
+    return entry;
+  }
+
+  private zoomButton(item: TreeItem): HTMLElement | undefined {
+    if (!this.tree?.extent([item])) return undefined;
+    const name = this.t("zoomToLayer", { name: item.title });
+    return button(
+      { class: "icon-button small tree-zoom", "aria-label": name, title: name },
+      () => this.events.zoomTo(item),
+      icon("target"),
+    );
+  }
+
+  private expander(item: TreeItem, inner: HTMLElement): HTMLElement {
+    const expander = button({ class: "icon-button small expander", "aria-controls": inner.id }, () => {
+      inner.hidden = !inner.hidden;
+      tell();
+    });
+    expander.append(icon("chevron"));
+    const tell = () => {
+      expander.setAttribute("aria-expanded", String(!inner.hidden));
+      expander.setAttribute("aria-label", this.t(inner.hidden ? "expand" : "collapse", { name: item.title }));
+    };
+    tell();
+    return expander;
+  }
+}
