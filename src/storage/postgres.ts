@@ -119,7 +119,7 @@ class PooledDatabase implements Database {
     try {
       return await this.run<Row>(client, text, values, options.prepare === true);
     } catch (error) {
-      if (!(error instanceof pg.DatabaseError)) broken = error as Error;
+      if (endsConnection(error)) broken = error as Error;
       throw error;
     } finally {
       options.signal?.removeEventListener("abort", cancel);
@@ -203,12 +203,13 @@ class PooledDatabase implements Database {
     let timer: NodeJS.Timeout | undefined;
     let cancelled: Promise<void> | undefined;
     let finished: Promise<void> | undefined;
+    let lost: Error | undefined;
     const finish = () => {
       finished ??= (async () => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
         await cancelled;
-        client.release(await closed(cursor));
+        client.release(lost ?? (await closed(cursor)));
         leave();
       })();
       return finished;
@@ -235,6 +236,7 @@ class PooledDatabase implements Database {
         if (stalled) throw new Error("The reader of a long result stalled.");
       }
     } catch (error) {
+      if (endsConnection(error)) lost = error as Error;
       if (!signal?.aborted) throw error;
     } finally {
       await finish();
@@ -272,6 +274,10 @@ class PooledDatabase implements Database {
     await this.pool.end();
   }
 }
+
+/** Whether a connection is of no use after this error: anything but the refusal of one statement. */
+const endsConnection = (error: unknown): boolean =>
+  !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
 
 /** Closes a cursor; an error, when its connection is of no use any more. */
 async function closed(cursor: Cursor): Promise<Error | undefined> {

@@ -1,0 +1,108 @@
+import type { LayerNode } from "../catalog/state.js";
+import type { Database } from "../storage/postgres.js";
+import { type Assignment, assignedValue } from "./fields.js";
+import { type GeometryShape, geometryJson } from "./geometry-sql.js";
+import { getObject } from "./get.js";
+import { type ObjectShape, objectJson } from "./item.js";
+import { layerTable, type Statement, Values } from "./sql.js";
+
+/** Writes of one object, each one statement that also reads the answer. When they return, the write is committed. */
+
+export interface ObjectChange {
+  readonly assignments: readonly Assignment[];
+  /** EWKB in EPSG:4326; null = no geometry; undefined = as it is. */
+  readonly geom: Buffer | null | undefined;
+  /** What the answer shows. */
+  readonly shape: ObjectShape;
+}
+
+const geometryValue = (geom: Buffer | null, values: Values): string =>
+  `st_geomfromewkb(${values.bind(geom)}::bytea)`;
+
+/** The statement that makes an object and reads it as JSON text `o`. */
+export function createStatement(layer: LayerNode, change: ObjectChange): Statement {
+  const values = new Values();
+  const names: string[] = [];
+  const terms: string[] = [];
+  for (const assignment of change.assignments) {
+    names.push(assignment.column.physical);
+    terms.push(assignedValue(assignment, "null", values));
+  }
+  if (change.geom) {
+    names.push("geom");
+    terms.push(geometryValue(change.geom, values));
+  }
+  const row = names.length > 0 ? `(${names.join(",")}) values (${terms.join(",")})` : "default values";
+  return {
+    text: `insert into ${layerTable(layer.id)} ${row} returning ${objectJson(change.shape, values)} as o`,
+    values: values.list,
+  };
+}
+
+/** Makes an object; its JSON text. */
+export async function createObject(db: Database, layer: LayerNode, change: ObjectChange): Promise<string> {
+  const { text, values } = createStatement(layer, change);
+  const [row] = await db.query<{ o: string }>(text, values, { prepare: true });
+  if (!row) throw new Error("INSERT returned no row.");
+  return row.o;
+}
+
+/** Changes what `change` names of an object; its JSON text, or undefined when there is none with that id. */
+export async function updateObject(
+  db: Database,
+  layer: LayerNode,
+  id: number,
+  change: ObjectChange,
+): Promise<string | undefined> {
+  const values = new Values();
+  const key = values.bind(id);
+  const terms = change.assignments.map(
+    (assignment) =>
+      `${assignment.column.physical} = ${assignedValue(assignment, assignment.column.physical, values)}`,
+  );
+  if (change.geom !== undefined) terms.push(`geom = ${geometryValue(change.geom, values)}`);
+  if (terms.length === 0) return getObject(db, layer, id, change.shape);
+  const [row] = await db.query<{ o: string }>(
+    `update ${layerTable(layer.id)} set ${terms.join(", ")} where svc_id = ${key}::bigint
+      returning ${objectJson(change.shape, values)} as o`,
+    values.list,
+    { prepare: true },
+  );
+  return row?.o;
+}
+
+/** Whether there was such an object. */
+export async function deleteObject(db: Database, layer: LayerNode, id: number): Promise<boolean> {
+  return (await db.execute(`delete from ${layerTable(layer.id)} where svc_id = $1::bigint`, [id])) > 0;
+}
+
+/** An object's geometry as GeoJSON text ('null' when it has none); undefined when there is no such object. */
+export async function getGeometry(
+  db: Database,
+  layer: LayerNode,
+  id: number,
+  shape: GeometryShape,
+): Promise<string | undefined> {
+  const [row] = await db.query<{ g: string }>(
+    `select ${geometryJson(shape)} as g from ${layerTable(layer.id)} where svc_id = $1::bigint`,
+    [id],
+    { prepare: true },
+  );
+  return row?.g;
+}
+
+/** Replaces an object's geometry; the new one as GeoJSON text, or undefined when there is no such object. */
+export async function putGeometry(
+  db: Database,
+  layer: LayerNode,
+  id: number,
+  put: { readonly geom: Buffer | null; readonly shape: GeometryShape },
+): Promise<string | undefined> {
+  const [row] = await db.query<{ g: string }>(
+    `update ${layerTable(layer.id)} set geom = st_geomfromewkb($2::bytea) where svc_id = $1::bigint
+      returning ${geometryJson(put.shape)} as g`,
+    [id, put.geom],
+    { prepare: true },
+  );
+  return row?.g;
+}

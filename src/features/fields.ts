@@ -1,0 +1,128 @@
+import type { Column, LayerNode } from "../catalog/state.js";
+import { failed, required } from "../errors.js";
+import { findColumn, hasValues, isId, type Languages, unknownColumns } from "./columns.js";
+import type { Values } from "./sql.js";
+import { boundType, type ColumnValue, readValue } from "./values.js";
+
+/** The `fields` of an object to save: checked as a whole, then written as SQL. */
+
+/** What becomes of one column. */
+export type Assignment =
+  /** A new value, bound as it is. */
+  | { readonly column: Column; readonly kind: "set"; readonly bound: unknown }
+  /** A localised column: these languages instead of all that it had. */
+  | { readonly column: Column; readonly kind: "replace"; readonly texts: Readonly<Record<string, unknown>> }
+  /** A localised column: one language, the others stay; null takes it away. */
+  | { readonly column: Column; readonly kind: "merge"; readonly language: string; readonly value: unknown };
+
+export interface FieldsInput {
+  /** As the client sent it. */
+  readonly fields: unknown;
+  readonly languages: Languages;
+  /** The object that is changed; undefined = a new one, whose required columns must all come. */
+  readonly id?: number | undefined;
+}
+
+/**
+ * Checks everything before anything is saved.
+ * @throws Failure required_parameters, unknown_column, invalid_value (data.columns = code → reason)
+ */
+export function readFields(layer: LayerNode, { fields, languages, id }: FieldsInput): Assignment[] {
+  if (fields === undefined || fields === null) throw required(["fields"]);
+  if (typeof fields !== "object" || Array.isArray(fields)) {
+    throw failed("invalid_value", "fields must be an object of column codes and values.");
+  }
+  // Without a prototype, so that a column may have any name.
+  const unknown: Record<string, string> = Object.create(null);
+  const wrong: Record<string, string> = Object.create(null);
+  const assignments: Assignment[] = [];
+  for (const [code, value] of Object.entries(fields)) {
+    const column = findColumn(layer, code);
+    if (!column) unknown[code] = "The layer has no such column.";
+    else if (!hasValues(column)) wrong[code] = `A column of the type ${column.type} has no value in fields.`;
+    else if (isId(column)) {
+      if (!isSameId(value, id)) wrong[code] = "The object id is given by the server and stays.";
+    } else {
+      const assignment = assign(column, value, languages);
+      if (typeof assignment === "string") wrong[code] = assignment;
+      else if (column.required && isEmpty(assignment, id)) wrong[code] = "This column must be filled.";
+      else assignments.push(assignment);
+    }
+  }
+  if (Object.keys(unknown).length > 0) throw unknownColumns(unknown);
+  const missing: string[] = [];
+  if (id === undefined) {
+    for (const column of layer.columns) {
+      if (!column.required || !hasValues(column) || isId(column) || Object.hasOwn(fields, column.code))
+        continue;
+      missing.push(column.code);
+      wrong[column.code] = "This column must be filled.";
+    }
+  }
+  if (Object.keys(wrong).length > 0) {
+    throw failed("invalid_value", "Some values cannot be saved.", {
+      columns: wrong,
+      ...(missing.length > 0 ? { required: missing } : {}),
+    });
+  }
+  return assignments;
+}
+
+/** A new object has no id yet; a changed one may repeat its own. */
+function isSameId(value: unknown, id: number | undefined): boolean {
+  if (value === null || value === undefined) return id === undefined;
+  return id !== undefined && (value === id || value === String(id));
+}
+
+const isBlank = (value: unknown): boolean => value === null || value === "";
+
+function isEmpty(assignment: Assignment, id: number | undefined): boolean {
+  if (assignment.kind === "set") return isBlank(assignment.bound);
+  if (assignment.kind === "replace") return Object.values(assignment.texts).every(isBlank);
+  // Other languages of an object that is changed may still have a value.
+  return id === undefined && isBlank(assignment.value);
+}
+
+/** The assignment, or the reason why there can be none. */
+function assign(column: Column, value: unknown, languages: Languages): Assignment | string {
+  if (!column.localizedValue) {
+    const read = readValue(column, value);
+    return read.ok ? { column, kind: "set", bound: read.bound } : read.reason;
+  }
+  // A JSON value may be an object itself, so that it only comes one language at a time.
+  if (column.type !== "json" && typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return assignLanguages(column, value);
+  }
+  if (!isLanguage(languages.own)) return "The language of the request (lng) is not a language code.";
+  const read: ColumnValue = readValue(column, value);
+  return read.ok ? { column, kind: "merge", language: languages.own, value: read.json } : read.reason;
+}
+
+const isLanguage = (code: string): boolean => /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/.test(code);
+const maxLanguages = 100;
+
+function assignLanguages(column: Column, value: object): Assignment | string {
+  const entries = Object.entries(value);
+  if (entries.length > maxLanguages) return "These are too many languages.";
+  const texts: Record<string, unknown> = Object.create(null);
+  for (const [language, text] of entries) {
+    if (!isLanguage(language)) return `"${language.slice(0, 40)}" is not a language code.`;
+    const read = readValue(column, text);
+    if (!read.ok) return `${language}: ${read.reason}`;
+    if (read.json !== null) texts[language] = read.json;
+  }
+  return { column, kind: "replace", texts };
+}
+
+/** SQL of the column's new value; `old` is the SQL of what it had, 'null' for a new object. */
+export function assignedValue(assignment: Assignment, old: string, values: Values): string {
+  if (assignment.kind === "set") return `${values.bind(assignment.bound)}::${boundType(assignment.column)}`;
+  if (assignment.kind === "replace") {
+    const text = Object.keys(assignment.texts).length > 0 ? JSON.stringify(assignment.texts) : null;
+    return `${values.bind(text)}::text::jsonb`;
+  }
+  const language = `${values.bind(assignment.language)}::text`;
+  if (assignment.value === null) return `nullif(coalesce(${old}::jsonb,'{}')-${language},'{}')`;
+  const value = `${values.bind(JSON.stringify(assignment.value))}::text::jsonb`;
+  return `coalesce(${old}::jsonb,'{}')||jsonb_build_object(${language},${value})`;
+}

@@ -1,0 +1,78 @@
+import type { Column } from "../catalog/state.js";
+import { jsonValue, type Languages } from "./columns.js";
+import { type GeometryShape, geometryJson, type Srid } from "./geometry-sql.js";
+import { concat, literal, type Values } from "./sql.js";
+
+/** What an object looks like in an answer. */
+export interface ObjectShape {
+  /** Columns of `fields`; undefined = no `fields` at all. */
+  readonly fields: readonly Column[] | undefined;
+  readonly geom?: GeometryShape | undefined;
+  /** With the object's box, in this reference system. */
+  readonly bbox?: Srid | undefined;
+  readonly languages: Languages;
+}
+
+/** SQL of an object as JSON text, over one row of its layer's table. */
+export function objectJson(shape: ObjectShape, values: Values): string {
+  const parts = [`'{"id":'`, "svc_id"];
+  if (shape.fields) parts.push(`',"fields":'`, fieldsJson(shape.fields, shape.languages, values));
+  if (shape.geom) parts.push(`',"geom":'`, geometryJson(shape.geom));
+  if (shape.bbox) parts.push(`',"bbox":'`, boxJson(shape.bbox, "contract"));
+  parts.push("'}'");
+  return concat(parts);
+}
+
+/** SQL of an object as a GeoJSON Feature (RFC 7946); its properties hold svc_id whatever was asked for. */
+export function featureJson(shape: ObjectShape, values: Values): string {
+  const fields = shape.fields ?? [];
+  const parts = [`'{"type":"Feature","id":'`, "svc_id"];
+  if (shape.bbox) parts.push(`',"bbox":'`, boxJson(shape.bbox, "geojson"));
+  parts.push(`',"geometry":'`, geometryJson(shape.geom ?? { srid: 4326 }));
+  const listed = fields.filter((column) => column.physical !== "svc_id");
+  const inner = listed.length > 0 ? fieldsJson(listed, shape.languages, values, ",") : `'}'`;
+  parts.push(`',"properties":{"svc_id":'`, "svc_id", inner, "'}'");
+  return concat(parts);
+}
+
+/** `opening` "," continues an object that was begun; the closing bracket is always written. */
+function fieldsJson(
+  columns: readonly Column[],
+  languages: Languages,
+  values: Values,
+  opening: "{" | "," = "{",
+): string {
+  if (columns.length === 0) return "'{}'";
+  const parts: string[] = [];
+  columns.forEach((column, index) => {
+    const before = index === 0 ? opening : ",";
+    parts.push(literal(`${before}${JSON.stringify(column.code)}:`), jsonValue(column, languages, values));
+  });
+  parts.push("'}'");
+  return concat(parts);
+}
+
+// The edge of latitude at which geometry is cut off for drawing (to_mercator in the migrations).
+const mercatorY = (latitude: string): string =>
+  `6378137*ln(tan(pi()/4+radians(least(greatest(${latitude},-85.06),85.06))/2))`;
+const mercatorX = (longitude: string): string => `6378137*radians(${longitude})`;
+
+/** SQL of an object's box as JSON text: the contract's Lat, Lon object or GeoJSON's west, south, east, north. */
+function boxJson(srid: Srid, form: "contract" | "geojson"): string {
+  const x = srid === 3857 ? mercatorX : (value: string) => value;
+  const y = srid === 3857 ? mercatorY : (value: string) => value;
+  const [west, south, east, north] = [x("st_xmin(b)"), y("st_ymin(b)"), x("st_xmax(b)"), y("st_ymax(b)")];
+  const text =
+    form === "contract"
+      ? concat([`'{"sw":['`, south, "','", west, `'],"ne":['`, north, "','", east, "']}'"])
+      : concat(["'['", west, "','", south, "','", east, "','", north, "']'"]);
+  // OFFSET 0 keeps the box from being computed once per corner.
+  return `(select case when b is null then 'null' else ${text} end from (select box3d(geom) as b offset 0) box)`;
+}
+
+/** Columns of a layer's table that `shape` reads. */
+export function columnsRead(shape: ObjectShape): string[] {
+  const names = ["svc_id", ...(shape.fields ?? []).map((column) => column.physical)];
+  if (shape.bbox || shape.geom) names.push("geom", "geom_3857");
+  return [...new Set(names)];
+}
