@@ -40,6 +40,7 @@ export interface Mapnik {
   registerDatasource(path: string): boolean;
   registerFonts(path: string, options?: { recurse: boolean }): boolean;
   fonts(): string[];
+  Logger: { setSeverity(level: number): void; readonly NONE: number };
   settings: { paths: { input_plugins: string; fonts: string } };
 }
 
@@ -47,8 +48,10 @@ export interface Mapnik {
 export function loadMapnik(): Mapnik {
   const mapnik = createRequire(import.meta.url)("mapnik") as Mapnik;
   // Only what our own datasources need: no plug-in that opens files or addresses.
-  mapnik.registerDatasource(join(mapnik.settings.paths.input_plugins, "postgis.input"));
-  mapnik.registerFonts(mapnik.settings.paths.fonts, { recurse: true });
+  mapnik.registerDatasource(join(mapnik.settings.paths.input_plugins, "postgis+pgraster.input"));
   mapnik.registerFonts("/usr/share/fonts/truetype/dejavu", { recurse: true });
+  // It writes lines of its own shape to the error output, some of them about nothing (the built-in marker has no
+  // size in pixels). What goes wrong in a render comes as its error.
+  mapnik.Logger.setSeverity(mapnik.Logger.NONE);
   return mapnik;
 }
