@@ -87,12 +87,14 @@ export type ImportResponse =
       readonly rows: number;
       readonly geometryKind: "Point" | "LineString" | "Polygon" | "Unknown";
       readonly vertices: number;
+      /** What was left out, in sentences for the person who sent the file. */
+      readonly notes: readonly string[];
     }
   | {
       readonly ok: false;
       readonly code: "import_failed" | "unsupported_format" | "no_georeference" | "invalid_geometry";
       readonly error: string;
-      readonly data?: Record<string, unknown>;
+      readonly data?: Readonly<Record<string, unknown>>;
     };
 
 export interface TransferMessages {

@@ -1,0 +1,69 @@
+import { failed } from "../errors.js";
+import type { Queryable } from "../storage/postgres.js";
+import { fitsSql } from "./convert.js";
+import type { Matched } from "./match.js";
+
+/** What must hold of staged rows before the layer is touched. Rows count from 1. */
+
+/** Ids stay far below 2^53, so that objects made later get ids that a double holds too. */
+const idPattern = "^0*[1-9]\\d{0,14}(\\.0+)?$";
+const shownLength = 80;
+
+/**
+ * Every value becomes one of its column.
+ * @throws Failure import_failed with `data.column`, `data.feature`, `data.value`
+ */
+export async function checkValues(
+  db: Queryable,
+  staging: string,
+  columns: readonly Matched[],
+): Promise<void> {
+  for (const matched of columns) {
+    const fits = fitsSql(matched);
+    if (fits === undefined) continue;
+    const [bad] = await db.query<{ row: number; value: string }>(
+      `select row, left(p${matched.index}, ${shownLength}) as value from staging.${staging} s
+       where p${matched.index} is not null and not (${fits}) order by row limit 1`,
+    );
+    if (!bad) continue;
+    const { code, type } = matched.column;
+    throw failed(
+      "import_failed",
+      `Feature ${bad.row}: "${bad.value}" is no value of type ${type} for column ${code}.`,
+      {
+        column: code,
+        feature: bad.row,
+        value: bad.value,
+      },
+    );
+  }
+}
+
+/**
+ * Object ids are whole positive numbers, each of one feature.
+ * @returns the highest; 0 when no feature brings one
+ * @throws Failure import_failed with `data.column`, `data.feature`, `data.value`
+ */
+export async function checkIds(db: Queryable, staging: string, idIndex: number | undefined): Promise<number> {
+  if (idIndex === undefined) return 0;
+  const text = `p${idIndex}`;
+  const refuse = (bad: { row: number; value: string }, reason: string) =>
+    failed("import_failed", `Feature ${bad.row}: the svc_id "${bad.value}" ${reason}.`, {
+      column: "svc_id",
+      feature: bad.row,
+      value: bad.value,
+    });
+  const [bad] = await db.query<{ row: number; value: string }>(
+    `select row, left(${text}, ${shownLength}) as value from staging.${staging}
+     where ${text} is not null and ${text} !~ '${idPattern}' order by row limit 1`,
+  );
+  if (bad) throw refuse(bad, "is no whole positive number");
+  const id = `split_part(${text}, '.', 1)::bigint`;
+  const [twice] = await db.query<{ row: number; value: string }>(
+    `select max(row) as row, min(${text}) as value from staging.${staging}
+     where ${text} is not null group by ${id} having count(*) > 1 limit 1`,
+  );
+  if (twice) throw refuse(twice, "comes more than once");
+  const [highest] = await db.query<{ id: number | null }>(`select max(${id}) as id from staging.${staging}`);
+  return highest?.id ?? 0;
+}

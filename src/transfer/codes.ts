@@ -1,0 +1,80 @@
+/** Column codes made of the names that a file gives its properties. Pure. */
+
+const maxLength = 44;
+/** Codes that every layer has already, and one that is no ordinary key of an object. */
+const reserved: ReadonlySet<string> = new Set(["svc_id", "geom", "__proto__"]);
+const valid = /^[A-Za-z_][A-Za-z0-9_]{0,43}$/;
+
+/**
+ * Letters that do not come apart into a Latin letter and its mark, each followed by what it becomes. Lower case;
+ * upper case follows. й, ё, ї and ў would come apart, but are letters of their own.
+ */
+const letters: ReadonlyMap<string, string> = pairs(
+  // Cyrillic as in passports (ICAO 9303), with the letters of the neighbouring alphabets.
+  "а a б b в v г g д d е e ж zh з z и i к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ъ - ы y " +
+    "ь - э e ю iu я ia й i ё e ї i ў u є ie і i ґ g ђ dj ј j љ lj њ nj ћ c џ dz ә a ғ g қ q ң ng ө o ұ u ү u һ h " +
+    // Greek (ISO 843).
+    "α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o " +
+    // Latin.
+    "ß ss æ ae œ oe ø o đ d ð d þ th ł l ħ h ı i ŋ ng ŧ t",
+);
+
+function pairs(text: string): Map<string, string> {
+  const words = text.split(" ");
+  const map = new Map<string, string>();
+  for (let at = 0; at < words.length; at += 2)
+    map.set(words[at]!, words[at + 1] === "-" ? "" : words[at + 1]!);
+  return map;
+}
+
+/** The name in Latin letters, digits and underscores; may be empty, too long or begin with a digit. */
+function latin(name: string): string {
+  let code = "";
+  for (const letter of name.normalize("NFC")) {
+    const lower = letter.toLowerCase();
+    const known = letters.get(lower);
+    if (known !== undefined)
+      code += letter === lower ? known : known.charAt(0).toUpperCase() + known.slice(1);
+    else {
+      for (const part of letter.normalize("NFKD")) {
+        const base = letters.get(part.toLowerCase()) ?? part;
+        if (/^[A-Za-z0-9_]+$/.test(base)) code += base;
+        else if (!/\p{Mark}/u.test(part)) code += "_";
+      }
+    }
+  }
+  return code.replace(/_{2,}/g, "_").replace(/^_+|_+$/g, "");
+}
+
+/**
+ * Codes for new columns, one a name, in the same order: the name itself where it is a code, else what it becomes
+ * in Latin letters, with a number at its end where that is taken. The same names give the same codes.
+ * @param taken codes that the layer has
+ */
+export function columnCodes(names: readonly string[], taken: Iterable<string>): string[] {
+  const used = new Set([...reserved, ...taken]);
+  const codes = names.map((name) => {
+    // A name that is a code keeps it, wherever in the file it comes.
+    if (!valid.test(name) || used.has(name)) return undefined;
+    used.add(name);
+    return name;
+  });
+  return codes.map((code, index) => {
+    if (code !== undefined) return code;
+    const free = freeCode(names[index]!, used);
+    used.add(free);
+    return free;
+  });
+}
+
+function freeCode(name: string, used: ReadonlySet<string>): string {
+  let base = latin(name) || "field";
+  if (/^\d/.test(base)) base = `_${base}`;
+  base = base.slice(0, maxLength);
+  let code = base;
+  for (let number = 2; used.has(code); number++) {
+    const suffix = `_${number}`;
+    code = base.slice(0, maxLength - suffix.length) + suffix;
+  }
+  return code;
+}

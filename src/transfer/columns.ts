@@ -1,0 +1,134 @@
+import { type NewColumn, physicalType } from "../catalog/columns.js";
+import { layerTable, physicalName } from "../catalog/load.js";
+import type { Column } from "../catalog/state.js";
+import { failed } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+
+/**
+ * New columns of an import, in two steps. `alter table` shuts readers out until its transaction ends, and the one
+ * that inserts is long: so the physical columns come before it in a moment of their own, where nobody sees them,
+ * and the catalogue learns of them in the transaction that fills them.
+ */
+
+const maxColumns = 1_000;
+/** Readers' long queries hold an `alter table` up, and it those behind it: better to let them go and try again. */
+const lockTimeoutMs = 2_000;
+const attempts = 10;
+
+/** The layer's columns as they are now, in their order. */
+export async function readColumns(db: Queryable, layerId: number): Promise<Column[]> {
+  const rows = await db.query<{
+    id: number;
+    parent_id: number | null;
+    code: string;
+    name: string;
+    localized_name: boolean;
+    names: Record<string, string>;
+    localized_value: boolean;
+    type: Column["type"];
+    required: boolean;
+    sort: number;
+    format: Record<string, unknown> | null;
+  }>("select * from layer_column where layer_id = $1 order by sort, id", [layerId]);
+  return rows.map((row) => ({
+    id: row.id,
+    code: row.code,
+    physical: physicalName(row.type, row.code, row.id),
+    type: row.type,
+    name: row.name,
+    localized: row.localized_name,
+    names: row.names,
+    localizedValue: row.localized_value,
+    required: row.required,
+    sort: row.sort,
+    parentId: row.parent_id,
+    format: row.format,
+  }));
+}
+
+/**
+ * Makes the physical columns, which nothing uses yet.
+ * @throws Failure import_failed when there would be too many, busy when readers never let go of the table
+ */
+export async function reserveColumns(
+  db: Database,
+  layerId: number,
+  present: readonly Column[],
+  wanted: readonly NewColumn[],
+): Promise<Column[]> {
+  if (wanted.length === 0) return [];
+  // svc_id and geom are not custom columns.
+  if (present.length - 2 + wanted.length > maxColumns) {
+    throw failed("import_failed", `The layer would have more than ${maxColumns} columns.`, {
+      limit: maxColumns,
+    });
+  }
+  const ids = await db.query<{ id: number }>(
+    "select nextval(pg_get_serial_sequence('mapwright.layer_column', 'id')) as id from generate_series(1, $1)",
+    [wanted.length],
+  );
+  const last = present.reduce((highest, column) => Math.max(highest, column.sort), 0);
+  const columns = wanted.map((column, place): Column => {
+    const id = ids[place]!.id;
+    return {
+      id,
+      code: column.code,
+      physical: physicalName(column.type, column.code, id),
+      type: column.type,
+      ...(column.name ?? { name: "", localized: false, names: {} }),
+      required: false,
+      localizedValue: false,
+      sort: last + 1 + place,
+      parentId: null,
+      format: null,
+    };
+  });
+  const clauses = columns.map(({ physical, type }) => `add column ${physical} ${sqlType(type)}`);
+  await alter(db, `alter table ${layerTable(layerId)} ${clauses.join(", ")}`);
+  return columns;
+}
+
+/** Tells the catalogue of reserved columns. */
+export async function registerColumns(
+  tx: Queryable,
+  layerId: number,
+  columns: readonly Column[],
+): Promise<void> {
+  if (columns.length === 0) return;
+  await tx.execute(
+    `insert into layer_column (id, layer_id, code, type, name, sort) overriding system value
+     select (c->>'id')::int, $1, c->>'code', c->>'type', c->>'name', (c->>'sort')::float8
+     from jsonb_array_elements($2::jsonb) c`,
+    [layerId, JSON.stringify(columns)],
+  );
+}
+
+/** Takes reserved columns back after a failed import. Never throws: what stays is swept at the next start. */
+export async function dropReserved(db: Database, layerId: number, columns: readonly Column[]): Promise<void> {
+  if (columns.length === 0) return;
+  const clauses = columns.map(({ physical }) => `drop column if exists ${physical}`);
+  await alter(db, `alter table if exists ${layerTable(layerId)} ${clauses.join(", ")}`).catch(
+    () => undefined,
+  );
+}
+
+function sqlType(type: Column["type"]): string {
+  if (type === "geom" || type === "title") throw new Error(`An import makes no columns of type ${type}.`);
+  return physicalType(type, false);
+}
+
+async function alter(db: Database, statement: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction(async (tx) => {
+        await tx.execute(`set local lock_timeout = ${lockTimeoutMs}`);
+        await tx.execute(statement);
+      });
+    } catch (error) {
+      const code = (error as { code?: string }).code;
+      // 55P03 lock_not_available; 54011 too_many_columns, which deleted ones count towards.
+      if (code === "54011") throw failed("import_failed", "The layer's table has no room for more columns.");
+      if (code !== "55P03" || attempt === attempts) throw error;
+    }
+  }
+}

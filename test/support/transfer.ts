@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLayer } from "../../src/catalog/layers.js";
+import { createMap } from "../../src/catalog/maps.js";
+import { createProject } from "../../src/catalog/projects.js";
+import { configSchema } from "../../src/config.js";
+import { startTransferHost, type TransferHost } from "../../src/hosts/transfer.js";
+import { type Database, openDatabase } from "../../src/storage/postgres.js";
+import { readColumns } from "../../src/transfer/columns.js";
+import { type Imported, type ImportSource, importIntoLayer } from "../../src/transfer/import.js";
+import { freshDatabase } from "./database.js";
+import { quietLog } from "./log.js";
+
+/** A database with a map, a transfer host, and files to import, for tests of the import. */
+
+export interface ImportBench {
+  readonly db: Database;
+  readonly transfer: TransferHost;
+  readonly mapId: number;
+  /** A new empty layer's id. */
+  layer(): Promise<number>;
+  /** Imports a file of this content; objects become JSON. */
+  import(layerId: number, content: unknown, source?: Partial<ImportSource>): Promise<Imported>;
+  /** A file of this content. */
+  file(content: unknown, extension?: string): string;
+  /** Objects by column code, in the order of their ids, with `svc_id` and the geometry as WKT. */
+  objects(layerId: number): Promise<Record<string, unknown>[]>;
+  /** All that an import may change of a layer, as one text. */
+  state(layerId: number): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function importBench(): Promise<ImportBench> {
+  const database = await freshDatabase();
+  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
+  const transfer = startTransferHost(configSchema.parse({ databaseUrl: database.url }), quietLog);
+  const projectId = await createProject(db, { code: "p", languages: ["en", "ru"] });
+  const mapId = await createMap(db, projectId, { code: "m" });
+  let files = 0;
+
+  const bench: ImportBench = {
+    db,
+    transfer,
+    mapId,
+    layer: async () => (await createLayer(db, mapId, {})).id,
+    file: (content, extension = "geojson") => {
+      const path = join(folder, `${++files}.${extension}`);
+      writeFileSync(
+        path,
+        typeof content === "string" || Buffer.isBuffer(content) ? content : JSON.stringify(content),
+      );
+      return path;
+    },
+    import: (layerId, content, source = {}) => {
+      const extension = source.extension ?? "geojson";
+      return importIntoLayer(
+        { db, transfer, log: quietLog },
+        { layerId, language: "en" },
+        { path: bench.file(content, extension), extension, action: "merge", ...source },
+      );
+    },
+    objects: async (layerId) => {
+      const columns = (await readColumns(db, layerId)).filter((column) => column.type !== "geom");
+      const list = columns.map((column) => `'${column.code}', ${column.physical}`).join(", ");
+      const rows = await db.query<{ object: Record<string, unknown> }>(
+        `select json_build_object(${list}, 'geom', st_astext(geom)) as object from layers.l${layerId} order by svc_id`,
+      );
+      return rows.map((row) => row.object);
+    },
+    state: async (layerId) => {
+      const [row] = await db.query<{ state: string }>(
+        `select json_build_object(
+           'layer', (select row(l.geometry_kind, l.bands, l.version) from layer l where id = $1),
+           'node', (select css_style from node where id = $1),
+           'columns', (select json_agg(c order by id) from layer_column c where layer_id = $1),
+           'physical', (select json_agg(attname order by attnum) from pg_attribute
+              where attrelid = ('layers.l' || $1)::regclass and attnum > 0 and not attisdropped),
+           'objects', (select json_agg(t order by svc_id) from layers.l${layerId} t),
+           'staging', (select json_agg(relname) from pg_class where relnamespace = 'staging'::regnamespace)
+         )::text as state`,
+        [layerId],
+      );
+      return row!.state;
+    },
+    stop: async () => {
+      await transfer.stop();
+      await db.close();
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return bench;
+}
+
+export const point = (x: number, y: number) => ({ type: "Point", coordinates: [x, y] });
+
+export const feature = (properties: unknown, geometry: unknown = point(1, 2)) => ({
+  type: "Feature",
+  properties,
+  geometry,
+});
+
+export const collection = (...features: unknown[]) => ({ type: "FeatureCollection", features });
+
+/** The failure's code and message, or what came instead. */
+export async function failureOf(
+  work: Promise<unknown>,
+): Promise<{ code: unknown; message: string; data: unknown }> {
+  try {
+    await work;
+    return { code: "none", message: "the import succeeded", data: {} };
+  } catch (error) {
+    const { code, message, data } = error as { code?: unknown; message: string; data?: unknown };
+    return { code, message, data };
+  }
+}

@@ -1,0 +1,112 @@
+import t from "tap";
+import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
+
+const bench = await importBench();
+t.teardown(() => bench.stop());
+
+/** Longitude and latitude of what an imported point became, to a millionth of a degree. */
+async function placed(geometry: unknown, srs: string | undefined, crs?: unknown): Promise<number[]> {
+  const layer = await bench.layer();
+  await bench.import(
+    layer,
+    { ...collection(feature({}, geometry)), ...(crs ? { crs } : {}) },
+    srs === undefined ? {} : { srs },
+  );
+  const [row] = await bench.db.query<{ x: number; y: number }>(
+    `select st_x(geom) as x, st_y(geom) as y from layers.l${layer}`,
+  );
+  return [Math.round(row!.x * 1e5) / 1e5, Math.round(row!.y * 1e5) / 1e5];
+}
+
+const named = (name: string) => ({ type: "name", properties: { name } });
+const utm33 =
+  'PROJCS["WGS 84 / UTM zone 33N",GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",15],PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",500000],PARAMETER["false_northing",0],UNIT["metre",1]]';
+
+t.test("coordinates arrive in longitude and latitude, whatever system they came in", async (t) => {
+  t.strictSame(await placed(point(10, 50), undefined), [10, 50]);
+  t.strictSame(
+    await placed(point(10, 50), "4326"),
+    [10, 50],
+    "x is the longitude, whatever the register says",
+  );
+  t.strictSame(await placed(point(10, 50), "EPSG:4258"), [10, 50]);
+  t.strictSame(await placed(point(1113194.90793, 6446275.84102), "3857"), [10, 50]);
+  t.strictSame(await placed(point(1113194.90793, 6446275.84102), "epsg:3857"), [10, 50]);
+  t.strictSame(
+    await placed(point(4500107.421, 5317984.71), "31468").then(([x, y]) => [Math.round(x!), Math.round(y!)]),
+    [12, 48],
+  );
+  t.strictSame(await placed(point(500000, 5538630.7), utm33), [15, 50]);
+  t.strictSame(
+    await placed(point(500000, 5538630.7), "+proj=utm +zone=33 +datum=WGS84 +units=m +no_defs"),
+    [15, 50],
+  );
+});
+
+t.test("a datum shift in proj4 is used", async (t) => {
+  const srs =
+    "+proj=tmerc +lat_0=0 +lon_0=39 +k=1 +x_0=500000 +y_0=0 +ellps=krass +towgs84=23.57,-140.95,-79.8,0,0.35,0.79,-0.22 +units=m +no_defs";
+  t.strictSame(await placed(point(500000, 6200000), srs), [38.99814, 55.92219]);
+});
+
+t.test("the file's own EPSG name counts unless the request names another", async (t) => {
+  const web = point(1113194.90793, 6446275.84102);
+  t.strictSame(await placed(web, undefined, named("urn:ogc:def:crs:EPSG::3857")), [10, 50]);
+  t.strictSame(await placed(point(10, 50), undefined, named("urn:ogc:def:crs:OGC:1.3:CRS84")), [10, 50]);
+  t.strictSame(await placed(web, "3857", named("EPSG:4326")), [10, 50]);
+});
+
+const hostile: readonly (readonly [string, string])[] = [
+  ["an address", "http://127.0.0.1:9/x"],
+  ["an init file", "+init=/etc/passwd:1"],
+  ["init epsg", "+init=epsg:3857"],
+  ["a grid", "+proj=longlat +nadgrids=/etc/passwd"],
+  ["an optional grid", "+proj=longlat +nadgrids=@null"],
+  ["a geoid", "+proj=longlat +geoidgrids=x.gtx"],
+  ["a pipeline", "+proj=pipeline +step +proj=longlat"],
+  ["a path as a value", "+proj=longlat +ellps=../../etc/passwd"],
+  ["a file", "/etc/passwd"],
+  ["a virtual file", "/vsicurl/http://127.0.0.1:9/x"],
+  ["an extension in WKT", utm33.replace(/\]$/, ',EXTENSION["PROJ4","+proj=longlat +nadgrids=/etc/passwd"]]')],
+  ["damaged WKT", 'PROJCS["x"'],
+  ["an unknown number", "999999"],
+  ["a negative number", "-1"],
+  ["esri's register", "ESRI:102100"],
+  ["a very long text", `+proj=longlat ${"+units=m ".repeat(5000)}`],
+  ["markup", "<xml/>"],
+];
+
+t.test("nothing but known words reaches the parsers of spatial references", async (t) => {
+  const layer = await bench.layer();
+  const before = await bench.state(layer);
+  for (const [name, srs] of hostile) {
+    t.match(
+      await failureOf(bench.import(layer, collection(feature({})), { srs })),
+      { code: "import_failed" },
+      name,
+    );
+  }
+  for (const crs of [
+    { type: "link", properties: { href: "http://127.0.0.1:9/x" } },
+    named("/etc/passwd"),
+    "EPSG:3857",
+    3857,
+  ]) {
+    t.match(
+      await failureOf(bench.import(layer, { ...collection(feature({})), crs })),
+      { code: "import_failed" },
+      JSON.stringify(crs),
+    );
+  }
+  t.equal(await bench.state(layer), before);
+});
+
+t.test("a point that the projection has no place for is named", async (t) => {
+  const layer = await bench.layer();
+  const failure = await failureOf(
+    bench.import(layer, collection(feature({}, point(0, 0)), feature({}, point(1e300, 1e300))), {
+      srs: "32633",
+    }),
+  );
+  t.match(failure, { code: "invalid_geometry", data: { feature: 2 } });
+});

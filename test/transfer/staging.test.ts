@@ -1,0 +1,82 @@
+import t from "tap";
+import { holdStaging, sweepStaging } from "../../src/transfer/staging.js";
+import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
+
+const bench = await importBench();
+t.teardown(() => bench.stop());
+
+const big = () => {
+  const filler = "x".repeat(500);
+  return collection(...Array.from({ length: 60_000 }, (_, i) => feature({ i, filler }, point(i / 1000, 1))));
+};
+
+/** Waits until a query has a row. */
+async function until(text: string): Promise<void> {
+  while ((await bench.db.query(text)).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+const stagingTables = "select 1 from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r'";
+
+t.test("a transfer host that is killed in mid-import leaves the layer as it was", async (t) => {
+  const layer = await bench.layer();
+  await bench.import(layer, collection(feature({ a: 1 })));
+  const before = await bench.state(layer);
+  const failing = failureOf(bench.import(layer, big(), { action: "replace" }));
+  await until(stagingTables);
+  process.kill(bench.transfer.pid!, "SIGKILL");
+  t.match(await failing, { code: "import_failed" });
+  t.equal(await bench.state(layer), before);
+  t.match(await bench.import(layer, collection(feature({ a: 2 }))), { inserted: 1 }, "the next import works");
+});
+
+t.test("a database connection that is cut in mid-import leaves the layer as it was", async (t) => {
+  const layer = await bench.layer();
+  await bench.import(layer, collection(feature({ a: 1 })));
+  const before = await bench.state(layer);
+  const failing = failureOf(bench.import(layer, big(), { action: "replace" }));
+  await until(stagingTables);
+  await until(
+    "select pg_terminate_backend(pid) from pg_stat_activity where query like 'copy staging.%' and datname = current_database()",
+  );
+  t.not((await failing).code, "none");
+  t.equal(await bench.state(layer), before);
+});
+
+t.test("readers see the old objects until the new ones are all there", async (t) => {
+  const layer = await bench.layer();
+  await bench.import(layer, collection(feature({ a: 1 })));
+  const seen = new Set<number>();
+  let done = false;
+  const importing = bench.import(layer, big(), { action: "replace" }).finally(() => {
+    done = true;
+  });
+  while (!done) {
+    const [row] = await bench.db.query<{ count: number }>(`select count(*) as count from layers.l${layer}`);
+    seen.add(row!.count);
+  }
+  await importing;
+  seen.delete(60_000);
+  t.strictSame([...seen], [1]);
+});
+
+t.test("the sweep removes what dead imports left and spares a running one", async (t) => {
+  const layer = await bench.layer();
+  await bench.import(layer, collection(feature({ a: 1 })));
+  const before = await bench.state(layer);
+  await bench.db.execute("create unlogged table staging.idead_1_abcd (row bigint)");
+  await bench.db.execute(`alter table layers.l${layer} add column c999999 text`);
+  const running = await holdStaging(bench.db);
+  await bench.db.execute(`create unlogged table staging.${running.table} (row bigint)`);
+  t.strictSame(await sweepStaging(bench.db), ["staging.idead_1_abcd", `layers.l${layer}.c999999`]);
+  await running.release();
+  t.equal(await bench.state(layer), before);
+  t.strictSame(await sweepStaging(bench.db), []);
+});
+
+t.test("a layer that is deleted during an import is not found", async (t) => {
+  const layer = await bench.layer();
+  const failing = failureOf(bench.import(layer, big()));
+  await until(stagingTables);
+  await bench.db.execute("delete from node where id = $1", [layer]);
+  t.match(await failing, { message: /There is no layer/ });
+  t.strictSame(await bench.db.query(stagingTables), []);
+});

@@ -1,0 +1,100 @@
+import { closeSync, openSync } from "node:fs";
+import { Byte, parseAt, stringAt } from "./json.js";
+import { refused } from "./refusal.js";
+import { JsonWindow, type Span } from "./window.js";
+
+/** The documents that hold features: a GeoJSON file, or a sequence of features. */
+
+/** Yields the features of a file one by one; returns the name that its `crs` member gives, if it has one. */
+export type FeatureReader = (path: string) => Generator<Span, string | undefined, undefined>;
+
+/** One GeoJSON text: a FeatureCollection, a single Feature or a bare geometry (RFC 7946). */
+export const readGeoJson: FeatureReader = function* (path) {
+  const file = openSync(path, "r");
+  try {
+    const window = new JsonWindow(file);
+    if (window.peek() !== Byte.openObject) throw refused("The file is not GeoJSON.");
+    let type: unknown;
+    let crs: string | undefined;
+    let collection = false;
+    window.expect(Byte.openObject);
+    if (!window.accept(Byte.closeObject)) {
+      do {
+        if (window.peek() !== Byte.quote) throw window.unexpected();
+        const name = window.value();
+        const key = stringAt(name.bytes, name.start, name.end);
+        window.expect(Byte.colon);
+        if (key === "features" && window.peek() === Byte.openArray) {
+          if (collection) throw refused('The file has two members "features".');
+          collection = true;
+          yield* elements(window);
+          continue;
+        }
+        const value = window.value();
+        if (key === "type") type = parseAt(value.bytes, value.start, value.end);
+        else if (key === "crs") crs = crsName(parseAt(value.bytes, value.start, value.end));
+        // A single feature is read again as a whole; everything else must at least be JSON.
+        else if (key !== "geometry" && key !== "coordinates" && key !== "geometries") {
+          parseAt(value.bytes, value.start, value.end);
+        }
+      } while (window.accept(Byte.comma));
+      window.expect(Byte.closeObject);
+    }
+    if (window.peek() !== -1) throw refused("The file goes on after its GeoJSON ends.");
+    if (collection !== (type === "FeatureCollection")) {
+      throw refused('The file is not GeoJSON: "features" and "type": "FeatureCollection" belong together.');
+    }
+    if (!collection) yield* single(path);
+    return crs;
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** GeoJSON texts one after the other, usually one a line, with or without record separators (RFC 8142). */
+export const readGeoJsonSequence: FeatureReader = function* (path) {
+  const file = openSync(path, "r");
+  try {
+    const window = new JsonWindow(file);
+    for (;;) {
+      while (window.accept(Byte.recordSeparator));
+      const next = window.peek();
+      if (next === -1) return undefined;
+      if (next !== Byte.openObject) throw refused("The file is not a sequence of GeoJSON features.");
+      yield window.value();
+    }
+  } finally {
+    closeSync(file);
+  }
+};
+
+function* elements(window: JsonWindow): Generator<Span, void, undefined> {
+  window.expect(Byte.openArray);
+  if (window.accept(Byte.closeArray)) return;
+  do {
+    if (window.peek() !== Byte.openObject) throw window.unexpected();
+    yield window.value();
+  } while (window.accept(Byte.comma));
+  window.expect(Byte.closeArray);
+}
+
+function* single(path: string): Generator<Span, void, undefined> {
+  const file = openSync(path, "r");
+  try {
+    yield new JsonWindow(file).value();
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The `crs` member of GeoJSON before RFC 7946; only named systems count, never links. */
+function crsName(crs: unknown): string | undefined {
+  if (crs === null) return undefined;
+  if (typeof crs === "object" && "type" in crs && crs.type === "name" && "properties" in crs) {
+    const properties = crs.properties;
+    if (typeof properties === "object" && properties !== null && "name" in properties) {
+      if (typeof properties.name === "string") return properties.name;
+    }
+  }
+  throw refused('The member "crs" of the file does not name a spatial reference.');
+}

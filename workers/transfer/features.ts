@@ -1,0 +1,165 @@
+import { FieldSet } from "./fields.js";
+import { GeometryEncoder, type Kind } from "./geometry.js";
+import { Byte, eachMember, parseAt } from "./json.js";
+import { refused } from "./refusal.js";
+import { ByteSink } from "./sink.js";
+import type { Transform } from "./srs.js";
+import type { Span } from "./window.js";
+
+/** SRID flag of a geometry's type in PostGIS's extended WKB. */
+const withSrid = 0x20000000;
+const srid = 4326;
+/** Type id of smallint in PostgreSQL's catalogue. */
+const smallint = 21;
+
+/** Turns features into rows of PostgreSQL's binary COPY: row number, geometry, what is null, and the properties as text. */
+export class RowEncoder {
+  readonly fields = new FieldSet();
+  readonly out = new ByteSink(1024 ** 2 + 65_536);
+  rows = 0;
+  /** Kind of every geometry so far; undefined = there was none. */
+  kind: Kind | undefined;
+  private readonly scratch = new ByteSink(65_536);
+  private readonly encoder = new GeometryEncoder(this.scratch);
+  private values: (string | undefined)[] = [];
+  /** Indexes of the properties that the feature gives as null; -1 = the geometry. */
+  private readonly nulls = new Set<number>();
+
+  /** @param transform to EPSG:4326; absent = the coordinates are that already */
+  constructor(private readonly transform: Transform | undefined) {}
+
+  get vertices(): number {
+    return this.encoder.vertices;
+  }
+  /** Whether positions had heights, which layers do not keep. */
+  get heights(): boolean {
+    return this.encoder.heights;
+  }
+
+  /**
+   * Appends the feature to `out`, with one column for each property that has been seen so far.
+   * @throws Refusal
+   */
+  add({ bytes, start, end }: Span): void {
+    const feature = ++this.rows;
+    let type: unknown;
+    let geometry: readonly [number, number] | undefined;
+    let properties: readonly [number, number] | undefined;
+    let id: readonly [number, number] | undefined;
+    eachMember(bytes, start, end, (key, valueStart, valueEnd) => {
+      if (key === "type") type = parseAt(bytes, valueStart, valueEnd);
+      else if (key === "geometry") geometry = [valueStart, valueEnd];
+      else if (key === "properties") properties = [valueStart, valueEnd];
+      else if (key === "id") id = [valueStart, valueEnd];
+      else if (key !== "coordinates" && key !== "geometries") parseAt(bytes, valueStart, valueEnd);
+    });
+    if (type !== "Feature") {
+      if (typeof type !== "string" || !geometryTypes.has(type)) {
+        throw refused(`Feature ${feature} is neither a GeoJSON feature nor a geometry.`, { feature });
+      }
+      geometry = [start, end];
+      properties = id = undefined;
+    }
+    this.values = new Array<string | undefined>(this.fields.count).fill(undefined);
+    this.nulls.clear();
+    if (properties && !isNull(bytes, properties)) {
+      if (bytes[properties[0]] !== Byte.openObject) {
+        throw refused(`Feature ${feature}: "properties" is not an object.`, { feature });
+      }
+      eachMember(bytes, properties[0], properties[1], (key, valueStart, valueEnd) => {
+        this.property(key, bytes, [valueStart, valueEnd]);
+      });
+    }
+    if (id) this.featureId(bytes, id);
+    if (geometry && isNull(bytes, geometry)) {
+      this.nulls.add(-1);
+      geometry = undefined;
+    }
+    this.row(bytes, geometry);
+  }
+
+  /** An id of the feature itself is data too, unless a property says the same or bears its name. */
+  private featureId(bytes: Buffer, place: readonly [number, number]): void {
+    if (this.has("id")) return;
+    if (this.has("svc_id") && this.values[this.fields.index("svc_id")] === bytes.toString("utf8", ...place))
+      return;
+    this.property("id", bytes, place);
+  }
+
+  /** Whether the feature itself has given the property, null included. */
+  private has(name: string): boolean {
+    if (!this.fields.has(name)) return false;
+    const index = this.fields.index(name);
+    return this.values[index] !== undefined || this.nulls.has(index);
+  }
+
+  private property(name: string, bytes: Buffer, place: readonly [number, number]): void {
+    const text = this.fields.value(name, bytes, place[0], place[1]);
+    const index = this.fields.index(name);
+    this.values[index] = text;
+    if (text === undefined) this.nulls.add(index);
+    else this.nulls.delete(index);
+  }
+
+  private row(bytes: Buffer, geometry: readonly [number, number] | undefined): void {
+    const { out, values } = this;
+    out.int16(3 + values.length);
+    out.int32(8);
+    out.int64(this.rows);
+    if (geometry) this.geometry(bytes, geometry);
+    else out.int32(-1);
+    this.nullIndexes();
+    for (let index = 0; index < values.length; index++) {
+      const text = values[index];
+      if (text === undefined) {
+        out.int32(-1);
+        continue;
+      }
+      const place = out.length;
+      out.int32(0);
+      out.utf8(text);
+      out.patchInt32(place, out.length - place - 4);
+    }
+  }
+
+  /** A one-dimensional array of smallint, or null when the feature gives nothing as null. */
+  private nullIndexes(): void {
+    const { out, nulls } = this;
+    if (nulls.size === 0) {
+      out.int32(-1);
+      return;
+    }
+    out.int32(20 + 6 * nulls.size);
+    for (const header of [1, 0, smallint, nulls.size, 1]) out.int32(header);
+    for (const index of nulls) {
+      out.int32(2);
+      out.int16(index);
+    }
+  }
+
+  private geometry(bytes: Buffer, place: readonly [number, number]): void {
+    this.scratch.length = 0;
+    const kind = this.encoder.encode(bytes, place[0], place[1], this.rows);
+    this.kind = this.kind === undefined || this.kind === kind ? kind : "Unknown";
+    let wkb = this.scratch.from(0);
+    if (this.transform) wkb = this.transform(wkb, this.rows);
+    this.out.int32(wkb.length + 4);
+    this.out.byte(1);
+    this.out.uint32Little((wkb.readUInt32LE(1) | withSrid) >>> 0);
+    this.out.uint32Little(srid);
+    this.out.append(wkb.subarray(5));
+  }
+}
+
+const geometryTypes: ReadonlySet<string> = new Set([
+  "Point",
+  "LineString",
+  "Polygon",
+  "MultiPoint",
+  "MultiLineString",
+  "MultiPolygon",
+  "GeometryCollection",
+]);
+
+const isNull = (bytes: Buffer, [start, end]: readonly [number, number]): boolean =>
+  end - start === 4 && bytes.toString("latin1", start, end) === "null";

@@ -1,0 +1,261 @@
+import { Byte, eachElement, eachMember, skipSpace, textAt } from "./json.js";
+import { badGeometry } from "./refusal.js";
+import type { ByteSink } from "./sink.js";
+
+/**
+ * GeoJSON geometry to WKB (OGC 06-103r4, little-endian) straight from the text: coordinates become doubles where
+ * they stand, without an object per position.
+ */
+
+const wkb = {
+  Point: 1,
+  LineString: 2,
+  Polygon: 3,
+  MultiPoint: 4,
+  MultiLineString: 5,
+  MultiPolygon: 6,
+  GeometryCollection: 7,
+} as const;
+type GeometryType = keyof typeof wkb;
+
+/** What the parts of a multiple geometry are. */
+const members: Readonly<Partial<Record<GeometryType, GeometryType>>> = {
+  MultiPoint: "Point",
+  MultiLineString: "LineString",
+  MultiPolygon: "Polygon",
+};
+
+export type Kind = "Point" | "LineString" | "Polygon" | "Unknown";
+
+const kinds: Readonly<Record<GeometryType, Kind>> = {
+  Point: "Point",
+  MultiPoint: "Point",
+  LineString: "LineString",
+  MultiLineString: "LineString",
+  Polygon: "Polygon",
+  MultiPolygon: "Polygon",
+  GeometryCollection: "Unknown",
+};
+
+/** Positions of one geometry; more would keep every later step busy for minutes. */
+const maxVertices = 5_000_000;
+/** Collections inside each other. */
+const maxCollections = 8;
+
+/** `Number()` is exact but slow; up to 2^53 and 10^22 one multiplication or division rounds just as well. */
+const exactPowers = Array.from({ length: 23 }, (_, power) => 10 ** power);
+const exactMantissa = 2 ** 53;
+
+/** Writes geometries and counts what they are made of. One per feature stream. */
+export class GeometryEncoder {
+  vertices = 0;
+  /** Whether any position had a height. */
+  heights = false;
+  private feature = 0;
+  private firstVertex = 0;
+  private bytes: Buffer = Buffer.alloc(0);
+  private at = 0;
+  private end = 0;
+
+  constructor(private readonly out: ByteSink) {}
+
+  /**
+   * Writes the geometry that fills [start, end) as WKB without a spatial reference.
+   * @param feature its number from 1, for messages
+   * @throws Refusal invalid_geometry
+   */
+  encode(bytes: Buffer, start: number, end: number, feature: number): Kind {
+    this.feature = feature;
+    this.firstVertex = this.vertices;
+    return this.geometry(bytes, start, end, 0);
+  }
+
+  private geometry(bytes: Buffer, start: number, end: number, depth: number): Kind {
+    if (bytes[start] !== Byte.openObject) throw this.wrong("the geometry is not an object");
+    if (depth > maxCollections) throw this.wrong("geometry collections are nested too deep");
+    let type: string | undefined;
+    let coordinates: readonly [number, number] | undefined;
+    let geometries: readonly [number, number] | undefined;
+    eachMember(bytes, start, end, (key, valueStart, valueEnd) => {
+      if (key === "type") type = textAt(bytes, valueStart + 1, valueEnd - 1);
+      else if (key === "coordinates") coordinates = [valueStart, valueEnd];
+      else if (key === "geometries") geometries = [valueStart, valueEnd];
+    });
+    if (type === undefined || !Object.hasOwn(wkb, type)) throw this.wrong("the geometry has no known type");
+    const known = type as GeometryType;
+    const place = known === "GeometryCollection" ? geometries : coordinates;
+    if (!place) throw this.wrong("the geometry has no coordinates");
+    this.header(known);
+    if (known === "GeometryCollection") return this.collection(bytes, place, depth);
+    this.bytes = bytes;
+    this.at = place[0];
+    this.end = place[1];
+    this.body(known);
+    if (skipSpace(bytes, this.at, this.end) !== this.end) throw this.wrong("the coordinates are damaged");
+    return kinds[known];
+  }
+
+  private collection(bytes: Buffer, place: readonly [number, number], depth: number): Kind {
+    if (bytes[place[0]] !== Byte.openArray) throw this.wrong("the geometry collection has no list");
+    const count = this.count();
+    let members = 0;
+    eachElement(bytes, place[0], place[1], (start, end) => {
+      this.geometry(bytes, start, end, depth + 1);
+      members++;
+    });
+    this.out.patchUint32Little(count, members);
+    return "Unknown";
+  }
+
+  private body(type: GeometryType): void {
+    const member = members[type];
+    if (member) {
+      this.list(() => {
+        this.header(member);
+        this.body(member);
+      });
+    } else if (type === "Point") this.point();
+    else if (type === "LineString") this.line();
+    else this.polygon();
+  }
+
+  private header(type: GeometryType): void {
+    this.out.byte(1);
+    this.out.uint32Little(wkb[type]);
+  }
+
+  /** Leaves room for a count; the place of it. */
+  private count(): number {
+    const place = this.out.length;
+    this.out.uint32Little(0);
+    return place;
+  }
+
+  /** A counted list of anything. */
+  private list(element: () => void): number {
+    const place = this.count();
+    let elements = 0;
+    if (!this.opens()) {
+      do {
+        element();
+        elements++;
+      } while (this.continues());
+    }
+    this.out.patchUint32Little(place, elements);
+    return elements;
+  }
+
+  private point(): void {
+    const start = this.skip();
+    this.opening();
+    if (this.bytes[this.skip()] === Byte.closeArray) {
+      this.at++;
+      // The empty point, as PostGIS writes it.
+      this.out.pointLittle(Number.NaN, Number.NaN);
+      return;
+    }
+    this.at = start;
+    this.position();
+  }
+
+  private line(): void {
+    if (this.list(() => this.position()) === 1) throw this.wrong("a line needs two positions");
+  }
+
+  private polygon(): void {
+    this.list(() => {
+      const first = this.out.length + 4;
+      const positions = this.list(() => this.position());
+      if (positions < 4) throw this.wrong("a ring of a polygon needs four positions");
+      if (!this.out.samePoints(first, this.out.length - 16))
+        throw this.wrong("a ring of a polygon is not closed");
+    });
+  }
+
+  private position(): void {
+    this.opening();
+    const x = this.number();
+    if (this.bytes[this.skip()] !== Byte.comma) throw this.wrong("a position needs two numbers");
+    this.at++;
+    const y = this.number();
+    while (this.continues()) {
+      this.number();
+      this.heights = true;
+    }
+    this.out.pointLittle(x, y);
+    if (++this.vertices - this.firstVertex > maxVertices) {
+      throw this.wrong(`the geometry has more than ${maxVertices} positions`);
+    }
+  }
+
+  private skip(): number {
+    this.at = skipSpace(this.bytes, this.at, this.end);
+    return this.at;
+  }
+
+  private opening(): void {
+    if (this.bytes[this.skip()] !== Byte.openArray) throw this.wrong("the coordinates are nested wrongly");
+    this.at++;
+  }
+
+  /** Passes over `[`, and over `]` when the list is empty: then true. */
+  private opens(): boolean {
+    this.opening();
+    if (this.bytes[this.skip()] !== Byte.closeArray) return false;
+    this.at++;
+    return true;
+  }
+
+  /** Passes over `,` (true) or `]` (false). */
+  private continues(): boolean {
+    const byte = this.bytes[this.skip()];
+    this.at++;
+    if (byte === Byte.comma) return true;
+    if (byte === Byte.closeArray) return false;
+    throw this.wrong("the coordinates are damaged");
+  }
+
+  private number(): number {
+    const { bytes } = this;
+    const start = this.skip();
+    let at = start;
+    const negative = bytes[at] === Byte.minus;
+    if (negative) at++;
+    let mantissa = 0;
+    let power = 0;
+    const integer = at;
+    for (let digit = bytes[at]! - Byte.zero; digit >= 0 && digit <= 9; digit = bytes[++at]! - Byte.zero) {
+      mantissa = mantissa * 10 + digit;
+    }
+    let wellFormed = at > integer && (at === integer + 1 || bytes[integer] !== Byte.zero);
+    if (bytes[at] === 0x2e) {
+      const fraction = ++at;
+      for (let digit = bytes[at]! - Byte.zero; digit >= 0 && digit <= 9; digit = bytes[++at]! - Byte.zero) {
+        mantissa = mantissa * 10 + digit;
+      }
+      power = fraction - at;
+      wellFormed &&= at > fraction;
+    }
+    const exponent = at;
+    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+      at++;
+      if (bytes[at] === Byte.minus || bytes[at] === 0x2b) at++;
+      const digits = at;
+      while (bytes[at]! >= Byte.zero && bytes[at]! <= Byte.nine) at++;
+      wellFormed &&= at > digits;
+    }
+    if (!wellFormed || at > this.end) throw this.wrong("a coordinate is not a number");
+    this.at = at;
+    if (at === exponent && mantissa < exactMantissa && power >= -22) {
+      const value = mantissa / exactPowers[-power]!;
+      return negative ? -value : value;
+    }
+    const value = Number(bytes.toString("latin1", start, at));
+    if (!Number.isFinite(value)) throw this.wrong("a coordinate is not a finite number");
+    return value;
+  }
+
+  private wrong(reason: string): Error {
+    return badGeometry(this.feature, reason);
+  }
+}

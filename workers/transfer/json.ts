@@ -1,0 +1,164 @@
+import { isUtf8 } from "node:buffer";
+import { refused } from "./refusal.js";
+
+/**
+ * JSON text as bytes: values are found without being built, so that a file of any length can be read piece by
+ * piece and numbers keep the digits that they were written with.
+ */
+
+/** Arrays and objects inside each other; more is an attack, not data. */
+const maxDepth = 100;
+
+export const Byte = {
+  tab: 0x09,
+  lineFeed: 0x0a,
+  return: 0x0d,
+  recordSeparator: 0x1e,
+  space: 0x20,
+  quote: 0x22,
+  comma: 0x2c,
+  minus: 0x2d,
+  zero: 0x30,
+  nine: 0x39,
+  colon: 0x3a,
+  openArray: 0x5b,
+  backslash: 0x5c,
+  closeArray: 0x5d,
+  openObject: 0x7b,
+  closeObject: 0x7d,
+} as const;
+
+const isSpace = (byte: number): boolean =>
+  byte === Byte.space || byte === Byte.lineFeed || byte === Byte.return || byte === Byte.tab;
+
+/** Index of the next byte that is no white space, at most `end`. */
+export function skipSpace(bytes: Buffer, at: number, end: number): number {
+  while (at < end && isSpace(bytes[at]!)) at++;
+  return at;
+}
+
+/** Index after the string that begins at `at`, or -1 when the bytes end before it does. */
+function stringEnd(bytes: Buffer, at: number, end: number): number {
+  for (let quote = at; ; ) {
+    quote = bytes.indexOf(Byte.quote, quote + 1);
+    if (quote < 0 || quote >= end) return -1;
+    let slashes = 0;
+    while (bytes[quote - 1 - slashes] === Byte.backslash) slashes++;
+    if (slashes % 2 === 0) return quote + 1;
+  }
+}
+
+/**
+ * Index after the value that begins at `at`, or -1 when the bytes end before it does. Brackets are matched by
+ * depth only: what is between them is checked by whoever reads it.
+ */
+export function valueEnd(bytes: Buffer, at: number, end: number): number {
+  const first = bytes[at]!;
+  if (first === Byte.quote) return stringEnd(bytes, at, end);
+  if (first !== Byte.openObject && first !== Byte.openArray) {
+    while (at < end) {
+      const byte = bytes[at]!;
+      if (byte === Byte.comma || byte === Byte.closeObject || byte === Byte.closeArray || isSpace(byte))
+        return at;
+      at++;
+    }
+    return -1;
+  }
+  let depth = 0;
+  while (at < end) {
+    const byte = bytes[at]!;
+    if (byte === Byte.quote) {
+      at = stringEnd(bytes, at, end);
+      if (at < 0) return -1;
+      continue;
+    }
+    at++;
+    if (byte === Byte.openArray || byte === Byte.openObject) {
+      if (++depth > maxDepth) throw refused(`The file is nested deeper than ${maxDepth} levels.`);
+    } else if (byte === Byte.closeArray || byte === Byte.closeObject) {
+      if (--depth === 0) return at;
+    }
+  }
+  return -1;
+}
+
+const damaged = (bytes: Buffer, at: number, end: number): Error =>
+  refused(`The file is not valid JSON near ${JSON.stringify(excerpt(bytes, at, end))}.`);
+
+/** A few characters of the file for a message. */
+export const excerpt = (bytes: Buffer, at: number, end: number): string =>
+  bytes.toString("utf8", at, Math.min(at + 24, end));
+
+/** The text between two positions. @throws Refusal when it is not UTF-8 */
+export function textAt(bytes: Buffer, start: number, end: number): string {
+  if (!isUtf8(bytes.subarray(start, end))) throw refused("The file is not UTF-8.");
+  return bytes.toString("utf8", start, end);
+}
+
+/** The value between two positions, built. @throws Refusal when it is not JSON */
+export function parseAt(bytes: Buffer, start: number, end: number): unknown {
+  try {
+    return JSON.parse(textAt(bytes, start, end)) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw damaged(bytes, start, end);
+    throw error;
+  }
+}
+
+/** The string between two positions, quotes included. */
+export function stringAt(bytes: Buffer, start: number, end: number): string {
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at]!;
+    // Escapes, control characters and what is not ASCII take the checked way.
+    if (byte === Byte.backslash || byte < Byte.space || byte > 0x7e)
+      return parseAt(bytes, start, end) as string;
+  }
+  return bytes.toString("latin1", start + 1, end - 1);
+}
+
+/** Calls `visit` with the key and the value's place of each member of the object that fills [start, end). */
+export function eachMember(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  visit: (key: string, valueStart: number, valueEnd: number) => void,
+): void {
+  let at = skipSpace(bytes, start + 1, end);
+  if (bytes[at] === Byte.closeObject && at === end - 1) return;
+  for (;;) {
+    if (bytes[at] !== Byte.quote) throw damaged(bytes, at, end);
+    const keyEnd = valueEnd(bytes, at, end);
+    if (keyEnd < 0) throw damaged(bytes, at, end);
+    const key = stringAt(bytes, at, keyEnd);
+    at = skipSpace(bytes, keyEnd, end);
+    if (bytes[at] !== Byte.colon) throw damaged(bytes, at, end);
+    at = skipSpace(bytes, at + 1, end);
+    const after = valueEnd(bytes, at, end);
+    if (after <= at) throw damaged(bytes, at, end);
+    visit(key, at, after);
+    at = skipSpace(bytes, after, end);
+    if (bytes[at] === Byte.closeObject && at === end - 1) return;
+    if (bytes[at] !== Byte.comma) throw damaged(bytes, at, end);
+    at = skipSpace(bytes, at + 1, end);
+  }
+}
+
+/** Calls `visit` with the place of each element of the array that fills [start, end). */
+export function eachElement(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  visit: (elementStart: number, elementEnd: number) => void,
+): void {
+  let at = skipSpace(bytes, start + 1, end);
+  if (bytes[at] === Byte.closeArray && at === end - 1) return;
+  for (;;) {
+    const after = valueEnd(bytes, at, end);
+    if (after <= at) throw damaged(bytes, at, end);
+    visit(at, after);
+    at = skipSpace(bytes, after, end);
+    if (bytes[at] === Byte.closeArray && at === end - 1) return;
+    if (bytes[at] !== Byte.comma) throw damaged(bytes, at, end);
+    at = skipSpace(bytes, at + 1, end);
+  }
+}

@@ -1,0 +1,99 @@
+/** A growing run of bytes in PostgreSQL's binary COPY format (integers big-endian) with WKB inside (little-endian). */
+export class ByteSink {
+  private bytes: Buffer;
+  private view: DataView;
+  length = 0;
+
+  constructor(private readonly firstBytes: number) {
+    this.bytes = Buffer.allocUnsafeSlow(firstBytes);
+    this.view = new DataView(this.bytes.buffer);
+  }
+
+  /** Makes room for `more` bytes. */
+  reserve(more: number): void {
+    if (this.length + more <= this.bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + more));
+    this.bytes.copy(larger, 0, 0, this.length);
+    this.bytes = larger;
+    this.view = new DataView(larger.buffer);
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  int16(value: number): void {
+    this.reserve(2);
+    this.view.setInt16(this.length, value);
+    this.length += 2;
+  }
+
+  int32(value: number): void {
+    this.reserve(4);
+    this.view.setInt32(this.length, value);
+    this.length += 4;
+  }
+
+  int64(value: number): void {
+    this.reserve(8);
+    this.view.setBigInt64(this.length, BigInt(value));
+    this.length += 8;
+  }
+
+  /** Big-endian, over four bytes that are there. */
+  patchInt32(at: number, value: number): void {
+    this.view.setInt32(at, value);
+  }
+
+  uint32Little(value: number): void {
+    this.reserve(4);
+    this.view.setUint32(this.length, value, true);
+    this.length += 4;
+  }
+
+  /** Little-endian, over four bytes that are there. */
+  patchUint32Little(at: number, value: number): void {
+    this.view.setUint32(at, value, true);
+  }
+
+  pointLittle(x: number, y: number): void {
+    this.reserve(16);
+    this.view.setFloat64(this.length, x, true);
+    this.view.setFloat64(this.length + 8, y, true);
+    this.length += 16;
+  }
+
+  /** Whether the two points, 16 bytes each, are the same. */
+  samePoints(first: number, second: number): boolean {
+    return this.bytes.compare(this.bytes, first, first + 16, second, second + 16) === 0;
+  }
+
+  utf8(text: string): void {
+    // At most three bytes a UTF-16 unit.
+    this.reserve(text.length * 3);
+    this.length += this.bytes.write(text, this.length, "utf8");
+  }
+
+  append(bytes: Uint8Array): void {
+    this.reserve(bytes.length);
+    this.bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  /** The bytes from `start` on, as a view that is good until the next write. */
+  from(start: number): Buffer {
+    return this.bytes.subarray(start, this.length);
+  }
+
+  /** Hands over the first `count` bytes for good; what follows them stays. */
+  take(count: number): Buffer {
+    const taken = this.bytes.subarray(0, count);
+    const rest = this.bytes.subarray(count, this.length);
+    this.bytes = Buffer.allocUnsafeSlow(Math.max(this.firstBytes, rest.length));
+    this.view = new DataView(this.bytes.buffer);
+    rest.copy(this.bytes);
+    this.length = rest.length;
+    return taken;
+  }
+}
