@@ -132,6 +132,8 @@ function put(tree: Tree, key: string, value: unknown): void {
 
 /** What is set from outside, in rising order of precedence: the file, the environment, the flags. */
 export interface ConfigSources {
+  /** Dotted keys to values that stand in for the schema's own defaults. */
+  readonly defaults?: Readonly<Record<string, unknown>> | undefined;
   /** A JSON file; default `MAPWRIGHT_CONFIG` of the environment. */
   readonly file?: string | undefined;
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -146,6 +148,9 @@ export interface ConfigSources {
 export function loadConfig(sources: ConfigSources = {}): Config {
   const environment = sources.environment ?? process.env;
   const tree: Tree = {};
+  for (const [key, value] of Object.entries(sources.defaults ?? {})) {
+    if (value !== undefined) put(tree, key, value);
+  }
   const file = sources.file ?? environment.MAPWRIGHT_CONFIG;
   if (file) {
     let text: unknown;

@@ -5,6 +5,24 @@ import type pg from "pg";
 
 const folder = new URL("./migrations/", import.meta.url);
 
+const names = (): string[] =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith(".sql"))
+    .sort();
+
+/** Names of the migrations that the database lacks; `empty`: it has no schema of ours at all. */
+export async function pendingMigrations(
+  client: pg.ClientBase,
+): Promise<{ pending: string[]; empty: boolean }> {
+  const found = await client.query<{ found: boolean }>(
+    "select to_regclass('mapwright.migration') is not null as found",
+  );
+  if (!found.rows[0]?.found) return { pending: names(), empty: true };
+  const rows = (await client.query<{ name: string }>("select name from mapwright.migration")).rows;
+  const done = new Set(rows.map((row) => row.name));
+  return { pending: names().filter((name) => !done.has(name)), empty: false };
+}
+
 /** Names of the migrations that were applied now. Safe to call from several processes at once. */
 export async function migrate(client: pg.ClientBase): Promise<string[]> {
   const applied: string[] = [];
@@ -21,9 +39,7 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
     const done = new Set(
       (await client.query<{ name: string }>("select name from migration")).rows.map((row) => row.name),
     );
-    for (const name of readdirSync(folder)
-      .filter((file) => file.endsWith(".sql"))
-      .sort()) {
+    for (const name of names()) {
       if (done.has(name)) continue;
       const text = readFileSync(new URL(name, folder), "utf8");
       await client.query("begin");

@@ -116,9 +116,10 @@ t.test("grants are set, replaced and taken back", async (t) => {
 
   await t.rejects(setGrant(db, { project: "nowhere", login: null }, 1), { code: "project_not_found" });
   await t.rejects(setGrant(db, { project: "granted", map: "x", login: null }, 1), failure("not_found"));
-  await t.rejects(setGrant(db, { project: "granted", map: "m", layer: "x", login: null }, 1), {
-    kind: "not_found",
-  });
+  await t.rejects(
+    setGrant(db, { project: "granted", map: "m", layer: "x", login: null }, 1),
+    failure("not_found"),
+  );
   await t.rejects(setGrant(db, { project: "granted", login: "boris" }, 1), failure("not_found"));
   t.equal(parseRights("admin"), 15);
   t.equal(parseRights("structure"), 5);

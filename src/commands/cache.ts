@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { globLiteral } from "../catalog/sessions.js";
+import type { Redis } from "../storage/redis.js";
+import { type CommandEnvironment, say, withServices } from "./environment.js";
+
+/** mapwright cache purge */
+export function register(program: Command, env: CommandEnvironment): void {
+  const cache = program.command("cache").description("tiles that are kept");
+
+  cache
+    .command("purge")
+    .description("forget every rendered tile, in Redis and in the memory of running nodes")
+    .addHelpText(
+      "after",
+      "\nEdits need no purge: a tile that an edit touches is drawn anew by itself.\n\nExample:\n  $ mapwright cache purge",
+    )
+    .action(async (_options: unknown, command: Command) => {
+      await withServices(env, command, async ({ db, config, redis }) => {
+        const count = await purgeTiles(await redis(), config.redisPrefix);
+        // After Redis, so that no node fills its memory from there again.
+        await db.execute("select pg_notify('mapwright', 'C')");
+        say(env, `${count} entries were dropped from Redis; running nodes drop theirs.`);
+      });
+    });
+}
+
+/** Removes the tiles' keys in steps that do not hold Redis up. */
+async function purgeTiles(redis: Redis, prefix: string): Promise<number> {
+  let count = 0;
+  let cursor = "0";
+  do {
+    const [next, keys] = await redis.scan(cursor, "MATCH", `${globLiteral(prefix)}t:*`, "COUNT", 1_000);
+    cursor = next;
+    if (keys.length > 0) count += await redis.unlink(keys);
+  } while (cursor !== "0");
+  return count;
+}

@@ -1,0 +1,219 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rmdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { createLog } from "../log.js";
+import { pendingMigrations } from "../storage/migrate.js";
+import { openRedis } from "../storage/redis.js";
+import { defaultFace } from "../style/fonts.js";
+import { reasonOf } from "./environment.js";
+
+/** What `mapwright doctor` looks at. */
+
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What is there. */
+  readonly found: string;
+  /** What to do about a problem. */
+  readonly advice?: string;
+}
+
+const good = (name: string, found: string): Check => ({ name, ok: true, found });
+const bad = (name: string, found: string, advice: string): Check => ({ name, ok: false, found, advice });
+
+export function checkNode(): Check[] {
+  const [major, minor] = process.versions.node.split(".").map(Number) as [number, number];
+  const fits = (major === 20 && minor >= 9) || major === 22;
+  const found = `Node ${process.versions.node}`;
+  return [fits ? good("Node", found) : bad("Node", found, "install Node 20 (20.9 or later) or 22")];
+}
+
+/** Version, extensions and schema. */
+export async function checkPostgres(url: string): Promise<Check[]> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 10_000,
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    return [
+      bad(
+        "PostgreSQL",
+        `cannot be reached: ${reasonOf(error)}`,
+        "start it (`npm start` does), or set DATABASE_URL",
+      ),
+    ];
+  }
+  try {
+    const version = (await client.query<{ server_version: string }>("show server_version")).rows[0]!
+      .server_version;
+    const checks = [
+      Number.parseInt(version, 10) >= 15
+        ? good("PostgreSQL", version)
+        : bad("PostgreSQL", version, "15 or later is needed"),
+    ];
+    const extensions = await client.query<{ name: string; version: string | null; offered: boolean }>(
+      `select wanted.name, e.extversion as version, a.name is not null as offered
+       from unnest(array['postgis', 'pg_trgm', 'unaccent']) wanted (name)
+       left join pg_extension e on e.extname = wanted.name left join pg_available_extensions a on a.name = wanted.name`,
+    );
+    for (const { name, version, offered } of extensions.rows) {
+      const advice = offered
+        ? `as a superuser of that database: CREATE EXTENSION ${name}`
+        : "install the packages postgresql-15-postgis-3 and postgresql-contrib";
+      checks.push(version === null ? bad(name, "absent", advice) : good(name, version));
+    }
+    const { pending, empty } = await pendingMigrations(client);
+    checks.push(
+      pending.length === 0
+        ? good("schema", "up to date")
+        : bad(
+            "schema",
+            empty ? "absent" : `lacks ${pending.join(", ")}`,
+            "start the server once: it brings it up to date",
+          ),
+    );
+    return checks;
+  } catch (error) {
+    return [bad("PostgreSQL", reasonOf(error), "see the database's log")];
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+export async function checkRedis(url: string): Promise<Check[]> {
+  const redis = openRedis(url, createLog("silent", "doctor"));
+  try {
+    await redis.connect();
+    const version = /^redis_version:([\d.]+)/m.exec(await redis.info("server"))?.[1] ?? "unknown version";
+    const [major = 0, minor = 0] = version.split(".").map(Number);
+    // GETEX, which sessions slide by, came with 6.2.
+    const fits = major > 6 || (major === 6 && minor >= 2);
+    return [fits ? good("Redis", version) : bad("Redis", version, "6.2 or later is needed")];
+  } catch (error) {
+    return [
+      bad("Redis", `cannot be reached: ${reasonOf(error)}`, "start it (`npm start` does), or set REDIS_URL"),
+    ];
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Native libraries, each loaded in a process of its own: what crashes there ends only that. */
+export async function checkNative(): Promise<Check[]> {
+  const [mapnik, gdal] = await Promise.all([run<MapnikReport>(mapnikScript), run<GdalReport>(gdalScript)]);
+  const checks: Check[] = [];
+  const reinstall = (name: string) => `run \`npm ci\` again; it builds ${name} with \`npm start\``;
+  if (typeof mapnik === "string") checks.push(bad("Mapnik", mapnik, reinstall("Mapnik")));
+  else {
+    checks.push(
+      mapnik.postgis
+        ? good("Mapnik", mapnik.version)
+        : bad("Mapnik", `${mapnik.version} without its PostGIS plug-in`, reinstall("Mapnik")),
+    );
+    checks.push(
+      mapnik.fonts.includes(defaultFace)
+        ? good("fonts", `${mapnik.fonts.length} faces`)
+        : bad("fonts", `${defaultFace} is missing`, "install the package fonts-dejavu-core"),
+    );
+  }
+  if (typeof gdal === "string")
+    checks.push(bad("GDAL", gdal, `install libgdal-dev and ${reinstall("gdal-async")}`));
+  else {
+    checks.push(
+      gdal.missing.length === 0
+        ? good("GDAL", gdal.version)
+        : bad(
+            "GDAL",
+            `${gdal.version} without ${gdal.missing.join(", ")}`,
+            "build gdal-async against the system's GDAL: `npm start` does",
+          ),
+    );
+  }
+  return checks;
+}
+
+interface MapnikReport {
+  readonly version: string;
+  readonly postgis: boolean;
+  readonly fonts: readonly string[];
+}
+interface GdalReport {
+  readonly version: string;
+  readonly missing: readonly string[];
+}
+
+const drivers = [
+  "GeoJSON",
+  "CSV",
+  "KML",
+  "LIBKML",
+  "ESRI Shapefile",
+  "MapInfo File",
+  "DXF",
+  "XLS",
+  "XLSX",
+  "SXF",
+  "GTiff",
+];
+
+const mapnikScript = `
+  const mapnik = require("mapnik");
+  mapnik.register_default_fonts();
+  mapnik.register_system_fonts();
+  mapnik.register_default_input_plugins();
+  report({ version: mapnik.versions.mapnik, postgis: mapnik.datasources().includes("postgis"), fonts: mapnik.fonts() });`;
+const gdalScript = `
+  const gdal = require("gdal-async");
+  const has = new Set(gdal.drivers.getNames());
+  report({ version: gdal.version, missing: ${JSON.stringify(drivers)}.filter((name) => !has.has(name)) });`;
+
+/** What the script reports, or the reason why it did not. */
+async function run<Report>(script: string): Promise<Report | string> {
+  const prelude = `const require = (await import("node:module")).createRequire(${JSON.stringify(import.meta.url)});
+    const report = (value) => process.stdout.write("\\n" + JSON.stringify(value));`;
+  try {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--input-type=module", "--eval", prelude + script],
+      {
+        timeout: 30_000,
+        killSignal: "SIGKILL",
+        env: { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8" },
+      },
+    );
+    return JSON.parse(stdout.slice(stdout.lastIndexOf("\n") + 1)) as Report;
+  } catch (error) {
+    const { stderr, signal } = error as { stderr?: string; signal?: string };
+    const line = stderr?.split("\n").find((text) => /^\s*\S*Error\b/.test(text));
+    return `cannot be loaded: ${line?.trim() ?? (signal ? `ended by ${signal}` : reasonOf(error))}`;
+  }
+}
+
+/** Whether files can be made in the data folder, or, where it is yet to be made, beside it. */
+export async function checkData(dataDir: string): Promise<Check[]> {
+  const path = resolve(dataDir);
+  for (const folder of [path, dirname(path)]) {
+    try {
+      await rmdir(await mkdtemp(join(folder, ".doctor-")));
+      return [good("data folder", folder === path ? path : `${path} (will be made)`)];
+    } catch (error) {
+      const absent = (error as { code?: string }).code === "ENOENT";
+      if (absent && folder === path) continue;
+      return [
+        bad(
+          "data folder",
+          `${path}: ${reasonOf(error)}`,
+          "make it writable, or set dataDir to another folder",
+        ),
+      ];
+    }
+  }
+  return [];
+}

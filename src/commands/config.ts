@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import type { Config } from "../config.js";
+import { type CommandEnvironment, configOf, print, say } from "./environment.js";
+
+/** mapwright config print | check */
+export function register(program: Command, env: CommandEnvironment): void {
+  const config = program.command("config").description("show and check the configuration");
+
+  config
+    .command("print")
+    .description("the values in effect, as JSON")
+    .option("--show-secrets", "with the passwords in addresses")
+    .addHelpText(
+      "after",
+      `
+Flags count before the environment (MAPWRIGHT_…, DATABASE_URL, REDIS_URL), the environment before the file
+(--config or MAPWRIGHT_CONFIG), the file before the defaults. What it prints can be such a file.
+
+Example:
+  $ mapwright config print > mapwright.json`,
+    )
+    .action((options: { showSecrets?: boolean }, command: Command) => {
+      const values = configOf(env, command);
+      print(env, JSON.stringify(options.showSecrets ? values : masked(values), null, 2));
+    });
+
+  config
+    .command("check")
+    .description("tell whether the configuration can be used; problems name the key and the expected form")
+    .addHelpText("after", "\nExample:\n  $ mapwright --config mapwright.json config check")
+    .action((_options: unknown, command: Command) => {
+      configOf(env, command);
+      say(env, "The configuration is valid.");
+    });
+}
+
+/** The configuration without passwords in its addresses. */
+function masked(config: Config): Config {
+  return { ...config, databaseUrl: maskUrl(config.databaseUrl), redisUrl: maskUrl(config.redisUrl) };
+}
+
+const maskUrl = (url: string): string =>
+  url.replace(/^([^:]+:\/\/[^/?#]*?:)[^/?#]*@/, "$1***@").replace(/([?&]password=)[^&#]*/gi, "$1***");

@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import { type Check, checkData, checkNative, checkNode, checkPostgres, checkRedis } from "./checks.js";
+import { type CommandEnvironment, CommandError, configOf, print } from "./environment.js";
+import { table } from "./table.js";
+
+/** mapwright doctor */
+export function register(program: Command, env: CommandEnvironment): void {
+  program
+    .command("doctor")
+    .description("check what the server needs, and say what to do about what is missing")
+    .option("--json", "as a JSON array")
+    .addHelpText("after", "\nExamples:\n  $ mapwright doctor\n  $ mapwright doctor --json")
+    .action(async (options: { json?: boolean }, command: Command) => {
+      const config = configOf(env, command);
+      const checks: Check[] = (
+        await Promise.all([
+          checkNode(),
+          checkPostgres(config.databaseUrl),
+          checkRedis(config.redisUrl),
+          checkNative(),
+          checkData(config.dataDir),
+        ])
+      ).flat();
+      if (options.json) print(env, JSON.stringify(checks, null, 2));
+      else {
+        const rows = checks.map(({ name, ok, found, advice }) => [
+          ok ? "ok" : "PROBLEM",
+          name,
+          advice === undefined ? found : `${found} - ${advice}`,
+        ]);
+        print(env, table(["", "CHECK", "FOUND"], rows));
+      }
+      const problems = checks.filter((check) => !check.ok).length;
+      if (problems > 0) throw new CommandError(problems === 1 ? "One problem." : `${problems} problems.`);
+    });
+}

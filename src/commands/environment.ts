@@ -1,0 +1,142 @@
+import type { Readable, Writable } from "node:stream";
+import type { Command } from "commander";
+import { type Config, type ConfigSources, loadConfig } from "../config.js";
+import { createLog, type Log } from "../log.js";
+import { migrate, pendingMigrations } from "../storage/migrate.js";
+import { type Database, openDatabase } from "../storage/postgres.js";
+import { openRedis, type Redis } from "../storage/redis.js";
+import { readServicesFile } from "../storage/services-file.js";
+
+/** What commands share: their streams, the configuration, and connections that end with the command. */
+
+export interface CommandEnvironment {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  /** Environment variables; default: the process's own. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The command was called in a way that it does not understand: exit status 2. */
+export class UsageError extends Error {}
+/** The command understood and could not do it: exit status 1. The message is for the person at the terminal. */
+export class CommandError extends Error {}
+
+/** One line of data on standard output. */
+export const print = (env: CommandEnvironment, text: string): void => void env.stdout.write(`${text}\n`);
+/** One line for the person at the terminal, on standard error. */
+export const say = (env: CommandEnvironment, text: string): void => void env.stderr.write(`${text}\n`);
+
+/** Options that every command takes. */
+interface GlobalOptions {
+  readonly config?: string;
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
+  readonly dataDir?: string;
+  readonly logLevel?: string;
+}
+
+/**
+ * The configuration of a command: flags over environment over file over the private services of the checkout over
+ * defaults.
+ * @param flags dotted keys of the command's own options
+ * @throws ConfigError
+ */
+export function configOf(
+  env: CommandEnvironment,
+  command: Command,
+  flags: Readonly<Record<string, unknown>> = {},
+): Config {
+  const { config: file, databaseUrl, redisUrl, dataDir, logLevel } = command.optsWithGlobals<GlobalOptions>();
+  const sources: ConfigSources = {
+    file,
+    ...(env.variables ? { environment: env.variables } : {}),
+    flags: { databaseUrl, redisUrl, dataDir, logLevel, ...flags },
+  };
+  const config = loadConfig(sources);
+  const local = readServicesFile(config.dataDir);
+  if (!local) return config;
+  const withLocal = loadConfig({ ...sources, defaults: { ...local } });
+  // Who names one of the services elsewhere means another installation, and gets nothing of this one.
+  const chosen =
+    (local.databaseUrl === undefined || withLocal.databaseUrl === local.databaseUrl) &&
+    (local.redisUrl === undefined || withLocal.redisUrl === local.redisUrl);
+  return chosen ? withLocal : config;
+}
+
+export interface CommandServices {
+  readonly config: Config;
+  readonly log: Log;
+  readonly db: Database;
+  /** Connects on first use. @throws CommandError when Redis cannot be reached */
+  redis(): Promise<Redis>;
+}
+
+/**
+ * Runs a command's work with the installation's database and Redis, and ends the connections. An empty database
+ * gets the schema first.
+ */
+export async function withServices<T>(
+  env: CommandEnvironment,
+  command: Command,
+  work: (services: CommandServices) => Promise<T>,
+): Promise<T> {
+  const config = configOf(env, command);
+  // Commands tell what went wrong themselves.
+  const log = createLog("silent", "mapwright");
+  const db = openDatabase({
+    url: config.databaseUrl,
+    connections: 2,
+    statementTimeoutMs: config.statementTimeoutMs,
+    log,
+  });
+  let redis: Redis | undefined;
+  const connect = async (): Promise<Redis> => {
+    if (redis) return redis;
+    const opened = openRedis(config.redisUrl, log);
+    try {
+      await opened.connect();
+    } catch (error) {
+      opened.disconnect();
+      throw new CommandError(`Redis cannot be reached (redisUrl): ${reasonOf(error)}.`);
+    }
+    redis = opened;
+    return opened;
+  };
+  try {
+    await ensureSchema(db);
+    return await work({ config, log, db, redis: connect });
+  } finally {
+    redis?.disconnect();
+    await db.close();
+  }
+}
+
+async function ensureSchema(db: Database): Promise<void> {
+  let client: Awaited<ReturnType<Database["dedicated"]>>;
+  try {
+    client = await db.dedicated();
+  } catch (error) {
+    throw new CommandError(
+      `PostgreSQL cannot be reached (databaseUrl): ${reasonOf(error)}. Is \`npm start\` running, or DATABASE_URL set?`,
+    );
+  }
+  try {
+    const { pending, empty } = await pendingMigrations(client);
+    if (empty) await migrate(client);
+    else if (pending.length > 0) {
+      throw new CommandError(
+        "The database's schema is older than this program: start the server once to update it.",
+      );
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** The reason in an error, also of the kind that gathers several and has no message itself. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  if (error instanceof Error) return error.message || (error as { code?: string }).code || error.name;
+  return String(error);
+}

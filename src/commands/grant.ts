@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import { parseRights, setGrant } from "../catalog/grants.js";
+import { type CommandEnvironment, say, UsageError, withServices } from "./environment.js";
+
+interface Options {
+  readonly project: string;
+  readonly map?: string;
+  readonly layer?: string;
+  readonly rights: string;
+}
+
+/** mapwright grant */
+export function register(program: Command, env: CommandEnvironment): void {
+  program
+    .command("grant")
+    .description("give a user, or the public, exactly these rights on a project, a map or a layer")
+    .argument("<login>", 'a login of the project, or "public"')
+    .requiredOption("--project <code>", "the project")
+    .option("--map <code>", "only on this map")
+    .option("--layer <code>", "only on this layer of the map")
+    .requiredOption("--rights <list>", "read,edit,structure,admin in any combination, none, or default")
+    .addHelpText(
+      "after",
+      `
+A user's own grant replaces the role's rights where it applies; the narrowest grant counts. edit, structure and
+admin include read. \`--rights default\` takes a grant back.
+
+Examples:
+  $ mapwright grant anna --project city --map roads --rights read,edit
+  $ mapwright grant public --project city --map roads --layer pipes --rights none
+  $ mapwright grant anna --project city --map roads --rights default`,
+    )
+    .action(async (login: string, options: Options, command: Command) => {
+      if (options.layer !== undefined && options.map === undefined) {
+        throw new UsageError("--layer needs --map: layers are named within their map.");
+      }
+      const rights = options.rights === "default" ? undefined : rightsOf(options.rights);
+      const { project, map, layer } = options;
+      const target = { project, map, layer, login: login === "public" ? null : login };
+      await withServices(env, command, ({ db }) => setGrant(db, target, rights));
+      const place = [project, map, layer].filter((part) => part !== undefined).join("/");
+      say(env, `${login} has rights "${options.rights}" on ${place}.`);
+    });
+}
+
+function rightsOf(text: string): number {
+  try {
+    return parseRights(text);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}

@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { ConfigError } from "../config.js";
+import { Failure } from "../errors.js";
+import * as cache from "./cache.js";
+import * as config from "./config.js";
+import * as doctor from "./doctor.js";
+import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from "./environment.js";
+import * as grant from "./grant.js";
+import * as map from "./map.js";
+import * as project from "./project.js";
+import * as session from "./session.js";
+import * as user from "./user.js";
+
+export type { CommandEnvironment } from "./environment.js";
+
+/** The command `mapwright` with the commands that talk to the installation's services. */
+export function buildProgram(env: CommandEnvironment): Command {
+  const program = new Command("mapwright")
+    .description("Map tiles and geodata: the server and its administration")
+    .version(programVersion())
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void env.stdout.write(text),
+      writeErr: (text) => void env.stderr.write(text),
+    })
+    .showHelpAfterError("(--help says more)")
+    .option("--config <file>", "configuration file (JSON)")
+    .option("--database-url <url>", "PostgreSQL, in place of the configured one")
+    .option("--redis-url <url>", "Redis, in place of the configured one")
+    .option("--data-dir <folder>", "data folder, in place of the configured one")
+    .option("--log-level <level>", "fatal, error, warn, info, debug, trace or silent")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ mapwright project create city --languages ru,en
+  $ mapwright user add anna --project city --role admin
+  $ mapwright doctor
+
+Exit status: 0 done, 1 failed, 2 not understood.`,
+    );
+  for (const { register } of [project, user, grant, map, session, cache, config, doctor])
+    register(program, env);
+  return program;
+}
+
+/**
+ * Runs one command line.
+ * @param args without the program's own name
+ * @returns the exit status: 0 done, 1 failed, 2 not understood
+ */
+export async function runProgram(
+  program: Command,
+  env: CommandEnvironment,
+  args: readonly string[],
+): Promise<number> {
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Help that was asked for, and --version; commander has said what there is to say.
+      return error.exitCode === 0 ? 0 : 2;
+    }
+    if (error instanceof UsageError) {
+      say(env, `error: ${error.message}`);
+      return 2;
+    }
+    say(env, `error: ${messageOf(error)}`);
+    return 1;
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Failure || error instanceof ConfigError || error instanceof CommandError)
+    return error.message;
+  return reasonOf(error);
+}
+
+/** The version in the nearest package.json above this file. */
+function programVersion(): string {
+  let folder = new URL("./", import.meta.url);
+  for (;;) {
+    try {
+      return (JSON.parse(readFileSync(new URL("package.json", folder), "utf8")) as { version: string })
+        .version;
+    } catch {
+      const above = new URL("../", folder);
+      if (above.href === folder.href) return "unknown";
+      folder = above;
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import t from "tap";
+import { authenticate } from "../../src/catalog/accounts.js";
+import { createLayer } from "../../src/catalog/layers.js";
+import { loadProject } from "../../src/catalog/load.js";
+import { createMap } from "../../src/catalog/maps.js";
+import { projectId } from "../../src/catalog/projects.js";
+import { openSessions } from "../../src/catalog/sessions.js";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { openRedis } from "../../src/storage/redis.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+import { freshPrefix, testRedisUrl } from "../support/redis.js";
+import { runCommand } from "./support.js";
+
+const database = await freshDatabase();
+const prefix = freshPrefix();
+const variables = {
+  DATABASE_URL: database.url,
+  REDIS_URL: testRedisUrl(),
+  MAPWRIGHT_REDIS_PREFIX: prefix,
+  MAPWRIGHT_SESSION_IDLE_SECONDS: "60",
+};
+const run = (line: string, input?: string) =>
+  runCommand(line.split(" "), { variables, ...(input === undefined ? {} : { input }) });
+
+const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+const redis = openRedis(testRedisUrl(), quietLog);
+await redis.connect();
+const sessions = openSessions(redis, { idleSeconds: 60, prefix });
+t.teardown(async () => {
+  redis.disconnect();
+  await db.close();
+  await database.drop();
+});
+
+t.test("projects are created, listed and deleted", async (t) => {
+  const created = await run("project create city --name City --languages ru,en");
+  t.equal(created.status, 0, created.stderr);
+  t.equal(created.stdout, "", "messages go to standard error");
+  await run("project create doomed");
+  const list = await run("project list --json");
+  t.match(JSON.parse(list.stdout), [
+    { code: "city", name: "City", languages: ["ru", "en"] },
+    { code: "doomed", languages: ["en"] },
+  ]);
+  t.equal((await run("project delete doomed")).status, 0);
+  t.match((await run("project list")).stdout, /^CODE .*\ncity +ru,en +0 +0 +City\n$/);
+  const again = await run("project create city");
+  t.equal(again.status, 1);
+  t.match(again.stderr, /error: .*already/);
+  t.equal((await run("project delete doomed")).status, 1);
+});
+
+t.test("a user's password comes from standard input where there is no terminal", async (t) => {
+  const added = await run("user add anna --project city --role admin", "first word\nsecond line\n");
+  t.equal(added.status, 0, added.stderr);
+  const project = await projectId(db, "city");
+  t.ok(await authenticate(db, project, "anna", "first word"));
+  t.equal((await run("user add boris --project city", "")).status, 1);
+  await run("project create second");
+  const existing = await run("user add anna --project second --role editor");
+  t.match(existing, { status: 0, stderr: /keeps its password/ });
+  t.same(JSON.parse((await run("user list --json")).stdout), [
+    { login: "anna", project: "city", role: "admin" },
+    { login: "anna", project: "second", role: "editor" },
+  ]);
+  t.match((await run("user list --project second")).stdout, /^LOGIN .*\nanna +second +editor\n$/);
+});
+
+t.test("a new password ends the sessions that were open", async (t) => {
+  const opened = await run("session open anna --project city");
+  t.equal(opened.status, 0, opened.stderr);
+  const token = opened.stdout.trim();
+  t.match(await sessions.find(token), { login: "anna", origin: "console" });
+  t.equal((await run("user password anna", "new\n")).status, 0);
+  t.equal(await sessions.find(token), undefined);
+  t.ok(await authenticate(db, await projectId(db, "city"), "anna", "new"));
+  t.match(await run("user password nobody", "x\n"), { status: 1, stderr: /nobody/ });
+  t.match(await run("session open nobody --project city"), { status: 1, stdout: "" });
+  const api = await run("session open anna --project city --origin api");
+  t.match(await sessions.find(api.stdout.trim()), { origin: "api" });
+});
+
+t.test("maps are listed, published and unpublished", async (t) => {
+  const project = await projectId(db, "city");
+  await createLayer(db, await createMap(db, project, { code: "roads" }), { code: "pipes" });
+  t.equal((await run("map unpublish city roads")).status, 0);
+  t.match(JSON.parse((await run("map list city --json")).stdout), [
+    { code: "roads", has_publication: false },
+  ]);
+  t.match((await run("map list city")).stdout, /roads +no/);
+  t.equal((await run("map publish city roads")).status, 0);
+  t.match((await run("map list city")).stdout, /roads +yes/);
+  t.equal((await run("map publish city nothing")).status, 1);
+});
+
+t.test("grants are given and taken back", async (t) => {
+  const grants = async () => (await loadProject(db, "city"))!.grants.map((grant) => grant.rights);
+  t.equal((await run("grant anna --project city --map roads --layer pipes --rights read,edit")).status, 0);
+  t.equal((await run("grant public --project city --map roads --rights none")).status, 0);
+  t.same(await grants(), [3, 0]);
+  t.equal((await run("grant public --project city --map roads --rights default")).status, 0);
+  t.same(await grants(), [3]);
+  t.match(await run("grant anna --project city --layer pipes --rights read"), { status: 2, stderr: /--map/ });
+  t.equal((await run("grant anna --project city --rights fly")).status, 2);
+  t.equal((await run("grant nobody --project city --rights read")).status, 1);
+});
+
+t.test("removing a user ends the sessions and keeps other projects' roles", async (t) => {
+  const token = (await run("session open anna --project city")).stdout.trim();
+  t.equal((await run("user remove anna --project city")).status, 0);
+  t.equal(await sessions.find(token), undefined);
+  t.match(JSON.parse((await run("user list --json")).stdout), [{ login: "anna", project: "second" }]);
+  t.equal((await run("user remove anna")).status, 0);
+  t.equal((await run("user remove anna")).status, 1);
+});
+
+t.test("a purge drops this installation's tiles and tells running nodes", async (t) => {
+  const listener = await db.dedicated();
+  const told = new Promise((resolve) => listener.once("notification", (message) => resolve(message.payload)));
+  await listener.query("listen mapwright");
+  await redis.set(`${prefix}t:one`, "x");
+  await redis.set(`${prefix}t:solid:two`, "x");
+  const other = freshPrefix();
+  await redis.set(`${other}t:one`, "x");
+  await redis.set(`${prefix}s:session`, "x");
+  t.match(await run("cache purge"), { status: 0, stderr: /^2 entries/ });
+  t.equal(await told, "C");
+  t.equal(await redis.exists(`${prefix}t:one`, `${prefix}t:solid:two`), 0);
+  t.equal(await redis.exists(`${other}t:one`, `${prefix}s:session`), 2);
+  await redis.del(`${other}t:one`, `${prefix}s:session`);
+  await listener.end();
+});
+
+t.test("an empty database gets its schema from the first command", async (t) => {
+  const bare = await freshDatabase({ bare: true });
+  t.teardown(() => bare.drop());
+  const created = await runCommand(["project", "create", "p"], {
+    variables: { DATABASE_URL: bare.url, REDIS_URL: testRedisUrl() },
+  });
+  t.equal(created.status, 0, created.stderr);
+});

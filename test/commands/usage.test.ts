@@ -1,0 +1,157 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { freshDatabase } from "../support/database.js";
+import { testRedisUrl } from "../support/redis.js";
+import { runCommand } from "./support.js";
+
+const nowhere = { DATABASE_URL: "postgresql://127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1/0" };
+
+t.test("what is not understood ends with status 2 and asks nothing of the services", async (t) => {
+  for (const line of [
+    "",
+    "nonsense",
+    "project",
+    "project create",
+    "project create a b",
+    "user add anna",
+    "user add anna --project p --role king",
+    "grant anna --project p",
+    "session open anna --project p --origin moon",
+    "config print --nonsense",
+  ]) {
+    const args = line === "" ? [] : line.split(" ");
+    const result = await runCommand(args, { variables: nowhere });
+    t.equal(result.status, 2, line);
+    t.equal(result.stdout, "");
+    t.not(result.stderr, "");
+  }
+});
+
+t.test("every command has help with an example", async (t) => {
+  for (const line of [
+    "project create",
+    "project list",
+    "project delete",
+    "user add",
+    "user list",
+    "user password",
+    "user remove",
+    "grant",
+    "map list",
+    "map publish",
+    "map unpublish",
+    "session open",
+    "cache purge",
+    "config print",
+    "config check",
+    "doctor",
+  ]) {
+    const result = await runCommand([...line.split(" "), "--help"], { variables: nowhere });
+    t.match(result, { status: 0, stdout: /Examples?:\n {2}\$ / }, line);
+  }
+  t.match(await runCommand(["--version"], { variables: nowhere }), {
+    status: 0,
+    stdout: /^\d+\.\d+\.\d+\n$/,
+  });
+});
+
+t.test("services that cannot be reached are named, with status 1", async (t) => {
+  t.match(await runCommand(["project", "list"], { variables: nowhere }), {
+    status: 1,
+    stderr: /PostgreSQL.*REFUSED/,
+  });
+  const database = await freshDatabase();
+  t.teardown(() => database.drop());
+  const variables = { ...nowhere, DATABASE_URL: database.url };
+  t.match(await runCommand(["cache", "purge"], { variables }), { status: 1, stderr: /Redis/ });
+});
+
+t.test("config print shows what is in effect and hides passwords", async (t) => {
+  const variables = {
+    DATABASE_URL: "postgresql://u:geheim@db.example:5432/maps?password=geheim2&sslmode=require",
+    REDIS_URL: "redis://:geheim3@cache.example:6379/1",
+    MAPWRIGHT_PORT: "9999",
+  };
+  const hidden = await runCommand(["--log-level", "debug", "config", "print"], { variables });
+  t.equal(hidden.status, 0);
+  t.notMatch(hidden.stdout, /geheim/);
+  t.match(JSON.parse(hidden.stdout), {
+    databaseUrl: "postgresql://u:***@db.example:5432/maps?password=***&sslmode=require",
+    redisUrl: "redis://:***@cache.example:6379/1",
+    port: 9999,
+    logLevel: "debug",
+  });
+  const shown = await runCommand(["config", "print", "--show-secrets"], { variables });
+  t.match(JSON.parse(shown.stdout), { databaseUrl: variables.DATABASE_URL, redisUrl: variables.REDIS_URL });
+});
+
+t.test("config check names the wrong key and the expected form", async (t) => {
+  t.equal((await runCommand(["config", "check"], { variables: {} })).status, 0);
+  const wrong = await runCommand(["config", "check"], {
+    variables: { MAPWRIGHT_REDIS_URL: "localhost", MAPWRIGHT_TILES_MEMORY_BYTES: "much" },
+  });
+  t.equal(wrong.status, 1);
+  t.match(wrong.stderr, /redisUrl \(MAPWRIGHT_REDIS_URL\): an address such as/);
+  t.match(wrong.stderr, /tiles\.memoryBytes/);
+});
+
+t.test("the private services of a checkout are used unless others are named", async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), "mapwright-data-"));
+  t.teardown(() => rm(dataDir, { recursive: true }));
+  const local = { databaseUrl: "postgresql://u@127.0.0.1:1111/local", redisUrl: "redis://127.0.0.1:2222/0" };
+  await writeFile(join(dataDir, "services.json"), JSON.stringify(local));
+  const print = async (variables: Record<string, string>, ...flags: string[]) => {
+    const result = await runCommand([...flags, "config", "print"], {
+      variables: { MAPWRIGHT_DATA_DIR: dataDir, ...variables },
+    });
+    return JSON.parse(result.stdout) as typeof local;
+  };
+  t.match(await print({}), local);
+  const elsewhere = { databaseUrl: "postgresql://other/x", redisUrl: "redis://127.0.0.1:6379/0" };
+  t.match(await print({ DATABASE_URL: "postgresql://other/x" }), elsewhere);
+  t.match(await print({ MAPWRIGHT_DATABASE_URL: "postgresql://other/x" }), elsewhere);
+  t.match(await print({}, "--database-url", "postgresql://other/x"), elsewhere);
+  await writeFile(join(dataDir, "services.json"), JSON.stringify({ redisUrl: local.redisUrl }));
+  t.match(await print({ DATABASE_URL: "postgresql://other/x" }), {
+    databaseUrl: "postgresql://other/x",
+    redisUrl: local.redisUrl,
+  });
+  await writeFile(join(dataDir, "services.json"), "{");
+  t.match(await print({}), { databaseUrl: "postgresql:///mapwright" });
+});
+
+t.test("doctor finds everything in order, and says what to do about what is not", async (t) => {
+  const database = await freshDatabase();
+  t.teardown(() => database.drop());
+  const dataDir = await mkdtemp(join(tmpdir(), "mapwright-data-"));
+  t.teardown(() => rm(dataDir, { recursive: true }));
+  const variables = { DATABASE_URL: database.url, REDIS_URL: testRedisUrl(), MAPWRIGHT_DATA_DIR: dataDir };
+  const fine = await runCommand(["doctor", "--json"], { variables });
+  t.equal(fine.status, 0, fine.stdout);
+  const names = (JSON.parse(fine.stdout) as { name: string }[]).map((check) => check.name);
+  t.same(names, [
+    "Node",
+    "PostgreSQL",
+    "postgis",
+    "pg_trgm",
+    "unaccent",
+    "schema",
+    "Redis",
+    "Mapnik",
+    "fonts",
+    "GDAL",
+    "data folder",
+  ]);
+
+  const sick = await runCommand(["doctor"], {
+    variables: { ...nowhere, MAPWRIGHT_DATA_DIR: "/nonexistent/deep/data" },
+  });
+  t.equal(sick.status, 1);
+  t.match(sick.stdout, /PROBLEM +PostgreSQL +cannot be reached.*DATABASE_URL/);
+  t.match(sick.stdout, /PROBLEM +Redis/);
+  t.match(sick.stdout, /PROBLEM +data folder/);
+  t.match(sick.stdout, /ok +Mapnik/);
+  t.match(sick.stderr, /3 problems/);
+});
