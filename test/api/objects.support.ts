@@ -1,0 +1,118 @@
+import { objectRoutes } from "../../src/api/objects.js";
+import type { Services } from "../../src/api/services.js";
+import { loadMap, loadProject } from "../../src/catalog/load.js";
+import type { Session } from "../../src/catalog/sessions.js";
+import { badRequest, failed, notFound } from "../../src/errors.js";
+import { parseParameters } from "../../src/http/query.js";
+import type { Body, Method, Request } from "../../src/http/types.js";
+import type { Database } from "../../src/storage/postgres.js";
+import type { Touched } from "../../src/tiles/changes.js";
+
+/** The handlers of objects over a real database; HTTP, the catalogue's cache and Redis have tests of their own. */
+
+export interface Asked {
+  readonly query?: string;
+  readonly body?: unknown;
+  readonly token?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface ObjectsApi {
+  readonly sessions: Map<string, Session>;
+  readonly settled: Touched[];
+  /** The parsed answer of a request below `/api/2.8/p/m/layers/`. */
+  call(method: Method, path: string, asked?: Asked): Promise<unknown>;
+  /** The refusal that the request meets: its kind or code. */
+  refusal(method: Method, path: string, asked?: Asked): Promise<string>;
+}
+
+export function objectsApi(db: Database): ObjectsApi {
+  const sessions = new Map<string, Session>();
+  const settled: Touched[] = [];
+  const services = {
+    db,
+    catalog: {
+      async map(projectCode: string, mapCode: string) {
+        const project = await loadProject(db, projectCode);
+        if (!project) throw failed("project_not_found", "There is no such project.");
+        const map = await loadMap(db, project, mapCode);
+        if (!map) throw notFound("map");
+        return map;
+      },
+    },
+    sessions: { find: async (token: string) => sessions.get(token) },
+    changes: {
+      settle: async (touched: Touched) => {
+        settled.push(touched);
+      },
+    },
+  } as unknown as Services;
+
+  const call = async (method: Method, path: string, asked: Asked = {}): Promise<unknown> => {
+    const full = path.startsWith("/api") ? path : `/api/2.8/p/m/layers/${path}`;
+    const segments = full.split("/");
+    for (const route of objectRoutes) {
+      const pattern = route.path.split("/");
+      if (!route.methods.includes(method) || pattern.length !== segments.length) continue;
+      if (!pattern.every((part, index) => part.startsWith(":") || part === segments[index])) continue;
+      const params: Record<string, string> = {};
+      pattern.forEach((part, index) => {
+        if (part.startsWith(":")) params[part.slice(1)] = decodeURIComponent(segments[index] ?? "");
+      });
+      const reply = await route.handler(requestOf(method, full, params, asked), services);
+      if (reply.kind === "json") return JSON.parse(JSON.stringify(reply.value));
+      if (reply.kind === "json_text") return JSON.parse(reply.text);
+      if (reply.kind === "bytes") return JSON.parse(String(reply.body));
+      let text = "";
+      for await (const chunk of reply.chunks) text += chunk;
+      return JSON.parse(text);
+    }
+    throw new Error(`no route for ${method} ${path}`);
+  };
+
+  return {
+    sessions,
+    settled,
+    call,
+    async refusal(method, path, asked) {
+      try {
+        await call(method, path, asked);
+      } catch (error) {
+        const { code, kind } = error as { code?: string; kind?: string };
+        return code ?? kind ?? String(error);
+      }
+      return "none";
+    },
+  };
+}
+
+function requestOf(method: Method, path: string, params: Record<string, string>, asked: Asked): Request {
+  const query = parseParameters(asked.query ?? "");
+  const text = asked.body === undefined ? "" : JSON.stringify(asked.body);
+  const headers: Record<string, string> = {};
+  if (text !== "") {
+    headers["content-type"] = "application/json";
+    headers["content-length"] = String(Buffer.byteLength(text));
+  }
+  if (asked.token) headers["x-token"] = asked.token;
+  const body = {
+    json: async () => {
+      if (text === "") throw badRequest("The body is empty.");
+      return JSON.parse(text);
+    },
+    fields: async () => (text === "" ? {} : JSON.parse(text)),
+  } as unknown as Body;
+  return {
+    id: "r",
+    method,
+    path,
+    params,
+    query: { get: (name) => query.get(name), has: (name) => query.has(name), names: () => query.keys() },
+    rawQuery: asked.query ?? "",
+    header: (name) => headers[name],
+    body,
+    remoteAddress: "127.0.0.1",
+    baseUrl: "",
+    signal: asked.signal ?? new AbortController().signal,
+  };
+}
