@@ -33,7 +33,10 @@ export interface Body {
   /** The raw body in a temporary file that is removed after the reply. */
   toFile(limit?: number): Promise<UploadedFile>;
   /** The first file of a multipart body under `name`, and the other fields. */
-  upload(name: string, limit?: number): Promise<{ file: UploadedFile | undefined; fields: Record<string, unknown> }>;
+  upload(
+    name: string,
+    limit?: number,
+  ): Promise<{ file: UploadedFile | undefined; fields: Record<string, unknown> }>;
 }
 
 /** One request. Strings become typed values in the handler, once. */

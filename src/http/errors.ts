@@ -1,0 +1,109 @@
+import { Failure, type FailureKind } from "../errors.js";
+import { statusTexts } from "./status.js";
+import type { Headers } from "./types.js";
+
+/** What each failure is answered with. This is the only place where kinds become statuses. */
+
+const statuses: Record<FailureKind, number> = {
+  bad_request: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  precondition_failed: 412,
+  too_large: 413,
+  unsupported_encoding: 415,
+  execution: 500,
+  busy: 503,
+};
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+  /** True for what no handler foresaw: it belongs in the log with its stack. */
+  readonly unexpected: boolean;
+}
+
+export interface ErrorContext {
+  readonly requestId: string;
+  /** The request's Accept. */
+  readonly accept: string | undefined;
+}
+
+/** SQLSTATE of a statement that ran into its time limit or was cancelled. */
+const isCancelledQuery = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "code" in error && error.code === "57014";
+
+/** Failures pass as they are; everything else becomes `internal`, which tells its id and nothing more. */
+function toFailure(error: unknown, requestId: string): Failure {
+  if (error instanceof Failure) return error;
+  if (isCancelledQuery(error)) {
+    return new Failure("busy", "busy", "The work took longer than is allowed here.", {
+      retryAfterSeconds: 5,
+    });
+  }
+  return new Failure("execution", "internal", "An unexpected error occurred.", { request: requestId });
+}
+
+/** The answer to an error; never throws. */
+export function errorAnswer(error: unknown, context: ErrorContext): ErrorAnswer {
+  const failure = toFailure(error, context.requestId);
+  const status = statuses[failure.kind];
+  const headers: Record<string, string> = { "cache-control": "no-store" };
+  const unexpected = failure !== error && failure.kind === "execution";
+  if (failure.kind === "unauthenticated") headers["www-authenticate"] = "Bearer";
+  // The rest of a body that is too large is not worth waiting for.
+  if (failure.kind === "too_large") headers.connection = "close";
+  if (status >= 500) {
+    headers["content-type"] = "application/json; charset=utf-8";
+    if (failure.kind === "busy") headers["retry-after"] = retryAfter(failure.data.retryAfterSeconds);
+    return { status, headers, body: executionBody(failure), unexpected };
+  }
+  if (wantsProblem(context.accept)) {
+    headers["content-type"] = "application/problem+json";
+    const body = JSON.stringify({
+      type: "about:blank",
+      title: statusTexts[status],
+      status,
+      detail: failure.message,
+    });
+    return { status, headers, body, unexpected };
+  }
+  headers["content-type"] = "text/html; charset=utf-8";
+  headers["content-security-policy"] = "default-src 'none'";
+  return { status, headers, body: errorPage(status, failure.message), unexpected };
+}
+
+function executionBody({ code, message, data }: Failure): string {
+  try {
+    return JSON.stringify({ error: "error", code: code ?? "internal", message, data });
+  } catch {
+    return JSON.stringify({ error: "error", code: code ?? "internal", message, data: {} });
+  }
+}
+
+const retryAfter = (seconds: unknown): string =>
+  String(typeof seconds === "number" && seconds >= 1 ? Math.ceil(seconds) : 1);
+
+const wantsProblem = (accept: string | undefined): boolean =>
+  accept !== undefined &&
+  /(^|,)\s*application\/problem\+json\s*(;(?!\s*q=0(\.0*)?\s*(,|$))|,|$)/i.test(accept);
+
+const escapes: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => escapes[c] as string);
+
+/** A short page with the reason in one sentence. */
+export function errorPage(status: number, reason: string): string {
+  const title = statusTexts[status] ?? "Error";
+  return (
+    `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${status} ${title}</title></head>` +
+    `<body><h1>${title}</h1><p>${escapeHtml(reason)}</p></body></html>\n`
+  );
+}

@@ -1,0 +1,118 @@
+import { badRequest } from "../errors.js";
+import { decodeUtf8 } from "./json.js";
+
+/** Streaming parser of multipart/form-data (RFC 7578, RFC 2046 section 5.1). */
+
+export type PartEvent =
+  | { readonly kind: "part"; readonly name: string; readonly filename: string | undefined }
+  | { readonly kind: "data"; readonly bytes: Buffer }
+  | { readonly kind: "end" };
+
+const maxParts = 1000;
+const maxHeadBytes = 8192;
+const blankLine = Buffer.from("\r\n\r\n");
+
+/**
+ * The boundary that a Content-Type names.
+ * @throws Failure bad_request when there is none or it breaks RFC 2046
+ */
+export function boundaryOf(contentType: string): string {
+  const found = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType);
+  const boundary = found?.[1] ?? found?.[2] ?? "";
+  if (!/^[\w'()+,\-./:=? ]{0,69}[\w'()+,\-./:=?]$/.test(boundary)) {
+    throw badRequest("The multipart body has no valid boundary.");
+  }
+  return boundary;
+}
+
+export class MultipartParser {
+  private readonly delimiter: Buffer;
+  // A delimiter begins with the line break before it; the very first one may have none.
+  private rest: Buffer = Buffer.from("\r\n");
+  private state: "preamble" | "delimiter" | "head" | "data" | "done" = "preamble";
+  private parts = 0;
+
+  constructor(boundary: string) {
+    this.delimiter = Buffer.from(`\r\n--${boundary}`);
+  }
+
+  /**
+   * Takes the next bytes and gives what they complete.
+   * @throws Failure bad_request
+   */
+  *push(chunk: Buffer): Generator<PartEvent, void, undefined> {
+    if (this.state === "done") return;
+    let bytes = this.rest.length > 0 ? Buffer.concat([this.rest, chunk]) : chunk;
+    for (;;) {
+      if (this.state === "preamble" || this.state === "data") {
+        const at = bytes.indexOf(this.delimiter);
+        const safe = at === -1 ? Math.max(0, bytes.length - this.delimiter.length + 1) : at;
+        if (this.state === "data" && safe > 0) yield { kind: "data", bytes: bytes.subarray(0, safe) };
+        if (at === -1) {
+          bytes = bytes.subarray(safe);
+          break;
+        }
+        if (this.state === "data") yield { kind: "end" };
+        bytes = bytes.subarray(at + this.delimiter.length);
+        this.state = "delimiter";
+      } else if (this.state === "delimiter") {
+        if (bytes.length < 2) break;
+        if (bytes[0] === 0x2d && bytes[1] === 0x2d) {
+          this.state = "done";
+          bytes = Buffer.alloc(0);
+          break;
+        }
+        // Padding after a boundary is legal and unheard of: refuse it.
+        if (bytes[0] !== 0x0d || bytes[1] !== 0x0a) throw damaged();
+        if (++this.parts > maxParts) throw badRequest(`The multipart body has more than ${maxParts} parts.`);
+        this.state = "head";
+      } else {
+        // The line break after the boundary is kept in front of the head, so that an empty head is found too.
+        const at = bytes.indexOf(blankLine);
+        if (at > maxHeadBytes || (at === -1 && bytes.length > maxHeadBytes)) throw damaged();
+        if (at === -1) break;
+        yield { kind: "part", ...disposition(decodeUtf8(bytes.subarray(2, Math.max(2, at)))) };
+        bytes = bytes.subarray(at + blankLine.length);
+        this.state = "data";
+      }
+    }
+    this.rest = bytes;
+  }
+
+  /**
+   * The body has ended.
+   * @throws Failure bad_request when its last boundary has not come
+   */
+  finish(): void {
+    if (this.state !== "done") throw damaged();
+  }
+}
+
+const damaged = () => badRequest("The multipart body is damaged.");
+
+function disposition(head: string): { name: string; filename: string | undefined } {
+  const line = /^content-disposition:[ \t]*form-data[ \t]*(;.*)$/im.exec(head)?.[1];
+  if (line === undefined) throw badRequest("A part of the multipart body has no name.");
+  const parameters = new Map<string, string>();
+  for (const match of line.matchAll(/;[ \t]*([\w*]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g)) {
+    const key = (match[1] as string).toLowerCase();
+    const value = match[2] !== undefined ? match[2].replace(/\\(["\\])/g, "$1") : (match[3] as string);
+    if (!parameters.has(key)) parameters.set(key, value);
+  }
+  const name = parameters.get("name");
+  if (!name) throw badRequest("A part of the multipart body has no name.");
+  const filename = extended(parameters.get("filename*")) ?? parameters.get("filename");
+  if (name.includes("\0") || filename?.includes("\0")) throw damaged();
+  return { name, filename };
+}
+
+/** `UTF-8''%d0%b6.csv` (RFC 8187). */
+function extended(value: string | undefined): string | undefined {
+  const encoded = value && /^utf-8'[^']*'(.*)$/i.exec(value)?.[1];
+  if (!encoded) return undefined;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw damaged();
+  }
+}

@@ -1,0 +1,123 @@
+import type { Channel } from "./channel.js";
+import { formatHeaders, matchesEtag, notModifiedHeaders } from "./headers.js";
+import type { Headers, Reply } from "./types.js";
+
+/** Turns what a handler answers into what is sent. */
+
+export interface ReplyContext {
+  readonly channel: Channel;
+  /** HEAD: everything but the body. */
+  readonly head: boolean;
+  readonly ifNoneMatch: string | undefined;
+  /** Headers that every answer to this request carries. */
+  readonly own: Headers;
+  /** Called once before the first byte. */
+  readonly starting: () => void;
+}
+
+/** A stream broke after its head was sent: the connection was cut, and there is nothing left to answer. */
+export class BrokenStream extends Error {
+  constructor(override readonly cause: unknown) {
+    super("The answer's source failed in mid-stream.");
+    this.name = "BrokenStream";
+  }
+}
+
+const jsonHeaders: Headers = {
+  "content-type": "application/json; charset=utf-8",
+  "cache-control": "no-store",
+};
+
+/**
+ * Sends a reply.
+ * @returns the status that was sent
+ * @throws BrokenStream, or before anything was sent whatever the reply's source or its headers threw
+ */
+export async function sendReply(reply: Reply, context: ReplyContext): Promise<number> {
+  switch (reply.kind) {
+    case "json":
+      return sendWhole(
+        200,
+        JSON.stringify(reply.value) ?? "null",
+        { ...jsonHeaders, ...reply.headers },
+        context,
+      );
+    case "json_text":
+      return sendWhole(200, reply.text, { ...jsonHeaders, ...reply.headers }, context);
+    case "bytes":
+      return sendWhole(
+        reply.status ?? 200,
+        reply.body,
+        { "cache-control": "no-store", ...reply.headers },
+        context,
+      );
+    case "stream":
+      return sendStream(reply.chunks, { "cache-control": "no-store", ...reply.headers }, context);
+  }
+}
+
+/** Sends an answer whose body is at hand; a 200 with an ETag that the client has becomes a 304. */
+export async function sendWhole(
+  status: number,
+  content: Uint8Array | string,
+  headers: Headers,
+  context: ReplyContext,
+): Promise<number> {
+  const { channel, head, ifNoneMatch, own, starting } = context;
+  const body = typeof content === "string" ? Buffer.from(content) : content;
+  if (status === 200 && ifNoneMatch && headers.etag && matchesEtag(ifNoneMatch, headers.etag)) {
+    const lines = formatHeaders({ ...notModifiedHeaders(headers), ...own });
+    starting();
+    channel.sendHead(304, lines);
+    return 304;
+  }
+  const lines = formatHeaders({ ...headers, ...own });
+  starting();
+  if (status === 204 || status === 304) channel.sendHead(status, lines);
+  else if (head) channel.sendHead(status, `${lines}\r\ncontent-length: ${body.length}`);
+  else await channel.sendBytes(status, lines, body);
+  return status;
+}
+
+async function sendStream(
+  chunks: AsyncIterable<Uint8Array | string>,
+  headers: Headers,
+  context: ReplyContext,
+): Promise<number> {
+  const { channel, head, own, starting } = context;
+  const lines = formatHeaders({ ...headers, ...own });
+  const source = chunks[Symbol.asyncIterator]();
+  let finished = false;
+  let started = false;
+  const stop = () => {
+    if (finished) return;
+    finished = true;
+    // What a source says to being stopped concerns nobody; an error of the stream itself is thrown below.
+    Promise.resolve(source.return?.()).catch(() => undefined);
+  };
+  if (head) {
+    starting();
+    channel.sendHead(200, lines);
+    stop();
+    return 200;
+  }
+  channel.onLeft(stop);
+  try {
+    // Before the first bytes are there nothing is sent: a source that fails at once still gets a proper error.
+    let next = await source.next();
+    started = true;
+    starting();
+    channel.startStream(200, lines);
+    while (!next.done && (await channel.write(next.value))) next = await source.next();
+    if (next.done) finished = true;
+    channel.endStream();
+    return 200;
+  } catch (error) {
+    finished = true;
+    if (!started || channel.left) throw error;
+    channel.destroy();
+    throw new BrokenStream(error);
+  } finally {
+    stop();
+  }
+}

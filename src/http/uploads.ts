@@ -1,0 +1,76 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { UploadedFile } from "./types.js";
+
+/** Temporary files of one request, under names that we make, removed when its answer is through. */
+
+const prefix = "upload-";
+
+export class TempFiles {
+  private readonly paths: string[] = [];
+
+  constructor(private readonly folder: string) {}
+
+  /**
+   * Writes chunks to a new file, each before the next is asked for.
+   * @param clientName as the client sent it; it never becomes part of a path
+   */
+  async store(chunks: AsyncIterable<Uint8Array>, clientName: string): Promise<UploadedFile> {
+    const file = await this.open(clientName);
+    try {
+      for await (const chunk of chunks) await file.write(chunk);
+    } finally {
+      await file.close();
+    }
+    return file;
+  }
+
+  /** A new file that grows with each `write`. */
+  async open(clientName: string): Promise<GrowingFile> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    const path = join(this.folder, `${prefix}${randomBytes(12).toString("hex")}`);
+    this.paths.push(path);
+    const handle = await open(path, "wx", 0o600);
+    const file: GrowingFile = {
+      path,
+      clientName,
+      bytes: 0,
+      async write(chunk) {
+        for (let offset = 0; offset < chunk.length; ) {
+          offset += (await handle.write(chunk, offset)).bytesWritten;
+        }
+        file.bytes += chunk.length;
+      },
+      close: () => handle.close(),
+    };
+    return file;
+  }
+
+  /** Removes them all; a file that is gone already is fine. */
+  async remove(): Promise<void> {
+    for (const path of this.paths.splice(0)) await rm(path, { force: true });
+  }
+}
+
+export interface GrowingFile extends UploadedFile {
+  bytes: number;
+  write(chunk: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Removes what a server that was killed left behind. Only files untouched for a day: other nodes may share the folder.
+ */
+export async function sweepUploads(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(folder, name);
+    const age = await stat(path).then(
+      (found) => Date.now() - found.mtimeMs,
+      () => 0,
+    );
+    if (age > 86_400_000) await rm(path, { force: true });
+  }
+}
