@@ -1,6 +1,5 @@
-import { rightsOn } from "../catalog/rights.js";
-import { localName, type MapState, Right } from "../catalog/state.js";
-import { forbidden } from "../errors.js";
+import { requireRead } from "../catalog/rights.js";
+import { localName, type MapState } from "../catalog/state.js";
 import { maxZoom } from "../geo/tile.js";
 import { type CachedReply, prebuildHeaders } from "../http/cached.js";
 import type { Reply, Request, Route } from "../http/types.js";
@@ -71,11 +70,8 @@ async function seenMap(request: Request, services: Services) {
   const { project, map: code } = request.params as { project: string; map: string };
   const map = await services.catalog.map(project, code);
   const caller = await callerOf(request, services, map.project);
-  if (map.project.hidden || (rightsOn(map, caller) & Right.read) === 0) {
-    if (usedToken(request)) throw forbidden();
-    throw forbidden("This map is not published: sign in to see it.");
-  }
-  return { map, caller, isPublic: !usedToken(request) };
+  requireRead(map, caller);
+  return { map, caller, isPublic: !usedToken(caller) };
 }
 
 /** TileJSON 3.0.0: https://github.com/mapbox/tilejson-spec/tree/master/3.0.0 */

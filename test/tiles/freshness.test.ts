@@ -96,6 +96,8 @@ t.test("a render that is slow and began before an edit does not pass for a curre
   // Layers are drawn from the bottom of the tree: `top` is made first, `bottom` is read first.
   const top = await makeStyledLayer(server, "m4", "top", "#top { line-width: 1; }");
   await makeStyledLayer(server, "m4", "bottom", red);
+  // Mapnik asks for the layers' columns when it loads a map: that is done before the lock.
+  await fetchTile(tileUrl(server, "m4", elsewhere, "&base=0"));
   await server.sql.query("begin");
   await server.sql.query(`lock table layers.l${top.id} in access exclusive mode`);
   const early = fetchTile(tileUrl(server, "m4", here, "&base=0"));
