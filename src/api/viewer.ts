@@ -1,7 +1,10 @@
-import { notFound } from "../errors.js";
+import { mayRead } from "../catalog/rights.js";
+import { type Caller, publicCaller } from "../catalog/state.js";
+import { Failure, notFound } from "../errors.js";
 import type { Headers, Reply, Request, Route } from "../http/types.js";
 import type { ViewerFile, ViewerFiles } from "../viewer/files.js";
-import { publishedMaps } from "../viewer/maps.js";
+import { type ViewerProject, viewerMaps } from "../viewer/maps.js";
+import { callerOf } from "./caller.js";
 import type { Services } from "./services.js";
 
 /** The map page at `/`, its files, and the list of maps that it offers. */
@@ -45,6 +48,51 @@ function fileReply(request: Request, file: ViewerFile, cacheControl: string): Re
   return { kind: "bytes", body: file.body, headers };
 }
 
+/** All projects with the maps that the public may see; with `project`, that one with all that the caller may see. */
+async function listMaps(request: Request, services: Services): Promise<Reply> {
+  const language = request.query.get("lng") ?? "en";
+  const only = request.query.get("project");
+  if (!only) {
+    // Grants to the public can close a published map: rare, so maps are looked at only where there are some.
+    const states = await services.catalog.projects();
+    const restricted = new Set(
+      states
+        .filter(({ grants }) => grants.some(({ accountId }) => accountId === null))
+        .map(({ code }) => code),
+    );
+    const listed = await viewerMaps(services.db, language);
+    const value = await Promise.all(
+      listed.map((project) =>
+        restricted.has(project.code) ? withOpenMaps(project, publicCaller, services) : project,
+      ),
+    );
+    return { kind: "json", value, headers: { "cache-control": "no-cache" } };
+  }
+  const project = await services.catalog.project(only);
+  const caller = await callerOf(request, services, project);
+  const listed = await viewerMaps(services.db, language, project.code);
+  const value = await Promise.all(listed.map((found) => withOpenMaps(found, caller, services)));
+  return { kind: "json", value, headers: { "cache-control": "private, no-store" } };
+}
+
+async function withOpenMaps(
+  project: ViewerProject,
+  caller: Caller,
+  services: Services,
+): Promise<ViewerProject> {
+  const open = await Promise.all(
+    project.maps.map(async ({ code }) => {
+      const map = await services.catalog.map(project.code, code).catch((error: unknown) => {
+        // Deleted since the list was read.
+        if (error instanceof Failure && error.kind === "not_found") return undefined;
+        throw error;
+      });
+      return map !== undefined && mayRead(map, caller);
+    }),
+  );
+  return { ...project, maps: project.maps.filter((_, index) => open[index]) };
+}
+
 /** The routes over a table of files; `loadViewerFiles()` reads it. */
 export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
   /** A file of another build (a page opened before an update) is answered with today's, and not kept. */
@@ -71,11 +119,7 @@ export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
     {
       methods: ["GET"],
       path: "/viewer/maps.json",
-      handler: async (request, services) => ({
-        kind: "json",
-        value: await publishedMaps(services.db, request.query.get("lng") ?? "en"),
-        headers: { "cache-control": "no-cache" },
-      }),
+      handler: listMaps,
     },
     {
       methods: ["GET"],

@@ -58,13 +58,6 @@ function address(place: string, query: Query): string {
   return text ? `${place}?${text}` : place;
 }
 
-/** Name of a map object, whatever the language of a localised name. */
-function plainName(name: unknown): string {
-  if (typeof name === "string") return name;
-  if (typeof name !== "object" || name === null) return "";
-  return Object.values(name).find((value): value is string => typeof value === "string") ?? "";
-}
-
 export class MapServer {
   private readonly languagesOf = new Map<string, readonly string[]>();
 
@@ -73,25 +66,26 @@ export class MapServer {
     private readonly sessions: Sessions,
   ) {}
 
+  /** What there is to see; for projects with a session, as its user sees them. A session that has ended is forgotten. */
   async projects(): Promise<ProjectInfo[]> {
     const projects = await this.send<ProjectInfo[]>(address("viewer/maps.json", { lng: this.language }));
     for (const project of projects) this.languagesOf.set(project.code, project.languages);
-    return projects;
+    return Promise.all(projects.map((project) => this.asUser(project)));
   }
 
-  /** Maps that the project's signed-in user may see beyond the listed ones. */
-  async privateMaps(project: ProjectInfo): Promise<MapInfo[]> {
-    if (!this.sessions.of(project.code)) return [];
-    const available = await this.get<{ code: string }[]>(project.code, ["maps", "available"]);
-    const known = new Set(project.maps.map((map) => map.code));
-    return Promise.all(
-      available
-        .filter((map) => !known.has(map.code))
-        .map(async ({ code }) => {
-          const map = await this.get<{ name?: unknown }>(project.code, [code]).catch(() => undefined);
-          return { code, name: plainName(map?.name), isPrivate: true };
-        }),
-    );
+  private async asUser(project: ProjectInfo): Promise<ProjectInfo> {
+    const session = this.sessions.of(project.code);
+    if (!session) return project;
+    const query = { lng: this.language, project: project.code };
+    try {
+      const headers = { authorization: `Bearer ${session.token}` };
+      const [own] = await this.send<ProjectInfo[]>(address("viewer/maps.json", query), { headers });
+      return own ?? project;
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      if (error.status === 401 || error.status === 403) this.sessions.remove(project.code);
+      return project;
+    }
   }
 
   layers(place: MapPlace): Promise<TreeElement[]> {

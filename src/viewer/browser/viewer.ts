@@ -110,18 +110,7 @@ export class Viewer {
   }
 
   private async loadProjects(): Promise<void> {
-    const projects = await this.parts.server.projects();
-    this.projects = await Promise.all(
-      projects.map(async (project) => {
-        const more = await this.parts.server.privateMaps(project).catch(async (error: unknown) => {
-          if (error instanceof ServerError && (error.status === 401 || error.status === 403)) {
-            this.parts.sessions.remove(project.code);
-          }
-          return [];
-        });
-        return { ...project, maps: [...project.maps, ...more] };
-      }),
-    );
+    this.projects = await this.parts.server.projects();
     this.chooser.update(this.projects, this.place);
   }
 

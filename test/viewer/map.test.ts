@@ -1,0 +1,285 @@
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { makeTown, openPage, pictureComplete, pixelOf, press, screen, startBrowser } from "./support.js";
+
+/** The viewer on a desktop, over the real server. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const town = await makeTown(server);
+const browser = await startBrowser(t);
+const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
+
+const isGreen = ([red, green, blue]: number[]) => red! < 60 && green! > 200 && blue! < 60;
+const isRed = ([red, green, blue]: number[]) => red! > 200 && green! < 60 && blue! < 60;
+const isBlue = ([red, green, blue]: number[]) => red! < 60 && green! < 60 && blue! > 200;
+
+/** Colour of the map at a place. */
+async function colour(page: Parameters<typeof screen>[0], lat: number, lon: number) {
+  const { x, y } = await pixelOf(page, lat, lon);
+  return (await screen(page)).at(x, y);
+}
+
+t.test("the first map opens by itself, with its tiles, from this server alone", async (t) => {
+  const { page, requests, problems } = await openPage(browser, `${server.url}/`);
+  t.same(problems, []);
+  t.same(
+    requests.filter((address) => !address.startsWith(`${server.url}/`)),
+    [],
+  );
+  const tiles = requests.filter((address) => address.includes("/tms/p/town/"));
+  t.ok(tiles.length > 0);
+  t.ok(
+    tiles.every((address) => /\/tms\/p\/town\/\?x=\d+&y=\d+&z=\d+$/.test(address)),
+    tiles[0]!,
+  );
+  t.equal(await page.title(), "Town · Mapwright");
+  t.ok(isGreen(await colour(page, 5, 5)), "a park is drawn");
+  await page.context().close();
+});
+
+t.test("a screen of high density asks for tiles of twice the size", async (t) => {
+  const { page, requests } = await openPage(browser, home, { deviceScaleFactor: 2 });
+  const tiles = requests.filter((address) => address.includes("/tms/"));
+  t.ok(tiles.length > 0 && tiles.every((address) => address.endsWith("&retina=2")), tiles[0]!);
+  await page.context().close();
+});
+
+t.test("a layer's switch changes the picture, and the address", async (t) => {
+  const { page, requests } = await openPage(browser, home);
+  t.ok(isGreen(await colour(page, 5, 5)));
+  await page.click("[data-code=plans]");
+  await page.waitForURL(/layers=/);
+  await pictureComplete(page);
+  t.ok(isBlue(await colour(page, 5, 5)), "the plans cover the park");
+  await page.click("[data-code=plans]");
+  await page.click("[data-code=parks]");
+  await pictureComplete(page);
+  const bare = await colour(page, 5, 5);
+  t.notOk(isGreen(bare) || isBlue(bare), "neither is left");
+  const last = requests.findLast((address) => address.includes("/tms/"));
+  t.equal(
+    new URL(last!).searchParams.get("layers"),
+    [town.stops, town.stations].sort((a, b) => a - b).join(","),
+  );
+  await page.click("text=Reset");
+  await pictureComplete(page);
+  t.ok(isGreen(await colour(page, 5, 5)));
+  t.notMatch(page.url(), /layers=/);
+  await page.context().close();
+});
+
+t.test("a folder's switch acts on all under it", async (t) => {
+  const { page } = await openPage(browser, home);
+  t.ok(isRed(await colour(page, 10, 10)));
+  await page.click("[data-code=transport]");
+  await page.waitForURL(/layers=/);
+  await pictureComplete(page);
+  t.ok(isGreen(await colour(page, 10, 10)), "the stop is gone");
+  t.notOk(await page.isChecked("[data-code=stops]"));
+  t.notOk(await page.isChecked("[data-code=stations]"));
+  await page.click("[data-code=stations]");
+  t.ok(await page.evaluate("document.querySelector('[data-code=transport]').indeterminate"));
+  await page.click("[aria-label='Collapse Transport']");
+  t.notOk(await page.isVisible("[data-code=stops]"));
+  await page.context().close();
+});
+
+t.test("the base map can be switched off", async (t) => {
+  const { page, requests } = await openPage(browser, home);
+  await page.click("#base-switch");
+  await page.waitForURL(/base=0/);
+  await pictureComplete(page);
+  t.match(
+    requests.findLast((address) => address.includes("/tms/")),
+    /&base=0/,
+  );
+  await page.context().close();
+});
+
+t.test("a click shows the object's attributes", async (t) => {
+  const { page, problems } = await openPage(browser, home);
+  await press(page, 4, 4);
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "Green park");
+  t.equal(await page.textContent(".object-layer"), "parks");
+  const rows = await page.$$eval(".attributes tr", (all) => all.map((row) => row.textContent));
+  t.ok(rows.some((row) => row?.endsWith("Green park")));
+  t.ok(
+    rows.some((row) => row?.endsWith("21,000")),
+    "a number with its separator",
+  );
+  t.ok(
+    rows.some((row) => row?.endsWith("1921")),
+    "a year without one",
+  );
+  t.equal(await page.locator("path.mark").count(), 1, "its outline is on the map");
+  await page.keyboard.press("Escape");
+  t.notOk(await page.isVisible(".object"));
+  t.equal(await page.locator("path.mark").count(), 0);
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("a click on several objects lists them, the top layer's first", async (t) => {
+  const { page } = await openPage(browser, home);
+  await press(page, 10, 10);
+  await page.waitForSelector(".hits");
+  t.equal(await page.textContent(".object h2"), "3 objects here");
+  t.same(await page.$$eval(".hits h3", (all) => all.map((heading) => heading.textContent)), [
+    "stops",
+    "parks",
+  ]);
+  await page.click("text=South stop");
+  t.equal(await page.textContent(".object h2"), "South stop");
+  await page.click("[aria-label='Back to the list']");
+  t.equal(await page.textContent(".object h2"), "3 objects here");
+  await page.context().close();
+});
+
+t.test("a layer that is off is not asked for objects", async (t) => {
+  const { page, requests } = await openPage(browser, home);
+  await page.click("[data-code=transport]");
+  await press(page, 10, 10);
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "Green park");
+  t.notOk(requests.some((address) => /layers\/(stops|stations|plans)\/objects/.test(address)));
+  await page.context().close();
+});
+
+t.test("a click into the void says so", async (t) => {
+  const { page } = await openPage(browser, home);
+  await press(page, -8, 10);
+  await page.waitForSelector(".toast:has-text('Nothing here')");
+  t.notOk(await page.isVisible(".object"));
+  await page.context().close();
+});
+
+t.test("the keyboard alone finds an object", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.focus("#map");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".hits");
+  t.equal(await page.textContent(".object h2"), "3 objects here");
+  await page.context().close();
+});
+
+t.test("a shared link opens the same view", async (t) => {
+  const { page } = await openPage(browser, home, { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.click("[data-code=plans]");
+  await page.click("#base-switch");
+  await page.click("[aria-label='Zoom in']");
+  await page.waitForURL(/z=5/);
+  await pictureComplete(page);
+  await page.click(".share");
+  await page.waitForSelector(".toast:has-text('Link copied')");
+  const link = await page.evaluate<string>("navigator.clipboard.readText()");
+  t.notMatch(link, /token/);
+  const other = await openPage(browser, link);
+  t.equal(new URL(other.page.url()).hash, new URL(page.url()).hash);
+  t.ok(await other.page.isChecked("[data-code=plans]"));
+  t.notOk(await other.page.isChecked("#base-switch"));
+  t.ok(isBlue(await colour(other.page, 5, 5)));
+  await page.context().close();
+  await other.page.context().close();
+});
+
+t.test("an address changed by hand, and the way back, are followed", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.evaluate(`location.hash = "project=p&map=town&z=3&lat=0&lon=0&layers=${town.plans}"`);
+  await page.waitForSelector("[data-code=plans]:checked");
+  t.notOk(await page.isChecked("[data-code=parks]"));
+  await page.goBack();
+  await page.waitForSelector("[data-code=parks]:checked");
+  t.match(page.url(), /z=4/);
+  await page.context().close();
+});
+
+t.test("an address that makes no sense opens the map as it is", async (t) => {
+  const { page, problems } = await openPage(
+    browser,
+    `${server.url}/#map=town&z=99&lat=x&lon=1e9&layers=a,-1`,
+  );
+  t.equal(await page.textContent(".chooser-title"), "Town");
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("a map that does not exist is said not to, and another can be chosen", async (t) => {
+  const { page } = await openPage(browser, `${server.url}/#project=p&map=gone`, { waitForMap: false });
+  await page.waitForSelector("text=There is no such map");
+  await page.click(".stage button");
+  await page.click(".chooser-entry:has-text('Town')");
+  await pictureComplete(page);
+  t.match(page.url(), /map=town/);
+  await page.context().close();
+});
+
+t.test("a server that does not answer can be asked again", async (t) => {
+  const context = await browser.newContext({ locale: "en-GB" });
+  const page = await context.newPage();
+  await page.route("**/layers/?*", (route) => route.abort());
+  await page.goto(home);
+  await page.waitForSelector("text=The server cannot be reached");
+  await page.unroute("**/layers/?*");
+  await page.click("text=Try again");
+  await pictureComplete(page);
+  t.ok(await page.isVisible("[data-code=parks]"));
+  await context.close();
+});
+
+t.test("a tile that the busy server refused is asked for again", async (t) => {
+  const context = await browser.newContext({ locale: "en-GB" });
+  const page = await context.newPage();
+  const refused = new Set<string>();
+  await page.route("**/tms/**", (route) => {
+    const address = route.request().url();
+    if (refused.has(address)) return route.continue();
+    refused.add(address);
+    return route.fulfill({ status: 503, headers: { "retry-after": "1" } });
+  });
+  await page.goto(home);
+  await pictureComplete(page);
+  t.ok(isGreen(await colour(page, 5, 5)));
+  await context.close();
+});
+
+t.test("a Russian browser gets Russian texts and names", async (t) => {
+  const { page, requests, problems } = await openPage(browser, home, { locale: "ru-RU" });
+  t.equal(await page.getAttribute("html", "lang"), "ru");
+  t.equal(await page.textContent(".chooser-title"), "Город");
+  t.equal(await page.textContent(".layers-title"), "Слои");
+  t.equal(await page.textContent(".layers-header .pill"), "Включено 3 из 4");
+  t.equal(await page.textContent(".share"), "Поделиться");
+  t.ok(
+    requests.filter((address) => address.includes("/tms/")).every((address) => address.includes("&lng=ru")),
+  );
+  await press(page, 10, 10);
+  await page.waitForSelector(".hits");
+  t.equal(await page.textContent(".object h2"), "Здесь 3 объекта");
+  const latin = await page.$$eval("button, label, h2, h3", (all) =>
+    all
+      .map((element) => `${element.getAttribute("aria-label") ?? ""} ${element.getAttribute("title") ?? ""}`)
+      .filter((text) => /[a-z]{3}/i.test(text)),
+  );
+  // Names of layers and objects are data; the rest is translated.
+  t.same(
+    latin.filter((text) => !/stops|stations|parks|plans|Transport|English/.test(text)),
+    [],
+  );
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("the language can be changed, and stays changed", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.click("[data-code=plans]");
+  await page.click(".segment[lang=ru]");
+  await page.waitForSelector(".layers-title:has-text('Слои')");
+  await pictureComplete(page);
+  t.ok(await page.isChecked("[data-code=plans]"), "the view stays");
+  await page.reload();
+  await page.waitForSelector(".layers-title:has-text('Слои')");
+  t.pass("after a reload too");
+  await page.context().close();
+});

@@ -1,0 +1,86 @@
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { makeTown, type OpenPage, openPage, pictureComplete, startBrowser, until } from "./support.js";
+
+/** Signing in to see private maps. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+await makeTown(server);
+const browser = await startBrowser(t);
+const secret = `${server.url}/#project=p&map=secret&z=4&lat=10&lon=10`;
+
+async function signIn(page: OpenPage["page"], login: string, password: string): Promise<void> {
+  await page.click(".sign-in-button");
+  await page.fill("#sign-in-login", login);
+  await page.fill("#sign-in-password", password);
+  await page.keyboard.press("Enter");
+}
+
+const tokenOf = (page: OpenPage["page"]) =>
+  page.evaluate<string>("JSON.parse(sessionStorage.getItem('mapwright.sessions'))[0][1].token");
+
+t.test("a private map asks for signing in, and opens after it", async (t) => {
+  const { page, requests } = await openPage(browser, secret, { waitForMap: false });
+  await page.waitForSelector("text=This map is private");
+  t.notOk(requests.some((address) => address.includes("/tms/")));
+  await signIn(page, "viewer", "viewerviewer");
+  await pictureComplete(page);
+  t.equal(await page.textContent(".chooser-title"), "Secret");
+  t.ok(await page.isVisible(".user-button:has-text('viewer')"));
+  const tiles = requests.filter((address) => address.includes("/tms/p/secret/"));
+  t.ok(tiles.length > 0 && tiles.every((address) => address.includes("&token=")));
+  t.match(page.url(), /map=secret&z=4&lat=10/, "the view of the link");
+  t.notMatch(page.url(), /token/);
+  await page.reload();
+  await pictureComplete(page);
+  t.ok(await page.isVisible(".user-button"), "the session outlives a reload");
+  await page.context().close();
+});
+
+t.test("a wrong password is said to be wrong, and nothing is kept", async (t) => {
+  const { page } = await openPage(browser, `${server.url}/`);
+  await signIn(page, "viewer", "wrong");
+  await page.waitForSelector(".problem:has-text('The login or the password is wrong.')");
+  await page.keyboard.press("Escape");
+  t.notOk(await page.isVisible("dialog"));
+  t.ok(await page.isVisible(".sign-in-button"));
+  t.notMatch(await page.evaluate<string>("JSON.stringify(sessionStorage)"), /wrong|viewer/);
+  await page.context().close();
+});
+
+t.test("private maps are listed after signing in, and gone after signing out", async (t) => {
+  const { page } = await openPage(browser, `${server.url}/`);
+  await page.click(".chooser-button");
+  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  await page.keyboard.press("Escape");
+  await signIn(page, "admin", "adminadmin");
+  await page.waitForSelector(".user-button");
+  await page.click(".chooser-button");
+  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town", "SecretPrivate"]);
+  await page.click(".chooser-entry:has-text('Secret')");
+  await until(page, "document.title.startsWith('Secret')");
+  await pictureComplete(page);
+  const token = await tokenOf(page);
+  await page.click(".user-button");
+  await page.click("text=Sign out");
+  await page.waitForSelector("text=This map is private");
+  t.equal((await server.api("GET", "authorized/", { token })).status, 401, "the session has ended");
+  await page.click(".chooser-button");
+  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  await page.context().close();
+});
+
+t.test("when the session ends elsewhere the page says so", async (t) => {
+  const { page } = await openPage(browser, secret, { waitForMap: false });
+  await page.waitForSelector("text=This map is private");
+  await signIn(page, "viewer", "viewerviewer");
+  await pictureComplete(page);
+  const token = await tokenOf(page);
+  await server.api("POST", "logout/", { token, body: {} });
+  await page.click("[aria-label='Zoom in']");
+  await page.waitForSelector("text=Your session has ended");
+  await page.waitForSelector("text=This map is private");
+  t.ok(await page.isVisible(".sign-in-button"));
+  await page.context().close();
+});
