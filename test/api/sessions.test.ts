@@ -1,0 +1,161 @@
+import t from "tap";
+import { addMember, removeMember } from "../../src/catalog/accounts.js";
+import { setGrant } from "../../src/catalog/grants.js";
+import { createProject } from "../../src/catalog/projects.js";
+import { startServer } from "../support/server.js";
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { services } = server.nodes[0]!;
+const { api } = server;
+const base = `${server.url}/api/2.8/p`;
+
+const form = (fields: Record<string, string>) =>
+  fetch(`${base}/login/`, { method: "POST", body: new URLSearchParams(fields) });
+
+t.test("login takes forms, multipart and JSON, under both pairs of names", async (t) => {
+  const multipart = new FormData();
+  multipart.set("user", "editor");
+  multipart.set("pass", "editoreditor");
+  const answers = [
+    await form({ user: "editor", pass: "editoreditor" }),
+    await form({ login: "editor", password: "editoreditor" }),
+    await fetch(`${base}/login/`, { method: "POST", body: multipart }),
+    await fetch(`${base}/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ user: "editor", pass: "editoreditor" }),
+    }),
+  ];
+  const tokens = new Set<string>();
+  for (const answer of answers) {
+    t.equal(answer.status, 200);
+    t.match(answer.headers.get("cache-control"), /private, no-store/);
+    const body = (await answer.json()) as { token: string };
+    t.same(Object.keys(body), ["token"]);
+    t.match(body.token, /^[A-Za-z0-9_-]{43}$/);
+    tokens.add(body.token);
+  }
+  t.equal(tokens.size, 4);
+});
+
+t.test("an unknown login and a wrong password are both 403", async (t) => {
+  for (const fields of [
+    { user: "nobody", pass: "x" },
+    { user: "editor", pass: "x" },
+    { user: "editor", pass: "" },
+    { user: "' OR 1=1--", pass: "' OR 1=1--" },
+  ]) {
+    const answer = await form(fields);
+    t.equal(answer.status, 403, JSON.stringify(fields));
+    t.match(answer.headers.get("content-type"), /text\/html/);
+  }
+});
+
+t.test("login names what is missing", async (t) => {
+  t.match(await api("POST", "login/", { body: { user: "editor" } }), {
+    status: 500,
+    json: { error: "error", code: "required_parameters", data: { required: ["pass"] } },
+  });
+  t.match(await api("POST", "login/"), { status: 500, json: { data: { required: ["user", "pass"] } } });
+});
+
+t.test("an unknown project is 500", async (t) => {
+  for (const path of ["login/", "authorized/", "users/list/"]) {
+    const answer = await fetch(`${server.url}/api/2.8/nowhere/${path}`, {
+      method: path === "login/" ? "POST" : "GET",
+    });
+    t.equal(answer.status, 500, path);
+    t.match(await answer.json(), { code: "project_not_found" });
+  }
+});
+
+t.test("a token is found in query, form, JSON body and headers", async (t) => {
+  const token = await server.token("admin");
+  const list = (path: string, headers: Record<string, string> = {}) => fetch(`${base}/${path}`, { headers });
+  t.equal((await list(`users/list/?token=${token}`)).status, 200);
+  t.equal((await list("users/list/", { authorization: `Bearer ${token}` })).status, 200);
+  t.equal((await list("users/list/", { "x-token": token })).status, 200);
+  t.equal((await list("users/list/", { cookie: `token=${token}` })).status, 401);
+  t.equal((await list(`users/list/?token=wrong`, { "x-token": token })).status, 401, "the query comes first");
+  t.equal((await list(`users/list/?token=`, { "x-token": token })).status, 200, "an empty one is none");
+
+  for (const body of [
+    new URLSearchParams({ token: await login() }),
+    JSON.stringify({ token: await login() }),
+  ]) {
+    const answer = await fetch(`${base}/logout/`, {
+      method: "POST",
+      body,
+      ...(typeof body === "string" ? { headers: { "content-type": "application/json" } } : {}),
+    });
+    t.equal(answer.status, 200);
+    t.same(await answer.json(), { token: "" });
+  }
+});
+
+const login = async (): Promise<string> =>
+  (await api("POST", "login/", { body: { user: "viewer", pass: "viewerviewer" } })).json.token;
+
+t.test("logout ends the session", async (t) => {
+  const token = await login();
+  t.equal((await api("GET", "authorized/", { token })).text, "true");
+  t.match(await api("POST", "logout/", { token }), { status: 200, json: { token: "" } });
+  t.equal((await api("GET", "authorized/", { token })).text, "false");
+  t.equal((await api("GET", "maps/available/", { token })).status, 401);
+  t.equal((await api("POST", "logout/", { token })).status, 401);
+  t.equal((await api("POST", "logout/")).status, 401);
+});
+
+t.test("authorized is true for sessions of the API in this project only", async (t) => {
+  t.equal((await api("GET", "authorized/")).text, "false");
+  t.equal((await api("GET", "authorized/", { token: "made-up" })).text, "false");
+  const project = await services.catalog.project("p");
+  const [accountId] = project.roles.keys();
+  const session = { accountId: accountId!, login: "admin", projectId: project.id };
+  const console = await services.sessions.open({ ...session, origin: "console" });
+  t.equal((await api("GET", "authorized/", { token: console })).text, "false");
+  t.equal((await api("GET", "maps/available/", { token: console })).status, 200, "and still a session");
+  const elsewhere = await services.sessions.open({ ...session, projectId: project.id + 1, origin: "api" });
+  t.equal((await api("GET", "authorized/", { token: elsewhere })).text, "false");
+});
+
+t.test("a token of another project is forbidden", async (t) => {
+  const other = await createProject(services.db, { code: "other" });
+  await addMember(services.db, { login: "admin", projectId: other, role: "admin" });
+  const answer = await fetch(`${server.url}/api/2.8/other/login/`, {
+    method: "POST",
+    body: new URLSearchParams({ user: "admin", pass: "adminadmin" }),
+  });
+  const { token } = (await answer.json()) as { token: string };
+  t.equal((await api("GET", "users/list/", { token })).status, 403);
+  t.equal((await api("POST", "logout/", { token })).status, 403);
+  const own = await fetch(`${server.url}/api/2.8/other/users/list/?token=${token}`);
+  t.same(await own.json(), ["admin"]);
+});
+
+t.test("the user list is for administrators", async (t) => {
+  t.same((await api("GET", "users/list/", { token: await server.token("admin") })).json, [
+    "admin",
+    "editor",
+    "viewer",
+  ]);
+  t.equal((await api("GET", "users/list/", { token: await server.token("editor") })).status, 403);
+  t.equal((await api("GET", "users/list/", { token: await server.token("viewer") })).status, 403);
+  t.equal((await api("GET", "users/list/")).status, 401);
+});
+
+t.test("a user who leaves the project, or gets rights, does so at once", async (t) => {
+  const project = await services.catalog.project("p");
+  await addMember(services.db, { login: "guest", password: "guest", projectId: project.id, role: "viewer" });
+  await services.changes.settle({ projects: [project.id] });
+  const token = (await api("POST", "login/", { body: { user: "guest", pass: "guest" } })).json.token;
+  t.equal((await api("GET", "users/list/", { token })).status, 403);
+  await setGrant(services.db, { project: "p", login: "guest" }, 15);
+  await services.changes.settle({ projects: [project.id] });
+  t.equal((await api("GET", "users/list/", { token })).status, 200);
+  await removeMember(services.db, "guest", project.id);
+  await services.changes.settle({ projects: [project.id] });
+  t.equal((await api("GET", "users/list/", { token })).status, 401);
+  t.equal((await api("GET", "authorized/", { token })).text, "false");
+});
