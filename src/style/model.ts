@@ -22,6 +22,14 @@ export interface Symbolizer {
   readonly attributes: Readonly<Record<string, string>>;
   /** Mapnik text expression of Text- and ShieldSymbolizer. */
   readonly text?: string;
+  /** Colours by value, of RasterSymbolizer. */
+  readonly stops?: readonly RasterStop[];
+}
+
+export interface RasterStop {
+  readonly value: string;
+  readonly color?: string;
+  readonly mode?: string;
 }
 
 export interface Rule {

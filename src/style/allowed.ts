@@ -1,0 +1,330 @@
+import type { SymbolizerType } from "./model.js";
+
+/** What a style may hold: every property of CartoCSS that is passed on to Mapnik, with the range of its values. */
+
+export type ValueRule =
+  | {
+      readonly kind: "number";
+      readonly least: number;
+      readonly most: number;
+      readonly whole?: boolean;
+      /** May be an expression over columns; its result is kept in the range when drawing. */
+      readonly expression?: boolean;
+    }
+  | { readonly kind: "keyword"; readonly values: readonly string[] }
+  | { readonly kind: "boolean" | "color" | "dashes" | "transform" | "icon" | "face" | "text" }
+  | { readonly kind: "placements" | "character" | "imageFilters" | "featureSettings" | "stops" }
+  /** Read and checked, but of no effect here. */
+  | { readonly kind: "ignored"; readonly value: ValueRule };
+
+export interface AllowedProperty {
+  /** Name in Mapnik's XML. */
+  readonly attribute: string;
+  readonly value: ValueRule;
+}
+export type AllowedProperties = Readonly<Record<string, AllowedProperty>>;
+
+const number = (least: number, most: number): ValueRule => ({ kind: "number", least, most });
+const whole = (least: number, most: number): ValueRule => ({ kind: "number", least, most, whole: true });
+/** A number, or an expression that gives one. */
+const measure = (least: number, most: number): ValueRule => ({
+  kind: "number",
+  least,
+  most,
+  expression: true,
+});
+const keyword = (...values: string[]): ValueRule => ({ kind: "keyword", values });
+const boolean: ValueRule = { kind: "boolean" };
+const color: ValueRule = { kind: "color" };
+const icon: ValueRule = { kind: "icon" };
+const transform: ValueRule = { kind: "transform" };
+
+const opacity = measure(0, 1);
+const width = measure(0, 256);
+const shift = measure(-256, 256);
+
+const compositeOperations = keyword(
+  ...["clear", "src", "dst", "src-over", "dst-over", "src-in", "dst-in", "src-out", "dst-out", "src-atop"],
+  ...["dst-atop", "xor", "plus", "minus", "multiply", "divide", "screen", "overlay", "darken", "lighten"],
+  ...["color-dodge", "color-burn", "linear-dodge", "linear-burn", "hard-light", "soft-light", "difference"],
+  ...["exclusion", "contrast", "invert", "invert-rgb", "grain-merge", "grain-extract", "hue", "saturation"],
+  ...["color", "value"],
+);
+const gammaMethods = keyword("power", "linear", "none", "threshold", "multiply");
+const joins = keyword("miter", "miter-revert", "round", "bevel");
+const caps = keyword("butt", "round", "square");
+const verticals = keyword("top", "middle", "bottom", "auto");
+const horizontals = keyword("left", "middle", "right", "auto", "adjust");
+const justified = keyword("left", "right", "center", "auto");
+const cases = keyword("none", "uppercase", "lowercase", "capitalize", "reverse");
+/** `grid` and `alternating-grid` are left out: their cost grows without bound with small cells. */
+const labelPlaces = keyword("point", "line", "vertex", "interior");
+
+/** What can be done to the geometry before it is drawn; the same for all symbolizers, after their prefix. */
+const geometry = (prefix: string): AllowedProperties => ({
+  [`${prefix}-clip`]: { attribute: "clip", value: boolean },
+  [`${prefix}-simplify`]: { attribute: "simplify", value: number(0, 100) },
+  [`${prefix}-simplify-algorithm`]: {
+    attribute: "simplify-algorithm",
+    value: keyword("radial-distance", "zhao-saalfeld", "visvalingam-whyatt", "douglas-peucker"),
+  },
+  [`${prefix}-smooth`]: { attribute: "smooth", value: number(0, 1) },
+  [`${prefix}-comp-op`]: { attribute: "comp-op", value: compositeOperations },
+});
+const moved = (prefix: string): AllowedProperties => ({
+  [`${prefix}-geometry-transform`]: { attribute: "geometry-transform", value: transform },
+});
+
+/** How a label looks and where it may stand: texts and shields. */
+const label = (prefix: string): AllowedProperties => ({
+  [`${prefix}-name`]: { attribute: "name", value: { kind: "text" } },
+  [`${prefix}-face-name`]: { attribute: "face-name", value: { kind: "face" } },
+  [`${prefix}-size`]: { attribute: "size", value: measure(1, 256) },
+  [`${prefix}-fill`]: { attribute: "fill", value: color },
+  [`${prefix}-placement`]: { attribute: "placement", value: labelPlaces },
+  [`${prefix}-placement-type`]: { attribute: "placement-type", value: keyword("dummy", "simple") },
+  [`${prefix}-placements`]: { attribute: "placements", value: { kind: "placements" } },
+  [`${prefix}-avoid-edges`]: { attribute: "avoid-edges", value: boolean },
+  [`${prefix}-allow-overlap`]: { attribute: "allow-overlap", value: boolean },
+  [`${prefix}-margin`]: { attribute: "margin", value: number(0, 1000) },
+  [`${prefix}-repeat-distance`]: { attribute: "repeat-distance", value: number(0, 5000) },
+  [`${prefix}-min-distance`]: { attribute: "minimum-distance", value: number(0, 5000) },
+  [`${prefix}-min-padding`]: { attribute: "minimum-padding", value: number(0, 1000) },
+  [`${prefix}-spacing`]: { attribute: "spacing", value: number(0, 10_000) },
+  [`${prefix}-label-position-tolerance`]: { attribute: "label-position-tolerance", value: number(0, 1000) },
+  [`${prefix}-wrap-width`]: { attribute: "wrap-width", value: whole(0, 2000) },
+  [`${prefix}-wrap-before`]: { attribute: "wrap-before", value: boolean },
+  [`${prefix}-wrap-character`]: { attribute: "wrap-character", value: { kind: "character" } },
+  [`${prefix}-halo-fill`]: { attribute: "halo-fill", value: color },
+  [`${prefix}-halo-radius`]: { attribute: "halo-radius", value: measure(0, 16) },
+  [`${prefix}-halo-rasterizer`]: { attribute: "halo-rasterizer", value: keyword("full", "fast") },
+  [`${prefix}-halo-opacity`]: { attribute: "halo-opacity", value: opacity },
+  [`${prefix}-character-spacing`]: { attribute: "character-spacing", value: number(-16, 100) },
+  [`${prefix}-line-spacing`]: { attribute: "line-spacing", value: number(-64, 256) },
+  [`${prefix}-horizontal-alignment`]: { attribute: "horizontal-alignment", value: horizontals },
+  [`${prefix}-vertical-alignment`]: { attribute: "vertical-alignment", value: verticals },
+  [`${prefix}-offset`]: { attribute: "offset", value: number(-256, 256) },
+});
+
+/** Properties by symbolizer, in CartoCSS's names. */
+export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperties>> = {
+  PolygonSymbolizer: {
+    "polygon-fill": { attribute: "fill", value: color },
+    "polygon-opacity": { attribute: "fill-opacity", value: opacity },
+    "polygon-gamma": { attribute: "gamma", value: number(0, 10) },
+    "polygon-gamma-method": { attribute: "gamma-method", value: gammaMethods },
+    ...geometry("polygon"),
+    ...moved("polygon"),
+  },
+  LineSymbolizer: {
+    "line-color": { attribute: "stroke", value: color },
+    "line-width": { attribute: "stroke-width", value: width },
+    "line-opacity": { attribute: "stroke-opacity", value: opacity },
+    "line-join": { attribute: "stroke-linejoin", value: joins },
+    "line-cap": { attribute: "stroke-linecap", value: caps },
+    "line-gamma": { attribute: "stroke-gamma", value: number(0, 10) },
+    "line-gamma-method": { attribute: "stroke-gamma-method", value: gammaMethods },
+    "line-dasharray": { attribute: "stroke-dasharray", value: { kind: "dashes" } },
+    "line-dash-offset": { attribute: "stroke-dashoffset", value: number(-1000, 1000) },
+    "line-miterlimit": { attribute: "stroke-miterlimit", value: number(1, 64) },
+    "line-offset": { attribute: "offset", value: shift },
+    "line-rasterizer": { attribute: "rasterizer", value: keyword("full", "fast") },
+    ...geometry("line"),
+    ...moved("line"),
+  },
+  MarkersSymbolizer: {
+    "marker-file": { attribute: "file", value: icon },
+    "marker-opacity": { attribute: "opacity", value: opacity },
+    "marker-fill": { attribute: "fill", value: color },
+    "marker-fill-opacity": { attribute: "fill-opacity", value: opacity },
+    "marker-line-color": { attribute: "stroke", value: color },
+    "marker-line-width": { attribute: "stroke-width", value: width },
+    "marker-line-opacity": { attribute: "stroke-opacity", value: opacity },
+    "marker-placement": {
+      attribute: "placement",
+      value: keyword("point", "line", "interior", "vertex-first", "vertex-last"),
+    },
+    "marker-multi-policy": { attribute: "multi-policy", value: keyword("each", "whole", "largest") },
+    "marker-type": { attribute: "marker-type", value: keyword("ellipse", "arrow") },
+    "marker-width": { attribute: "width", value: width },
+    "marker-height": { attribute: "height", value: width },
+    "marker-allow-overlap": { attribute: "allow-overlap", value: boolean },
+    "marker-avoid-edges": { attribute: "avoid-edges", value: boolean },
+    "marker-ignore-placement": { attribute: "ignore-placement", value: boolean },
+    "marker-spacing": { attribute: "spacing", value: number(1, 10_000) },
+    "marker-max-error": { attribute: "max-error", value: number(0.01, 100) },
+    "marker-transform": { attribute: "transform", value: transform },
+    "marker-offset": { attribute: "offset", value: number(-256, 256) },
+    "marker-direction": {
+      attribute: "direction",
+      value: keyword("auto", "auto-down", "left", "right", "left-only", "right-only", "up", "down"),
+    },
+    ...geometry("marker"),
+    ...moved("marker"),
+  },
+  TextSymbolizer: {
+    ...label("text"),
+    "text-transform": { attribute: "text-transform", value: cases },
+    // Mapnik 4 has these for texts alone.
+    "text-halo-comp-op": { attribute: "halo-comp-op", value: compositeOperations },
+    "text-halo-transform": { attribute: "halo-transform", value: transform },
+    "text-opacity": { attribute: "opacity", value: opacity },
+    "text-ratio": { attribute: "text-ratio", value: whole(0, 1000) },
+    "text-repeat-wrap-character": { attribute: "repeat-wrap-character", value: boolean },
+    "text-max-char-angle-delta": { attribute: "max-char-angle-delta", value: number(0, 360) },
+    "text-dx": { attribute: "dx", value: shift },
+    "text-dy": { attribute: "dy", value: shift },
+    "text-min-path-length": { attribute: "minimum-path-length", value: number(0, 10_000) },
+    "text-orientation": { attribute: "orientation", value: measure(-3600, 3600) },
+    "text-rotate-displacement": { attribute: "rotate-displacement", value: boolean },
+    "text-upright": {
+      attribute: "upright",
+      value: keyword("auto", "auto-down", "left", "right", "left-only", "right-only"),
+    },
+    "text-align": { attribute: "justify-alignment", value: justified },
+    "text-font-feature-settings": { attribute: "font-feature-settings", value: { kind: "featureSettings" } },
+    "text-largest-bbox-only": { attribute: "largest-bbox-only", value: boolean },
+    ...geometry("text"),
+  },
+  ShieldSymbolizer: {
+    ...label("shield"),
+    "shield-file": { attribute: "file", value: icon },
+    "shield-text-transform": { attribute: "text-transform", value: cases },
+    "shield-unlock-image": { attribute: "unlock-image", value: boolean },
+    "shield-text-dx": { attribute: "dx", value: shift },
+    "shield-text-dy": { attribute: "dy", value: shift },
+    "shield-dx": { attribute: "shield-dx", value: shift },
+    "shield-dy": { attribute: "shield-dy", value: shift },
+    "shield-opacity": { attribute: "opacity", value: opacity },
+    "shield-text-opacity": { attribute: "text-opacity", value: opacity },
+    "shield-justify-alignment": { attribute: "justify-alignment", value: justified },
+    "shield-transform": { attribute: "transform", value: transform },
+    ...geometry("shield"),
+  },
+  LinePatternSymbolizer: {
+    "line-pattern-type": { attribute: "line-pattern", value: keyword("warp", "repeat") },
+    "line-pattern-file": { attribute: "file", value: icon },
+    "line-pattern-opacity": { attribute: "opacity", value: opacity },
+    "line-pattern-offset": { attribute: "offset", value: number(-256, 256) },
+    "line-pattern-transform": { attribute: "transform", value: transform },
+    "line-pattern-alignment": { attribute: "alignment", value: keyword("global", "local") },
+    "line-pattern-width": { attribute: "stroke-width", value: number(0, 256) },
+    "line-pattern-cap": { attribute: "stroke-linecap", value: caps },
+    "line-pattern-join": { attribute: "stroke-linejoin", value: joins },
+    "line-pattern-miterlimit": { attribute: "stroke-miterlimit", value: number(1, 64) },
+    "line-pattern-dasharray": { attribute: "stroke-dasharray", value: { kind: "dashes" } },
+    ...geometry("line-pattern"),
+    ...moved("line-pattern"),
+  },
+  PolygonPatternSymbolizer: {
+    "polygon-pattern-file": { attribute: "file", value: icon },
+    "polygon-pattern-alignment": { attribute: "alignment", value: keyword("global", "local") },
+    "polygon-pattern-gamma": { attribute: "gamma", value: number(0, 10) },
+    "polygon-pattern-opacity": { attribute: "opacity", value: opacity },
+    "polygon-pattern-transform": { attribute: "transform", value: transform },
+    ...geometry("polygon-pattern"),
+    ...moved("polygon-pattern"),
+  },
+  PointSymbolizer: {
+    "point-file": { attribute: "file", value: icon },
+    "point-allow-overlap": { attribute: "allow-overlap", value: boolean },
+    "point-ignore-placement": { attribute: "ignore-placement", value: boolean },
+    "point-opacity": { attribute: "opacity", value: opacity },
+    "point-placement": { attribute: "placement", value: keyword("centroid", "interior") },
+    "point-transform": { attribute: "transform", value: transform },
+    "point-comp-op": { attribute: "comp-op", value: compositeOperations },
+  },
+  BuildingSymbolizer: {
+    "building-fill": { attribute: "fill", value: color },
+    "building-fill-opacity": { attribute: "fill-opacity", value: opacity },
+    "building-height": { attribute: "height", value: measure(0, 1000) },
+  },
+  RasterSymbolizer: {
+    "raster-opacity": { attribute: "opacity", value: number(0, 1) },
+    "raster-filter-factor": { attribute: "filter-factor", value: number(-1, 16) },
+    "raster-scaling": {
+      attribute: "scaling",
+      value: keyword(
+        ...["near", "bilinear", "bicubic", "spline16", "spline36", "hanning", "hamming", "hermite"],
+        ...["kaiser", "quadric", "catrom", "gaussian", "bessel", "mitchell", "sinc", "lanczos", "blackman"],
+      ),
+    },
+    "raster-mesh-size": { attribute: "mesh-size", value: whole(1, 1024) },
+    "raster-comp-op": { attribute: "comp-op", value: compositeOperations },
+    "raster-colorizer-default-mode": {
+      attribute: "default-mode",
+      value: keyword("discrete", "linear", "exact"),
+    },
+    "raster-colorizer-default-color": { attribute: "default-color", value: color },
+    "raster-colorizer-epsilon": { attribute: "epsilon", value: number(0, 1000) },
+    "raster-colorizer-stops": { attribute: "stop", value: { kind: "stops" } },
+  },
+  DotSymbolizer: {
+    "dot-fill": { attribute: "fill", value: color },
+    "dot-opacity": { attribute: "opacity", value: opacity },
+    "dot-width": { attribute: "width", value: width },
+    "dot-height": { attribute: "height", value: width },
+    "dot-comp-op": { attribute: "comp-op", value: compositeOperations },
+  },
+};
+
+/** Properties that act on all that a style draws together. */
+export const allowedStyle: AllowedProperties = {
+  "image-filters": { attribute: "image-filters", value: { kind: "imageFilters" } },
+  "image-filters-inflate": { attribute: "image-filters-inflate", value: boolean },
+  "direct-image-filters": { attribute: "direct-image-filters", value: { kind: "imageFilters" } },
+  "comp-op": { attribute: "comp-op", value: compositeOperations },
+  opacity: { attribute: "opacity", value: number(0, 1) },
+};
+
+/** Properties of `Map { … }`. */
+export const allowedMap: AllowedProperties = {
+  "background-color": { attribute: "background-color", value: color },
+  // Tiles are drawn with the margin that their styles need, whatever a style asks for.
+  "buffer-size": { attribute: "buffer-size", value: { kind: "ignored", value: number(0, 1024) } },
+};
+
+/** The whole-symbolizer properties that switch one off or draw it with its defaults: `polygon: none`. */
+export const allowedSwitches: readonly string[] = [
+  ...["polygon", "line", "marker", "shield", "line-pattern", "polygon-pattern", "raster", "point", "text"],
+  ...["building", "dot"],
+];
+
+/** Functions that values may call; what they make is checked after they were called. */
+export const allowedFunctions: ReadonlySet<string> = new Set([
+  ...["rgb", "rgba", "hsl", "hsla", "hsluv", "hsluva", "hue", "saturation", "lightness", "alpha"],
+  ...[
+    "huep",
+    "saturationp",
+    "lightnessp",
+    "saturate",
+    "desaturate",
+    "lighten",
+    "darken",
+    "fadein",
+    "fadeout",
+  ],
+  ...["saturatep", "desaturatep", "lightenp", "darkenp", "fadeinp", "fadeoutp", "spin", "spinp", "mix"],
+  ...["greyscale", "greyscalep", "stop", "matrix", "translate", "scale", "rotate", "skewX", "skewY"],
+  ...[
+    "agg-stack-blur",
+    "emboss",
+    "blur",
+    "gray",
+    "sobel",
+    "edge-detect",
+    "x-gradient",
+    "y-gradient",
+    "invert",
+  ],
+  ...["sharpen", "color-blind-protanope", "color-blind-deuteranope", "color-blind-tritanope"],
+  ...["colorize-alpha", "color-to-alpha", "scale-hsla"],
+]);
+
+/** Every property that a style may set. */
+export const allowedProperties: ReadonlySet<string> = new Set([
+  ...Object.values(allowedSymbolizers).flatMap((properties) => Object.keys(properties)),
+  ...Object.keys(allowedStyle),
+  ...Object.keys(allowedMap),
+  ...allowedSwitches,
+]);

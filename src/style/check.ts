@@ -1,0 +1,290 @@
+import { type AllowedProperties, allowedMap, allowedStyle, allowedSymbolizers } from "./allowed.js";
+import { collectFields, parseExpression, printExpression } from "./expression.js";
+import { faceFor } from "./fonts.js";
+import { StyleError } from "./lexer.js";
+import type {
+  CompiledStyle,
+  MapProperties,
+  RasterStop,
+  Rule,
+  Style,
+  Symbolizer,
+  SymbolizerType,
+} from "./model.js";
+import { reachOf } from "./reach.js";
+import { checkText, checkValue } from "./values.js";
+
+/** An element of a Mapnik map as the compiler of CartoCSS made it; nothing in it is believed. */
+export interface Element {
+  readonly _name?: string | undefined;
+  readonly _attributes?: Readonly<Record<string, unknown>> | undefined;
+  readonly _content?: unknown;
+}
+
+/** A property whose value is refused; the line can be looked up by its name. */
+export class PropertyError extends StyleError {
+  constructor(
+    readonly property: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = "PropertyError";
+  }
+}
+
+/** More than this draws too slowly to be of use: every rule's filter is tried on every object. */
+const mostRules = 2_000;
+
+export interface CheckedMap {
+  readonly style: CompiledStyle;
+  readonly map: MapProperties;
+}
+
+/**
+ * Takes over from the compiler's map what the allow-list has, value by value, and refuses all else.
+ * `icons` are the files that symbols may show.
+ * @throws StyleError (PropertyError where a property is at fault)
+ */
+export function checkMap(map: Element, icons: ReadonlySet<string>): CheckedMap {
+  return new Checker(icons).map(map);
+}
+
+class Checker {
+  private readonly fields = new Set<string>();
+  private readonly fontSets = new Map<string, readonly string[]>();
+  private rules = 0;
+
+  constructor(private readonly icons: ReadonlySet<string>) {}
+
+  map(map: Element): CheckedMap {
+    if (map._name !== "Map") throw unexpected(map);
+    const background = this.attributes(map, "Map", allowedMap)["background-color"];
+    const styles = new Map<string, Style>();
+    const order: string[] = [];
+    for (const child of elements(map._content)) {
+      if (child._name === "FontSet") this.fontSet(child);
+      else if (child._name === "Style") {
+        styles.set(text(child._attributes?.name), this.style(child));
+      } else if (child._name === "Layer") order.push(...elements(child._content).map(styleName));
+      else throw unexpected(child);
+    }
+    const ordered = order.map((name) => styles.get(name)).filter((style) => style !== undefined);
+    if (ordered.length !== styles.size) throw new StyleError("The style cannot be compiled.");
+    const drawn = ordered.filter((style) => style.rules.length > 0);
+    return {
+      style: { styles: drawn, fields: [...this.fields].sort(), reachPixels: reachOf(drawn) },
+      map: background === undefined ? {} : { backgroundColor: background },
+    };
+  }
+
+  private fontSet(element: Element): void {
+    const names = elements(element._content).map((font) => text(font._attributes?.["face-name"]));
+    this.fontSets.set(text(element._attributes?.name), names);
+  }
+
+  private style(element: Element): Style {
+    const { name, "filter-mode": mode, ...rest } = element._attributes ?? {};
+    if (mode !== "first") throw unexpected(element);
+    return {
+      name: attachment(text(name)),
+      attributes: {
+        "filter-mode": "first",
+        ...this.attributes({ _attributes: rest }, "Style", allowedStyle),
+      },
+      rules: elements(element._content).map((rule) => this.rule(rule)),
+    };
+  }
+
+  private rule(element: Element): Rule {
+    if (element._name !== "Rule") throw unexpected(element);
+    if (++this.rules > mostRules) {
+      throw new StyleError(
+        `The style is too complicated: its filters combine to more than ${mostRules} rules.`,
+      );
+    }
+    let filter: string | undefined;
+    let least: number | undefined;
+    let most: number | undefined;
+    const symbolizers: Symbolizer[] = [];
+    for (const child of elements(element._content)) {
+      switch (child._name) {
+        case "Filter":
+          filter = this.filter(text(child._content));
+          break;
+        case "MinScaleDenominator":
+          least = scaleDenominator(child);
+          break;
+        case "MaxScaleDenominator":
+          most = scaleDenominator(child);
+          break;
+        default: {
+          const symbolizer = this.symbolizer(child);
+          if (symbolizer) symbolizers.push(symbolizer);
+        }
+      }
+    }
+    return {
+      ...(filter !== undefined && { filter }),
+      ...(least !== undefined && { minScaleDenominator: least }),
+      ...(most !== undefined && { maxScaleDenominator: most }),
+      symbolizers,
+    };
+  }
+
+  private filter(source: string): string {
+    try {
+      const expression = parseExpression(source);
+      collectFields(expression, this.fields);
+      return printExpression(expression);
+    } catch (error) {
+      if (error instanceof StyleError) throw new StyleError(`A filter is not valid. ${error.message}`);
+      throw error;
+    }
+  }
+
+  /** undefined: it would draw nothing. */
+  private symbolizer(element: Element): Symbolizer | undefined {
+    const type = element._name ?? "";
+    if (!isSymbolizerType(type)) throw unexpected(element);
+    const { "fontset-name": fontSet, "face-name": face, ...rest } = element._attributes ?? {};
+    const attributes = this.attributes({ _attributes: rest }, type, allowedSymbolizers[type]);
+    checkSpacing(type, attributes);
+    switch (type) {
+      case "TextSymbolizer":
+      case "ShieldSymbolizer": {
+        const label = this.label(type, text(element._content));
+        if (label === undefined || (type === "ShieldSymbolizer" && attributes.file === undefined))
+          return undefined;
+        const names = fontSet === undefined ? [text(face)] : (this.fontSets.get(text(fontSet)) ?? []);
+        return {
+          type,
+          attributes: { ...withPlacements(attributes), "face-name": faceFor(names) },
+          text: label,
+        };
+      }
+      case "LinePatternSymbolizer":
+      case "PolygonPatternSymbolizer":
+      case "PointSymbolizer":
+        return attributes.file === undefined ? undefined : { type, attributes };
+      case "MarkersSymbolizer":
+        return { type, attributes: withShape(attributes) };
+      case "RasterSymbolizer":
+        return this.raster(attributes, element._content);
+      default:
+        return { type, attributes };
+    }
+  }
+
+  private label(type: SymbolizerType, source: string): string | undefined {
+    const property = type === "TextSymbolizer" ? "text-name" : "shield-name";
+    if (source.trim() === "" || source === "none") return undefined;
+    return inProperty(property, () =>
+      checkText(source, { property, icons: this.icons, fields: this.fields }),
+    );
+  }
+
+  private raster(attributes: Readonly<Record<string, string>>, content: unknown): Symbolizer {
+    const property = "raster-colorizer-stops";
+    const found = elements(content);
+    if (found.length > 256) throw new PropertyError(property, `${property} must be at most 256 stops.`);
+    const context = { property, icons: this.icons, fields: this.fields };
+    const stops = found.map((stop): RasterStop => {
+      const { value, color, mode } = stop._attributes ?? {};
+      return inProperty(property, () => ({
+        value: checkValue({ kind: "number", least: -1e12, most: 1e12 }, text(value), context) ?? "0",
+        ...(color !== undefined && { color: checkValue({ kind: "color" }, text(color), context) ?? "" }),
+        ...(mode !== undefined && {
+          mode:
+            checkValue({ kind: "keyword", values: ["discrete", "linear", "exact"] }, text(mode), context) ??
+            "",
+        }),
+      }));
+    });
+    return { type: "RasterSymbolizer", attributes, ...(stops.length > 0 && { stops }) };
+  }
+
+  private attributes(element: Element, owner: string, allowed: AllowedProperties): Record<string, string> {
+    const checked: Record<string, string> = {};
+    const byAttribute = propertiesByAttribute(allowed);
+    for (const [name, value] of Object.entries(element._attributes ?? {})) {
+      const property = byAttribute.get(name);
+      if (!property) throw new StyleError(`${owner} may not have the property ${name}.`);
+      const context = { property: property.name, icons: this.icons, fields: this.fields };
+      const result = inProperty(property.name, () => checkValue(property.value, text(value), context));
+      if (result !== undefined) checked[name] = result;
+    }
+    return checked;
+  }
+}
+
+const isSymbolizerType = (name: string): name is SymbolizerType => Object.hasOwn(allowedSymbolizers, name);
+
+const propertyMaps = new WeakMap<AllowedProperties, ReturnType<typeof invert>>();
+const invert = (allowed: AllowedProperties) =>
+  new Map(Object.entries(allowed).map(([name, { attribute, value }]) => [attribute, { name, value }]));
+function propertiesByAttribute(allowed: AllowedProperties): ReturnType<typeof invert> {
+  const map = propertyMaps.get(allowed) ?? invert(allowed);
+  propertyMaps.set(allowed, map);
+  return map;
+}
+
+function inProperty<T>(property: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof StyleError) throw new PropertyError(property, error.message);
+    throw error;
+  }
+}
+
+const unexpected = (element: Element): StyleError =>
+  new StyleError(`The style holds ${String(element._name).slice(0, 40)}, which is not allowed.`);
+
+/** Elements of a content, whose lists may be nested and hold empty ones. */
+function elements(content: unknown): Element[] {
+  if (Array.isArray(content)) return content.flatMap(elements);
+  return typeof content === "object" && content !== null && "_name" in content ? [content as Element] : [];
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"' };
+
+/** A text of carto's, which has some characters escaped once for XML. */
+function text(value: unknown): string {
+  if (typeof value === "number") return String(value);
+  if (typeof value !== "string") return "";
+  return value.replace(/&(amp|lt|gt|quot);/g, (_all, name: string) => entities[name] as string);
+}
+
+/** `layer-outline` → `outline`, `layer` → ``. */
+const attachment = (name: string): string => name.replace(/^layer\d*-?/, "");
+
+function styleName(element: Element): string {
+  if (element._name !== "StyleName") throw unexpected(element);
+  return text(element._content);
+}
+
+function scaleDenominator(element: Element): number {
+  const value = Number(element._content);
+  if (!(value >= 0 && value <= 1e12)) throw new StyleError("A zoom filter is not valid.");
+  return value;
+}
+
+/** Symbols along a line without a distance between them would be without number. */
+function checkSpacing(type: SymbolizerType, attributes: Readonly<Record<string, string>>): void {
+  if (attributes.placement !== "line" || attributes.spacing === undefined || Number(attributes.spacing) >= 1)
+    return;
+  const property = type === "ShieldSymbolizer" ? "shield-spacing" : "text-spacing";
+  throw new PropertyError(property, `${property} must be at least 1 along lines, not ${attributes.spacing}.`);
+}
+
+/** Mapnik refuses a list of places that the placement type does not ask for. */
+function withPlacements(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  const { placements, ...rest } = attributes;
+  return placements !== undefined && rest["placement-type"] === "simple" ? { ...rest, placements } : rest;
+}
+
+/** Mapnik knows the shapes of markers by names of files. */
+function withShape(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  const { "marker-type": shape, ...rest } = attributes;
+  return shape === "arrow" && rest.file === undefined ? { ...rest, file: "shape://arrow" } : rest;
+}

@@ -1,0 +1,115 @@
+/** CartoCSS as tokens: what is comment, string or bracket is decided here, once, before anything else reads a style. */
+
+export type TokenType =
+  | "space"
+  | "comment"
+  | "string"
+  | "url"
+  | "hash"
+  | "class"
+  | "identifier"
+  | "variable"
+  | "number"
+  | "attachment"
+  | "punctuation";
+
+export interface Token {
+  readonly type: TokenType;
+  /** As written, but line ends are `\n`. */
+  readonly text: string;
+  /** 1 for the first line. */
+  readonly line: number;
+}
+
+/** A style that is refused; the message is a sentence for its author. */
+export class StyleError extends Error {
+  constructor(
+    message: string,
+    readonly line?: number,
+  ) {
+    super(message);
+    this.name = "StyleError";
+  }
+}
+
+const longestName = 100;
+const longestString = 2_000;
+
+const name = "[A-Za-z0-9_\\u0080-\\uffff-]+";
+const patterns: readonly (readonly [TokenType, RegExp])[] = [
+  ["space", /[ \t\n\u00a0]+/y],
+  ["comment", /\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/|\/\/[^\n]*/y],
+  ["string", /"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*'/y],
+  ["url", /url\([ \t]*(?:"[^"\\\n]*"|'[^'\\\n]*'|@[\w-]+|[^\s"'()\\{};@][^\s"'()\\{};]*)[ \t]*\)/y],
+  ["attachment", /::/y],
+  ["number", /(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?:%|[A-Za-z]+)?(?![\w\u0080-\uffff])/y],
+  ["hash", new RegExp(`#${name}`, "y")],
+  ["variable", /@[\w-]+/y],
+  ["class", new RegExp(`\\.(?![0-9])${name}`, "y")],
+  ["identifier", new RegExp(name, "y")],
+  ["punctuation", /=~|!=|<=|>=|[{}()[\];:,<>=+\-*/%.]/y],
+];
+
+/** Control characters, lone surrogates and what is no character at all. */
+export const forbiddenCharacter =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  /[\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
+const lineAt = (text: string, index: number): number => text.slice(0, index).split("\n").length;
+
+/** The character as it may be shown in a message. */
+const shown = (text: string, index: number): string => {
+  const character = String.fromCodePoint(text.codePointAt(index) ?? 0xfffd);
+  return /[\p{L}\p{N}\p{P}\p{S}]/u.test(character)
+    ? character
+    : `U+${(text.codePointAt(index) ?? 0xfffd).toString(16).toUpperCase().padStart(4, "0")}`;
+};
+
+/**
+ * Splits CartoCSS into tokens that together are the whole text.
+ * @throws StyleError for characters that have no place in a style, and for strings and comments without an end
+ */
+export function tokenize(css: string): Token[] {
+  const text = css.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
+  const wrong = forbiddenCharacter.exec(text);
+  if (wrong) {
+    throw new StyleError(
+      `The character ${shown(text, wrong.index)} is not allowed in a style.`,
+      lineAt(text, wrong.index),
+    );
+  }
+  const tokens: Token[] = [];
+  let line = 1;
+  for (let index = 0; index < text.length; ) {
+    const token = tokenAt(text, index, line);
+    if (token.type !== "comment" && token.type !== "space") checkLength(token);
+    tokens.push(token);
+    index += token.text.length;
+    if (token.type === "comment" || token.type === "space") line += token.text.split("\n").length - 1;
+  }
+  return tokens;
+}
+
+function tokenAt(text: string, index: number, line: number): Token {
+  for (const [type, pattern] of patterns) {
+    pattern.lastIndex = index;
+    const match = pattern.exec(text);
+    if (match) return { type, text: match[0], line };
+  }
+  const character = text[index];
+  if (character === '"' || character === "'")
+    throw new StyleError("A string is not closed on its line.", line);
+  throw new StyleError(`The character ${shown(text, index)} has no meaning here.`, line);
+}
+
+function checkLength(token: Token): void {
+  if (token.type === "string" || token.type === "url") {
+    if (token.text.length > longestString) {
+      throw new StyleError(`A string is longer than ${longestString} characters.`, token.line);
+    }
+    // Would end the character data in which compilers of styles put texts.
+    if (token.text.includes("]]>")) throw new StyleError('The characters "]]>" are not allowed.', token.line);
+  } else if (token.text.length > longestName) {
+    throw new StyleError(`A name or number is longer than ${longestName} characters.`, token.line);
+  }
+}

@@ -1,0 +1,397 @@
+import { StyleError, type Token, tokenize } from "./lexer.js";
+
+/** A stylesheet of CartoCSS whose shape was checked: blocks, selectors, declarations, and how much there is of each. */
+export interface Stylesheet {
+  /** The text without comments, each declaration closed with `;`, each string in the quotes that it needs least. */
+  readonly parts: readonly Part[];
+  readonly declarations: readonly Declaration[];
+  /** Names, with `@`, to the tokens of their values. */
+  readonly variables: ReadonlyMap<string, readonly string[]>;
+  /** The ids that its selectors name, without `#`. */
+  readonly ids: ReadonlySet<string>;
+  /** Whether it sets properties of the map. */
+  readonly hasMap: boolean;
+}
+
+export interface Part {
+  readonly role: "text" | "id" | "class" | "variable";
+  readonly text: string;
+}
+
+export interface Declaration {
+  readonly property: string;
+  readonly line: number;
+}
+
+/** What a style may call, besides `url()`. */
+export interface Vocabulary {
+  readonly properties: ReadonlySet<string>;
+  readonly functions: ReadonlySet<string>;
+}
+
+/** More than the largest styles that people write for one layer; each bounds the work of compiling. */
+export const limits = {
+  bytes: 65_536,
+  declarations: 4_000,
+  selectors: 2_000,
+  filters: 2_000,
+  variables: 500,
+  /** Sum of all variables when every use of another is replaced by its text, in tokens. */
+  expandedVariables: 20_000,
+  blockDepth: 24,
+  bracketDepth: 16,
+} as const;
+
+/**
+ * Reads a stylesheet and checks its shape.
+ * @throws StyleError naming the line
+ */
+export function readStylesheet(css: string, vocabulary: Vocabulary): Stylesheet {
+  if (Buffer.byteLength(css) > limits.bytes) {
+    throw new StyleError(`A style is larger than ${limits.bytes / 1024} kB.`);
+  }
+  return new Reader(tokenize(css), vocabulary).read();
+}
+
+/** How a stylesheet is written down for the compiler. */
+export interface Writing {
+  /** Id that stands in place of an id selector. */
+  readonly id: (id: string) => string;
+  /** Class that stands in place of every class selector. */
+  readonly className: string;
+  /** What is left out keeps its line ends, so that the lines of the rest stay. Default: everything is written. */
+  readonly only?: "variables" | "rules";
+}
+
+/** The stylesheet's text with its id and class selectors replaced. */
+export function stylesheetText(sheet: Stylesheet, { id, className, only }: Writing): string {
+  return sheet.parts
+    .map(({ role, text }) => {
+      if (only !== undefined && (role === "variable") !== (only === "variables"))
+        return text.replace(/[^\n]+/g, "");
+      return role === "id" ? `#${id(text)}` : role === "class" ? `.${className}` : text;
+    })
+    .join("");
+}
+
+const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]" };
+
+class Reader {
+  private place = 0;
+  private readonly parts: Part[] = [];
+  private readonly declarations: Declaration[] = [];
+  private readonly ids = new Set<string>();
+  private readonly variables = new Map<string, readonly string[]>();
+  private selectors = 0;
+  private filters = 0;
+  private variableCount = 0;
+  private hasMap = false;
+
+  constructor(
+    private readonly tokens: readonly Token[],
+    private readonly vocabulary: Vocabulary,
+  ) {}
+
+  read(): Stylesheet {
+    this.block(0);
+    const { parts, declarations, variables, ids, hasMap } = this;
+    return { parts, declarations, variables, ids, hasMap };
+  }
+
+  private get line(): number {
+    return (this.tokens[this.place] ?? this.tokens.at(-1))?.line ?? 1;
+  }
+
+  /** The token `ahead` places on, without spaces and comments. */
+  private peek(ahead = 0): Token | undefined {
+    for (let index = this.place; index < this.tokens.length; index++) {
+      const token = this.tokens[index] as Token;
+      if (token.type !== "space" && token.type !== "comment" && ahead-- === 0) return token;
+    }
+    return undefined;
+  }
+
+  /** Copies spaces and the line ends of comments, and stops at the next token that counts. */
+  private skip(): Token | undefined {
+    for (; ; this.place++) {
+      const token = this.tokens[this.place];
+      if (token?.type === "space") this.emit(token.text.replaceAll("\u00a0", " "));
+      else if (token?.type === "comment") this.emit(token.text.replace(/[^\n]+/g, " "));
+      else return token;
+    }
+  }
+
+  private emit(text: string, role: Part["role"] = "text"): void {
+    this.parts.push({ role, text });
+  }
+
+  private block(depth: number): void {
+    if (depth > limits.blockDepth)
+      throw new StyleError(`Blocks are nested deeper than ${limits.blockDepth}.`, this.line);
+    for (;;) {
+      const token = this.skip();
+      if (!token) {
+        if (depth > 0) throw new StyleError("A block is not closed with }.", this.line);
+        return;
+      }
+      if (token.text === "}") {
+        if (depth === 0) throw new StyleError("There is a } without its {.", token.line);
+        return;
+      }
+      if (token.text === ";") this.place++;
+      else if (token.type === "variable") this.variable(depth);
+      else if (this.isDeclaration()) this.declaration(depth);
+      else this.rule(depth);
+    }
+  }
+
+  private isDeclaration(): boolean {
+    if (this.peek()?.type !== "identifier") return false;
+    const second = this.peek(1)?.text;
+    return (
+      second === ":" || (second === "/" && this.peek(2)?.type === "identifier" && this.peek(3)?.text === ":")
+    );
+  }
+
+  private variable(depth: number): void {
+    const { text, line } = this.peek() as Token;
+    if (this.peek(1)?.text !== ":") {
+      throw new StyleError(
+        text === "@import"
+          ? "@import is not supported: a style is one text."
+          : `${text} has no meaning here.`,
+        line,
+      );
+    }
+    if (depth > 0) throw new StyleError(`The variable ${text} must be set outside of all blocks.`, line);
+    if (++this.variableCount > limits.variables)
+      throw new StyleError(`There are more than ${limits.variables} variables.`, line);
+    const start = this.parts.length;
+    this.copy(2);
+    const value = this.value();
+    if (value.length === 0) throw new StyleError(`The variable ${text} has no value.`, line);
+    this.variables.set(text, value);
+    this.parts.push(...this.parts.splice(start).map(({ text }) => ({ role: "variable" as const, text })));
+  }
+
+  private declaration(depth: number): void {
+    const first = this.peek() as Token;
+    const named = this.peek(1)?.text === "/" ? (this.peek(2) as Token) : first;
+    const property = named.text;
+    if (depth === 0)
+      throw new StyleError(`${property} stands outside of a block such as #layer { … }.`, first.line);
+    if (!this.vocabulary.properties.has(property))
+      throw new StyleError(this.unknownProperty(property), named.line);
+    if (this.declarations.push({ property, line: named.line }) > limits.declarations) {
+      throw new StyleError(`There are more than ${limits.declarations} properties.`, named.line);
+    }
+    this.copy(named === first ? 2 : 4);
+    if (this.value().length === 0) throw new StyleError(`${property} has no value.`, named.line);
+  }
+
+  private unknownProperty(property: string): string {
+    const near = [...this.vocabulary.properties].find((known) => differsByOne(known, property));
+    return `There is no property ${property}${near ? `; did you mean ${near}?` : "."}`;
+  }
+
+  /** Copies that many tokens that count, with what stands between them. */
+  private copy(count: number): void {
+    for (; count > 0; count--) {
+      const token = this.skip();
+      if (token) this.emit(token.text);
+      this.place++;
+    }
+  }
+
+  /** A declaration's value with its closing `;`; the texts of its tokens. */
+  private value(): string[] {
+    const open: string[] = [];
+    const texts: string[] = [];
+    for (;;) {
+      const token = this.skip();
+      if (open.length === 0 && (!token || token.text === ";" || token.text === "}")) {
+        if (token?.text === ";") this.place++;
+        this.emit(";");
+        return texts;
+      }
+      if (!token || token.text === "{" || token.text === "}" || token.text === ";") {
+        const missing = open.at(-1);
+        throw new StyleError(
+          missing ? `A bracket is not closed with ${missing}.` : "A ; is missing.",
+          token?.line ?? this.line,
+        );
+      }
+      if (token.text === ":" && open.length === 0)
+        throw new StyleError("A ; is missing before this property.", token.line);
+      this.bracket(token, open);
+      this.checkFunction(token);
+      this.emit(token.type === "string" ? plainString(token.text, "'") : token.text);
+      texts.push(token.text);
+      this.place++;
+    }
+  }
+
+  private bracket(token: Token, open: string[]): void {
+    const close = closing[token.text];
+    if (close) {
+      if (open.push(close) > limits.bracketDepth) {
+        throw new StyleError(`Brackets are nested deeper than ${limits.bracketDepth}.`, token.line);
+      }
+    } else if (token.text === ")" || token.text === "]") {
+      if (open.pop() !== token.text)
+        throw new StyleError(`There is a ${token.text} without its opening bracket.`, token.line);
+    }
+  }
+
+  private checkFunction(token: Token): void {
+    if (token.type !== "identifier" || this.tokens[this.place + 1]?.text !== "(") return;
+    if (token.text === "url") throw new StyleError("The address in url() cannot be read.", token.line);
+    if (!this.vocabulary.functions.has(token.text))
+      throw new StyleError(`There is no function ${token.text}().`, token.line);
+  }
+
+  private rule(depth: number): void {
+    const start = this.line;
+    this.count("selectors", start);
+    let read = 0;
+    for (;;) {
+      const token = this.skip();
+      if (!token) throw new StyleError("A selector is not followed by a block.", start);
+      if (token.text === "{" && read > 0) break;
+      this.selectorToken(token);
+      read++;
+    }
+    this.emit("{");
+    this.place++;
+    this.block(depth + 1);
+    this.emit("}");
+    this.place++;
+  }
+
+  private selectorToken(token: Token): void {
+    this.place++;
+    switch (token.type) {
+      case "hash":
+        this.ids.add(token.text.slice(1));
+        this.emit(token.text.slice(1), "id");
+        return;
+      case "class":
+        this.emit(token.text.slice(1), "class");
+        return;
+      case "identifier":
+        if (token.text !== "Map") break;
+        this.hasMap = true;
+        this.emit(token.text);
+        return;
+      case "attachment":
+        this.attachment(token);
+        return;
+      case "punctuation":
+        if (token.text === "[") {
+          this.filter(token);
+          return;
+        }
+        if (token.text === ",") this.count("selectors", token.line);
+        if (token.text === "," || token.text === "*") {
+          this.emit(token.text);
+          return;
+        }
+    }
+    throw new StyleError(
+      token.text === ";" || token.text === "}"
+        ? "A selector is not followed by a block."
+        : `${token.text.slice(0, 40)} has no meaning in a selector.`,
+      token.line,
+    );
+  }
+
+  /** `::name` or `::name/part`, written in one piece. */
+  private attachment(token: Token): void {
+    let text = "::";
+    for (;;) {
+      const name = this.tokens[this.place];
+      if (name?.type !== "identifier" && name?.type !== "number") break;
+      if (!/^[\w-]+$/.test(name.text)) break;
+      text += name.text;
+      this.place++;
+      if (this.tokens[this.place]?.text !== "/") {
+        this.emit(text);
+        return;
+      }
+      text += "/";
+      this.place++;
+    }
+    throw new StyleError("An attachment needs a name of letters, digits, _ and -: ::outline.", token.line);
+  }
+
+  private filter(start: Token): void {
+    this.count("filters", start.line);
+    this.emit("[");
+    const open = ["]"];
+    while (open.length > 0) {
+      const token = this.skip();
+      if (!token || token.text === "{" || token.text === "}" || token.text === ";") {
+        throw new StyleError("A filter is not closed with ].", start.line);
+      }
+      if (token.text === "=~")
+        throw new StyleError("Regular expressions in filters are not supported.", token.line);
+      this.bracket(token, open);
+      this.checkFunction(token);
+      this.emit(token.type === "string" ? plainString(token.text, "\\u0027") : token.text);
+      this.place++;
+    }
+  }
+
+  private count(what: "selectors" | "filters", line: number): void {
+    if (++this[what] > limits[what])
+      throw new StyleError(`There are more than ${limits[what]} ${what}.`, line);
+  }
+}
+
+/**
+ * Bounds what the variables of stylesheets stand for together: each use is replaced by the value, so few of them
+ * can stand for very much, or for themselves.
+ * @throws StyleError
+ */
+export function checkVariables(sheets: readonly Stylesheet[]): void {
+  const values = new Map(sheets.flatMap((sheet) => [...sheet.variables]));
+  const sizes = new Map<string, number>();
+  const pending = new Set<string>();
+  const size = (name: string): number => {
+    const known = sizes.get(name);
+    if (known !== undefined) return known;
+    if (pending.has(name)) throw new StyleError(`The variable ${name} is defined by itself.`);
+    pending.add(name);
+    let sum = 0;
+    for (const text of values.get(name) ?? []) sum += text.startsWith("@") ? size(text) : 1;
+    pending.delete(name);
+    if (sum > limits.expandedVariables) throw new StyleError(`The variable ${name} stands for too much.`);
+    sizes.set(name, sum);
+    return sum;
+  };
+  for (const name of values.keys()) size(name);
+}
+
+/**
+ * The string in quotes that it does not hold itself, for carto does not take `\` off its quotes. One that holds both
+ * has the single ones written as `single`, which is for Mapnik to read.
+ */
+function plainString(text: string, single: string): string {
+  const inner = text.slice(1, -1);
+  const plain = inner.replace(/\\(['"])/g, "$1");
+  if (plain === inner) return text;
+  if (!plain.includes("'")) return `'${plain}'`;
+  return `"${plain.replaceAll('"', '\\"').replaceAll("'", plain.includes('"') ? single : "'")}"`;
+}
+
+/** Whether one letter added, left out or changed, or two neighbours swapped, makes one of the other. */
+function differsByOne(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let start = 0;
+  while (start < a.length && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const left = a.slice(start, a.length - end);
+  const right = b.slice(start, b.length - end);
+  return left.length + right.length <= 2 || (left.length === 2 && left === [...right].reverse().join(""));
+}

@@ -1,0 +1,295 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import type { CompiledStyle } from "../../src/style/model.js";
+import { compileStyle } from "../../workers/render/compile.js";
+
+const fixtures = join(process.cwd(), "test/fixtures/style");
+
+function good(layerStyle: string, mapStyle = "", layerCode = "roads"): CompiledStyle {
+  const result = compileStyle({ mapStyle, layerStyle, layerCode });
+  if (!result.ok) throw new Error(result.error);
+  return result.style;
+}
+function error(layerStyle: string, mapStyle = ""): string {
+  const result = compileStyle({ mapStyle, layerStyle, layerCode: "roads" });
+  if (result.ok) throw new Error(`compiled: ${JSON.stringify(result.style)}`);
+  return result.error;
+}
+const rules = (style: CompiledStyle) => style.styles.flatMap((one) => one.rules);
+/** Attributes of the first symbolizer of the only rule. */
+function only(style: CompiledStyle): Readonly<Record<string, string>> {
+  const [rule, ...others] = rules(style);
+  if (!rule || others.length > 0) throw new Error(`not one rule: ${JSON.stringify(style)}`);
+  return rule.symbolizers[0]?.attributes ?? {};
+}
+const repeat = (count: number, part: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => part(index)).join("");
+
+t.test("styles as people write them compile", async (t) => {
+  for (const file of readdirSync(fixtures)) {
+    const css = readFileSync(join(fixtures, file), "utf8");
+    const style = good(css, "", file);
+    t.ok(rules(style).length > 0, `${file} as a layer's style`);
+    t.ok(style.reachPixels >= 1 && style.reachPixels <= 256);
+    t.match(compileStyle({ mapStyle: css }), { ok: true }, `${file} as a map's style`);
+  }
+});
+
+t.test("every id in a layer's style selects that layer", async (t) => {
+  const style = good("#was_called_so { line-width: 2; #fff { line-color: #fff; } }\n#Реки { }", "", "now-so");
+  t.same(only(style), { stroke: "#ffffff", "stroke-width": "2" });
+});
+
+t.test("colours, strings, filters and comments are not taken for ids", async (t) => {
+  const style = good(
+    `/* #a { */ #x[name = '#b{'] { line-color: #abc; text-name: "'#c'"; text-face-name: 'x'; } // #d {`,
+  );
+  t.equal(rules(style)[0]?.filter, "[name] = '#b{'");
+  t.same(
+    rules(style)[0]?.symbolizers.map((one) => one.attributes.stroke ?? one.text),
+    ["#aabbcc", "'#c'"],
+  );
+});
+
+t.test("classes and bare attachments select the layer too", async (t) => {
+  const style = good(
+    ".road { line-width: 1; } ::casing { line-width: 3; } [zoom >= 5]::top { line-width: 2; }",
+  );
+  t.same(
+    style.styles.map((one) => [one.name, one.rules[0]?.symbolizers[0]?.attributes["stroke-width"]]),
+    [
+      ["", "1"],
+      ["casing", "3"],
+      ["top", "2"],
+    ],
+  );
+  t.equal(style.styles[2]?.rules[0]?.maxScaleDenominator, 25_000_000);
+});
+
+t.test("the map's style is the base under its layers'", async (t) => {
+  const map =
+    "@c: #111111; Map { background-color: @c; } #roads { line-width: 3; line-color: @c; } #other { line-cap: round; }";
+  t.same(only(good("#x { line-color: #f00; }", map)), { stroke: "#ff0000", "stroke-width": "3" });
+  t.same(only(good("#x { line-opacity: 0.5; }", map, "elsewhere")), { "stroke-opacity": "0.5" });
+  t.same(only(good("@c: #222222; #x { line-opacity: 1; }", map)), {
+    stroke: "#222222",
+    "stroke-opacity": "1",
+    "stroke-width": "3",
+  });
+  t.same(only(good("#x { polygon-fill: @c; }", "@c: #010203;")), { fill: "#010203" });
+  const compiled = compileStyle({
+    mapStyle: map,
+    layerStyle: "@c: #222222; Map { background-color: red }",
+    layerCode: "roads",
+  });
+  t.match(
+    compiled,
+    { ok: true, map: { backgroundColor: "#111111" } },
+    "a layer does not change the map's properties",
+  );
+  t.match(compileStyle({ mapStyle: map }), {
+    ok: true,
+    style: { styles: [] },
+    map: { backgroundColor: "#111111" },
+  });
+});
+
+t.test("a layer's rules win over the map's even where those select more narrowly", async (t) => {
+  const [first] = rules(
+    good("#x { line-color: #f00; }", "#roads[class = 1] { line-color: #00f; line-width: 9; }"),
+  );
+  t.same(first?.symbolizers[0]?.attributes, { stroke: "#ff0000", "stroke-width": "9" });
+});
+
+t.test("what the map's style draws lies under what the layer's draws", async (t) => {
+  const [rule] = rules(good("#x { line-width: 1; }", "#roads { polygon-fill: red; }"));
+  t.same(
+    rule?.symbolizers.map((one) => one.type),
+    ["PolygonSymbolizer", "LineSymbolizer"],
+  );
+});
+
+t.test("the columns that filters, texts and numbers read are listed", async (t) => {
+  const style = good(
+    `#x[a > 1] { text-name: [b] + ' ' + [c]; text-size: [d] * 2; text-face-name: x; [e = 'f'] { marker-width: [g]; } }
+     #x { marker-transform: rotate([h]); } #x["mapnik::geometry_type" = point] { line-width: 1; }`,
+  );
+  t.same(style.fields, ["a", "b", "c", "d", "e", "g", "h"]);
+});
+
+t.test("numbers from columns are kept in their range", async (t) => {
+  t.equal(
+    only(good("#x { marker-width: [population] / 1000; }")).width,
+    "min(256,max(0,[population] / 1000))",
+  );
+  t.equal(only(good("#x { line-opacity: [a] / [b]; }"))["stroke-opacity"], "min(1,max(0,([a] * 1.0) / [b]))");
+});
+
+t.test("labels are drawn in a face that exists", async (t) => {
+  const face = (names: string) => only(good(`#x { text-name: [n]; text-face-name: ${names}; }`))["face-name"];
+  t.equal(face('"Nowhere Sans", "DejaVu Serif Bold"'), "DejaVu Serif Bold");
+  t.equal(face('"Open Sans Regular"'), "DejaVu Sans Book");
+  t.equal(face('"Open Sans Semibold Italic"'), "DejaVu Sans Bold Oblique");
+  t.equal(face('"Times New Roman Bold"'), "DejaVu Serif Bold");
+  t.equal(face('"Courier New"'), "DejaVu Sans Mono Book");
+  t.equal(only(good("#x { text-name: [n]; }"))["face-name"], "DejaVu Sans Book");
+});
+
+t.test("quotes in strings reach Mapnik as they were meant", async (t) => {
+  const filter = (text: string) => rules(good(`#x[n = ${text}] { line-width: 1; }`))[0]?.filter;
+  t.equal(filter(`'he\\'s'`), "[n] = 'he\\'s'");
+  t.equal(filter(`"he's"`), "[n] = 'he\\'s'");
+  t.equal(filter(`'a "b"'`), `[n] = 'a "b"'`);
+  t.equal(filter(`'it\\'s "b"'`), `[n] = 'it\\'s "b"'`);
+  t.equal(filter(`'a & b < c > d &amp; e'`), "[n] = 'a & b < c > d &amp; e'");
+  t.equal(filter(`'back\\\\slash'`), "[n] = 'back\\\\slash'");
+});
+
+t.test("the reach covers what is drawn beside an object", async (t) => {
+  t.equal(good("#x { polygon-fill: red; }").reachPixels, 1);
+  t.ok(good("#x { line-width: 20; line-join: round; line-offset: -30; }").reachPixels >= 40);
+  t.ok(good("#x { marker-width: 40; }").reachPixels >= 20);
+  t.ok(good("#x { text-name: [n]; text-face-name: x; text-size: 20; }").reachPixels >= 100);
+  t.equal(good("#x { marker-width: [n]; }").reachPixels > 100, true);
+});
+
+t.test("a style's author is told what is wrong and where", async (t) => {
+  t.equal(
+    error("#x {\n  line-widht: 2;\n}"),
+    "Line 2: There is no property line-widht; did you mean line-width?",
+  );
+  t.equal(
+    error("#x {\n\n  line-width: 999; }"),
+    "Line 3: line-width must be a number from 0 to 256, not 999.",
+  );
+  t.equal(error("#x { line-color: @nothing; }"), "Line 1: variable @nothing is undefined.");
+  t.equal(error("#x {\n line-width: 1", ""), "Line 2: A block is not closed with }.");
+  t.equal(error("#x { line-width: 1 }\n}", ""), "Line 2: There is a } without its {.");
+  t.equal(
+    error("#x { }", "#roads {\nline-color: 3px; }"),
+    "In the map's style, line 2: line-color must be a color such as #aabbcc or rgba(10, 20, 30, 0.5), not 3.",
+  );
+  t.match(error("#x {\n line-color: red\n line-width: 2 }"), "Line 3: A ; is missing");
+  t.match(error("line-color: red;"), "outside of a block");
+  t.match(error("#x { line-width: 2 'a'; }"), "Line 1: ");
+});
+
+const explosive = [
+  "line-width:1",
+  "line-color:red",
+  "line-opacity:.5",
+  "line-cap:round",
+  "line-join:round",
+  "polygon-fill:red",
+  "polygon-opacity:.3",
+  "marker-width:3",
+  "marker-fill:red",
+  "marker-opacity:.3",
+  "line-gamma:.5",
+  "marker-height:3",
+];
+
+t.test("hostile styles are refused", async (t) => {
+  const hostile: Record<string, string> = {
+    "XML in a file name": `#x { marker-file: url('x"/><Layer name="y"><Datasource>'); }`,
+    "end of character data in a text": `#x { text-name: "]]><Layer/>"; text-face-name: 'x'; }`,
+    "markup in a text": `#x { text-name: "</TextSymbolizer><Layer/>"; text-face-name: 'x'; }`,
+    "file of the machine": "#x { marker-file: url(/etc/passwd); }",
+    "file above": "#x { marker-file: url(icons/../../x.svg); }",
+    "file that is not installed": "#x { marker-file: url(icons/none.svg); }",
+    "shape as a file": "#x { marker-file: url(shape://ellipse); }",
+    "address elsewhere": "#x { marker-file: url(http://127.0.0.1/x.svg); }",
+    "address without scheme": "#x { polygon-pattern-file: url(//127.0.0.1/x.png); }",
+    "file from a column": "#x { marker-file: url([field].svg); }",
+    "file from a quoted column": `#x { marker-file: "[field]"; }`,
+    "file from an expression": "#x { marker-file: [field]; }",
+    "file of a line pattern": "#x { line-pattern-file: url(/dev/zero); }",
+    "file of a point": "#x { point-file: url(/dev/zero); }",
+    "file of a shield": "#x { shield-name: [a]; shield-file: url(/dev/zero); shield-face-name: x; }",
+    "inline SVG": "#x { marker-file: '<svg/>'; }",
+    "font directory": "Map { font-directory: url(/tmp); }",
+    base: 'Map { base: "/etc"; }',
+    "background image": "Map { background-image: url(/etc/passwd); }",
+    "reference system": 'Map { srs: "+init=/etc/passwd:1"; }',
+    "buffer of 1e8": "Map { buffer-size: 1e8; }",
+    "blur of 1e4": "#x { line-width: 1; image-filters: agg-stack-blur(10000, 10000); }",
+    "blur in a string": "#x { line-width: 1; image-filters: 'agg-stack-blur(10000,1)'; }",
+    "many blurs": `#x { line-width: 1; image-filters: ${repeat(40, () => "agg-stack-blur(32,32),")}gray(); }`,
+    "spacing 0": "#x { marker-placement: line; marker-spacing: 0; }",
+    "spacing 0 of texts": "#x { text-name: [a]; text-face-name: x; text-placement: line; text-spacing: 0; }",
+    "marker of 1e9": "#x { marker-width: 1e9; }",
+    "marker below nothing": "#x { marker-width: -1; }",
+    "line of 1e308": "#x { line-width: 1e308; }",
+    "line of 1e999": "#x { line-width: 1e999; }",
+    "dashes of nothing": "#x { line-dasharray: 0, 0; }",
+    "dashes below nothing": "#x { line-dasharray: 4, -4; }",
+    "dashes without end": `#x { line-dasharray: ${repeat(500, () => "1,")}1; }`,
+    "text of 1e5": "#x { text-name: [a]; text-face-name: x; text-size: 100000; }",
+    "placements without end": `#x { text-name: [a]; text-face-name: x; text-placement-type: simple; text-placements: "${repeat(99, () => "N,")}S"; }`,
+    "enlarged 1e6 times": "#x { marker-width: 4; marker-transform: scale(1000000); }",
+    "enlarged by steps": "#x { marker-width: 4; marker-transform: 'scale(8) scale(8)'; }",
+    "singular matrix": "#x { marker-width: 4; marker-transform: matrix(0,0,0,0,0,0); }",
+    "regular expression in a filter": '#x[a =~ "(a+)+$"] { line-width: 1; }',
+    "regular expression in a text": `#x { text-name: "[a].match('(a+)+$')"; text-face-name: x; }`,
+    "replacement in a text": `#x { text-name: "[a].replace('(a+)+$','b')"; text-face-name: x; }`,
+    "division by zero with %": "#x { text-name: [a] % 0; text-face-name: x; }",
+    "division by a column with %": "#x { marker-width: [a] % [b]; }",
+    "2000 brackets": `#x ${"[".repeat(2000)}`,
+    "2000 round brackets": `#x { line-width: ${"(".repeat(2000)}1${")".repeat(2000)}; }`,
+    "2000 blocks": `${"#x{".repeat(2000)}${"}".repeat(2000)}`,
+    "2000 brackets in a text": `#x { text-name: "${"(".repeat(950)}1${")".repeat(950)}"; text-face-name: x; }`,
+    "1 MB": `#x { line-width: 1; }${" ".repeat(1_000_000)}`,
+    "1 MB of characters that count more": "я".repeat(40_000),
+    "variables that double": `@v0: 1;${repeat(60, (index) => `@v${index + 1}: @v${index} + @v${index};`)}#x { line-width: @v60; }`,
+    "variable of itself": "@a: @b; @b: @a; #x { line-width: @a; }",
+    "selectors that multiply": `${"[a=1],[b=1],[c=1],[d=1]{".repeat(12)}line-width:1${"}".repeat(12)}`,
+    "filters that multiply": `#x{${explosive.map((one, index) => `[f${index}=1]{${one}}`).join("")}}`,
+    "filters that multiply by inequality": `#x{${explosive.map((one, index) => `[f!=${index}]{${one}}`).join("")}}`,
+    "lists of filters that multiply": `#x{${explosive.map((one, index) => `[a${index}=1],[b${index}=1]{${one}}`).join("")}}`,
+    "many selectors of many properties": `${"#a,".repeat(1900)}#a{${"line-width:1;".repeat(3900)}}`,
+    "errors without number": `#x{${"line-width:x;".repeat(3900)}}`,
+    import: '@import "/etc/passwd"; #x { line-width: 1; }',
+    "import by address": "@import url(http://127.0.0.1/);",
+    "control character": "#x { line-width: 1; \u0000 }",
+    "escape character in a string": '#x { text-name: "\u001b[31m"; text-face-name: x; }',
+    "half of a character": '#x[a="\ud800"] { line-width: 1; }',
+    "property of every object": "#x { constructor: 1; }",
+    prototype: "#x { __proto__: 1; }",
+    "function of every object": '#x { line-color: __defineGetter__("a", 1); }',
+    "function without a name": "#x { line-color: %('a'); }",
+    "column with quotes": `#x["a'] = 1 or [b" = 1] { line-width: 1; }`,
+    "column of Mapnik's": `#x["mapnik::other" = 1] { line-width: 1; }`,
+    "column longer than can be": `#x[${"a".repeat(60)} = 1] { line-width: 1; }`,
+    "rest that cannot be read": "#x { line-width: 1; } garbage",
+    "value that cannot be read": "#x { line-width: 1 ! 2; }",
+    "variable inside": "#x { @a: 1; line-width: @a; }",
+    "code in backquotes": "#x { line-width: `1+1`; }",
+  };
+  for (const [name, css] of Object.entries(hostile)) {
+    const message = error(css);
+    t.ok(message.length > 10 && message.length < 500, `${name}: ${message}`);
+    t.notMatch(
+      message,
+      /\/work|node_modules|\bat .*:\d+|undefined\b(?! ?\.)/,
+      "no inside of the program shows",
+    );
+    // What multiplies takes its time in full.
+    if (!name.includes("multipl"))
+      t.equal(compileStyle({ mapStyle: css }).ok, false, `${name}, in a map's style`);
+  }
+});
+
+t.test("a map's style with hundreds of layers is checked for each", async (t) => {
+  const map = repeat(400, (index) => `#l${index}{line-width:1;[a=${index}]{line-width:2}}`);
+  t.match(compileStyle({ mapStyle: map }), { ok: true });
+  t.match(compileStyle({ mapStyle: `${map}#last[a=1]{line-width:1000}` }), {
+    ok: false,
+    error: /line-width must be a number from 0 to 256, not 1000/,
+  });
+});
+
+t.test("a thousand classes of one column are not too many", async (t) => {
+  const style = good(repeat(1000, (index) => `#x[kind=${index}]{line-width:${index % 20};}`));
+  t.equal(rules(style).length, 1000);
+});

@@ -1,0 +1,101 @@
+import t from "tap";
+import { busy, Failure } from "../../src/errors.js";
+import { HostError } from "../../src/hosts/host.js";
+import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
+import { createStyleCompiler } from "../../src/style/compiler.js";
+import { compileStyle } from "../../workers/render/compile.js";
+
+/** A host in this process that counts what it is asked. */
+function host(
+  answer: (request: CompileRequest) => CompileResponse | Promise<CompileResponse> = compileStyle,
+) {
+  const asked: CompileRequest[] = [];
+  return {
+    asked,
+    call: async (_kind: "compile", request: CompileRequest) => {
+      asked.push(request);
+      return answer(request);
+    },
+  };
+}
+const request = (layerStyle: string, layerCode = "a"): CompileRequest => ({
+  mapStyle: "",
+  layerStyle,
+  layerCode,
+  deadlineMs: 2_000,
+});
+const reason = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => "",
+    (error: unknown) =>
+      error instanceof Failure ? `${error.kind} ${error.code} ${error.message}` : `${error}`,
+  );
+
+t.test("a style is compiled once, however often and at once it is asked for", async (t) => {
+  const render = host();
+  const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
+  const [first, second] = await Promise.all([
+    styles.compile(request("#a{line-width:2}")),
+    styles.compile(request("#a{line-width:2}")),
+  ]);
+  t.equal(first.style.reachPixels, 5);
+  t.same(second, first);
+  t.same(await styles.compile({ ...request("#a{line-width:2}"), deadlineMs: 9_000 }), first);
+  t.equal(render.asked.length, 1);
+  await styles.compile(request("#a{line-width:3}"));
+  await styles.compile(request("#a{line-width:2}", "b"));
+  await styles.compile({ ...request("#a{line-width:2}"), mapStyle: "#c{line-width:1}" });
+  await styles.compile({ mapStyle: "#a{line-width:2}", deadlineMs: 2_000 });
+  t.equal(render.asked.length, 5);
+});
+
+t.test(
+  "a style that is not valid is refused in its author's terms and remembered for a minute",
+  async (t) => {
+    let now = 1;
+    const render = host();
+    const styles = createStyleCompiler(render, { deadlineMs: 5_000, now: () => now });
+    const message =
+      "execution invalid_style Line 1: There is no property line-widht; did you mean line-width?";
+    t.equal(await reason(styles.compile(request("#a{line-widht:2}"))), message);
+    t.equal(await reason(styles.compile(request("#a{line-widht:2}"))), message);
+    t.equal(render.asked.length, 1);
+    now += 61_000;
+    t.equal(await reason(styles.compile(request("#a{line-widht:2}"))), message);
+    t.equal(render.asked.length, 2);
+  },
+);
+
+t.test("a style that takes too long or ends its host is refused and not remembered", async (t) => {
+  for (const trouble of ["deadline", "died"] as const) {
+    const render = host(() => Promise.reject(new HostError(trouble, "the render host …")));
+    const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
+    for (const count of [1, 2]) {
+      t.match(await reason(styles.compile(request("#a{}"))), /^execution invalid_style .*took too long/);
+      t.equal(render.asked.length, count);
+    }
+  }
+  const render = host(() => ({
+    ok: false,
+    error: "The style takes longer than 2 s to compile.",
+    deadline: true,
+  }));
+  const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
+  for (const count of [1, 2]) {
+    t.match(await reason(styles.compile(request("#a{}"))), /^execution invalid_style .*longer than/);
+    t.equal(render.asked.length, count);
+  }
+});
+
+t.test("what is not the style's fault is not said to be", async (t) => {
+  const full = createStyleCompiler(
+    host(() => Promise.reject(busy("Too much work waits."))),
+    { deadlineMs: 5_000 },
+  );
+  t.match(await reason(full.compile(request("#a{}"))), /^busy busy/);
+  const stopped = createStyleCompiler(
+    host(() => Promise.reject(new HostError("stopped", "gone"))),
+    { deadlineMs: 5_000 },
+  );
+  t.match(await reason(stopped.compile(request("#a{}"))), /^HostError/);
+});

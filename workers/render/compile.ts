@@ -1,0 +1,131 @@
+import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
+import { allowedFunctions, allowedProperties } from "../../src/style/allowed.js";
+import { type CheckedMap, checkMap, PropertyError } from "../../src/style/check.js";
+import { StyleError } from "../../src/style/lexer.js";
+import {
+  checkVariables,
+  readStylesheet,
+  type Stylesheet,
+  stylesheetText,
+  type Writing,
+} from "../../src/style/source.js";
+import { Carto, CartoError } from "./carto.js";
+
+/** No icons can be installed yet. */
+const icons: ReadonlySet<string> = new Set();
+const vocabulary = { properties: allowedProperties, functions: allowedFunctions };
+
+const carto = new Carto();
+
+export type StyleTexts = Pick<CompileRequest, "mapStyle" | "layerStyle" | "layerCode">;
+
+/**
+ * Compiles CartoCSS and checks everything that comes out. What styles may cost is bounded, at about a second; the
+ * deadline of the request is for its caller to keep.
+ */
+export function compileStyle(request: StyleTexts): CompileResponse {
+  try {
+    return { ok: true, ...new Compilation(request).run() };
+  } catch (error) {
+    if (error instanceof Complaint) return { ok: false, error: error.message };
+    throw error;
+  }
+}
+
+/** What the author is told. */
+class Complaint extends Error {}
+
+type SheetName = "map" | "layer";
+
+class Compilation {
+  private readonly sheets = new Map<SheetName, Stylesheet>();
+
+  constructor(private readonly request: StyleTexts) {
+    carto.begin();
+  }
+
+  run(): CheckedMap {
+    const map = this.read("map", this.request.mapStyle);
+    if (this.request.layerStyle === undefined) return this.mapAlone(map);
+    const layer = this.read("layer", this.request.layerStyle);
+    const { style } = this.compileLayer(map, layer, this.request.layerCode);
+    return { style, map: map.hasMap ? this.mapProperties(map) : {} };
+  }
+
+  private read(name: SheetName, css: string): Stylesheet {
+    const sheet = this.told(() => readStylesheet(css, vocabulary), name);
+    this.sheets.set(name, sheet);
+    this.told(() => checkVariables([...this.sheets.values()]), name);
+    return sheet;
+  }
+
+  /** The map's style by itself: its properties, and its rules as they would be for each layer that it names. */
+  private mapAlone(map: Stylesheet): CheckedMap {
+    const layers = new Map([...map.ids, ""].map((code, index) => [code, `layer${index}`]));
+    const text = stylesheetText(map, { ...mapWriting(undefined), id: (id) => layers.get(id) ?? "other" });
+    const checked = this.told(
+      () => checkMap(carto.run([{ id: "map", text }], [...layers.values()]), icons),
+      "map",
+    );
+    return { style: { styles: [], fields: [], reachPixels: 1 }, map: checked.map };
+  }
+
+  private mapProperties(map: Stylesheet): CheckedMap["map"] {
+    const text = stylesheetText(map, mapWriting(undefined));
+    return this.told(() => checkMap(carto.run([{ id: "map", text }], []), icons), "map").map;
+  }
+
+  /** The layer's rules come first, so that they win over the map's whatever those select; its variables likewise. */
+  private compileLayer(map: Stylesheet, layer: Stylesheet, code: string | undefined): CheckedMap {
+    const variables = stylesheetText(map, { ...mapWriting(code), only: "variables" });
+    const base = stylesheetText(map, { ...mapWriting(code), only: "rules" });
+    const own = stylesheetText(layer, { id: () => "layer", className: "layer" });
+    // What is drawn first is told by the place in the text, so the layer's rules must stand behind the map's.
+    const sources = [
+      { id: "map", text: variables },
+      { id: "layer", text: `${" ".repeat(base.length)}${own}` },
+      { id: "base", text: base },
+    ];
+    if (base.trim() === "") sources.pop();
+    return this.told(() => checkMap(carto.run(sources, ["layer"]), icons), "layer");
+  }
+
+  /** Says errors in words for the author, with the line where it can be found. */
+  private told<T>(work: () => T, sheet: SheetName): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof StyleError)) throw error;
+      let place = sheet;
+      let line = error.line === undefined ? undefined : String(error.line);
+      if (error instanceof CartoError && error.source !== undefined)
+        place = error.source === "layer" ? "layer" : "map";
+      if (error instanceof PropertyError) ({ place, line } = this.find(error.property, sheet));
+      const where = [
+        ...(place === "map" && this.request.layerStyle !== undefined ? ["in the map's style"] : []),
+        ...(line === undefined ? [] : [`line ${line}`]),
+      ].join(", ");
+      throw new Complaint(
+        where ? `${where[0]?.toUpperCase()}${where.slice(1)}: ${error.message}` : error.message,
+      );
+    }
+  }
+
+  /** The lines on which a property is set, when they are few. */
+  private find(property: string, sheet: SheetName): { place: SheetName; line: string | undefined } {
+    for (const place of new Set<SheetName>([sheet, "layer", "map"])) {
+      const lines = this.sheets.get(place)?.declarations.filter((one) => one.property === property) ?? [];
+      if (lines.length > 0) {
+        const numbers = [...new Set(lines.map((one) => one.line))];
+        return { place, line: numbers.length <= 3 ? numbers.join(" or ") : undefined };
+      }
+    }
+    return { place: sheet, line: undefined };
+  }
+}
+
+/** In the map's style ids are layer codes; layers have no classes. */
+const mapWriting = (code: string | undefined): Writing => ({
+  id: (id) => (id === code ? "layer" : "other"),
+  className: "other",
+});
