@@ -1,4 +1,4 @@
-import { checkLanguage, checkText } from "../catalog/codes.js";
+import { checkLanguage, checkText, isStorable } from "../catalog/codes.js";
 import { type LocalizedName, localName } from "../catalog/state.js";
 import { badRequest, failed } from "../errors.js";
 import type { Request } from "../http/types.js";
@@ -29,6 +29,25 @@ export function textField(fields: Fields, name: string): string | undefined {
   if (typeof value !== "string")
     throw failed("invalid_value", `${name} must be a string.`, { parameter: name });
   return checkText(value, name);
+}
+
+/** Longest style that is looked at, in UTF-16 units. */
+const maxStyleLength = 1_000_000;
+
+/**
+ * `css_style`, which is yet to be compiled; undefined when it is absent or blank, which asks for the default.
+ * @throws Failure invalid_value, invalid_style for what no style can be
+ */
+export function cssField(fields: Fields): string | undefined {
+  const style = own(fields, "css_style");
+  if (style === undefined) return undefined;
+  if (typeof style !== "string") {
+    throw failed("invalid_value", "css_style must be a string.", { parameter: "css_style" });
+  }
+  if (style.length > maxStyleLength || !isStorable(style)) {
+    throw failed("invalid_style", "The style is too long or holds characters that no style has.");
+  }
+  return style.trim() === "" ? undefined : style;
 }
 
 /** @throws Failure bad_request for what is no finite number */

@@ -9,12 +9,12 @@ import {
   Right,
   type TreeNode,
 } from "../catalog/state.js";
-import { badRequest, notFound } from "../errors.js";
+import { badRequest, notFound, unauthenticated } from "../errors.js";
 import { layerBox, layersBoxes } from "../features/bbox.js";
 import type { Reply, Request, Route } from "../http/types.js";
 import { defaultStyle } from "../style/default-style.js";
 import { answer, callerOf } from "./caller.js";
-import { bodyObject, type Fields, nameField, numberField, own, textField } from "./input.js";
+import { bodyObject, cssField, type Fields, nameField, numberField, own, textField } from "./input.js";
 import { flag, srid } from "./parameters.js";
 import { layerObject, projectPath, type View, viewOf } from "./present.js";
 import type { Services } from "./services.js";
@@ -33,6 +33,18 @@ async function visit(request: Request, services: Services): Promise<Visit> {
   const caller = await callerOf(request, services, project);
   const map = await services.catalog.map(project.code, request.params.map!);
   return { map, caller, view: viewOf(request, map.project) };
+}
+
+/**
+ * The layer of the path, for a change. Who may not even read the map does not learn which layers it has.
+ * @throws Failure unauthenticated, forbidden, not_found
+ */
+function changeableLayer({ map, caller }: Visit, request: Request): LayerNode {
+  if (caller.accountId === null) throw unauthenticated();
+  requireRead(map, caller);
+  const layer = layerOf(map, request);
+  requireRight(map, caller, Right.editStructure, layer);
+  return layer;
 }
 
 /** The layer of the path. @throws Failure not_found */
@@ -135,9 +147,9 @@ async function get(request: Request, services: Services): Promise<Reply> {
 
 /** PUT gives what it does not name its default again; PATCH leaves it. The code stays in both. */
 async function change(request: Request, services: Services): Promise<Reply> {
-  const { map, caller, view } = await visit(request, services);
-  const layer = layerOf(map, request);
-  requireRight(map, caller, Right.editStructure, layer);
+  const visitor = await visit(request, services);
+  const { map, caller, view } = visitor;
+  const layer = changeableLayer(visitor, request);
   const fields = await bodyObject(request);
   const parentId = parentField(fields);
   if (parentId === undefined) throw notFound("parent: parent_id is required");
@@ -161,9 +173,9 @@ async function change(request: Request, services: Services): Promise<Reply> {
 }
 
 async function remove(request: Request, services: Services): Promise<Reply> {
-  const { map, caller } = await visit(request, services);
-  const layer = layerOf(map, request);
-  requireRight(map, caller, Right.editStructure, layer);
+  const visitor = await visit(request, services);
+  const { map, caller } = visitor;
+  const layer = changeableLayer(visitor, request);
   await deleteLayer(services.db, map.id, layer.id);
   await services.changes.settle({ maps: [map.id], layers: [layer.id] });
   return answer(caller, null);
@@ -185,8 +197,8 @@ async function styleField(
   map: MapState,
   layerCode: string | undefined,
 ): Promise<string | undefined> {
-  const style = textField(fields, "css_style");
-  if (style === undefined || style.trim() === "") return undefined;
+  const style = cssField(fields);
+  if (style === undefined) return undefined;
   await services.styles.compile({
     mapStyle: map.cssStyle,
     layerStyle: style,

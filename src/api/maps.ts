@@ -4,7 +4,7 @@ import { type Caller, localName, type MapState, type ProjectState, Right } from 
 import { required, unauthenticated } from "../errors.js";
 import type { Reply, Request, Route } from "../http/types.js";
 import { answer, callerOf } from "./caller.js";
-import { bodyObject, nameField, own, textField } from "./input.js";
+import { bodyObject, cssField, nameField, own, textField } from "./input.js";
 import { mapObject, projectPath, viewOf } from "./present.js";
 import type { Services } from "./services.js";
 
@@ -17,10 +17,10 @@ async function create(request: Request, services: Services): Promise<Reply> {
   const fields = await bodyObject(request);
   if (own(fields, "code") === undefined) throw required(["code"]);
   const code = textField(fields, "code")!;
-  const cssStyle = textField(fields, "css_style") ?? "";
+  const cssStyle = cssField(fields) ?? "";
   const view = viewOf(request, project);
   const name = nameField(fields, { language: view.language, main: project.languages[0] });
-  if (cssStyle.trim() !== "") {
+  if (cssStyle !== "") {
     await services.styles.compile({ mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs });
   }
   const id = await createMap(services.db, project.id, {

@@ -1,5 +1,6 @@
 import t from "tap";
 import { setGrant } from "../../src/catalog/grants.js";
+import { defaultStyle } from "../../src/style/default-style.js";
 import { startServer } from "../support/server.js";
 
 const server = await startServer();
@@ -88,6 +89,45 @@ t.test("styles have to compile", async (t) => {
   }
   t.equal((await api("GET", "m/layers/unstyled/")).status, 404);
   t.match((await api("GET", "m/layers/styled/")).json, { css_style: style });
+});
+
+t.test("a style may be long, and what is none is refused in time", async (t) => {
+  const long = `#l { line-width: 1; } /* ${"x".repeat(50_000)} */`;
+  t.match((await post({ code: "long", css_style: long })).json, { css_style: long });
+  t.match(await post({ css_style: "x".repeat(1_000_001) }), { status: 500, json: { code: "invalid_style" } });
+  t.match(await post({ css_style: 7 }), { status: 500, json: { code: "invalid_value" } });
+});
+
+t.test("the default styles draw what they are for", async (t) => {
+  await api("POST", "", { token: editor, body: { code: "drawn" } });
+  const tile = async () => {
+    const answer = await fetch(`${server.url}/tms/p/drawn/?x=0&y=0&z=0&base=0`);
+    t.equal(answer.status, 200);
+    return Buffer.from(await answer.arrayBuffer()).toString("base64");
+  };
+  const empty = await tile();
+  const geometries = {
+    Point: "POINT(20 20)",
+    LineString: "LINESTRING(-60 10, 60 40)",
+    Polygon: "POLYGON((-50 -50, 50 -50, 0 30, -50 -50))",
+  };
+  const pictures = new Map<string, string>();
+  for (const kind of ["Point", "LineString", "Polygon"] as const) {
+    for (const style of [kind, "Unknown"] as const) {
+      const { json: layer } = await post({ code: "shown", css_style: defaultStyle(style) }, "drawn/layers/");
+      await server.sql.query(`insert into layers.l${layer.id} (geom) values (st_geomfromtext($1, 4326))`, [
+        geometries[kind],
+      ]);
+      await services.changes.settle({ layers: [layer.id] });
+      const picture = await tile();
+      t.not(picture, empty, `${kind} by the style for ${style}`);
+      const before = pictures.get(kind);
+      if (before) t.equal(picture, before, "in mixed company it looks the same");
+      pictures.set(kind, picture);
+      await api("DELETE", "drawn/layers/shown/", { token: editor });
+    }
+  }
+  t.equal(await tile(), empty, "a deleted layer is drawn no more");
 });
 
 t.test("PATCH changes single fields, PUT the whole", async (t) => {
