@@ -6,6 +6,7 @@ import { addMember } from "../../src/catalog/accounts.js";
 import { createProject } from "../../src/catalog/projects.js";
 import type { Role } from "../../src/catalog/state.js";
 import { loadConfig } from "../../src/config.js";
+import type { Log } from "../../src/log.js";
 import { type Node, startNode } from "../../src/node.js";
 import { freshDatabase, type TestDatabase } from "./database.js";
 import { quietLog } from "./log.js";
@@ -47,6 +48,8 @@ export interface TestServerOptions {
   readonly nodes?: number;
   /** Dotted configuration keys. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Default: one that says nothing. */
+  readonly log?: Log;
 }
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -65,7 +68,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     },
   });
   const nodes = await Promise.all(
-    Array.from({ length: options.nodes ?? 1 }, () => startNode(config, quietLog)),
+    Array.from({ length: options.nodes ?? 1 }, () => startNode(config, options.log ?? quietLog)),
   );
   const urls = nodes.map((node) => `http://127.0.0.1:${node.port}`);
   const sql = new pg.Client({ connectionString: database.url });

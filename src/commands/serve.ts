@@ -1,0 +1,85 @@
+import { type Command, Option } from "commander";
+import { loadConfig } from "../config.js";
+import { AlreadyRunning } from "../local/services.js";
+import { createLog } from "../log.js";
+import { serve } from "../serve/serve.js";
+import { type CommandEnvironment, CommandError, configOf, say } from "./environment.js";
+
+interface ServeFlags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly nodes?: string;
+  readonly local?: boolean;
+  readonly demo: boolean;
+}
+
+/** mapwright serve */
+export function register(program: Command, env: CommandEnvironment): void {
+  program
+    .command("serve")
+    .description("run the server until Ctrl-C or SIGTERM")
+    .option("--host <host>", "address to listen on (default 0.0.0.0)")
+    .option("--port <port>", "port to listen on (default 8080)")
+    .option("--nodes <count>", "node processes that share the port (default 1)")
+    .option(
+      "--local",
+      "start a private PostgreSQL and Redis under the data folder, unless they are configured",
+    )
+    .addOption(new Option("--no-demo", "leave an empty installation empty"))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ mapwright serve --local
+  $ DATABASE_URL=postgresql://maps@db/maps REDIS_URL=redis://cache:6379 mapwright serve --nodes 4`,
+    )
+    .action(async (flags: ServeFlags, command: Command) => {
+      const config = configOf(env, command, { host: flags.host, port: flags.port, nodes: flags.nodes });
+      const local = flags.local ? unconfigured(env, command) : { database: false, redis: false };
+      const stop = new AbortController();
+      // The second Ctrl-C is for those who cannot wait: it ends the process at once, and with it all it started.
+      const onSignal = () => (stop.signal.aborted ? process.exit(1) : stop.abort());
+      process.on("SIGINT", onSignal);
+      process.on("SIGTERM", onSignal);
+      try {
+        await serve({
+          config,
+          log: createLog(config.logLevel, "serve"),
+          local,
+          demo: flags.demo,
+          say: (line) => say(env, line),
+          signal: stop.signal,
+        });
+      } catch (error) {
+        if (error instanceof AlreadyRunning) throw new CommandError(error.message);
+        throw error;
+      } finally {
+        process.off("SIGINT", onSignal);
+        process.off("SIGTERM", onSignal);
+      }
+    });
+}
+
+/** Which of the services nobody has named: neither a flag nor the environment nor the file. */
+function unconfigured(env: CommandEnvironment, command: Command): { database: boolean; redis: boolean } {
+  const {
+    config: file,
+    databaseUrl,
+    redisUrl,
+  } = command.optsWithGlobals<{
+    config?: string;
+    databaseUrl?: string;
+    redisUrl?: string;
+  }>();
+  const nobody = { databaseUrl: "postgresql://nobody.invalid/", redisUrl: "redis://nobody.invalid/" };
+  const config = loadConfig({
+    file,
+    ...(env.variables ? { environment: env.variables } : {}),
+    flags: { databaseUrl, redisUrl },
+    defaults: nobody,
+  });
+  return {
+    database: config.databaseUrl === nobody.databaseUrl,
+    redis: config.redisUrl === nobody.redisUrl,
+  };
+}

@@ -1,0 +1,110 @@
+import { Writable } from "node:stream";
+import t from "tap";
+import { createLog } from "../../src/log.js";
+import { makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
+import { startServer, waitFor } from "../support/server.js";
+
+/** What operators rely on: health, metrics, logs. */
+
+const lines: string[] = [];
+const log = createLog(
+  "debug",
+  "test",
+  new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  }),
+);
+const server = await startServer({ log });
+t.teardown(() => server.stop());
+const node = server.nodes[0]!;
+
+t.test("a node is live, and ready when the database, Redis and both hosts answer", async (t) => {
+  t.equal((await fetch(`${server.url}/health/live`)).status, 200);
+  const ready = await fetch(`${server.url}/health/ready`);
+  t.equal(ready.status, 200);
+  t.same(await ready.json(), {
+    status: "ready",
+    checks: { database: true, redis: true, render: true, transfer: true },
+  });
+});
+
+t.test(
+  "a node whose Redis is away is live and not ready, and serves public tiles all the same",
+  async (t) => {
+    await makeMap(server, "away");
+    await makeStyledLayer(server, "away", "a", "#a { line-width: 1; }");
+    const alone = await startServer({ config: { redisUrl: "redis://127.0.0.1:1" } });
+    t.teardown(() => alone.stop());
+    const ready = await fetch(`${alone.url}/health/ready`);
+    t.equal(ready.status, 503);
+    t.match(await ready.json(), { checks: { redis: false, database: true } });
+    t.equal((await fetch(`${alone.url}/health/live`)).status, 200);
+    await alone.sql.query("insert into map (project_id, code) select id, 'm' from project where code = 'p'");
+    t.equal((await fetch(`${alone.url}/tms/p/m/?x=0&y=0&z=0`)).status, 200);
+    const token = await fetch(`${alone.url}/tms/p/m/?x=0&y=0&z=0&token=some`);
+    t.ok([401, 503].includes(token.status), `tokens fail closed: ${token.status}`);
+  },
+);
+
+t.test("metrics are OpenMetrics text and count tiles by the level that had them", async (t) => {
+  await makeMap(server, "metrics");
+  await makeStyledLayer(server, "metrics", "a", "#a { line-width: 1; }");
+  const url = tileUrl(server, "metrics", { lon: 1, lat: 1, z: 5 });
+  for (let round = 0; round < 3; round++) await fetch(url);
+  await fetch(`${url}&other=1`);
+  const answer = await fetch(`${server.url}/metrics`);
+  t.match(answer.headers.get("content-type"), /^application\/openmetrics-text/);
+  const text = await answer.text();
+  t.ok(text.endsWith("# EOF\n"));
+  const value = (line: string) => Number(new RegExp(`^${line} (\\S+)$`, "m").exec(text)?.[1]);
+  t.equal(value('mapwright_tiles_total\\{source="address"\\}'), 2);
+  t.equal(value('mapwright_tiles_total\\{source="memory"\\}'), 1);
+  t.equal(value('mapwright_tiles_total\\{source="render"\\}'), 1);
+  t.equal(value("mapwright_render_seconds_count"), 1);
+  t.equal(value("mapwright_redis_ready"), 1);
+  t.equal(value("mapwright_render_queue"), 0);
+  t.ok(value("mapwright_database_connections") >= 1);
+});
+
+t.test("a token is in no log line, wherever it travelled", async (t) => {
+  const token = await server.token("admin");
+  await fetch(`${server.url}/api/2.8/p/authorized/?token=${token}`);
+  await fetch(`${server.url}/api/2.8/p/metrics/`, { headers: { authorization: `Bearer ${token}` } });
+  await fetch(`${server.url}/api/2.8/p/nothing/layers/`, { headers: { "x-token": token } });
+  await fetch(`${server.url}/api/2.8/p/logout/`, { method: "POST", body: new URLSearchParams({ token }) });
+  await fetch(`${server.url}/tms/p/metrics/?x=0&y=0&z=0&token=${token}`);
+  await waitFor(() => lines.some((line) => line.includes("/api/2.8/p/logout/")));
+  t.notOk(lines.some((line) => line.includes(token)));
+  t.ok(
+    lines.some((line) => line.includes("/api/2.8/p/authorized/")),
+    "the request itself is there",
+  );
+  for (const line of lines) t.ok(typeof JSON.parse(line).level === "number");
+});
+
+t.test("every answer has a request id, and an internal error names it without telling more", async (t) => {
+  const answer = await fetch(`${server.url}/api/2.8/p/metrics/`);
+  const id = answer.headers.get("x-request-id");
+  t.ok(id);
+  t.ok(
+    lines.some((line) => line.includes(id!)),
+    "the log has it too",
+  );
+  await server.sql.query("alter table layer_column rename to layer_column_away");
+  node.services.catalog.map("p", "metrics").catch(() => undefined);
+  await server.sql.query("update map set comment = 'read me again' where code = 'metrics'");
+  await waitFor(async () => (await fetch(`${server.url}/api/2.8/p/metrics/`)).status === 500);
+  const broken = await fetch(`${server.url}/api/2.8/p/metrics/`);
+  const body = (await broken.json()) as { code: string; data: { request: string } };
+  await server.sql.query("alter table layer_column_away rename to layer_column");
+  t.equal(body.code, "internal");
+  t.equal(body.data.request, broken.headers.get("x-request-id"));
+  t.notMatch(JSON.stringify(body), /layer_column|select|src\//i);
+  t.ok(
+    lines.some((line) => line.includes(body.data.request) && line.includes("layer_column")),
+    "the log tells more",
+  );
+});

@@ -1,0 +1,128 @@
+import t from "tap";
+import { loadConfig } from "../../src/config.js";
+import type { MetatileRequest } from "../../src/hosts/messages.js";
+import { type RenderHost, startRenderHost } from "../../src/hosts/render.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+import { picture } from "../support/pictures.js";
+import { waitFor } from "../support/server.js";
+
+/** The supervised render host, with real renders that take as long as PostgreSQL is told to sleep. */
+
+const database = await freshDatabase({ bare: true });
+const config = loadConfig({ environment: {}, flags: { databaseUrl: database.url, "tiles.queueLength": 4 } });
+const host: RenderHost = startRenderHost(config, quietLog);
+t.teardown(async () => {
+  await host.stop();
+  await database.drop();
+});
+await host.whenReady();
+
+/** A whole-world picture of one point at 0, 0 that takes `seconds`. */
+function sleepy(seconds: number): MetatileRequest {
+  const query = `select 1 as svc_id, st_setsrid(st_point(0, 0), 3857) as geom from pg_sleep(${seconds})`;
+  const parameters: Record<string, string> = {
+    type: "postgis",
+    table: `(${query}) as q`,
+    geometry_field: "geom",
+    key_field: "svc_id",
+    srid: "3857",
+    extent: "-20037508,-20037508,20037508,20037508",
+  };
+  const xml = `<Map srs="epsg:3857"><Style name="s"><Rule><MarkersSymbolizer width="20" fill="#ff0000"/></Rule></Style>
+    <Layer name="l" srs="epsg:3857"><StyleName>s</StyleName><Datasource>${Object.entries(parameters)
+      .map(([name, value]) => `<Parameter name="${name}">${value}</Parameter>`)
+      .join("")}</Datasource></Layer></Map>`;
+  return {
+    map: { digest: `sleep ${seconds}`, xml },
+    origin: { z: 0, x: 0, y: 0 },
+    count: 1,
+    scale: 1,
+    quality: 0,
+    bufferPixels: 16,
+  };
+}
+const draw = (seconds: number, deadlineMs = 20_000) => host.call("metatile", sleepy(seconds), { deadlineMs });
+const kill = (signal: NodeJS.Signals) => process.kill(host.pid!, signal);
+
+t.test("it draws", async (t) => {
+  const { tiles } = await draw(0);
+  const image = await picture(tiles[0]!.png);
+  t.same(image.at(128, 128), [255, 0, 0, 255]);
+});
+
+t.test("tasks of a host that is killed from outside are done by the next one", async (t) => {
+  const pid = host.pid;
+  const work = [draw(0.4), draw(0.4)];
+  await waitFor(() => host.counts().running === 2);
+  kill("SIGKILL");
+  for (const { tiles } of await Promise.all(work)) t.equal(tiles.length, 1);
+  t.not(host.pid, pid);
+});
+
+t.test("a task over which its host crashes alone is not tried again", async (t) => {
+  const restarts = host.counts().restarts;
+  const work = draw(5);
+  await waitFor(() => host.counts().running === 1);
+  kill("SIGSEGV");
+  await t.rejects(work, { name: "HostError", reason: "died" });
+  await draw(0);
+  t.equal(host.counts().restarts, restarts + 1);
+});
+
+t.test(
+  "of several tasks in a crash each is tried once more, alone, and only the one that crashes again fails",
+  async (t) => {
+    const [innocent, culprit] = [draw(0.3), draw(3)];
+    const failed = t.rejects(culprit, { name: "HostError", reason: "died" });
+    await waitFor(() => host.counts().running === 2);
+    kill("SIGSEGV");
+    t.equal((await innocent).tiles.length, 1);
+    await waitFor(() => host.ready && host.counts().running === 1);
+    kill("SIGSEGV");
+    await failed;
+    t.equal((await draw(0)).tiles.length, 1);
+  },
+);
+
+t.test(
+  "a task that overruns its deadline fails, and what ran beside it is done by the next host",
+  async (t) => {
+    const endless = t.rejects(draw(30, 600), { name: "HostError", reason: "deadline" });
+    const beside = draw(1);
+    await endless;
+    t.equal((await beside).tiles.length, 1);
+  },
+);
+
+t.test("a call beyond the queue is refused, one that is aborted leaves it", async (t) => {
+  const running = Array.from({ length: config.render.concurrency + 1 }, () => draw(0.5));
+  await waitFor(() => host.counts().waiting === 0);
+  const abort = new AbortController();
+  const queued = host.call("metatile", sleepy(0), { deadlineMs: 20_000, signal: abort.signal });
+  const others = Array.from({ length: 3 }, () => draw(0));
+  await t.rejects(draw(0), { name: "Failure", kind: "busy" });
+  abort.abort(new Error("left"));
+  await t.rejects(queued, { message: "left" });
+  const place = draw(0);
+  for (const work of [...running, ...others, place]) t.equal((await work).tiles.length, 1);
+});
+
+t.test("a style that takes too long to compile is given up without touching renders beside it", async (t) => {
+  const pid = host.pid;
+  const beside = draw(0.5);
+  const response = await host.call(
+    "compile",
+    { mapStyle: "", layerStyle: "#l { line-width: 1; }", layerCode: "l", deadlineMs: 0 },
+    { deadlineMs: 10_000 },
+  );
+  t.match(response, { ok: false, deadline: true });
+  t.equal((await beside).tiles.length, 1);
+  t.equal(host.pid, pid);
+  const good = await host.call(
+    "compile",
+    { mapStyle: "", layerStyle: "#l { line-width: 1; }", layerCode: "l", deadlineMs: 5_000 },
+    { deadlineMs: 10_000 },
+  );
+  t.equal(good.ok, true);
+});
