@@ -61,7 +61,7 @@ export async function startPostgres(context: ServiceContext): Promise<RunningPos
     const tools = { programs, folder, account };
     await endLeftovers(join(path, "cluster"), "postgres", "SIGINT");
     if (!existsSync(join(path, "cluster"))) {
-      context.progress("creating the database");
+      context.progress("Creating the private database.");
       await createCluster(tools, path, secrets, durable);
     } else if (context.freshSecrets) await setPasswords(tools, secrets);
     const config = configFolder();

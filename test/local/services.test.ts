@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
 import t from "tap";
+import { borrowLocalServices } from "../../src/local/borrow.js";
 import { AlreadyRunning, type LocalServices, startLocalServices } from "../../src/local/services.js";
 import { quietLog } from "../support/log.js";
 
@@ -213,4 +214,23 @@ t.test("an interrupted first start begins anew, lost passwords are replaced", as
   t.teardown(() => second.stop());
   t.not(second.databaseUrl, first.databaseUrl);
   t.same(await rows(second.databaseUrl!, "select n from public.a"), [{ n: 1 }]);
+});
+
+t.test("a command borrows the services of a running server, and starts them where none runs", async (t) => {
+  const dataDir = join(parent, "borrowed");
+  t.equal(await borrowLocalServices({ dataDir, log: quietLog }), undefined, "a folder without services");
+  const server = await start("borrowed");
+  t.teardown(() => server.stop());
+  const fromServer = await borrowLocalServices({ dataDir, log: quietLog });
+  t.match(fromServer, { databaseUrl: server.databaseUrl, redisUrl: server.redisUrl });
+  await fromServer?.stop();
+  t.same(await rows(server.databaseUrl!, "select 1 as n"), [{ n: 1 }], "the server keeps them");
+  await server.stop();
+  const own = await borrowLocalServices({ dataDir, log: quietLog });
+  t.teardown(() => own?.stop());
+  t.same(await rows(own?.databaseUrl ?? "", "select 1 as n"), [{ n: 1 }]);
+  const pids = own?.pids() ?? [];
+  await own?.stop();
+  t.equal(pids.length, 2);
+  t.notOk(pids.some(alive), "and ends those that it started");
 });
