@@ -38,9 +38,11 @@ export class Metrics {
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
     registers: [],
   });
-  /** Hits of the address cache: a plain number, for its path has no time to spare; read when metrics are. */
-  addressHits = 0;
-  private addressHitsTold = 0;
+  /**
+   * Answers of the address cache by method and status: plain numbers, for their path has no time to spare; the
+   * counters take them over when metrics are read.
+   */
+  private readonly cached = new Map<string, { told: number; count: number }>();
 
   constructor(gauges: () => Gauges) {
     this.registry.setContentType(openMetricsContentType as never);
@@ -90,6 +92,14 @@ export class Metrics {
     this.durations.observe(milliseconds / 1000);
   }
 
+  /** An answer of the address cache. */
+  answeredFromCache(method: string, status: number): void {
+    const key = method === "GET" && status === 200 ? "GET 200" : `${method} ${status}`;
+    const cached = this.cached.get(key);
+    if (cached) cached.count++;
+    else this.cached.set(key, { told: 0, count: 1 });
+  }
+
   tile(source: "memory" | "redis" | "render"): void {
     this.tiles.inc({ source });
   }
@@ -100,8 +110,12 @@ export class Metrics {
 
   /** The exposition and its content type. */
   async expose(): Promise<{ readonly text: string; readonly contentType: string }> {
-    this.tiles.inc({ source: "address" }, this.addressHits - this.addressHitsTold);
-    this.addressHitsTold = this.addressHits;
+    for (const [key, cached] of this.cached) {
+      const [method = "", status = ""] = key.split(" ");
+      this.tiles.inc({ source: "address" }, cached.count - cached.told);
+      this.requests.inc({ route: "(cached)", method, status }, cached.count - cached.told);
+      cached.told = cached.count;
+    }
     return { text: await this.registry.metrics(), contentType: this.registry.contentType };
   }
 }

@@ -4,6 +4,7 @@ import { mapRoutes } from "./api/maps.js";
 import { objectRoutes } from "./api/objects.js";
 import type { Services } from "./api/services.js";
 import { sessionRoutes } from "./api/sessions.js";
+import { structureRoutes } from "./api/structure.js";
 import { tileRoutes } from "./api/tiles.js";
 import { transferRoutes } from "./api/transfer.js";
 import { viewerRoutesOf } from "./api/viewer.js";
@@ -13,7 +14,7 @@ import type { Config } from "./config.js";
 import { startRenderHost } from "./hosts/render.js";
 import { startTransferHost } from "./hosts/transfer.js";
 import type { CachedReply } from "./http/cached.js";
-import { createServer } from "./http/server.js";
+import { cachedRoute, createServer } from "./http/server.js";
 import type { Route } from "./http/types.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
@@ -44,6 +45,7 @@ const routes: readonly Route<Services>[] = [
   ...sessionRoutes,
   ...mapRoutes,
   ...layerRoutes,
+  ...structureRoutes,
   ...objectRoutes,
   ...transferRoutes,
   ...healthRoutes,
@@ -141,14 +143,12 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     services,
     log,
     config,
-    cached: (path, query) => {
-      if (!changes.trusted) return undefined;
-      const reply = addresses.get(query === "" ? path : `${path}?${query}`);
-      if (reply !== undefined) metrics.addressHits++;
-      return reply;
+    cached: (path, query) =>
+      changes.trusted ? addresses.get(query === "" ? path : `${path}?${query}`) : undefined,
+    onAnswered: (route, method, status, milliseconds) => {
+      if (route === cachedRoute) metrics.answeredFromCache(method, status);
+      else metrics.answered(route, method, status, milliseconds);
     },
-    onAnswered: (route, method, status, milliseconds) =>
-      metrics.answered(route, method, status, milliseconds),
   });
   const port = await server.listen(config.host, config.port);
   return {

@@ -168,7 +168,13 @@ export class TileService {
     const coords = tilesOf(work);
     const kept = drawn.tiles.map((tile, index) => {
       const key = tileKey(plan, coords[index]!, work.quality);
-      const whole: Tile = { png: tile.png, hash: tile.hash, solid: tile.solid, versions: [...versions] };
+      // A copy: what arrives is a window into the whole message, which would be kept alive by one tile of it.
+      const whole: Tile = {
+        png: new Uint8Array(tile.png),
+        hash: tile.hash,
+        solid: tile.solid,
+        versions: [...versions],
+      };
       return [key, this.options.memory.set(key, whole)] as const;
     });
     this.options.store.put(kept);

@@ -78,11 +78,11 @@ export class TileStore {
     const body = headBytes + 8 * count;
     if (!isSolid) {
       // A copy: what arrives is a slice of the socket's larger chunk, which would be kept alive whole.
-      return { png: Buffer.from(value.subarray(body)), hash, solid: undefined, versions };
+      return { png: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions };
     }
     const solid = value.readUInt32LE(body);
     const png = this.memory.solid(hash) ?? (await this.redis.getBuffer(`${this.prefix}t:solid:${hash}`));
-    return png ? { png: Buffer.from(png), hash, solid, versions } : undefined;
+    return png ? { png: new Uint8Array(png), hash, solid, versions } : undefined;
   }
 }
 
