@@ -112,8 +112,10 @@ export class Channel {
   }
 
   /** Begins an answer of unknown length. Its head goes out with the first bytes. */
-  startStream(status: number, headers: string): void {
+  async startStream(status: number, headers: string): Promise<void> {
     this.head = () => this.writeHead(status, headers);
+    // While the request's own bytes are being parsed all writes share one cork buffer: slices must have it alone.
+    await new Promise((resolve) => setImmediate(resolve));
     if (!this.usable) return;
     this.res.onWritable(() => {
       // With a handler of ours the library does not send what it holds for the socket: an empty cork does.

@@ -107,7 +107,7 @@ async function sendStream(
     let next = await source.next();
     started = true;
     starting();
-    channel.startStream(200, lines);
+    await channel.startStream(200, lines);
     while (!next.done && (await channel.write(next.value))) next = await source.next();
     if (next.done) finished = true;
     channel.endStream();
