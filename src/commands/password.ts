@@ -33,7 +33,6 @@ async function firstLine(env: CommandEnvironment): Promise<string> {
 }
 
 function ask(env: CommandEnvironment, question: string): Promise<string> {
-  env.stderr.write(question);
   // readline edits the line, and what it would show of it goes nowhere.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: env.stdin, output: nowhere, terminal: true });
@@ -49,5 +48,7 @@ function ask(env: CommandEnvironment, question: string): Promise<string> {
       if (answer === undefined) reject(new CommandError("Cancelled."));
       else resolve(answer);
     });
+    // Only now, when the terminal no longer echoes.
+    env.stderr.write(question);
   });
 }
