@@ -136,6 +136,7 @@ export class Viewer {
     const { t } = this.parts.reader;
     const opening = ++this.opening;
     const isOther = place.project !== this.place?.project || place.map !== this.place?.map;
+    const isNew = isOther || !this.tree;
     if (isOther) this.leave();
     this.place = place;
     this.showPlace();
@@ -150,7 +151,7 @@ export class Viewer {
     }
     this.stage.clear();
     if (address.view) this.view.look(address.view);
-    else if (isOther) this.view.fit(this.tree.extent(), false);
+    else if (isNew) this.view.fit(this.tree.extent(), false);
     this.layers.show(this.tree, this.project?.base === "none" ? undefined : address.base);
     this.layersChanged();
   }
@@ -204,6 +205,11 @@ export class Viewer {
     };
   }
 
+  /** What is shown; before anything is shown, what the link asks for. */
+  private get wanted(): Address {
+    return this.tree ? this.address : parseAddress(location.hash);
+  }
+
   private writeAddress(): void {
     if (this.tree) history.replaceState(null, "", formatAddress(this.address));
   }
@@ -219,11 +225,7 @@ export class Viewer {
     if (project === undefined) return;
     await this.loadProjects().catch(() => undefined); // the maps listed before stay
     const here = this.place?.project === project;
-    await this.follow(
-      here
-        ? { ...this.address, layers: this.tree?.selection }
-        : parseAddress(`#project=${encodeURIComponent(project)}`),
-    );
+    await this.follow(here ? this.wanted : parseAddress(`#project=${encodeURIComponent(project)}`));
   }
 
   private async signOut(): Promise<void> {
@@ -236,7 +238,7 @@ export class Viewer {
   /** After a session has ended: the lists and the open map as the public sees them. */
   private async readAgain(): Promise<void> {
     await this.loadProjects().catch(() => undefined); // opening the map tells what is wrong
-    if (this.place) await this.open(this.place, this.address);
+    if (this.place) await this.open(this.place, this.wanted);
   }
 
   /** Tiles that do not come may mean that the session has ended. */

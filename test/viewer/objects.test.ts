@@ -1,0 +1,78 @@
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { makeTown, openPage, press, startBrowser } from "./support.js";
+
+/** Asking the map what is at a place, over the real server. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+await makeTown(server);
+const browser = await startBrowser(t);
+const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
+
+t.test("a click shows the object's attributes", async (t) => {
+  const { page, problems } = await openPage(browser, home);
+  await press(page, 4, 4);
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "Green park");
+  t.equal(await page.textContent(".object-layer"), "parks");
+  const rows = await page.$$eval(".attributes tr", (all) => all.map((row) => row.textContent));
+  t.ok(rows.some((row) => row?.endsWith("Green park")));
+  t.ok(
+    rows.some((row) => row?.endsWith("21,000")),
+    "a number with its separator",
+  );
+  t.ok(
+    rows.some((row) => row?.endsWith("1921")),
+    "a year without one",
+  );
+  t.equal(await page.locator("path.mark").count(), 1, "its outline is on the map");
+  await page.keyboard.press("Escape");
+  t.notOk(await page.isVisible(".object"));
+  t.equal(await page.locator("path.mark").count(), 0);
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("a click on several objects lists them, the top layer's first", async (t) => {
+  const { page } = await openPage(browser, home);
+  await press(page, 10, 10);
+  await page.waitForSelector(".hits");
+  t.equal(await page.textContent(".object h2"), "3 objects here");
+  t.same(await page.$$eval(".hits h3", (all) => all.map((heading) => heading.textContent)), [
+    "stops",
+    "parks",
+  ]);
+  await page.click("text=South stop");
+  t.equal(await page.textContent(".object h2"), "South stop");
+  await page.click("[aria-label='Back to the list']");
+  t.equal(await page.textContent(".object h2"), "3 objects here");
+  await page.context().close();
+});
+
+t.test("a layer that is off is not asked for objects", async (t) => {
+  const { page, requests } = await openPage(browser, home);
+  await page.click("[data-code=transport]");
+  await press(page, 10, 10);
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "Green park");
+  t.notOk(requests.some((address) => /layers\/(stops|stations|plans)\/objects/.test(address)));
+  await page.context().close();
+});
+
+t.test("a click into the void says so", async (t) => {
+  const { page } = await openPage(browser, home);
+  await press(page, -8, 10);
+  await page.waitForSelector(".toast:has-text('Nothing here')");
+  t.notOk(await page.isVisible(".object"));
+  await page.context().close();
+});
+
+t.test("the keyboard alone finds an object", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.focus("#map");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".hits");
+  t.equal(await page.textContent(".object h2"), "3 objects here");
+  await page.context().close();
+});
