@@ -76,4 +76,9 @@ async function main(): Promise<boolean> {
   return !signal.aborted && counts.passed > 0 && counts.failed === 0;
 }
 
-process.exitCode = (await main()) ? 0 : 1;
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} catch (error) {
+  console.error(`The tests could not be run: ${(error as Error).message}`);
+  process.exitCode = 1;
+}

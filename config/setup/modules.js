@@ -1,6 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { step } from "./progress.js";
 
@@ -42,11 +50,19 @@ const loads = () =>
     (name) => spawnSync(process.execPath, ["-e", `require("${name}")`], { stdio: "ignore" }).status === 0,
   );
 
+/** Whether Mapnik's package still points at the place where the checkout was when it was installed. */
+function pointsElsewhere() {
+  const link = `node_modules/mapnik/prebuilds/${process.platform}-${process.arch}/lib`;
+  return existsSync(link) && !realpathSync(link).startsWith(`${process.cwd()}/`);
+}
+
 export async function installModules() {
   const stamp = wantedStamp();
   if (existsSync(stampPath) && readFileSync(stampPath, "utf8") === stamp) return;
-  // Somebody used npm himself: no reason to build GDAL's binding again when the result is what we want.
-  if (!matchesLock() || !loads()) {
+  // Somebody used npm himself, or moved the checkout: no reason to build GDAL's binding again.
+  const usable = matchesLock();
+  if (usable && pointsElsewhere()) await step("Telling Mapnik its new place", ["npm", "rebuild", "mapnik"]);
+  if (!usable || !loads()) {
     await step(
       "Installing the npm packages and building the GDAL binding (some minutes the first time)",
       ["npm", "ci", "--no-audit", "--no-fund"],

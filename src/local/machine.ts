@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statfsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,6 +13,14 @@ export function memoryBytes(): number {
 /** A share of the memory between two limits, in whole MiB. */
 export function memoryShareMib(share: number, least: number, most: number): number {
   return Math.round(Math.min(most, Math.max(least, (memoryBytes() * share) / 1024 ** 2)));
+}
+
+/** Whether /dev/shm can hold what parallel queries share; containers may have none, or a very small one. */
+export function hasSharedMemoryFolder(): boolean {
+  const mode = statSync("/dev/shm", { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o002) === 0) return false;
+  const { bsize, blocks } = statfsSync("/dev/shm");
+  return bsize * blocks >= 256 * 1024 ** 2;
 }
 
 /** A free TCP port on loopback: `preferred` (0: none) if nothing listens there, else one that the system picks. */

@@ -13,7 +13,7 @@ import {
 } from "./cluster.js";
 import { keptLog, type ServiceContext, tail } from "./context.js";
 import { endLeftovers } from "./leftovers.js";
-import { configFolder, freePort, memoryShareMib } from "./machine.js";
+import { configFolder, freePort, hasSharedMemoryFolder, memoryShareMib } from "./machine.js";
 import { inheritedFolder, type RunningService, startService } from "./service.js";
 
 export interface RunningPostgres extends RunningService {
@@ -23,13 +23,14 @@ export interface RunningPostgres extends RunningService {
 
 /** Settings that depend on the machine and on what the cluster is for. */
 function computedSettings(durable: boolean): Record<string, string | number> {
-  const memory = {
+  const settings = {
     shared_buffers: `${memoryShareMib(1 / 8, 128, durable ? 4096 : 512)}MB`,
     effective_cache_size: `${memoryShareMib(1 / 2, 512, 65_536)}MB`,
     maintenance_work_mem: `${memoryShareMib(1 / 64, 64, 1024)}MB`,
+    dynamic_shared_memory_type: hasSharedMemoryFolder() ? "posix" : "sysv",
   };
   // Without fsync a commit still survives a killed server, which tests rely on; synchronous_commit off would not.
-  return durable ? memory : { ...memory, fsync: "off", full_page_writes: "off" };
+  return durable ? settings : { ...settings, fsync: "off", full_page_writes: "off" };
 }
 
 async function connects(url: string): Promise<void> {
