@@ -1,0 +1,43 @@
+import t from "tap";
+import { startServer, waitFor } from "../support/server.js";
+import { runCommand } from "./support.js";
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { config } = server.nodes[0]!.services;
+const variables = {
+  DATABASE_URL: config.databaseUrl,
+  REDIS_URL: config.redisUrl,
+  MAPWRIGHT_REDIS_PREFIX: config.redisPrefix,
+};
+const run = async (line: string, input?: string) => {
+  const result = await runCommand(line.split(" "), { variables, ...(input === undefined ? {} : { input }) });
+  if (result.status !== 0) throw new Error(result.stderr);
+  return result.stdout.trim();
+};
+const status = async (path: string, token?: string) => (await server.api("GET", path, { token })).status;
+
+t.test("a running node sees what commands change", async (t) => {
+  await server.api("POST", "", { token: await server.token("editor"), body: { code: "m" } });
+  t.equal(await status("m/"), 200);
+  await run("map unpublish p m");
+  await waitFor(async () => (await status("m/")) === 403);
+  await run("map publish p m");
+  await waitFor(async () => (await status("m/")) === 200);
+  await run("grant public --project p --map m --rights none");
+  await waitFor(async () => (await status("m/")) === 403);
+
+  await run("user add guest --project p --role admin", "guest\n");
+  const token = await run("session open guest --project p --origin api");
+  await waitFor(async () => (await status("users/list/", token)) === 200);
+  t.equal((await server.api("GET", "authorized/", { token })).text, "true");
+  await run("user add guest --project p --role viewer");
+  await waitFor(async () => (await status("users/list/", token)) === 403);
+  await run("user remove guest");
+  await waitFor(async () => (await status("users/list/", token)) === 401);
+
+  await run("project create fresh");
+  await waitFor(async () => (await fetch(`${server.url}/api/2.8/fresh/authorized/`)).status === 200);
+  await run("project delete fresh");
+  await waitFor(async () => (await fetch(`${server.url}/api/2.8/fresh/authorized/`)).status === 500);
+});
