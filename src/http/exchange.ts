@@ -28,6 +28,15 @@ export interface ExchangeContext<S> {
   readonly maxUploadBytes: number;
 }
 
+/** A request as the library hands it over. */
+export interface Arrival {
+  readonly id: string;
+  readonly res: HttpResponse;
+  readonly head: RequestHead;
+  /** The server is closing: the answer asks the client not to send more on its connection. */
+  readonly last: boolean;
+}
+
 /** What became of a request. */
 export interface Outcome {
   /** Path of its route; "" when none was found. */
@@ -42,13 +51,9 @@ const allMethods: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "D
  * One request on its way from the route to the last byte of its answer. Never rejects.
  * Until its first `await` it runs in the tick in which the request arrived, where the library wants its listeners.
  */
-export async function answerRequest<S>(
-  context: ExchangeContext<S>,
-  id: string,
-  res: HttpResponse,
-  head: RequestHead,
-): Promise<Outcome> {
+export async function answerRequest<S>(context: ExchangeContext<S>, arrival: Arrival): Promise<Outcome> {
   const { log } = context;
+  const { id, res, head, last } = arrival;
   const channel = new Channel(res);
   const incoming = new IncomingBody(res, head.bodyBytes);
   channel.onLeft(() => incoming.abort());
@@ -58,7 +63,7 @@ export async function answerRequest<S>(
     channel,
     head: head.method === "HEAD",
     ifNoneMatch: head.headers.get("if-none-match"),
-    own: { ...commonHeaders, "x-request-id": id },
+    own: { ...commonHeaders, "x-request-id": id, ...(last ? { connection: "close" } : {}) },
     starting: () => incoming.drop(),
   };
   let route = "";

@@ -81,6 +81,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   const idPrefix = randomBytes(4).toString("hex");
   let requests = 0;
   let open = 0;
+  let closing = false;
   let drained: (() => void) | undefined;
   let socket: uws.us_listen_socket | undefined;
   const logsCached = log.isLevelEnabled("debug");
@@ -109,17 +110,30 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       return;
     }
     open++;
-    void answerRequest(context, id, res, head).then(({ route, status }) => {
-      open--;
-      finish(route, head, status, id, performance.now() - started);
-      if (open === 0) drained?.();
-    });
+    answerRequest(context, { id, res, head, last: closing })
+      .then(({ route, status }) => {
+        open--;
+        if (open === 0) drained?.();
+        finish(route, head, status, id, performance.now() - started);
+      })
+      .catch((error: unknown) => log.error({ err: error, request: id }, "a request could not be counted"));
+  };
+
+  /** A cache that fails is a miss. */
+  const lookUp = (path: string, query: string): CachedReply | undefined => {
+    try {
+      return cached?.(path, query);
+    } catch (error) {
+      log.error({ err: error }, "looking up a cached answer failed");
+      return undefined;
+    }
   };
 
   const answerGet = (method: "GET" | "HEAD") => (res: HttpResponse, req: HttpRequest) => {
-    if (cached && mayBeCached(req)) {
+    // While closing, answers ask their clients to go, which prebuilt ones do not.
+    if (!closing && mayBeCached(req)) {
       const path = req.getUrl();
-      const reply = cached(path, req.getQuery() ?? "");
+      const reply = lookUp(path, req.getQuery() ?? "");
       if (reply) {
         const status = sendCached(res, req, reply, method === "HEAD");
         onAnswered?.(cachedRoute, method, status, 0);
@@ -151,6 +165,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     },
     async close(deadlineMs) {
       if (!socket) return;
+      closing = true;
       uws.us_listen_socket_close(socket);
       socket = undefined;
       if (open > 0) {

@@ -196,9 +196,16 @@ t.test("streams", async (t) => {
 
 t.test("closing lets running requests end, and ends those that do not", async (t) => {
   const server = await startServer(routes);
+  const idle = new Wire(server.port);
+  await idle.send("GET /text/ HTTP/1.1\r\nHost: x\r\n\r\n");
+  await idle.until((text) => text.includes("0\r\n\r\n"));
   const slow = fetch(`${server.url}/slow/`);
   await eventually(() => server.server.openRequests() === 1);
-  await server.server.close(5000);
+  const closed = server.server.close(5000);
+  await idle.send("GET /none/ HTTP/1.1\r\nHost: x\r\n\r\n");
+  await idle.until((text) => /connection: close/i.test(text));
+  t.match(idle.received, /connection: close/i, "a connection that is kept is asked to end");
+  await closed;
   t.equal(await (await slow).json(), "done");
   await t.rejects(fetch(`${server.url}/slow/`));
   await server.close();
