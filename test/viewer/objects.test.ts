@@ -6,7 +6,7 @@ import { makeTown, openPage, press, startBrowser } from "./support.js";
 
 const server = await startServer();
 t.teardown(() => server.stop());
-await makeTown(server);
+const town = await makeTown(server);
 const browser = await startBrowser(t);
 const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
 
@@ -57,6 +57,16 @@ t.test("a layer that is off is not asked for objects", async (t) => {
   await page.waitForSelector(".object h2");
   t.equal(await page.textContent(".object h2"), "Green park");
   t.notOk(requests.some((address) => /layers\/(stops|stations|plans)\/objects/.test(address)));
+  await page.context().close();
+});
+
+t.test("a layer without attributes is passed over", async (t) => {
+  const { page, requests } = await openPage(browser, home);
+  await server.sql.query("delete from layer_column where code = 'name' and layer_id = $1", [town.stations]);
+  await press(page, 15, 15);
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "Green park");
+  t.notOk(requests.some((address) => address.includes("layers/stations/objects")));
   await page.context().close();
 });
 

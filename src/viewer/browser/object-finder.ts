@@ -1,10 +1,10 @@
 import type { Reader } from "./attributes.js";
 import { copyText } from "./clipboard.js";
 import type { LayerTree } from "./layer-tree.js";
-import type { ColumnInfo, MapPlace, MapServer } from "./map-server.js";
+import { type ColumnInfo, type MapPlace, type MapServer, ServerError } from "./map-server.js";
 import type { MapView } from "./map-view.js";
 import { ObjectPanel } from "./object-panel.js";
-import { type Click, findObjects, type Hit } from "./objects.js";
+import { type Click, findObjects } from "./objects.js";
 import type { Toasts } from "./toasts.js";
 
 /** Answers a click on the map with what is there. */
@@ -50,15 +50,16 @@ export class ObjectFinder {
     this.clicked = click.latlng;
     view.mark(click.latlng);
     try {
-      const found = await findObjects({ server, map: view.map, ...opened }, click, running.signal);
-      const columns = await this.columnsOf(opened.place, found.hits);
+      const columnsOf = (place: MapPlace, layer: string) => this.columnsOf(place, layer);
+      const of = { server, map: view.map, ...opened, columnsOf };
+      const found = await findObjects(of, click, running.signal);
       if (running.signal.aborted) return;
       if (found.hits.length === 0) {
         this.close();
         toasts.show(reader.t("nothingHere"));
         return;
       }
-      this.panel.show({ ...found, latlng: click.latlng, columns });
+      this.panel.show({ ...found, latlng: click.latlng });
       view.uncover(click.latlng);
     } catch {
       if (running.signal.aborted) return;
@@ -77,22 +78,13 @@ export class ObjectFinder {
     this.parts.view.mark(undefined);
   }
 
-  private async columnsOf(
-    place: MapPlace,
-    hits: readonly Hit[],
-  ): Promise<Map<string, readonly ColumnInfo[]>> {
-    const codes = [...new Set(hits.map((hit) => hit.layer.element.code))];
-    const lists = await Promise.all(codes.map((code) => this.columnsOfLayer(place, code)));
-    return new Map(codes.map((code, index) => [code, lists[index] ?? []]));
-  }
-
-  private columnsOfLayer(place: MapPlace, layer: string): Promise<readonly ColumnInfo[]> {
+  private columnsOf(place: MapPlace, layer: string): Promise<readonly ColumnInfo[]> {
     const key = JSON.stringify([place.project, place.map, layer]);
     let columns = this.columns.get(key);
     if (!columns) {
-      // Without titles the codes of the fields do; the next click asks again.
-      columns = this.parts.server.structure(place, layer).catch(() => {
-        this.columns.delete(key);
+      // Without titles the codes of the fields do; unless there are none at all, the next click asks again.
+      columns = this.parts.server.structure(place, layer).catch((error: unknown) => {
+        if (!(error instanceof ServerError && error.status === 404)) this.columns.delete(key);
         return [];
       });
       this.columns.set(key, columns);

@@ -16,8 +16,6 @@ export interface ObjectPanelEvents {
 
 export interface Found extends Hits {
   readonly latlng: L.LatLng;
-  /** Columns by layer code; a layer without any shows the codes of its fields. */
-  readonly columns: ReadonlyMap<string, readonly ColumnInfo[]>;
 }
 
 /** The card with what was found at a click: the list when it is several objects, else the object itself. */

@@ -1,6 +1,6 @@
 import { type Pixel, pixelDistance } from "./distance.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
-import type { MapPlace, MapServer, ObjectItem } from "./map-server.js";
+import type { ColumnInfo, MapPlace, MapServer, ObjectItem } from "./map-server.js";
 
 /** Finds the objects at a place of the map. */
 
@@ -15,7 +15,14 @@ export interface Hits {
   readonly hits: readonly Hit[];
   /** A layer has more objects here than were asked for. */
   readonly hasMore: boolean;
+  /** Columns by layer code; a layer without any shows the codes of its fields. */
+  readonly columns: ReadonlyMap<string, readonly ColumnInfo[]>;
 }
+
+/** Whether a layer's objects have something to tell; a layer whose columns are not known may have. */
+const hasAttributes = (columns: readonly ColumnInfo[]): boolean =>
+  columns.length === 0 ||
+  columns.some(({ code, type }) => code !== "svc_id" && type !== "geom" && type !== "title");
 
 export interface Click {
   readonly latlng: L.LatLng;
@@ -47,11 +54,17 @@ function boxAround(map: L.Map, click: Click): string {
 }
 
 /**
- * Objects of the layers that are on, at a click.
+ * Objects of the layers that are on, at a click. Layers without attributes are passed over.
  * @throws ServerError when no layer could be asked; a layer that refuses alone counts as empty
  */
 export async function findObjects(
-  of: { readonly server: MapServer; readonly map: L.Map; readonly place: MapPlace; readonly tree: LayerTree },
+  of: {
+    readonly server: MapServer;
+    readonly map: L.Map;
+    readonly place: MapPlace;
+    readonly tree: LayerTree;
+    columnsOf(place: MapPlace, layer: string): Promise<readonly ColumnInfo[]>;
+  },
   click: Click,
   signal: AbortSignal,
 ): Promise<Hits> {
@@ -63,6 +76,7 @@ export async function findObjects(
   const onScreen = (position: readonly number[]): Pixel =>
     map.latLngToContainerPoint([position[1] ?? 0, (position[0] ?? 0) + shift]);
   const found: (Hit[] | undefined)[] = layers.map(() => undefined);
+  const columns = new Map<string, readonly ColumnInfo[]>();
   let hasMore = false;
   let failure: unknown;
   let next = 0;
@@ -78,6 +92,12 @@ export async function findObjects(
         geomZoom: Math.min(22, Math.round(map.getZoom())),
       };
       try {
+        const layerColumns = await of.columnsOf(of.place, layer.element.code);
+        if (!hasAttributes(layerColumns)) {
+          found[index] = [];
+          continue;
+        }
+        columns.set(layer.element.code, layerColumns);
         const objects = await of.server.objects(of.place, layer.element.code, query, signal);
         hasMore ||= objects.length === perLayer;
         const measured = objects.map((object) => ({
@@ -98,7 +118,7 @@ export async function findObjects(
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   if (failure && found.every((hits) => hits === undefined)) throw failure;
-  return { hits: found.flatMap((hits) => hits ?? []), hasMore };
+  return { hits: found.flatMap((hits) => hits ?? []), hasMore, columns };
 }
 
 const isArea = (geometry: GeoJSON.Geometry | null | undefined): boolean =>
