@@ -1,5 +1,6 @@
 import { type AllowedProperties, allowedMap, allowedStyle, allowedSymbolizers } from "./allowed.js";
-import { collectFields, parseExpression, printExpression } from "./expression.js";
+import { collectFields, printExpression } from "./expression.js";
+import { parseExpression } from "./expression-parser.js";
 import { faceFor } from "./fonts.js";
 import { StyleError } from "./lexer.js";
 import type {
@@ -12,7 +13,8 @@ import type {
   SymbolizerType,
 } from "./model.js";
 import { reachOf } from "./reach.js";
-import { checkText, checkValue } from "./values.js";
+import { checkExpression } from "./scalars.js";
+import { checkValue } from "./values.js";
 
 /** An element of a Mapnik map as the compiler of CartoCSS made it; nothing in it is believed. */
 export interface Element {
@@ -34,6 +36,9 @@ export class PropertyError extends StyleError {
 
 /** More than this draws too slowly to be of use: every rule's filter is tried on every object. */
 const mostRules = 2_000;
+
+/** Characters of all filters, texts and attributes together, which Mapnik takes a few seconds at most to read. */
+const mostText = 500_000;
 
 export interface CheckedMap {
   readonly style: CompiledStyle;
@@ -71,6 +76,8 @@ class Checker {
     const ordered = order.map((name) => styles.get(name)).filter((style) => style !== undefined);
     if (ordered.length !== styles.size) throw new StyleError("The style cannot be compiled.");
     const drawn = ordered.filter((style) => style.rules.length > 0);
+    if (textLength(drawn) > mostText)
+      throw new StyleError("The style is too complicated: its rules are too long.");
     return {
       style: { styles: drawn, fields: [...this.fields].sort(), reachPixels: reachOf(drawn) },
       map: background === undefined ? {} : { backgroundColor: background },
@@ -179,7 +186,7 @@ class Checker {
     const property = type === "TextSymbolizer" ? "text-name" : "shield-name";
     if (source.trim() === "" || source === "none") return undefined;
     return inProperty(property, () =>
-      checkText(source, { property, icons: this.icons, fields: this.fields }),
+      checkExpression(source, { property, icons: this.icons, fields: this.fields }),
     );
   }
 
@@ -200,6 +207,9 @@ class Checker {
         }),
       }));
     });
+    if (stops.some((stop, index) => index > 0 && Number(stop.value) < Number(stops[index - 1]?.value))) {
+      throw new PropertyError(property, `${property} must be in ascending order.`);
+    }
     return { type: "RasterSymbolizer", attributes, ...(stops.length > 0 && { stops }) };
   }
 
@@ -275,6 +285,18 @@ function checkSpacing(type: SymbolizerType, attributes: Readonly<Record<string, 
     return;
   const property = type === "ShieldSymbolizer" ? "shield-spacing" : "text-spacing";
   throw new PropertyError(property, `${property} must be at least 1 along lines, not ${attributes.spacing}.`);
+}
+
+function textLength(styles: readonly Style[]): number {
+  let sum = 0;
+  for (const rule of styles.flatMap((style) => style.rules)) {
+    sum += rule.filter?.length ?? 0;
+    for (const { attributes, text = "" } of rule.symbolizers) {
+      sum += text.length;
+      for (const value of Object.values(attributes)) sum += value.length;
+    }
+  }
+  return sum;
 }
 
 /** Mapnik refuses a list of places that the placement type does not ask for. */

@@ -1,4 +1,5 @@
-import { type ComparisonOperator, type Expression, parseExpression } from "./expression.js";
+import type { ComparisonOperator, Expression } from "./expression.js";
+import { parseExpression } from "./expression-parser.js";
 import { StyleError } from "./lexer.js";
 
 /** What a column code stands for in SQL. */

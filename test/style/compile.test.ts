@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { defaultStyle } from "../../src/style/default-style.js";
 import type { CompiledStyle } from "../../src/style/model.js";
 import { compileStyle } from "../../workers/render/compile.js";
 
@@ -34,6 +35,21 @@ t.test("styles as people write them compile", async (t) => {
     t.ok(style.reachPixels >= 1 && style.reachPixels <= 256);
     t.match(compileStyle({ mapStyle: css }), { ok: true }, `${file} as a map's style`);
   }
+});
+
+t.test("the styles of new layers compile", async (t) => {
+  for (const kind of ["Point", "LineString", "Polygon", "Unknown"] as const) {
+    t.ok(good(defaultStyle(kind)).styles[0]?.rules[0]?.symbolizers[0], kind);
+  }
+});
+
+t.test("no style draws nothing and is no error", async (t) => {
+  t.same(good(""), { styles: [], fields: [], reachPixels: 1 });
+  t.same(compileStyle({ mapStyle: "" }), {
+    ok: true,
+    style: { styles: [], fields: [], reachPixels: 1 },
+    map: {},
+  });
 });
 
 t.test("every id in a layer's style selects that layer", async (t) => {
@@ -261,6 +277,7 @@ t.test("hostile styles are refused", async (t) => {
     "column with quotes": `#x["a'] = 1 or [b" = 1] { line-width: 1; }`,
     "column of Mapnik's": `#x["mapnik::other" = 1] { line-width: 1; }`,
     "column longer than can be": `#x[${"a".repeat(60)} = 1] { line-width: 1; }`,
+    "stops out of order": "#x { raster-colorizer-stops: stop(2, red) stop(1, blue); }",
     "rest that cannot be read": "#x { line-width: 1; } garbage",
     "value that cannot be read": "#x { line-width: 1 ! 2; }",
     "variable inside": "#x { @a: 1; line-width: @a; }",

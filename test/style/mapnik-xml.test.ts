@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -169,6 +169,50 @@ t.test("what a field or a text holds cannot leave its place in the XML", async (
   t.equal(xml.includes("CDATA["), true);
   t.notMatch(xml, "<![CDATA[");
   new mapnik.Map(1, 1).fromStringSync(xml, { strict: true });
+});
+
+t.test("what is left of a damaged style is refused or drawn, thousands of times", async (t) => {
+  const folder = join(process.cwd(), "test/fixtures/style");
+  const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
+  const pieces = (text: string) => text.match(/[\w@#.-]+|\s+|"[^"\n]*"|'[^'\n]*'|./gs) ?? [];
+  const others = [
+    ...pieces(texts.join("")),
+    "1e9",
+    "-1",
+    "NaN",
+    "null",
+    "none",
+    "url(",
+    "\\",
+    "/*",
+    "//",
+    "&amp;",
+    "!bbox!",
+  ];
+  // The same damage in each run.
+  let seed = 1;
+  const below = (limit: number) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % limit;
+  };
+  let drawn = 0;
+  for (let count = 0; count < 1_500; count++) {
+    const damaged = pieces(texts[below(texts.length)] ?? "");
+    const place = below(damaged.length);
+    damaged.splice(
+      place,
+      below(3),
+      ...Array.from({ length: below(3) }, () => others[below(others.length)] ?? ""),
+    );
+    const result = compileStyle({ mapStyle: "", layerStyle: damaged.join(""), layerCode: "x" });
+    if (!result.ok || /RasterSymbolizer/.test(JSON.stringify(result.style))) continue;
+    const values = Object.fromEntries(
+      result.style.fields.map((field) => [field, [1, "я", null, true, -5, 1e12][below(6)]]),
+    );
+    await draw(result.style, data(square, values));
+    drawn++;
+  }
+  t.ok(drawn > 150, `${drawn} of 1500 drawn`);
 });
 
 t.test("Mapnik has every face that labels may be drawn with", async (t) => {

@@ -2,13 +2,8 @@ import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.j
 import { allowedFunctions, allowedProperties } from "../../src/style/allowed.js";
 import { type CheckedMap, checkMap, PropertyError } from "../../src/style/check.js";
 import { StyleError } from "../../src/style/lexer.js";
-import {
-  checkVariables,
-  readStylesheet,
-  type Stylesheet,
-  stylesheetText,
-  type Writing,
-} from "../../src/style/source.js";
+import { readStylesheet } from "../../src/style/source.js";
+import { checkVariables, type Stylesheet, stylesheetText, type Writing } from "../../src/style/stylesheet.js";
 import { Carto, CartoError } from "./carto.js";
 
 /** No icons can be installed yet. */

@@ -1,0 +1,72 @@
+import type { ValueRule } from "./allowed.js";
+import { collectFields, printExpression, printNumber } from "./expression.js";
+import { parseExpression } from "./expression-parser.js";
+import { StyleError } from "./lexer.js";
+
+/** Checks of numbers, colours and expressions. Each gives the value anew from what was understood, never the text that came. */
+
+export type RuleOf<K extends ValueRule["kind"]> = Extract<ValueRule, { kind: K }>;
+
+/** What a value was checked against: its property's name, and where columns and icons are looked up. */
+export interface ValueContext {
+  readonly property: string;
+  /** Files that `url()` may name: icons/<name>.svg or .png. */
+  readonly icons: ReadonlySet<string>;
+  /** Column codes are added as expressions use them. */
+  readonly fields: Set<string>;
+}
+
+export const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+
+export const wrong = ({ property }: ValueContext, expected: string, text: string): StyleError =>
+  new StyleError(`${property} must be ${expected}, not ${short(text)}.`);
+
+export const plainNumber = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
+
+export function constant(text: string): number | undefined {
+  const trimmed = text.trim();
+  return plainNumber.test(trimmed) ? Number(trimmed) : undefined;
+}
+
+export function checkNumber(rule: RuleOf<"number">, text: string, context: ValueContext): string {
+  const expected = `a ${rule.whole ? "whole " : ""}number from ${rule.least} to ${rule.most}`;
+  const value = constant(text);
+  if (value !== undefined) {
+    if (value < rule.least || value > rule.most || (rule.whole && !Number.isInteger(value))) {
+      throw wrong(context, expected, text);
+    }
+    return printNumber(value);
+  }
+  if (!rule.expression) throw wrong(context, expected, text);
+  // Whatever the data hold, Mapnik gets a number in the range; what is no number counts as 0.
+  return `min(${printNumber(rule.most)},max(${printNumber(rule.least)},${checkExpression(text, context)}))`;
+}
+
+/** An expression for Mapnik, whose columns are noted. */
+export function checkExpression(text: string, { property, fields }: ValueContext): string {
+  try {
+    const expression = parseExpression(text);
+    collectFields(expression, fields);
+    return printExpression(expression);
+  } catch (error) {
+    if (error instanceof StyleError) throw new StyleError(`${property}: ${error.message}`);
+    throw error;
+  }
+}
+
+export function checkColor(text: string, context: ValueContext): string {
+  const hex = /^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$/;
+  if (hex.test(text)) return text.toLowerCase();
+  if (text === "transparent") return "rgba(0,0,0,0)";
+  const parts = /^rgba?\(([^()]*)\)$/
+    .exec(text)?.[1]
+    ?.split(",")
+    .map((part) => constant(part));
+  if (parts && (parts.length === 3 || parts.length === 4) && parts.every((part) => part !== undefined)) {
+    const [red, green, blue, alpha = 1] = parts as number[];
+    const channel = (value = 0): number => Math.round(Math.min(255, Math.max(0, value)));
+    const opacity = Math.round(Math.min(1, Math.max(0, alpha)) * 1000) / 1000;
+    return `rgba(${channel(red)},${channel(green)},${channel(blue)},${opacity})`;
+  }
+  throw wrong(context, "a color such as #aabbcc or rgba(10, 20, 30, 0.5)", text);
+}
