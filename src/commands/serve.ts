@@ -37,8 +37,15 @@ Examples:
       const config = configOf(env, command, { host: flags.host, port: flags.port, nodes: flags.nodes });
       const local = flags.local ? unconfigured(env, command) : { database: false, redis: false };
       const stop = new AbortController();
-      // The second Ctrl-C is for those who cannot wait: it ends the process at once, and with it all it started.
-      const onSignal = () => (stop.signal.aborted ? process.exit(1) : stop.abort());
+      // A second Ctrl-C is for those who cannot wait: it ends the process at once, and with it all it started.
+      // Under npm the first comes twice, from the terminal and from npm, so one in the same second does not count.
+      let stoppedAt = 0;
+      const onSignal = () => {
+        if (!stop.signal.aborted) {
+          stoppedAt = Date.now();
+          stop.abort();
+        } else if (Date.now() - stoppedAt > 1_000) process.exit(1);
+      };
       process.on("SIGINT", onSignal);
       process.on("SIGTERM", onSignal);
       try {
