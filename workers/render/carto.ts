@@ -129,11 +129,11 @@ export class Carto {
     wrap("Filterset", "cloneWith", () => 3);
     wrap("Filterset", "addable", () => 1);
     wrap<Filters>("Filterset", "add", (self) => 4 + 2 * size(self));
-    wrap<Filters>("Filterset", "toString", (self) => 5 + 5 * size(self));
+    wrap<Filters>("Filterset", "toString", (self) => 10 + 10 * size(self));
     wrap("Rule", "updateID", () => 5);
     wrap("Rule", "toObject", () => 40);
     wrap("Rule", "ev", () => 10);
-    wrap<Rules>("Definition", "clone", (self) => 50 + 10 * self.rules.length);
+    wrap<Rules>("Definition", "clone", (self) => 100 + 10 * self.rules.length);
     wrap("Definition", "addRules", (_self, [rules]) => 1 + (rules as readonly unknown[]).length);
     wrap<Rules>("Definition", "collectSymbolizers", (self) => 1 + self.rules.length);
     wrap("Variable", "ev", (_self, [env]) => 5 + ((env as Env).frames?.length ?? 0));
