@@ -39,6 +39,8 @@ export interface ImportSource {
 export interface ImportOptions {
   /** Columns are added only if this is true; else properties without a column fail the import. Default: true. */
   readonly mayAddColumns?: boolean;
+  /** Called when the file was read without errors, with the number of its features. */
+  readonly onStaged?: (rows: number) => void;
   /** Takes a file that has not begun out of the queue of the transfer host. */
   readonly signal?: AbortSignal;
 }
@@ -71,6 +73,7 @@ export async function importIntoLayer(
   const hold = await holdStaging(deps.db);
   try {
     const staged = await stage(deps, hold, source, options.signal);
+    options.onStaged?.(staged.rows);
     await hold.holdLayer(target.layerId);
     const imported = await settle(deps.db, { target, source, hold, staged, options });
     deps.log.info(

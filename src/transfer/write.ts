@@ -78,7 +78,12 @@ async function update(tx: Queryable, plan: WritePlan): Promise<number> {
       : value;
     return `${physical} = case when ${given(matched.index, text)} then ${changed} else t.${physical} end`;
   });
-  assignments.push(`geom = case when ${given(-1, "s.geom")} then s.geom else t.geom end`);
+  // Without an assignment PostgreSQL need not make geom_3857 anew.
+  const [placed] = await tx.query<{ some: boolean }>(
+    `select exists (select 1 from staging.${plan.staging} s where geom is not null or -1 = any(nulls)) as some`,
+  );
+  if (placed!.some) assignments.push(`geom = case when ${given(-1, "s.geom")} then s.geom else t.geom end`);
+  if (assignments.length === 0) return 0;
   return tx.execute(
     `update ${layerTable(plan.layerId)} t set ${assignments.join(", ")} from staging.${plan.staging} s where t.svc_id = ${idSql(plan)}`,
     values,

@@ -1,0 +1,118 @@
+import { access, constants } from "node:fs/promises";
+import { extname, resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { createLayer, deleteLayer } from "../catalog/layers.js";
+import { loadMap, loadProject } from "../catalog/load.js";
+import { projectId } from "../catalog/projects.js";
+import type { MapState } from "../catalog/state.js";
+import { startTransferHost } from "../hosts/transfer.js";
+import type { Queryable } from "../storage/postgres.js";
+import { importIntoLayer } from "../transfer/import.js";
+import {
+  type CommandEnvironment,
+  CommandError,
+  type CommandServices,
+  print,
+  say,
+  withServices,
+} from "./environment.js";
+
+interface ImportOptions {
+  readonly srs?: string;
+  readonly action: "replace" | "merge";
+  readonly json?: boolean;
+}
+
+/** What goes where. */
+interface Job extends ImportOptions {
+  readonly project: string;
+  readonly map: string;
+  readonly layer: string;
+  readonly file: string;
+}
+
+/** mapwright import */
+export function register(program: Command, env: CommandEnvironment): void {
+  program
+    .command("import")
+    .description("bring a file of geodata into a layer, which is made when there is none")
+    .argument("<project>", "code of the project")
+    .argument("<map>", "code of the map")
+    .argument("<layer>", "code of the layer")
+    .argument("<file>", "GeoJSON (.geojson, .json), or features one a line (.geojsonl, .geojsons, .ndjson)")
+    .option(
+      "--srs <srs>",
+      "spatial reference of the data: EPSG number, WKT or proj4 (default: the file's own, else 4326)",
+    )
+    .addOption(
+      new Option("--action <action>", "put the file's objects in the place of the old ones, or add them")
+        .choices(["replace", "merge"])
+        .default("merge"),
+    )
+    .option("--json", "the result as JSON")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ mapwright import city main roads roads.geojson
+  $ mapwright import city main parcels parcels.geojsonl --srs 3857 --action replace`,
+    )
+    .action(
+      async (
+        project: string,
+        map: string,
+        layer: string,
+        file: string,
+        options: ImportOptions,
+        command: Command,
+      ) => {
+        await withServices(env, command, (services) =>
+          run(env, services, { project, map, layer, file, ...options }),
+        );
+      },
+    );
+}
+
+async function run(env: CommandEnvironment, services: CommandServices, job: Job): Promise<void> {
+  const { config, log, db } = services;
+  const path = resolve(job.file);
+  await access(path, constants.R_OK).catch(() => {
+    throw new CommandError(`The file ${job.file} cannot be read.`);
+  });
+  const map = await findMap(db, job);
+  const known = map.layers.get(job.layer);
+  if (known && known.type !== "layer")
+    throw new CommandError(`The layer "${job.layer}" takes no vector data.`);
+  const layerId = known?.id ?? (await createLayer(db, map.id, { code: job.layer })).id;
+  const started = performance.now();
+  const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
+  const transfer = startTransferHost(config, log);
+  try {
+    const result = await importIntoLayer(
+      { db, transfer, log },
+      { layerId, language: map.project.languages[0] },
+      { path, extension: extname(path).slice(1).toLowerCase(), srs: job.srs, action: job.action },
+      { onStaged: (rows) => say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`) },
+    );
+    for (const note of result.notes) say(env, note);
+    if (result.added.length > 0) say(env, `New columns: ${result.added.join(", ")}.`);
+    say(env, `Done in ${seconds()} s.`);
+    const { inserted, updated } = result;
+    if (job.json) print(env, JSON.stringify({ layer: layerId, inserted, updated, columns: result.added }));
+    else print(env, `${job.project}/${job.map}/${job.layer}: ${inserted} objects added, ${updated} changed`);
+  } catch (error) {
+    // A layer that was made for this file goes with it.
+    if (!known) await deleteLayer(db, map.id, layerId);
+    throw error;
+  } finally {
+    await transfer.stop();
+  }
+}
+
+async function findMap(db: Queryable, job: Job): Promise<MapState> {
+  await projectId(db, job.project);
+  const project = await loadProject(db, job.project);
+  const map = project && (await loadMap(db, project, job.map));
+  if (!map) throw new CommandError(`There is no map "${job.map}" in the project "${job.project}".`);
+  return map;
+}

@@ -1,0 +1,3 @@
+Map {
+  background-color: #cddfe7;
+}

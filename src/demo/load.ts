@@ -1,0 +1,146 @@
+import { randomInt } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { addMember } from "../catalog/accounts.js";
+import { createLayer } from "../catalog/layers.js";
+import { createMap, setPublication } from "../catalog/maps.js";
+import { createProject } from "../catalog/projects.js";
+import type { LocalizedName, Role } from "../catalog/state.js";
+import { cities } from "./cities.js";
+import { importRows, type LoadDependencies, row } from "./features.js";
+import { exclusively } from "./lock.js";
+import { borderLines, countries, landPieces } from "./world.js";
+
+/** The demo project of an empty installation: a map of the world, an unpublished draft, and three users. */
+
+export interface DemoAccount {
+  readonly login: string;
+  readonly password: string;
+}
+
+type Progress = (text: string) => void;
+
+const projectCode = "demo";
+const languages = ["en", "ru"];
+const roles: readonly Role[] = ["admin", "editor", "viewer"];
+
+const style = (name: string): string => readFileSync(new URL(`./${name}.mss`, import.meta.url), "utf8");
+const named = (en: string, ru: string): LocalizedName => ({ name: "", localized: true, names: { en, ru } });
+
+/**
+ * Loads the demo when the installation has no project. While it loads the project is hidden, so that nobody sees
+ * half of it; what an interrupted load left is replaced.
+ * @returns the new users with their passwords, which are kept nowhere else; none when there was nothing to do
+ */
+export async function loadDemo(deps: LoadDependencies, progress: Progress): Promise<DemoAccount[]> {
+  return exclusively(deps.db, "demo", async () => {
+    const { db } = deps;
+    const [present] = await db.query("select 1 from project where not hidden limit 1");
+    if (present) return [];
+    await db.execute("delete from project where code = $1", [projectCode]);
+    const project = await createProject(db, { code: projectCode, name: "Mapwright demo", languages });
+    await db.execute("update project set hidden = true where id = $1", [project]);
+    await loadWorld(deps, project, progress);
+    await loadDraft(deps, project, progress);
+    const accounts = await addUsers(deps, project);
+    await db.execute("update project set hidden = false where id = $1", [project]);
+    return accounts;
+  });
+}
+
+async function loadWorld(deps: LoadDependencies, project: number, progress: Progress): Promise<void> {
+  const { db } = deps;
+  const map = await createMap(db, project, {
+    code: "world",
+    name: named("World", "Мир"),
+    cssStyle: style("world"),
+  });
+  const layer = async (code: string, name: LocalizedName) =>
+    (await createLayer(db, map, { code, name, cssStyle: style(code), columns: columnsOf(code) })).id;
+  // From the top of the tree to its bottom.
+  const cityLayer = await layer("cities", named("Cities", "Города"));
+  const countryLayer = await layer("countries", named("Countries", "Страны"));
+  const borderLayer = await layer("borders", named("Borders", "Границы"));
+  const landLayer = await layer("land", named("Land", "Суша"));
+  const english = (layerId: number) => ({ layerId, language: "en" });
+
+  progress("Loading the demo: land and borders …");
+  await importRows(
+    deps,
+    english(landLayer),
+    landPieces("10m").map((piece) => row(null, piece)),
+  );
+  await importRows(
+    deps,
+    english(borderLayer),
+    borderLines("10m").map((line) => row(null, line)),
+  );
+
+  progress("Loading the demo: countries …");
+  await loadCountries(deps, countryLayer, countries("10m"));
+
+  progress("Loading the demo: 135 000 cities …");
+  await importRows(
+    deps,
+    english(cityLayer),
+    cities().map(({ geometry, ...properties }) => row(properties, geometry)),
+  );
+}
+
+const columnsOf = (code: string) =>
+  code === "countries" ? [{ code: "name", type: "string" as const, localizedValue: true }] : [];
+
+/** Names come in two imports, one a language; the second finds its objects by their ids. */
+async function loadCountries(
+  deps: LoadDependencies,
+  layerId: number,
+  list: ReturnType<typeof countries>,
+): Promise<void> {
+  const rows = list.map(({ names, iso, squareKilometres, tint, geometry }, index) =>
+    row({ svc_id: index + 1, name: names.en, iso: iso ?? null, area: squareKilometres, tint }, geometry),
+  );
+  await importRows(deps, { layerId, language: "en" }, rows);
+  await importRows(
+    deps,
+    { layerId, language: "ru" },
+    list.map(({ names }, index) => row({ svc_id: index + 1, name: names.ru })),
+  );
+}
+
+async function loadDraft(deps: LoadDependencies, project: number, progress: Progress): Promise<void> {
+  const { db } = deps;
+  progress("Loading the demo: the draft …");
+  const map = await createMap(db, project, { code: "draft", name: named("Draft", "Черновик") });
+  await setPublication(db, project, "draft", false);
+  const { id } = await createLayer(db, map, {
+    code: "islands",
+    name: named("Island states", "Островные государства"),
+    cssStyle: style("islands"),
+    columns: columnsOf("countries"),
+  });
+  const near = new Set(borderless());
+  await loadCountries(
+    deps,
+    id,
+    countries("50m").filter((country) => country.iso !== undefined && near.has(country.iso)),
+  );
+}
+
+/** Some states whose only neighbour is the sea. */
+const borderless = (): string[] => ["AU", "NZ", "JP", "PH", "LK", "MG", "IS", "CU", "FJ", "MT", "CY", "JM"];
+
+async function addUsers(deps: LoadDependencies, projectId: number): Promise<DemoAccount[]> {
+  const accounts: DemoAccount[] = [];
+  for (const role of roles) {
+    const password = newPassword();
+    const { created } = await addMember(deps.db, { login: role, password, projectId, role });
+    // Somebody who is known here already keeps the password that only they know.
+    if (created) accounts.push({ login: role, password });
+  }
+  return accounts;
+}
+
+/** Letters and digits that are not mistaken for each other, some 70 bits. */
+function newPassword(): string {
+  const letters = "abcdefghjkmnpqrstuvwxyz23456789";
+  return Array.from({ length: 14 }, () => letters[randomInt(letters.length)]).join("");
+}
