@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { type Config, type ConfigSources, loadConfig } from "../config.js";
+import { borrowLocalServices } from "../local/borrow.js";
 import { createLog, type Log } from "../log.js";
 import { migrate, pendingMigrations } from "../storage/migrate.js";
 import { type Database, openDatabase } from "../storage/postgres.js";
@@ -64,6 +65,25 @@ export function configOf(
   return chosen ? withLocal : config;
 }
 
+/** Which of the services nobody has named: neither a flag nor the environment nor the file. */
+export function unconfigured(
+  env: CommandEnvironment,
+  command: Command,
+): { readonly database: boolean; readonly redis: boolean } {
+  const { config: file, databaseUrl, redisUrl } = command.optsWithGlobals<GlobalOptions>();
+  const nobody = { databaseUrl: "postgresql://nobody.invalid/", redisUrl: "redis://nobody.invalid/" };
+  const config = loadConfig({
+    file,
+    ...(env.variables ? { environment: env.variables } : {}),
+    flags: { databaseUrl, redisUrl },
+    defaults: nobody,
+  });
+  return {
+    database: config.databaseUrl === nobody.databaseUrl,
+    redis: config.redisUrl === nobody.redisUrl,
+  };
+}
+
 export interface CommandServices {
   readonly config: Config;
   readonly log: Log;
@@ -74,16 +94,32 @@ export interface CommandServices {
 
 /**
  * Runs a command's work with the installation's database and Redis, and ends the connections. An empty database
- * gets the schema first.
+ * gets the schema first. The private services of a checkout whose server does not run are started for as long as
+ * the command needs them.
  */
 export async function withServices<T>(
   env: CommandEnvironment,
   command: Command,
   work: (services: CommandServices) => Promise<T>,
 ): Promise<T> {
-  const config = configOf(env, command);
   // Commands tell what went wrong themselves.
   const log = createLog("silent", "mapwright");
+  const unnamed = unconfigured(env, command);
+  const { dataDir } = configOf(env, command);
+  const borrowed =
+    unnamed.database && unnamed.redis ? await borrowLocalServices({ dataDir, log }) : undefined;
+  try {
+    return await withConnections(configOf(env, command), log, work);
+  } finally {
+    await borrowed?.stop();
+  }
+}
+
+async function withConnections<T>(
+  config: Config,
+  log: Log,
+  work: (services: CommandServices) => Promise<T>,
+): Promise<T> {
   const db = openDatabase({
     url: config.databaseUrl,
     connections: 2,

@@ -1,9 +1,8 @@
 import { type Command, Option } from "commander";
-import { loadConfig } from "../config.js";
 import { AlreadyRunning } from "../local/services.js";
 import { createLog } from "../log.js";
 import { serve } from "../serve/serve.js";
-import { type CommandEnvironment, CommandError, configOf, say } from "./environment.js";
+import { type CommandEnvironment, CommandError, configOf, say, unconfigured } from "./environment.js";
 
 interface ServeFlags {
   readonly host?: string;
@@ -65,28 +64,4 @@ Examples:
         process.off("SIGTERM", onSignal);
       }
     });
-}
-
-/** Which of the services nobody has named: neither a flag nor the environment nor the file. */
-function unconfigured(env: CommandEnvironment, command: Command): { database: boolean; redis: boolean } {
-  const {
-    config: file,
-    databaseUrl,
-    redisUrl,
-  } = command.optsWithGlobals<{
-    config?: string;
-    databaseUrl?: string;
-    redisUrl?: string;
-  }>();
-  const nobody = { databaseUrl: "postgresql://nobody.invalid/", redisUrl: "redis://nobody.invalid/" };
-  const config = loadConfig({
-    file,
-    ...(env.variables ? { environment: env.variables } : {}),
-    flags: { databaseUrl, redisUrl },
-    defaults: nobody,
-  });
-  return {
-    database: config.databaseUrl === nobody.databaseUrl,
-    redis: config.redisUrl === nobody.redisUrl,
-  };
 }
