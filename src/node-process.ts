@@ -13,6 +13,9 @@ export type FromNode =
   | { readonly kind: "listening"; readonly port: number }
   | { readonly kind: "failed"; readonly reason: string };
 
+/** How long the word that a node is ready waits for its hosts. */
+const hostsMs = 10_000;
+
 let node: Node | undefined;
 let stopping = false;
 
@@ -29,8 +32,12 @@ process.on("message", (message: ToNode) => {
   if (message.kind === "stop") void stop(message.drainMs);
   else {
     startNode(message.config, createLog(message.config.logLevel, "node")).then(
-      (started) => {
+      async (started) => {
         node = started;
+        // It serves already; "ready" is said when it can draw and import as well, or after a while without that.
+        const { render, transfer } = started.services;
+        const hosts = Promise.all([render.whenReady(), transfer.whenReady()]);
+        await Promise.race([hosts, new Promise((resolve) => setTimeout(resolve, hostsMs))]);
         tell({ kind: "listening", port: started.port });
       },
       (error: Error) => {

@@ -10,6 +10,8 @@ export interface TransferHost {
   /** @throws Failure import_failed when the host died or overran its deadline over this file */
   import(request: ImportRequest, signal?: AbortSignal): Promise<ImportResponse>;
   readonly ready: boolean;
+  /** Resolves when it can take files. */
+  whenReady(): Promise<void>;
   readonly pid: number | undefined;
   counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
   stop(): Promise<void>;
@@ -37,6 +39,9 @@ class SupervisedTransferHost implements TransferHost {
 
   get ready(): boolean {
     return this.host.ready;
+  }
+  whenReady(): Promise<void> {
+    return this.host.whenReady();
   }
   get pid(): number | undefined {
     return this.host.pid;

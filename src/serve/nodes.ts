@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { type AddressInfo, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
@@ -30,10 +31,10 @@ export class Nodes {
 
   /** Starts all nodes; resolves with their port when each listens. @throws Error when one cannot start */
   async start(): Promise<number> {
-    // The first one settles which port "any free one" is, for the others to share it.
-    const port = await this.open(this.config);
-    const rest = Array.from({ length: this.config.nodes - 1 }, () => this.open({ ...this.config, port }));
-    await Promise.all(rest);
+    // A port that the system chose for one process cannot be shared; one that is named can.
+    const port = this.config.port || (await freePort(this.config.host));
+    const config = { ...this.config, port };
+    await Promise.all(Array.from({ length: config.nodes }, () => this.open(config)));
     return port;
   }
 
@@ -101,4 +102,16 @@ export class Nodes {
     await gone;
     clearTimeout(timer);
   }
+}
+
+/** A port that is free at this moment. */
+function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, host, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
 }

@@ -5,6 +5,7 @@ import { type Caller, type LayerNode, type MapState, Right } from "../catalog/st
 import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import type { StyleCompiler } from "../style/compiler.js";
+import type { MapProperties } from "../style/model.js";
 import type { TileAddress } from "./address.js";
 import type { ChangeLog } from "./changes.js";
 import { bandZooms } from "./datasource.js";
@@ -112,12 +113,23 @@ export class Planner {
   }
 
   private async sheet(map: MapState, layers: readonly LayerNode[]): Promise<Sheet> {
-    const deadlineMs = this.options.styleDeadlineMs;
-    const [{ map: properties }, styled] = await Promise.all([
-      this.options.styles.compile({ mapStyle: map.cssStyle, deadlineMs }),
+    const [properties, styled] = await Promise.all([
+      this.properties(map),
       Promise.all(layers.map((layer) => this.styled(map, layer))),
     ]);
     return { map, properties, layers: styled.filter((layer) => layer !== undefined) };
+  }
+
+  /** As with a layer's style: what no longer compiles decides nothing. */
+  private async properties(map: MapState): Promise<MapProperties> {
+    try {
+      const request = { mapStyle: map.cssStyle, deadlineMs: this.options.styleDeadlineMs };
+      return (await this.options.styles.compile(request)).map;
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== "invalid_style") throw error;
+      this.options.log.warn({ map: map.code, reason: error.message }, "a stored style does not compile");
+      return {};
+    }
   }
 
   /** A stored style that no longer compiles hides its layer and nothing else; it was checked when it was saved. */

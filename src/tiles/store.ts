@@ -1,4 +1,5 @@
 import type { Redis } from "../storage/redis.js";
+import { BatchedReads } from "./batched-reads.js";
 import type { TileMemory } from "./memory.js";
 import type { Tile } from "./tile.js";
 
@@ -15,17 +16,21 @@ const headBytes = 4 + 20;
 const solidFlag = 1;
 
 export class TileStore {
+  private readonly reads: BatchedReads;
+
   constructor(
     private readonly redis: Redis,
     private readonly prefix: string,
     private readonly seconds: number,
     private readonly memory: TileMemory,
-  ) {}
+  ) {
+    this.reads = new BatchedReads(redis);
+  }
 
   async get(key: string): Promise<Tile | undefined> {
     if (this.seconds === 0) return undefined;
     try {
-      const value = await this.redis.getBuffer(`${this.prefix}t:${key}`);
+      const value = await this.reads.get(`${this.prefix}t:${key}`);
       return value ? await this.decode(value) : undefined;
     } catch {
       return undefined;
@@ -81,7 +86,7 @@ export class TileStore {
       return { png: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions };
     }
     const solid = value.readUInt32LE(body);
-    const png = this.memory.solid(hash) ?? (await this.redis.getBuffer(`${this.prefix}t:solid:${hash}`));
+    const png = this.memory.solid(hash) ?? (await this.reads.get(`${this.prefix}t:solid:${hash}`));
     return png ? { png: new Uint8Array(png), hash, solid, versions } : undefined;
   }
 }

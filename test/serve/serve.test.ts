@@ -1,0 +1,160 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import t from "tap";
+import { waitFor } from "../support/server.js";
+
+/** `mapwright serve --local` as a person runs it: a process of its own, on services of its own. */
+
+const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+const dataDir = await mkdtemp(join(tmpdir(), "mapwright-serve-"));
+t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+
+// Nothing of the machine's own settings: neither its database nor its Redis.
+const environment = { PATH: process.env.PATH ?? "", HOME: dataDir, LANG: "C.UTF-8" };
+const options = ["--data-dir", dataDir];
+
+interface Running {
+  readonly process: ChildProcess;
+  readonly url: string;
+  readonly told: () => string;
+}
+
+async function start(...flags: string[]): Promise<Running> {
+  const child = spawn(
+    process.execPath,
+    [program, "serve", "--local", "--host", "127.0.0.1", "--port", "0", ...flags, ...options],
+    {
+      env: environment,
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
+  let told = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    told += text;
+  });
+  const address = () => /is ready: (\S+)\/\n/.exec(told)?.[1];
+  const until = Date.now() + 90_000;
+  while (!address() && child.exitCode === null && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const url = address();
+  if (!url) throw new Error(`it did not start:\n${told}`);
+  return { process: child, url, told: () => told };
+}
+
+const exited = (child: ChildProcess) =>
+  child.exitCode === null && child.signalCode === null
+    ? new Promise<void>((resolve) => child.once("exit", () => resolve()))
+    : Promise.resolve();
+
+/** Process ids of this installation: every process that has its data folder in its command line or is a child of one. */
+async function processes(): Promise<{ pid: number; parent: number; command: string }[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="], { maxBuffer: 1 << 24 });
+  const all = stdout.split("\n").flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line);
+    return match ? [{ pid: Number(match[1]), parent: Number(match[2]), command: match[3]! }] : [];
+  });
+  const ours = new Set(all.filter(({ command }) => command.includes(dataDir)).map(({ pid }) => pid));
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (const { pid, parent } of all) {
+      if (!ours.has(pid) && ours.has(parent)) grew = ours.add(pid).size > 0;
+    }
+  }
+  return all.filter(({ pid }) => ours.has(pid));
+}
+
+const run = async (...args: string[]) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, ...options], {
+    env: environment,
+  });
+  return stdout;
+};
+
+let server: Running;
+
+t.test("the first start makes its services, and serves the viewer and the base map", async (t) => {
+  server = await start("--nodes", "2", "--no-demo", "--log-level", "error");
+  t.equal((await fetch(`${server.url}/health/ready`)).status, 200);
+  t.match(await (await fetch(`${server.url}/`)).text(), /<title>/);
+  const nodes = (await processes()).filter(({ command }) => command.includes("node-process"));
+  t.equal(nodes.length, 2);
+});
+
+t.test("commands work on the running server, which sees at once what they change", async (t) => {
+  await run("project", "create", "town", "--languages", "ru,en");
+  const created = await fetch(`${server.url}/tms/town/m/?x=0&y=0&z=0`);
+  t.equal(created.status, 404, "the project is there, its map is not");
+  const add = spawn(
+    process.execPath,
+    [program, "user", "add", "ann", "--project", "town", "--role", "admin", ...options],
+    {
+      env: environment,
+      stdio: ["pipe", "ignore", "ignore"],
+    },
+  );
+  add.stdin.end("secret of ann\n");
+  await exited(add);
+  t.equal(add.exitCode, 0);
+  const login = await fetch(`${server.url}/api/2.8/town/login/`, {
+    method: "POST",
+    body: new URLSearchParams({ user: "ann", pass: "secret of ann" }),
+  });
+  const { token } = (await login.json()) as { token: string };
+  const map = await fetch(`${server.url}/api/2.8/town/?token=${token}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code: "m", name: "Town" }),
+  });
+  t.equal(map.status, 200);
+  const tile = () => fetch(`${server.url}/tms/town/m/?x=0&y=0&z=0`).then((answer) => answer.status);
+  t.equal(await tile(), 200);
+  await run("map", "unpublish", "town", "m");
+  for (let round = 0; round < 10; round++) t.equal(await tile(), 403, "on every node");
+  await run("map", "publish", "town", "m");
+  await waitFor(async () => (await tile()) === 200);
+  const opened = (await run("session", "open", "ann", "--project", "town")).trim();
+  const authorized = await fetch(`${server.url}/api/2.8/town/authorized/?token=${opened}`);
+  t.equal(await authorized.text(), "false", "a session of the console is none of the interface");
+});
+
+t.test("a node that is killed is started again, and the other goes on serving", async (t) => {
+  const [victim] = (await processes()).filter(({ command }) => command.includes("node-process"));
+  process.kill(victim!.pid, "SIGKILL");
+  await waitFor(async () => {
+    const nodes = (await processes()).filter(({ command }) => command.includes("node-process"));
+    return nodes.length === 2 && nodes.every(({ pid }) => pid !== victim!.pid);
+  });
+  await waitFor(async () => (await fetch(`${server.url}/health/ready`)).status === 200);
+  const orphans = (await processes()).filter(
+    ({ parent, command }) => parent === victim!.pid || (parent === 1 && command.includes("workers/host")),
+  );
+  t.same(orphans, [], "its hosts ended with it");
+});
+
+t.test("a second server on the same data folder says that there is one", async (t) => {
+  await t.rejects(start("--no-demo"), { message: /already|another/i });
+});
+
+t.test("SIGTERM ends everything that it started", async (t) => {
+  const before = (await processes()).length;
+  t.ok(before > 5, `${before} processes`);
+  server.process.kill("SIGTERM");
+  await exited(server.process);
+  t.equal(server.process.exitCode, 0);
+  t.same(await processes(), []);
+});
+
+t.test("what was there is there after the next start, without a demo or a password", async (t) => {
+  server = await start("--no-demo", "--log-level", "error");
+  t.equal((await fetch(`${server.url}/tms/town/m/?x=0&y=0&z=0`)).status, 200);
+  t.notMatch(server.told(), /Loading|shown this once/);
+  t.match(await readFile(join(dataDir, "services.json"), "utf8"), /postgresql:/);
+  server.process.kill("SIGINT");
+  await exited(server.process);
+  t.same(await processes(), []);
+});
