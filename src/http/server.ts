@@ -94,7 +94,8 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     ms: number,
   ) => {
     onAnswered?.(route, head.method, status, ms);
-    log.info(
+    // What went as it should is told to those who want to hear it: a viewer's visit is hundreds of lines.
+    log[status < 400 ? "debug" : "info"](
       { request: id, method: head.method, path: head.path.slice(0, 500), status, ms: Math.round(ms) },
       "request",
     );
