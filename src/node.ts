@@ -109,7 +109,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     store,
     render: (request, signal) =>
       render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),
-    lockMs: Math.min(config.tiles.deadlineMs, 10_000),
+    // A node that dies over a metatile holds the others up this long; one that takes longer is drawn twice.
+    lockMs: Math.min(config.tiles.deadlineMs, 3_000),
     onServed: (source) => metrics.tile(source),
     onRendered: (milliseconds) => metrics.rendered(milliseconds),
   });

@@ -1,4 +1,4 @@
-import { busy } from "../errors.js";
+import { busy, notFound } from "../errors.js";
 import { json, type Reply, type Request, type Route } from "../http/types.js";
 import type { Services } from "./services.js";
 
@@ -48,6 +48,7 @@ async function answers(question: Promise<unknown>): Promise<boolean> {
 }
 
 async function metrics(_request: Request, services: Services): Promise<Reply> {
+  if (!services.config.metrics) throw notFound("page at /metrics");
   const { text, contentType } = await services.metrics.expose();
   return { kind: "bytes", body: text, headers: { "content-type": contentType, "cache-control": "no-store" } };
 }
