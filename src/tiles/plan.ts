@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { LayerNode, MapState } from "../catalog/state.js";
 import type { MapSource } from "../hosts/messages.js";
 import { mapnikXml } from "../style/mapnik-xml.js";
-import type { CompiledStyle, MapProperties } from "../style/model.js";
+import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import { datasource } from "./datasource.js";
 import type { LayerVersion, Stamp } from "./versions.js";
 
@@ -14,6 +14,11 @@ export interface Plan {
   readonly base: MapSource | undefined;
   readonly scale: 1 | 2 | 3;
   readonly bufferPixels: number;
+  /**
+   * Whether symbols give way to each other. Then an object decides over its neighbours' labels too, so a change
+   * counts for the whole metatile that was drawn with it.
+   */
+  readonly collides: boolean;
   /** The map's layers, then the base map's from `baseFrom` on. */
   readonly layers: readonly LayerVersion[];
   readonly baseFrom: number;
@@ -45,8 +50,16 @@ export interface SheetOptions {
 /** Scale denominator of zoom 0 by the OGC's pixel of 0.28 mm. */
 const topScaleDenominator = 559082264.0287178;
 
+/** A sheet as Mapnik is given it. */
+export interface Drawing {
+  readonly source: MapSource;
+  /** Unscaled pixels around a metatile that are drawn with it. */
+  readonly bufferPixels: number;
+  readonly collides: boolean;
+}
+
 /** Mapnik XML of a sheet and how many unscaled pixels around a metatile it needs. Pure. */
-export function drawSheet(sheet: Sheet, options: SheetOptions): { source: MapSource; bufferPixels: number } {
+export function drawSheet(sheet: Sheet, options: SheetOptions): Drawing {
   const main = sheet.map.project.languages[0];
   const layers = sheet.layers.map(({ layer, style }) => ({
     name: `l${layer.id}`,
@@ -67,8 +80,21 @@ export function drawSheet(sheet: Sheet, options: SheetOptions): { source: MapSou
     layers: layers.reverse(),
     bufferSize: bufferPixels * options.scale,
   });
-  return { source: { xml, digest: digest(xml) }, bufferPixels };
+  const collides = sheet.layers.some(({ style }) =>
+    style.styles.some((one) => one.rules.some(hasCollisions)),
+  );
+  return { source: { xml, digest: digest(xml) }, bufferPixels, collides };
 }
+
+const hasCollisions = (rule: Rule): boolean =>
+  rule.symbolizers.some(
+    ({ type, attributes }) =>
+      (type === "TextSymbolizer" ||
+        type === "ShieldSymbolizer" ||
+        type === "MarkersSymbolizer" ||
+        type === "PointSymbolizer") &&
+      attributes["allow-overlap"] !== "true",
+  );
 
 /** Short collision-free name of a text. */
 export const digest = (text: string): string =>

@@ -9,7 +9,7 @@ import type { MapProperties } from "../style/model.js";
 import type { TileAddress } from "./address.js";
 import type { ChangeLog } from "./changes.js";
 import { bandZooms } from "./datasource.js";
-import { digest, drawSheet, type Plan, type Sheet, type StyledLayer } from "./plan.js";
+import { type Drawing, digest, drawSheet, type Plan, type Sheet, type StyledLayer } from "./plan.js";
 import { drawnLayers } from "./selection.js";
 import type { Stamp } from "./versions.js";
 
@@ -85,7 +85,7 @@ export class Planner {
     this.stamp(map, stamp);
     const overlay = await this.sheet(map, wish.layers);
     const drawn = drawSheet(overlay, { z, scale, language: wish.language });
-    let below: ReturnType<typeof drawSheet> | undefined;
+    let below: Drawing | undefined;
     let baseLayers: readonly LayerNode[] = [];
     if (base) {
       this.stamp(base, stamp);
@@ -105,6 +105,7 @@ export class Planner {
       base: below?.source,
       scale,
       bufferPixels: Math.max(drawn.bufferPixels, below?.bufferPixels ?? 0),
+      collides: drawn.collides || (below?.collides ?? false),
       layers,
       baseFrom: overlayIds.length,
       stamp,

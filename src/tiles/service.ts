@@ -54,12 +54,12 @@ export class TileService {
   async tile(wish: TileWish): Promise<Tile> {
     const { plan, coord, quality } = wish;
     if (!this.options.changes.trusted) await this.verify(plan);
-    const box = reach(plan, coord, 1);
+    const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
+    const box = plan.collides ? reach(plan, origin, count) : reach(plan, coord, 1);
     const key = tileKey(plan, coord, quality);
     const known = this.options.memory.get(key);
     if (known && isCurrent(known.versions, plan.layers, box)) return this.served("memory", known);
 
-    const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
     const metaKey = `${plan.key}/${quality}/${origin.z}/${origin.x}/${origin.y}`;
     const place = (coord.y - origin.y) * count + (coord.x - origin.x);
     if (!this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box))) {

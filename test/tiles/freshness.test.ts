@@ -200,3 +200,22 @@ t.test("deleting a layer takes it off the next tile on every node", async (t) =>
   t.equal((await server.api("DELETE", "m7/layers/a/", { token })).status, 200);
   for (const node of [0, 1]) t.equal((await fetchTile(tileUrl(server, "m7", here, "", node))).painted, 0);
 });
+
+t.test(
+  "where symbols give way to each other, an edit redraws the metatile that they share, and no other",
+  async (t) => {
+    await makeMap(server, "m8");
+    await makeStyledLayer(server, "m8", "a", "#a { marker-width: 10; marker-fill: #ff0000; }");
+    // Tiles of one metatile at zoom 6 are 5.6 degrees wide: the edit is three tiles away, far beyond a symbol's reach.
+    const tile = { lon: 1, lat: 1, z: 6 };
+    const point = (lon: number, lat: number) => ({ type: "Point", coordinates: [lon, lat] });
+    await addObject(server, "a", point(1, 1), { map: "m8" });
+    for (const place of [tile, elsewhere]) await fetchTile(tileUrl(server, "m8", place));
+    const drawn = renders();
+    await addObject(server, "a", point(18, 18), { map: "m8" });
+    await fetchTile(tileUrl(server, "m8", elsewhere));
+    t.equal(renders(), drawn);
+    await fetchTile(tileUrl(server, "m8", tile));
+    t.equal(renders(), drawn + 1);
+  },
+);
