@@ -49,11 +49,7 @@ export async function loadDemo(deps: LoadDependencies, progress: Progress): Prom
 
 async function loadWorld(deps: LoadDependencies, project: number, progress: Progress): Promise<void> {
   const { db } = deps;
-  const map = await createMap(db, project, {
-    code: "world",
-    name: named("World", "Мир"),
-    cssStyle: style("world"),
-  });
+  const map = await createMap(db, project, { code: "world", name: named("World", "Мир") });
   const layer = async (code: string, name: LocalizedName) =>
     (await createLayer(db, map, { code, name, cssStyle: style(code), columns: columnsOf(code) })).id;
   // From the top of the tree to its bottom.

@@ -1,0 +1,57 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { configSchema } from "../../src/config.js";
+import { ensureBaseMap } from "../../src/demo/base-map.js";
+import { startTransferHost } from "../../src/hosts/transfer.js";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+
+const database = await freshDatabase();
+const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
+const transfer = startTransferHost(configSchema.parse({ databaseUrl: database.url }), quietLog);
+const deps = { db, transfer, log: quietLog, dataDir };
+t.teardown(async () => {
+  await transfer.stop();
+  await db.close();
+  await database.drop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const interrupted = new Error("interrupted");
+const interrupt = (): void => {
+  throw interrupted;
+};
+const projects = () =>
+  db.query<{ code: string; hidden: boolean }>("select code, hidden from project order by code");
+const layers = () =>
+  db.query<{ place: string; kind: string }>(
+    `select p.code || '/' || m.code || '/' || n.code as place, l.geometry_kind as kind
+     from node n join layer l using (id) join map m on m.id = n.map_id join project p on p.id = m.project_id order by 1`,
+  );
+
+t.test("the base map is loaded once, hidden, and its styles are the program's", async (t) => {
+  let steps = 0;
+  const count = (): void => void steps++;
+  await t.rejects(ensureBaseMap(deps, interrupt), interrupted);
+  await ensureBaseMap(deps, count);
+  const told = steps;
+  t.ok(told > 0);
+  await db.execute("update node set css_style = 'old' where code = 'land'");
+  await ensureBaseMap(deps, count);
+  t.equal(steps, told, "what is there is not loaded again");
+  const base = (await layers()).filter(({ place }) => place.startsWith("_base/"));
+  t.strictSame(base, [
+    { place: "_base/world/borders", kind: "LineString" },
+    { place: "_base/world/land", kind: "Polygon" },
+  ]);
+  const [style] = await db.query(
+    "select n.css_style from node n join map m on m.id = n.map_id join project p on p.id = m.project_id where p.code = '_base' and n.code = 'land'",
+  );
+  t.match(style, { css_style: /polygon-fill/ });
+  t.ok((await projects()).find((project) => project.code === "_base")!.hidden);
+  t.strictSame(readdirSync(join(dataDir, "tmp")), [], "no temporary files are left");
+});

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { authenticate } from "../../src/catalog/accounts.js";
+import { projectId } from "../../src/catalog/projects.js";
+import { configSchema } from "../../src/config.js";
+import { loadDemo } from "../../src/demo/load.js";
+import { startTransferHost } from "../../src/hosts/transfer.js";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+
+const database = await freshDatabase();
+const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
+const transfer = startTransferHost(configSchema.parse({ databaseUrl: database.url }), quietLog);
+const deps = { db, transfer, log: quietLog, dataDir };
+t.teardown(async () => {
+  await transfer.stop();
+  await db.close();
+  await database.drop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const ignore = (): void => undefined;
+const interrupted = new Error("interrupted");
+const interrupt = (): void => {
+  throw interrupted;
+};
+const projects = () =>
+  db.query<{ code: string; hidden: boolean }>("select code, hidden from project order by code");
+const layers = () =>
+  db.query<{ place: string; kind: string }>(
+    `select p.code || '/' || m.code || '/' || n.code as place, l.geometry_kind as kind
+     from node n join layer l using (id) join map m on m.id = n.map_id join project p on p.id = m.project_id order by 1`,
+  );
+
+t.test("a demo whose loading was interrupted is seen by nobody and loaded anew", async (t) => {
+  await t.rejects(loadDemo(deps, interrupt), interrupted);
+  t.strictSame(await projects(), [{ code: "demo", hidden: true }]);
+  const accounts = await loadDemo(deps, ignore);
+  t.strictSame(
+    accounts.map(({ login }) => login),
+    ["admin", "editor", "viewer"],
+  );
+  t.strictSame(await projects(), [{ code: "demo", hidden: false }]);
+  for (const { login, password } of accounts) {
+    t.ok(await authenticate(db, await projectId(db, "demo"), login, password), login);
+  }
+  t.strictSame(await layers(), [
+    { place: "demo/draft/islands", kind: "Polygon" },
+    { place: "demo/world/borders", kind: "LineString" },
+    { place: "demo/world/cities", kind: "Point" },
+    { place: "demo/world/countries", kind: "Polygon" },
+    { place: "demo/world/land", kind: "Polygon" },
+  ]);
+  const [draft] = await db.query("select has_publication from map where code = 'draft'");
+  t.match(draft, { has_publication: false });
+  t.strictSame(await loadDemo(deps, interrupt), [], "an installation with a project gets no demo");
+});

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import t from "tap";
+import { createMap } from "../../src/catalog/maps.js";
+import { createProject } from "../../src/catalog/projects.js";
+import { register } from "../../src/commands/import.js";
+import { buildProgram, runProgram } from "../../src/commands/program.js";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+import { testRedisUrl } from "../support/redis.js";
+import { collection, feature, point } from "../support/transfer.js";
+
+const database = await freshDatabase();
+const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 10_000, log: quietLog });
+await createMap(db, await createProject(db, { code: "p" }), { code: "m" });
+t.teardown(async () => {
+  await db.close();
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function file(name: string, content: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+async function run(...args: string[]) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const variables = { DATABASE_URL: database.url, REDIS_URL: testRedisUrl(), MAPWRIGHT_DATA_DIR: folder };
+  const env = { stdin: Readable.from([]), stdout, stderr, variables };
+  const program = buildProgram(env);
+  register(program, env);
+  const status = await runProgram(program, env, ["import", ...args]);
+  const read = (stream: PassThrough) => (stream.read() as Buffer | null)?.toString() ?? "";
+  return { status, stdout: read(stdout), stderr: read(stderr) };
+}
+
+const layers = async () =>
+  (await db.query<{ code: string }>("select code from node order by code")).map(({ code }) => code);
+
+t.test("a file becomes a layer, which is made when there is none", async (t) => {
+  const path = file("a.geojson", collection(feature({ a: 1 }, point(1, 2)), feature({ a: 2 })));
+  const first = await run("p", "m", "roads", path);
+  t.equal(first.status, 0, first.stderr);
+  t.equal(first.stdout, "p/m/roads: 2 objects added, 0 changed\n");
+  t.match(first.stderr, /2 features read in .* s/);
+  const second = await run("p", "m", "roads", path, "--action", "replace", "--json");
+  t.match(JSON.parse(second.stdout), { inserted: 2, updated: 0, columns: [] });
+  t.strictSame(await layers(), ["roads"]);
+});
+
+t.test("a sequence of features in another system is read too", async (t) => {
+  const path = file("b.geojsonl", `${JSON.stringify(feature({}, point(1113194.90793, 6446275.84102)))}\n`);
+  t.equal((await run("p", "m", "web", path, "--srs", "3857")).status, 0);
+  const [{ id }] = (await db.query<{ id: number }>("select id from node where code = 'web'")) as [
+    { id: number },
+  ];
+  const [place] = await db.query<{ x: number; y: number }>(
+    `select round(st_x(geom)) as x, round(st_y(geom)) as y from layers.l${id}`,
+  );
+  t.match(place, { x: 10, y: 50 });
+});
+
+t.test("a file that cannot be imported leaves nothing behind", async (t) => {
+  const before = await layers();
+  t.match(await run("p", "m", "new", file("c.geojson", "{")), {
+    status: 1,
+    stderr: /error: The file ends too early/,
+  });
+  t.match(await run("p", "m", "new", join(folder, "missing.geojson")), {
+    status: 1,
+    stderr: /cannot be read/,
+  });
+  t.match(await run("p", "m", "new", file("c.csv", "a,b")), { status: 1, stderr: /not supported/ });
+  t.match(await run("p", "none", "new", file("d.geojson", collection())), {
+    status: 1,
+    stderr: /no map "none"/,
+  });
+  t.match(await run("none", "m", "new", file("d.geojson", collection())), {
+    status: 1,
+    stderr: /no project "none"/,
+  });
+  t.equal((await run("p", "m", "new", file("d.geojson", collection()), "--action", "guess")).status, 2);
+  t.strictSame(await layers(), before);
+});
