@@ -70,6 +70,22 @@ t.test("a layer without attributes is passed over", async (t) => {
   await page.context().close();
 });
 
+t.test("an object that the style does not draw at this zoom is not found", async (t) => {
+  const css = "#a { [zoom=4][name='Main station'], [zoom>=5] { marker-width: 24; marker-fill: #000000; } }";
+  const found = async (css_style: string) => {
+    const token = await server.token("editor");
+    await server.api("PATCH", "town/layers/stops/", { token, body: { parent_id: 0, css_style } });
+    const { page } = await openPage(browser, home);
+    await press(page, 10, 10);
+    await page.waitForSelector(".object h2");
+    const title = await page.textContent(".object h2");
+    await page.context().close();
+    return title;
+  };
+  t.equal(await found(css), "Green park");
+  t.equal(await found(css.replace("zoom>=5", "zoom>=4")), "3 objects here");
+});
+
 t.test("a click into the void says so", async (t) => {
   const { page } = await openPage(browser, home);
   await press(page, -8, 10);

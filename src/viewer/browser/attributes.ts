@@ -29,7 +29,8 @@ export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[]
       .sort((a, b) => a.sort - b.sort || a.id - b.id)
       .flatMap((column): Row[] => {
         if (hidden.has(column.code) || column.type === "geom") return [];
-        const title = column.name || readable(column.code);
+        // An import that knows no titles repeats the codes.
+        const title = column.name && column.name !== column.code ? column.name : readable(column.code);
         if (column.type === "title") {
           const inner = rowsUnder(column.id);
           return inner.length > 0 ? [{ heading: title }, ...inner] : [];

@@ -1,4 +1,5 @@
 import { type Pixel, pixelDistance } from "./distance.js";
+import { drawnBy } from "./drawn.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
 import type { ColumnInfo, MapPlace, MapServer, ObjectItem } from "./map-server.js";
 
@@ -75,6 +76,7 @@ export async function findObjects(
   const at = map.latLngToContainerPoint(click.latlng);
   const onScreen = (position: readonly number[]): Pixel =>
     map.latLngToContainerPoint([position[1] ?? 0, (position[0] ?? 0) + shift]);
+  const zoom = Math.min(22, Math.round(map.getZoom()));
   const found: (Hit[] | undefined)[] = layers.map(() => undefined);
   const columns = new Map<string, readonly ColumnInfo[]>();
   let hasMore = false;
@@ -83,14 +85,8 @@ export async function findObjects(
   const worker = async () => {
     for (let index = next++; index < layers.length; index = next++) {
       const layer = layers[index]!;
-      const query = {
-        fields: "*",
-        fbbox,
-        limit: perLayer,
-        sort: viewerSetting(layer, "sort"),
-        returnGeom: 1,
-        geomZoom: Math.min(22, Math.round(map.getZoom())),
-      };
+      const drawn = drawnBy(layer.element.css_style ?? "");
+      const sort = viewerSetting(layer, "sort");
       try {
         const layerColumns = await of.columnsOf(of.place, layer.element.code);
         if (!hasAttributes(layerColumns)) {
@@ -98,7 +94,17 @@ export async function findObjects(
           continue;
         }
         columns.set(layer.element.code, layerColumns);
-        const objects = await of.server.objects(of.place, layer.element.code, query, signal);
+        const query = {
+          fields: "*",
+          fbbox,
+          limit: perLayer,
+          sort: sort ?? knownSort(drawn.sort, layerColumns),
+          returnGeom: 1,
+          // Screens of high density show half a pixel too.
+          geomZoom: Math.min(22, zoom + 1),
+        };
+        const all = await of.server.objects(of.place, layer.element.code, query, signal);
+        const objects = all.filter((object) => drawn(zoom, object.fields ?? {}));
         hasMore ||= objects.length === perLayer;
         const measured = objects.map((object) => ({
           object,
@@ -108,7 +114,7 @@ export async function findObjects(
         const inside = measured.some(({ object, pixels }) => pixels === 0 && isArea(object.geom));
         found[index] = measured
           .filter(({ object, pixels }) => !inside || pixels === 0 || !isArea(object.geom))
-          .sort((a, b) => (query.sort ? 0 : a.pixels - b.pixels))
+          .sort((a, b) => (sort ? 0 : a.pixels - b.pixels))
           .map(({ object }) => ({ layer, object, shift }));
       } catch (error) {
         if (signal.aborted) throw error;
@@ -120,6 +126,10 @@ export async function findObjects(
   if (failure && found.every((hits) => hits === undefined)) throw failure;
   return { hits: found.flatMap((hits) => hits ?? []), hasMore, columns };
 }
+
+/** The style's order where the layer has that column. */
+const knownSort = (sort: string | undefined, columns: readonly ColumnInfo[]): string | undefined =>
+  columns.some(({ code }) => code === sort?.split(",")[0]) ? sort : undefined;
 
 const isArea = (geometry: GeoJSON.Geometry | null | undefined): boolean =>
   geometry?.type === "Polygon" || geometry?.type === "MultiPolygon";

@@ -1,0 +1,119 @@
+import t from "tap";
+import { formatAddress, parseAddress } from "../../src/viewer/browser/address.js";
+import { drawnBy } from "../../src/viewer/browser/drawn.js";
+import { LayerTree } from "../../src/viewer/browser/layer-tree.js";
+
+/** Parts of the viewer that need no page. */
+
+t.test("an address survives being written and read", (t) => {
+  const address = {
+    project: "a b&c",
+    map: "карта",
+    view: { zoom: 12, lat: 55.75123, lon: -37.61845 },
+    layers: [3, 14],
+    base: false,
+  };
+  t.same(parseAddress(formatAddress(address)), address);
+  t.same(
+    parseAddress(formatAddress({ ...address, layers: [] })).layers,
+    [],
+    "nothing on is not the same as nothing said",
+  );
+  t.end();
+});
+
+t.test("what an address says wrongly is left out", (t) => {
+  const nothing = { project: undefined, map: undefined, view: undefined, layers: undefined, base: true };
+  t.same(parseAddress(""), nothing);
+  for (const view of [
+    "z=5&lat=91&lon=0",
+    "z=-1&lat=0&lon=0",
+    "z=5&lat=&lon=0",
+    "z=NaN&lat=1&lon=2",
+    "z=5&lat=1",
+  ]) {
+    t.same(parseAddress(`#${view}`), nothing, view);
+  }
+  t.end();
+});
+
+t.test("a style tells which objects it draws", (t) => {
+  const cases: [css: string, zoom: number, fields: Record<string, unknown>, drawn: boolean][] = [
+    ["", 5, {}, true],
+    ["#a { line-color: red", 5, {}, true],
+    ["#a { line-color: red; }", 5, {}, true],
+    ["#a[zoom>=6] { line-color: red; }", 5, {}, false],
+    ["#a[zoom>=6] { line-color: red; }", 6, {}, true],
+    ["#a { [zoom=3][rank<=2], [zoom>3] { marker-width: 3; } }", 3, { rank: 3 }, false],
+    ["#a { [zoom=3][rank<=2], [zoom>3] { marker-width: 3; } }", 3, { rank: 2 }, true],
+    ["#a { [zoom=3][rank<=2], [zoom>3] { marker-width: 3; } }", 4, { rank: 3 }, true],
+    ["#a[kind='x;{'] { line-color: red; }", 5, { kind: "x;{" }, true],
+    ["#a[kind='x'] { line-color: red; }", 5, { kind: "y" }, false],
+    ["#a[kind!='x'] { line-color: red; }", 5, { kind: null }, true],
+    ["#a[kind='x'] { line-color: red; }", 5, { kind: null }, false],
+    ["#a[other='x'] { line-color: red; }", 5, { kind: "y" }, true],
+    ["#a[name =~ '^x'] { line-color: red; }", 5, { name: "y" }, true],
+    ["/* #a { */ #a::glow { a/line-color: red; } // }", 5, {}, true],
+    ["@c: red; #a { [n>1] { text-name: [name]; } }", 5, { n: 1 }, false],
+    ["Map { background-color: red; }", 5, {}, true],
+  ];
+  for (const [css, zoom, fields, drawn] of cases) {
+    t.equal(drawnBy(css)(zoom, fields), drawn, `${css} z${zoom} ${JSON.stringify(fields)}`);
+  }
+  t.equal(drawnBy("#a[zoom>3][rank<=2] { marker-width: 3; }").sort, "rank,a");
+  t.equal(drawnBy("#a[area>=20] { text-name: [n]; }").sort, "area,d");
+  t.equal(drawnBy("#a[zoom>3][kind='x'] { marker-width: 3; }").sort, undefined);
+  t.end();
+});
+
+const element = (id: number, type: string, parent: number, selected = true) => ({
+  id,
+  type,
+  code: `c${id}`,
+  name: "",
+  sort: id,
+  parent_id: parent,
+  selected,
+});
+
+t.test("a layer is on at first when it and all its folders are selected", (t) => {
+  const elements = [
+    element(1, "folder", 0, false),
+    element(2, "layer", 1),
+    element(3, "folder", 0),
+    element(4, "layer", 3),
+    element(5, "layer", 3, false),
+    element(6, "layer", 99),
+  ];
+  const tree = new LayerTree(elements);
+  t.same(
+    tree.visible.map((leaf) => leaf.layerId),
+    [4, 6],
+    "a parent that is not there is the root",
+  );
+  t.equal(tree.selection, undefined);
+  t.equal(tree.shown(tree.roots[1]!), "some");
+  tree.set(tree.roots[1]!, true);
+  t.same(tree.selection, [4, 5, 6]);
+  tree.reset();
+  t.equal(tree.selection, undefined);
+  t.same(
+    new LayerTree(elements, [5, 77]).selection,
+    [5],
+    "a layer that is not of this map is not switched on",
+  );
+  t.same(new LayerTree(elements, []).selection, []);
+  t.end();
+});
+
+t.test("where elements have ids of their own, layers go by theirs", (t) => {
+  const tree = new LayerTree([
+    { ...element(1, "folder", 0), map_layer_id: 10 },
+    { ...element(2, "layer", 1), map_layer_id: 20 },
+  ]);
+  t.same(
+    tree.leaves.map((leaf) => leaf.layerId),
+    [20],
+  );
+  t.end();
+});
