@@ -28,6 +28,10 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
   } catch (error) {
     if (error instanceof Refusal)
       return { ok: false, code: error.code, error: error.message, data: error.data };
+    // program_limit_exceeded: a row is larger than a page, even with its long values stored elsewhere.
+    if ((error as { code?: string }).code === "54000") {
+      return { ok: false, code: "import_failed", error: "A feature has more data than one object can hold." };
+    }
     throw error;
   }
 }
