@@ -1,0 +1,67 @@
+import { Agent, get } from "node:http";
+
+/** Fetches tiles, each once, some at a time, over keep-alive connections. */
+
+export interface Fetched {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  /** Bytes of one answer, on average. */
+  readonly bytesEach: number;
+}
+
+const pngSignature = Buffer.from("89504e470d0a1a0a", "hex");
+
+/**
+ * @param urls absolute addresses
+ * @throws Error when an answer is not 200 with a PNG: some servers report errors as pages with status 200
+ */
+export async function fetchAll(urls: readonly string[], concurrency: number): Promise<Fetched> {
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
+  const times: number[] = [];
+  let bytes = 0;
+  let next = 0;
+  const worker = async () => {
+    for (let url = urls[next++]; url !== undefined; url = urls[next++]) {
+      const asked = performance.now();
+      const body = await fetchOne(url, agent);
+      if (!body.subarray(0, 8).equals(pngSignature))
+        throw new Error(`${url}: ${body.toString("latin1", 0, 500)}`);
+      bytes += body.length;
+      times.push(performance.now() - asked);
+    }
+  };
+  const started = performance.now();
+  try {
+    await Promise.all(Array.from({ length: concurrency }, worker));
+  } finally {
+    agent.destroy();
+  }
+  const seconds = (performance.now() - started) / 1000;
+  times.sort((one, other) => one - other);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
+  return {
+    perSecond: times.length / seconds,
+    p50Ms: at(0.5),
+    p95Ms: at(0.95),
+    bytesEach: bytes / times.length,
+  };
+}
+
+/** The body of one answer. @throws Error when the status is not 200 or the body is empty */
+export function fetchOne(url: string, agent?: Agent): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, agent ? { agent } : {}, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const body = Buffer.concat(chunks);
+        if (response.statusCode === 200 && body.length > 0) resolve(body);
+        else reject(new Error(`${url}: ${response.statusCode}, ${body.length} bytes`));
+      });
+    });
+    request.on("error", reject);
+    request.setTimeout(120_000, () => request.destroy(new Error(`${url}: no answer within two minutes`)));
+  });
+}

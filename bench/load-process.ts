@@ -1,0 +1,23 @@
+import autocannon from "autocannon";
+import { answerParent } from "./child.js";
+import type { Load, LoadRequest } from "./load.js";
+
+/** The load generator in a process of its own: its CPU time is not the server's. */
+
+answerParent<LoadRequest, Load>(async (request) => {
+  const result = await autocannon({
+    url: request.url,
+    connections: request.connections,
+    pipelining: 1,
+    duration: request.seconds,
+    ...(request.headers ? { headers: { ...request.headers } } : {}),
+    ...(request.paths ? { requests: request.paths.map((path) => ({ path })) } : {}),
+  });
+  const expected = result.statusCodeStats?.[`${request.status}`]?.count ?? 0;
+  if (result.errors > 0 || expected < result.requests.total) {
+    throw new Error(
+      `${result.requests.total} answers, ${expected} of them ${request.status}, ${result.errors} errors from ${request.url}`,
+    );
+  }
+  return { requests: result.requests.total, seconds: result.duration };
+});

@@ -1,0 +1,78 @@
+import { flipY, type TileCoord } from "../../src/geo/tile.js";
+import { type Child, startChild } from "../child.js";
+import type { Context } from "../context.js";
+import { fetchOne } from "../fetch.js";
+import { mapCode, tilePath } from "../import.js";
+import { load } from "../load.js";
+import type { BareRequest } from "../reference/http.js";
+import { type Row, rate } from "../report.js";
+import { type Compared, compare } from "../rounds.js";
+import { type Server, startServer } from "../server.js";
+
+/**
+ * A public tile that is in the address cache, and the 304 for it, beside a bare handler of the same HTTP library.
+ *
+ * The gates are on requests per CPU second of the server. The load generator is slower than either server and
+ * shares the machine with it, so requests a second would mostly tell the generator's own speed, and come out equal.
+ */
+
+const connections = 50;
+
+export async function cachedTile({ world, tiles, size }: Context): Promise<Row[]> {
+  const server = await startServer(world.config(), world.log);
+  const bare = startChild<BareRequest, { port: number }>("reference/http.js");
+  try {
+    const { coord, body } = await typicalTile(server, tiles(20, 7));
+    const path = `/tms/${mapCode}/${mapCode}/?x=${coord.x}&y=${flipY(coord.z, coord.y)}&z=${coord.z}&base=0`;
+    const { port } = await bare.ask({ body });
+    const url = `${server.url}${path}`;
+    const etag = (await fetch(url)).headers.get("etag") ?? "";
+    const side = (pid: number, address: string, status: number, headers?: Record<string, string>) => () =>
+      load(pid, {
+        url: address,
+        connections,
+        seconds: size.seconds,
+        status,
+        ...(headers ? { headers } : {}),
+      });
+    const reference = (kind: "bytes" | "empty") => `http://127.0.0.1:${port}/${kind}${path}`;
+    const condition = { "if-none-match": etag };
+
+    await warm(server, bare, url, reference("bytes"));
+    const whole = await compare(
+      size.rounds,
+      side(server.pid, url, 200),
+      side(bare.pid, reference("bytes"), 200),
+    );
+    const unchanged = await compare(
+      size.rounds,
+      side(server.pid, url, 304, condition),
+      side(bare.pid, reference("empty"), 200, condition),
+    );
+    return [
+      ...rows(`cached tile (${(body.length / 1000).toFixed(1)} kB)`, whole, 0.85),
+      ...rows("cached tile, 304", unchanged, 0.9),
+    ];
+  } finally {
+    await Promise.all([bare.stop(), server.stop()]);
+  }
+}
+
+/** The tile of middling size. */
+async function typicalTile(server: Server, coords: readonly TileCoord[]) {
+  const tiles = [];
+  for (const coord of coords) tiles.push({ coord, body: await fetchOne(server.url + tilePath(coord)) });
+  tiles.sort((one, other) => one.body.length - other.body.length);
+  return tiles[tiles.length >> 1]!;
+}
+
+/** Until the compilers of both processes have done their work. */
+async function warm(server: Server, bare: Child<BareRequest, unknown>, ours: string, reference: string) {
+  await load(server.pid, { url: ours, connections, seconds: 1, status: 200 });
+  await load(bare.pid, { url: reference, connections, seconds: 1, status: 200 });
+}
+
+const rows = (measure: string, { ours, reference }: Compared, gate: number): Row[] => [
+  rate(measure, "requests / CPU s", { ours: ours.perCpuSecond, reference: reference.perCpuSecond }, gate),
+  rate("", "requests / s", { ours: ours.perSecond, reference: reference.perSecond }),
+];

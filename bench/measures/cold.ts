@@ -1,0 +1,105 @@
+import { publicCaller } from "../../src/catalog/state.js";
+import { metatileOf, type TileCoord } from "../../src/geo/tile.js";
+import { hostEnvironment } from "../../src/hosts/environment.js";
+import { startNode } from "../../src/node.js";
+import { startChild } from "../child.js";
+import type { Context } from "../context.js";
+import { cpuSeconds } from "../cpu.js";
+import { fetchAll } from "../fetch.js";
+import { mapCode, tilePath } from "../import.js";
+import type { DrawRequest, Sheet } from "../reference/mapnik.js";
+import { type Row, rate } from "../report.js";
+import { compare, type Round } from "../rounds.js";
+import { startServer } from "../server.js";
+import type { World } from "../world.js";
+
+/**
+ * Tiles that nobody has, over HTTP, beside a bare loop of Mapnik over the same metatiles of the same sheets, in
+ * tiles per CPU second. The CPU time is that of the front, its hosts and Redis, or of the loop, and in both cases
+ * of PostgreSQL.
+ */
+
+/** Requests that wait at once, as many as a viewer makes. */
+const concurrency = 8;
+/** Tiles a side of the product's metatiles at scale 1. */
+const metatileSize = 4;
+
+export async function coldTiles({ world, tiles, size }: Context): Promise<Row[]> {
+  const config = world.config({ redisPrefix: "bench-cold:" });
+  const coords = tiles(size.coldTiles, 9);
+  const drawing: DrawRequest = {
+    sheets: await sheetsOf(world, coords),
+    metatiles: metatilesOf(coords),
+    // The product hands its host one metatile more than it draws at once.
+    concurrency: config.render.concurrency + 1,
+  };
+  const server = await startServer(config, world.log);
+  const loop = startChild<DrawRequest, { seconds: number }>(
+    "reference/mapnik.js",
+    hostEnvironment(config.databaseUrl, config.render.concurrency, config.tiles.deadlineMs),
+  );
+  const counted = async (pids: readonly number[], work: () => Promise<number>): Promise<Round> => {
+    const before = cpuSeconds(pids);
+    const seconds = await work();
+    return {
+      perSecond: coords.length / seconds,
+      perCpuSecond: coords.length / (cpuSeconds(pids) - before),
+    };
+  };
+  const ours = async () => {
+    await world.forgetTiles();
+    return counted([server.pid, world.postgresPid, world.redisPid], async () => {
+      const urls = coords.map((coord) => server.url + tilePath(coord));
+      return coords.length / (await fetchAll(urls, concurrency)).perSecond;
+    });
+  };
+  const reference = () =>
+    counted([loop.pid, world.postgresPid], async () => (await loop.ask(drawing)).seconds);
+  try {
+    // Styles compiled, maps loaded, pages in memory.
+    await ours();
+    await reference();
+    const result = await compare(size.rounds, ours, reference);
+    return [
+      rate(
+        `cold tile (${coords.length} tiles, ${drawing.metatiles.length} metatiles)`,
+        "tiles / CPU s",
+        { ours: result.ours.perCpuSecond, reference: result.reference.perCpuSecond },
+        0.85,
+      ),
+      rate("", "tiles / s", { ours: result.ours.perSecond, reference: result.reference.perSecond }),
+    ];
+  } finally {
+    await Promise.all([loop.stop(), server.stop()]);
+  }
+}
+
+/** The sheets that the product draws these tiles from, by zoom. */
+async function sheetsOf(world: World, coords: readonly TileCoord[]): Promise<Record<number, Sheet>> {
+  const node = await startNode(world.config(), world.log);
+  try {
+    const { catalog, planner } = node.services;
+    const map = await catalog.map(mapCode, mapCode);
+    const sheets: Record<number, Sheet> = {};
+    for (const coord of coords) {
+      if (sheets[coord.z]) continue;
+      const look = { base: false, layers: undefined, scale: 1, language: undefined, quality: 0 } as const;
+      const plan = await planner.plan(map, publicCaller, { coord, ...look });
+      sheets[coord.z] = { xml: plan.map.xml, bufferPixels: plan.bufferPixels };
+    }
+    return sheets;
+  } finally {
+    await node.stop(0);
+  }
+}
+
+/** Each metatile once, in the order in which the tiles need them. */
+function metatilesOf(coords: readonly TileCoord[]): DrawRequest["metatiles"] {
+  const metatiles = new Map<string, DrawRequest["metatiles"][number]>();
+  for (const coord of coords) {
+    const metatile = metatileOf(coord, metatileSize);
+    const { z, x, y } = metatile.origin;
+    metatiles.set(`${z}/${x}/${y}`, metatile);
+  }
+  return [...metatiles.values()];
+}

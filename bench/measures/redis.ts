@@ -1,0 +1,136 @@
+import type { Config } from "../../src/config.js";
+import { startChild } from "../child.js";
+import type { Context } from "../context.js";
+import { cpuSeconds } from "../cpu.js";
+import { fetchAll } from "../fetch.js";
+import { tilePath } from "../import.js";
+import { load } from "../load.js";
+import type { BareRedisRequest } from "../reference/http-redis.js";
+import type { Gets, GetsRequest } from "../reference/redis.js";
+import { type Row, rate } from "../report.js";
+import { type Compared, compare, type Round } from "../rounds.js";
+import { startServer } from "../server.js";
+import type { TileLoopRequest } from "../tile-loop.js";
+
+/**
+ * Tiles that only Redis has, twice: without HTTP beside a bare loop of `getBuffer`, and over HTTP beside a bare
+ * handler that answers with what `getBuffer` gives. HTTP alone costs more than the loop does, so a tile over HTTP
+ * beside the loop would compare the HTTP library with Redis.
+ *
+ * The gates are on tiles per CPU second of the node process: with HTTP the load generator shares the machine, and
+ * without it both sides wait for the one Redis.
+ */
+
+const concurrency = 50;
+const gate = 0.6;
+
+export async function tileFromRedis(context: Context): Promise<Row[]> {
+  const { world, tiles, size } = context;
+  const config = world.config({
+    redisPrefix: "bench-redis:",
+    "tiles.memoryBytes": 0,
+    "tiles.addressBytes": 0,
+  });
+  const coords = tiles(Math.min(size.coldTiles, 200), 8);
+  const server = await startServer(config, world.log);
+  try {
+    const paths = coords.map(tilePath);
+    await fetchAll(
+      paths.map((path) => server.url + path),
+      8,
+    );
+    const keys = await keysOf(world.redis, `${config.redisPrefix}t:`, coords);
+    const loops = await withoutHttp(context, config, { keys, coords });
+    const bare = startChild<BareRedisRequest, { port: number }>("reference/http-redis.js");
+    try {
+      const { port } = await bare.ask({ redisUrl: config.redisUrl, keys });
+      const side = (pid: number, url: string) => (seconds: number) =>
+        load(pid, { url, connections: concurrency, seconds, status: 200, paths });
+      const served = await alternately(
+        size.rounds,
+        size.seconds,
+        side(server.pid, server.url),
+        side(bare.pid, `http://127.0.0.1:${port}`),
+      );
+      return [
+        ...rows("tile from Redis, beside a getBuffer loop", loops),
+        ...rows("tile from Redis over HTTP, beside a bare handler", served),
+      ];
+    } finally {
+      await bare.stop();
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
+async function withoutHttp(
+  { size }: Context,
+  config: Config,
+  { keys, coords }: { keys: readonly string[]; coords: TileLoopRequest["coords"] },
+): Promise<Compared> {
+  const ours = startChild<TileLoopRequest, { tiles: number; seconds: number }>("tile-loop.js");
+  const bare = startChild<GetsRequest, Gets>("reference/redis.js");
+  const measured = async (pid: number, work: () => Promise<{ count: number; seconds: number }>) => {
+    const before = cpuSeconds([pid]);
+    const { count, seconds } = await work();
+    return { perSecond: count / seconds, perCpuSecond: count / (cpuSeconds([pid]) - before) };
+  };
+  try {
+    return await alternately(
+      size.rounds,
+      size.seconds,
+      (seconds) =>
+        measured(ours.pid, async () => {
+          const done = await ours.ask({ config, coords, concurrency, seconds });
+          return { count: done.tiles, seconds: done.seconds };
+        }),
+      (seconds) =>
+        measured(bare.pid, async () => {
+          const done = await bare.ask({ redisUrl: config.redisUrl, keys, concurrency, seconds });
+          return { count: done.gets, seconds: done.seconds };
+        }),
+    );
+  } finally {
+    await Promise.all([ours.stop(), bare.stop()]);
+  }
+}
+
+/** As `compare`, after a short turn of each side that does not count. */
+async function alternately(
+  rounds: number,
+  seconds: number,
+  ours: (seconds: number) => Promise<Round>,
+  reference: (seconds: number) => Promise<Round>,
+): Promise<Compared> {
+  await ours(1);
+  await reference(1);
+  return compare(
+    rounds,
+    () => ours(seconds),
+    () => reference(seconds),
+  );
+}
+
+/** Keys of these tiles: of the many drawn with them, those whose names end in their coordinates. */
+async function keysOf(
+  redis: Context["world"]["redis"],
+  prefix: string,
+  coords: TileLoopRequest["coords"],
+): Promise<string[]> {
+  const wanted = new Set(coords.map(({ z, x, y }) => `${z}/${x}/${y}`));
+  const until = Date.now() + 5_000;
+  for (;;) {
+    const all = await redis.keys(`${prefix}*`);
+    const keys = all.filter((key) => wanted.has(key.split("/").slice(-3).join("/")));
+    if (keys.length === coords.length) return keys;
+    // Answers do not wait until Redis has their tiles.
+    if (Date.now() > until) throw new Error(`Redis has ${keys.length} of ${coords.length} tiles.`);
+    await new Promise((wait) => setTimeout(wait, 50));
+  }
+}
+
+const rows = (measure: string, { ours, reference }: Compared): Row[] => [
+  rate(measure, "tiles / CPU s", { ours: ours.perCpuSecond, reference: reference.perCpuSecond }, gate),
+  rate("", "tiles / s", { ours: ours.perSecond, reference: reference.perSecond }),
+];

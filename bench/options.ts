@@ -1,0 +1,59 @@
+import { parseArgs } from "node:util";
+
+/** What the bench is asked to do. */
+export interface Options {
+  /** Little data and short rounds: whether everything runs, not how fast. */
+  readonly small: boolean;
+  /** Names of measures to run; empty = all. */
+  readonly only: readonly string[];
+  /** Folder with a style, data, and other servers to compare with. */
+  readonly peers: string | undefined;
+  /** Folder of the peers' data; default `data` in the peers' folder. */
+  readonly data: string | undefined;
+  /** Turns of each server in the comparison with peers. */
+  readonly rounds: number;
+  /** Folder for the private services, kept for the next run; default a temporary one. */
+  readonly work: string | undefined;
+}
+
+export const usage = `npm run bench -- [--small] [--only MEASURE]… [--peers DIR [--data DIR] [--rounds N]] [--work DIR]
+
+  --small        little data, short rounds; only gates that are not about time count
+  --only NAME    cached, redis, cold, once or peers; may be repeated
+  --peers DIR    also compare with renderd and MapServer: DIR has style.mss, viewports, peers/up and peers/down,
+                 and their data as dcw, coast, rivers and cities.geojsonl in DIR/data or the folder of --data
+  --rounds N     turns of each server in that comparison (default 2)
+  --work DIR     keep the private database with its imported data in DIR and use it again
+
+The table's last column tells whether a gate is kept; the exit status is 1 when one is not.`;
+
+/** @throws TypeError naming an argument that is not known */
+export function parseOptions(args: readonly string[]): Options | "help" {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      help: { type: "boolean", short: "h" },
+      small: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      peers: { type: "string" },
+      data: { type: "string" },
+      rounds: { type: "string", default: "2" },
+      work: { type: "string" },
+    },
+  });
+  if (values.help) return "help";
+  const rounds = Number(values.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1) throw new TypeError("--rounds must be a number from 1 on.");
+  return {
+    small: values.small,
+    only: values.only,
+    peers: values.peers,
+    data: values.data,
+    rounds,
+    work: values.work,
+  };
+}
+
+/** Whether a measure is to run. */
+export const wanted = (options: Pick<Options, "only">, name: string): boolean =>
+  options.only.length === 0 || options.only.includes(name);

@@ -1,0 +1,33 @@
+import { Redis } from "ioredis";
+import { answerParent } from "../child.js";
+
+/** The least that a process can do for a value in Redis: `getBuffer` in a loop. */
+
+export interface GetsRequest {
+  readonly redisUrl: string;
+  readonly keys: readonly string[];
+  readonly concurrency: number;
+  readonly seconds: number;
+}
+export interface Gets {
+  readonly gets: number;
+  readonly seconds: number;
+}
+
+let redis: Redis | undefined;
+
+answerParent<GetsRequest, Gets>(async (request) => {
+  redis ??= new Redis(request.redisUrl);
+  const client = redis;
+  const started = performance.now();
+  const until = started + request.seconds * 1000;
+  let gets = 0;
+  const loop = async () => {
+    while (performance.now() < until) {
+      const value = await client.getBuffer(request.keys[gets++ % request.keys.length]!);
+      if (!value) throw new Error("a key is gone");
+    }
+  };
+  await Promise.all(Array.from({ length: request.concurrency }, loop));
+  return { gets, seconds: (performance.now() - started) / 1000 };
+});
