@@ -59,6 +59,10 @@ const damaged: readonly (readonly [string, string | Buffer])[] = [
   ["only a quote", `{"${"a".repeat(1_000_000)}`],
   ["ten thousand columns", inFeature(`{${Array.from({ length: 10_000 }, (_, i) => `"c${i}":1`).join()}}`)],
   [
+    "a thousand columns with more than one object can hold",
+    inFeature(`{${Array.from({ length: 1000 }, (_, i) => `"c${i}":"${"x".repeat(40)}"`).join()}}`),
+  ],
+  [
     "a VRT",
     '<OGRVRTDataSource><OGRVRTLayer name="x"><SrcDataSource>/etc/passwd</SrcDataSource></OGRVRTLayer></OGRVRTDataSource>',
   ],
