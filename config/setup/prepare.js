@@ -15,8 +15,8 @@ for (const [signal, status] of [
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ]) {
-  process.on(signal, () => {
-    endRunning();
+  process.once(signal, async () => {
+    await endRunning();
     process.exit(status);
   });
 }

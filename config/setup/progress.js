@@ -11,14 +11,31 @@ export class SetupError extends Error {}
 /** @type {Set<import("node:child_process").ChildProcess>} */
 const running = new Set();
 
-/** Ends the step that runs, with everything that it started. */
-export function endRunning() {
-  for (const child of running) {
+function signalGroup(child, signal) {
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // Not the leader of a group (see `ownGroup`), or gone already.
+    child.kill(signal);
+  }
+}
+
+let ending = false;
+
+/** Ends the step that runs, with everything that it started: npm is slow to hear, so it is made to after 2 s. */
+export async function endRunning() {
+  ending = true;
+  const children = [...running];
+  for (const child of children) signalGroup(child, "SIGTERM");
+  for (const deadline = Date.now() + 2_000; running.size > 0 && Date.now() < deadline; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  // The leader's end says nothing of its group. A step outside a group of its own (apt) ends in its own time.
+  for (const child of children) {
     try {
-      process.kill(-child.pid, "SIGTERM");
+      process.kill(-child.pid, "SIGKILL");
     } catch {
-      // Not the leader of a group (see `ownGroup`), or gone already.
-      child.kill("SIGTERM");
+      // All gone.
     }
   }
 }
@@ -72,7 +89,8 @@ export async function step(label, command, { env = {}, ownGroup = true } = {}) {
   });
   running.delete(child);
   closeSync(log);
-  finish(status === 0 ? "done" : "failed");
+  finish(ending ? "stopped" : status === 0 ? "done" : "failed");
+  if (ending) throw new SetupError("Stopped.");
   if (status === 0) return;
   const output = readFileSync(logPath).subarray(from).toString("utf8").trimEnd().split("\n").slice(-30);
   throw new SetupError(
