@@ -89,10 +89,17 @@ async function tileJson(request: Request, services: Services): Promise<Reply> {
       minzoom: 0,
       maxzoom: maxZoom,
       bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
-      attribution: map.project.baseMap.kind === "builtin" ? "Natural Earth" : "",
+      attribution: attribution(map),
     },
     headers: { "cache-control": isPublic ? "public, max-age=60" : "private, no-store" },
   };
+}
+
+/** Whom the map's settings name, and the source of the built-in base map. */
+function attribution(map: MapState): string {
+  const own = typeof map.json.attribution === "string" ? map.json.attribution : "";
+  const base = map.project.baseMap.kind === "builtin" ? "Natural Earth" : "";
+  return own.includes(base) ? own : [own, base].filter(Boolean).join(", ");
 }
 
 /** Parameters of the request's own go on to the tiles, the token aside: addresses of tiles are passed around. */

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { addMember } from "../catalog/accounts.js";
+import type { NewColumn } from "../catalog/columns.js";
 import { createLayer } from "../catalog/layers.js";
 import { createMap, setPublication } from "../catalog/maps.js";
 import { createProject } from "../catalog/projects.js";
@@ -49,7 +50,11 @@ export async function loadDemo(deps: LoadDependencies, progress: Progress): Prom
 
 async function loadWorld(deps: LoadDependencies, project: number, progress: Progress): Promise<void> {
   const { db } = deps;
-  const map = await createMap(db, project, { code: "world", name: named("World", "Мир") });
+  const map = await createMap(db, project, {
+    code: "world",
+    name: named("World", "Мир"),
+    json: { attribution: "Natural Earth, GeoNames" },
+  });
   const layer = async (code: string, name: LocalizedName) =>
     (await createLayer(db, map, { code, name, cssStyle: style(code), columns: columnsOf(code) })).id;
   // From the top of the tree to its bottom.
@@ -82,8 +87,25 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   );
 }
 
-const columnsOf = (code: string) =>
-  code === "countries" ? [{ code: "name", type: "string" as const, localizedValue: true }] : [];
+/** Columns with their titles; an import finds them by their codes. */
+const columnsOf = (code: string): NewColumn[] => {
+  if (code === "countries") {
+    return [
+      { code: "name", type: "string", localizedValue: true, name: named("Name", "Название") },
+      { code: "iso", type: "string", name: named("ISO code", "Код ISO") },
+      { code: "area", type: "number", name: named("Area, km²", "Площадь, км²") },
+      { code: "tint", type: "number", name: named("Tint", "Оттенок") },
+    ];
+  }
+  if (code !== "cities") return [];
+  return [
+    { code: "name", type: "string", name: named("Name", "Название") },
+    { code: "country", type: "string", name: named("Country", "Страна") },
+    { code: "feature", type: "string", name: named("Kind", "Вид") },
+    { code: "population", type: "number", name: named("Population", "Население") },
+    { code: "rank", type: "number", name: named("Shown from zoom", "Показан с масштаба") },
+  ];
+};
 
 /** Names come in two imports, one a language; the second finds its objects by their ids. */
 async function loadCountries(

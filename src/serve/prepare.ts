@@ -24,7 +24,9 @@ export interface PrepareOptions {
 
 /** Brings the schema up to date, loads the base map and, into an empty installation, the demo. */
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
-  const { config, log, progress } = options;
+  const { config, progress } = options;
+  // What is loaded here is told by `progress`.
+  const log = options.log.child({}, { level: options.log.isLevelEnabled("debug") ? "debug" : "warn" });
   const db = openDatabase({ url: config.databaseUrl, connections: 4, statementTimeoutMs: 600_000, log });
   try {
     const client = await db.dedicated();
