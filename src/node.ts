@@ -1,12 +1,5 @@
-import { healthRoutes } from "./api/health.js";
-import { layerRoutes } from "./api/layers.js";
-import { mapRoutes } from "./api/maps.js";
-import { objectRoutes } from "./api/objects.js";
+import { apiRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
-import { sessionRoutes } from "./api/sessions.js";
-import { structureRoutes } from "./api/structure.js";
-import { tileRoutes } from "./api/tiles.js";
-import { transferRoutes } from "./api/transfer.js";
 import { viewerRoutesOf } from "./api/viewer.js";
 import { CatalogCache } from "./catalog/catalog.js";
 import { openSessions } from "./catalog/sessions.js";
@@ -15,7 +8,6 @@ import { startRenderHost } from "./hosts/render.js";
 import { startTransferHost } from "./hosts/transfer.js";
 import type { CachedReply } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
-import type { Route } from "./http/types.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { openDatabase } from "./storage/postgres.js";
@@ -39,17 +31,6 @@ export interface Node {
   /** Ends running requests within `drainMs`, then everything that the node started. */
   stop(drainMs: number): Promise<void>;
 }
-
-const routes: readonly Route<Services>[] = [
-  ...tileRoutes,
-  ...sessionRoutes,
-  ...mapRoutes,
-  ...layerRoutes,
-  ...structureRoutes,
-  ...objectRoutes,
-  ...transferRoutes,
-  ...healthRoutes,
-];
 
 /** Wires a node together and listens. */
 export async function startNode(config: Config, log: Log): Promise<Node> {
@@ -140,7 +121,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   await changes.start();
   const pruning = startPruning(db, log);
   const server = createServer({
-    routes: [...routes, ...viewerRoutesOf(loadViewerFiles())],
+    routes: [...apiRoutes, ...viewerRoutesOf(loadViewerFiles())],
     services,
     log,
     config,

@@ -1,0 +1,22 @@
+import type { Route } from "../http/types.js";
+import { healthRoutes } from "./health.js";
+import { layerRoutes } from "./layers.js";
+import { mapRoutes } from "./maps.js";
+import { objectRoutes } from "./objects.js";
+import type { Services } from "./services.js";
+import { sessionRoutes } from "./sessions.js";
+import { structureRoutes } from "./structure.js";
+import { tileRoutes } from "./tiles.js";
+import { transferRoutes } from "./transfer.js";
+
+/** Every route of the product but the viewer's. `test/api/rights-table.test.ts` has a line for each. */
+export const apiRoutes: readonly Route<Services>[] = [
+  ...tileRoutes,
+  ...sessionRoutes,
+  ...mapRoutes,
+  ...layerRoutes,
+  ...structureRoutes,
+  ...objectRoutes,
+  ...transferRoutes,
+  ...healthRoutes,
+];
