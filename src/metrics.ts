@@ -94,7 +94,9 @@ export class Metrics {
 
   /** An answer of the address cache. */
   answeredFromCache(method: string, status: number): void {
-    const key = method === "GET" && status === 200 ? "GET 200" : `${method} ${status}`;
+    // Constants: a text put together here would be hashed anew each time.
+    const key =
+      method === "GET" ? (status === 200 ? "GET 200" : "GET 304") : status === 200 ? "HEAD 200" : "HEAD 304";
     const cached = this.cached.get(key);
     if (cached) cached.count++;
     else this.cached.set(key, { told: 0, count: 1 });

@@ -1,13 +1,14 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import { type HeaderBlock, headerBlock, matchesEtag, notModifiedHeaders } from "./headers.js";
+import { answerHead, commonHeaders, matchesEtag, notModifiedHeaders } from "./headers.js";
+import { statusLine } from "./status.js";
 import type { Headers } from "./types.js";
 
 /** The fast way: public answers that are ready, found by their raw address and sent without parsing it. */
 
-/** Headers that are ready, of the whole answer and of the one that says that nothing changed. */
+/** Heads that are ready, of the whole answer and of the one that says that nothing changed. */
 export interface PrebuiltHeaders {
-  readonly headers200: HeaderBlock;
-  readonly headers304: HeaderBlock;
+  readonly head200: Uint8Array;
+  readonly head304: Uint8Array;
 }
 
 /** A prebuilt answer: all its bytes are ready. */
@@ -23,10 +24,13 @@ export interface CachedReply extends PrebuiltHeaders {
  * @param headers of the 200, lower-case names, `etag` and `content-type` among them
  * @throws Error when a name is no token or a value holds anything but printable ASCII
  */
-export const prebuildHeaders = (headers: Headers): PrebuiltHeaders => ({
-  headers200: headerBlock(headers),
-  headers304: headerBlock(notModifiedHeaders(headers)),
-});
+export function prebuildHeaders(headers: Headers): PrebuiltHeaders {
+  const whole = { ...headers, ...commonHeaders };
+  return {
+    head200: answerHead(statusLine(200), whole),
+    head304: answerHead(statusLine(304), notModifiedHeaders(whole)),
+  };
+}
 
 // As bytes: handing a JavaScript string to the library costs a conversion each time (measured: five of them add a quarter to a request's
 // CPU time).
@@ -36,7 +40,6 @@ const xToken = name("x-token");
 const contentLength = name("content-length");
 const transferEncoding = name("transfer-encoding");
 const ifNoneMatch = name("if-none-match");
-const status304 = name("304 Not Modified");
 const contentLengthName = name("content-length");
 
 /** Whether the request may be given a cached answer: no token that decides, no body that needs checking. */
@@ -61,11 +64,11 @@ export function sendCached(
 ): 200 | 304 {
   const tags = req.getHeader(ifNoneMatch);
   if (tags !== "" && matchesEtag(tags, reply.etag)) {
-    res.writeStatus(status304).writeHeader(reply.headers304.name, reply.headers304.value).endWithoutBody();
+    res.writeStatus(reply.head304).endWithoutBody();
     return 304;
   }
   const { body } = reply;
-  res.writeHeader(reply.headers200.name, reply.headers200.value);
+  res.writeStatus(reply.head200);
   if (head) {
     // The library's own way to report a length leaves a HEAD unanswered (its version 20.49): the header is ours.
     res.writeHeader(contentLengthName, String(body.byteLength)).endWithoutBody();

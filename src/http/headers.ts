@@ -2,15 +2,6 @@ import type { Headers } from "./types.js";
 
 /** Header lines of answers. */
 
-/**
- * Lines that are ready to be sent: the server library is handed one name, and a value that holds all the other lines.
- * One call instead of eight is what keeps a cached tile near the speed of a bare handler.
- */
-export interface HeaderBlock {
-  readonly name: Uint8Array;
-  readonly value: Uint8Array;
-}
-
 /** Sent with every answer. */
 export const commonHeaders: Headers = {
   "access-control-allow-origin": "*",
@@ -40,17 +31,21 @@ export function formatHeaders(headers: Headers): string {
   return text;
 }
 
-// Node's small buffers are windows into a shared one; those that are kept get memory of their own.
-const ownBytes = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
-
-/** Prepares headers together with the common ones. @throws Error as `formatHeaders` */
-export function headerBlock(headers: Headers): HeaderBlock {
-  const text = formatHeaders({ ...headers, ...commonHeaders });
-  const colon = text.indexOf(": ");
-  return { name: ownBytes(text.slice(0, colon)), value: ownBytes(text.slice(colon + 2)) };
+/**
+ * An answer's head from the status on, as bytes. The server library takes it all for the status: one call instead of
+ * eight is what keeps a cached tile near the speed of a bare handler.
+ * @throws Error as `formatHeaders`
+ */
+export function answerHead(status: string, headers: Headers): Uint8Array {
+  const text = `${status}\r\n${formatHeaders(headers)}`;
+  // Node's small buffers are windows into a shared one; those that are kept get memory of their own.
+  return new Uint8Array(Buffer.from(text, "latin1"));
 }
 
-/** What a 304 repeats of its 200. */
+/**
+ * What a 304 repeats of its 200: what may have changed, and leave to read it. The client has the rest, and each
+ * hundred bytes more take a hundredth of what a cached 304 costs.
+ */
 const kept = [
   "etag",
   "cache-control",
@@ -59,6 +54,7 @@ const kept = [
   "content-location",
   "expires",
   "last-modified",
+  "access-control-allow-origin",
 ];
 
 export function notModifiedHeaders(headers: Headers): Headers {
