@@ -19,5 +19,5 @@ export interface Size {
   readonly coldTiles: number;
 }
 
-export const fullSize: Size = { rounds: 5, seconds: 3, coldTiles: 400 };
+export const fullSize: Size = { rounds: 5, seconds: 2, coldTiles: 400 };
 export const smallSize: Size = { rounds: 1, seconds: 1, coldTiles: 40 };

@@ -1,5 +1,5 @@
 import { flipY, type TileCoord } from "../../src/geo/tile.js";
-import { type Child, startChild } from "../child.js";
+import { startChild } from "../child.js";
 import type { Context } from "../context.js";
 import { fetchOne } from "../fetch.js";
 import { mapCode, tilePath } from "../import.js";
@@ -22,7 +22,7 @@ export async function cachedTile({ world, tiles, size }: Context): Promise<Row[]
   const server = await startServer(world.config(), world.log);
   const bare = startChild<BareRequest, { port: number }>("reference/http.js");
   try {
-    const { coord, body } = await typicalTile(server, tiles(20, 7));
+    const { coord, body } = await typicalTile(server, tiles(100, 7));
     const path = `/tms/${mapCode}/${mapCode}/?x=${coord.x}&y=${flipY(coord.z, coord.y)}&z=${coord.z}&base=0`;
     const { port } = await bare.ask({ body });
     const url = `${server.url}${path}`;
@@ -38,7 +38,6 @@ export async function cachedTile({ world, tiles, size }: Context): Promise<Row[]
     const reference = (kind: "bytes" | "empty") => `http://127.0.0.1:${port}/${kind}${path}`;
     const condition = { "if-none-match": etag };
 
-    await warm(server, bare, url, reference("bytes"));
     const whole = await compare(
       size.rounds,
       side(server.pid, url, 200),
@@ -64,12 +63,6 @@ async function typicalTile(server: Server, coords: readonly TileCoord[]) {
   for (const coord of coords) tiles.push({ coord, body: await fetchOne(server.url + tilePath(coord)) });
   tiles.sort((one, other) => one.body.length - other.body.length);
   return tiles[tiles.length >> 1]!;
-}
-
-/** Until the compilers of both processes have done their work. */
-async function warm(server: Server, bare: Child<BareRequest, unknown>, ours: string, reference: string) {
-  await load(server.pid, { url: ours, connections, seconds: 1, status: 200 });
-  await load(bare.pid, { url: reference, connections, seconds: 1, status: 200 });
 }
 
 const rows = (measure: string, { ours, reference }: Compared, gate: number): Row[] => [

@@ -56,9 +56,6 @@ export async function coldTiles({ world, tiles, size }: Context): Promise<Row[]>
   const reference = () =>
     counted([loop.pid, world.postgresPid], async () => (await loop.ask(drawing)).seconds);
   try {
-    // Styles compiled, maps loaded, pages in memory.
-    await ours();
-    await reference();
     const result = await compare(size.rounds, ours, reference);
     return [
       rate(

@@ -8,7 +8,7 @@ import { load } from "../load.js";
 import type { BareRedisRequest } from "../reference/http-redis.js";
 import type { Gets, GetsRequest } from "../reference/redis.js";
 import { type Row, rate } from "../report.js";
-import { type Compared, compare, type Round } from "../rounds.js";
+import { type Compared, compare } from "../rounds.js";
 import { startServer } from "../server.js";
 import type { TileLoopRequest } from "../tile-loop.js";
 
@@ -44,11 +44,10 @@ export async function tileFromRedis(context: Context): Promise<Row[]> {
     const bare = startChild<BareRedisRequest, { port: number }>("reference/http-redis.js");
     try {
       const { port } = await bare.ask({ redisUrl: config.redisUrl, keys });
-      const side = (pid: number, url: string) => (seconds: number) =>
-        load(pid, { url, connections: concurrency, seconds, status: 200, paths });
-      const served = await alternately(
+      const side = (pid: number, url: string) => () =>
+        load(pid, { url, connections: concurrency, seconds: size.seconds, status: 200, paths });
+      const served = await compare(
         size.rounds,
-        size.seconds,
         side(server.pid, server.url),
         side(bare.pid, `http://127.0.0.1:${port}`),
       );
@@ -65,7 +64,7 @@ export async function tileFromRedis(context: Context): Promise<Row[]> {
 }
 
 async function withoutHttp(
-  { size }: Context,
+  { size: { rounds, seconds } }: Context,
   config: Config,
   { keys, coords }: { keys: readonly string[]; coords: TileLoopRequest["coords"] },
 ): Promise<Compared> {
@@ -77,15 +76,14 @@ async function withoutHttp(
     return { perSecond: count / seconds, perCpuSecond: count / (cpuSeconds([pid]) - before) };
   };
   try {
-    return await alternately(
-      size.rounds,
-      size.seconds,
-      (seconds) =>
+    return await compare(
+      rounds,
+      () =>
         measured(ours.pid, async () => {
           const done = await ours.ask({ config, coords, concurrency, seconds });
           return { count: done.tiles, seconds: done.seconds };
         }),
-      (seconds) =>
+      () =>
         measured(bare.pid, async () => {
           const done = await bare.ask({ redisUrl: config.redisUrl, keys, concurrency, seconds });
           return { count: done.gets, seconds: done.seconds };
@@ -94,22 +92,6 @@ async function withoutHttp(
   } finally {
     await Promise.all([ours.stop(), bare.stop()]);
   }
-}
-
-/** As `compare`, after a short turn of each side that does not count. */
-async function alternately(
-  rounds: number,
-  seconds: number,
-  ours: (seconds: number) => Promise<Round>,
-  reference: (seconds: number) => Promise<Round>,
-): Promise<Compared> {
-  await ours(1);
-  await reference(1);
-  return compare(
-    rounds,
-    () => ours(seconds),
-    () => reference(seconds),
-  );
 }
 
 /** Keys of these tiles: of the many drawn with them, those whose names end in their coordinates. */
