@@ -32,6 +32,8 @@ async function start(...flags: string[]): Promise<Running> {
       stdio: ["ignore", "ignore", "pipe"],
     },
   );
+  // Whatever a test comes to, nothing that it started stays; what the program started itself ends with it.
+  t.teardown(() => child.kill("SIGKILL"));
   let told = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     told += text;
