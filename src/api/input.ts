@@ -1,6 +1,6 @@
 import { checkLanguage, checkText, isStorable } from "../catalog/codes.js";
 import { type LocalizedName, localName } from "../catalog/state.js";
-import { badRequest, failed } from "../errors.js";
+import { badRequest, failed, notFound } from "../errors.js";
 import type { Request } from "../http/types.js";
 
 /** Readers that turn what came into typed values, once. */
@@ -57,6 +57,15 @@ export function numberField(fields: Fields, name: string): number | undefined {
   const number = typeof value === "string" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number)) throw badRequest(`${name} must be a number.`);
   return number;
+}
+
+/** `parent_id`: a number, or one written as text; what is none names no parent. @throws Failure not_found */
+export function parentField(fields: Fields): number | undefined {
+  const value = own(fields, "parent_id");
+  if (value === undefined || value === "") return undefined;
+  const id = typeof value === "string" ? Number(value) : value;
+  if (typeof id !== "number" || !Number.isSafeInteger(id)) throw notFound("parent of that id");
+  return id;
 }
 
 /** true, false, 1, 0 and their texts. @throws Failure bad_request */

@@ -1,39 +1,27 @@
 import { changeLayer, createLayer, deleteLayer, layerTimestamp } from "../catalog/layers.js";
-import { type Published, publicationElements } from "../catalog/publication.js";
-import { mayRead, requireRead, requireRight, rightsOn } from "../catalog/rights.js";
-import {
-  type Caller,
-  isLayer,
-  type LayerNode,
-  type MapState,
-  Right,
-  type TreeNode,
-} from "../catalog/state.js";
-import { badRequest, notFound, unauthenticated } from "../errors.js";
-import { layerBox, layersBoxes } from "../features/bbox.js";
+import { requireRead, requireRight, rightsOn } from "../catalog/rights.js";
+import { type LayerNode, type MapState, Right } from "../catalog/state.js";
+import { notFound, unauthenticated } from "../errors.js";
+import { layerBox } from "../features/bbox.js";
 import type { Reply, Request, Route } from "../http/types.js";
 import { defaultStyle } from "../style/default-style.js";
-import { answer, callerOf } from "./caller.js";
-import { bodyObject, cssField, type Fields, nameField, numberField, own, textField } from "./input.js";
-import { flag, srid } from "./parameters.js";
-import { layerObject, projectPath, type View, viewOf } from "./present.js";
+import { answer } from "./caller.js";
+import {
+  bodyObject,
+  cssField,
+  type Fields,
+  nameField,
+  numberField,
+  own,
+  parentField,
+  textField,
+} from "./input.js";
+import { flag } from "./parameters.js";
+import { layerObject, projectPath } from "./present.js";
 import type { Services } from "./services.js";
+import { type Visit, visit } from "./visit.js";
 
-/** Layers: the tree of a map, and one layer's creation, reading, change and deletion. */
-
-interface Visit {
-  readonly map: MapState;
-  readonly caller: Caller;
-  readonly view: View;
-}
-
-/** The map of the path and who asks. @throws Failure project_not_found, unauthenticated, forbidden, not_found */
-async function visit(request: Request, services: Services): Promise<Visit> {
-  const project = await services.catalog.project(request.params.project!);
-  const caller = await callerOf(request, services, project);
-  const map = await services.catalog.map(project.code, request.params.map!);
-  return { map, caller, view: viewOf(request, map.project) };
-}
+/** Layers: creation, reading, change and deletion. */
 
 /**
  * The layer of the path, for a change. Who may not even read the map does not learn which layers it has.
@@ -54,63 +42,7 @@ function layerOf(map: MapState, request: Request): LayerNode {
   return layer;
 }
 
-async function tree(request: Request, services: Services): Promise<Reply> {
-  const { map, caller, view } = await visit(request, services);
-  requireRead(map, caller);
-  const type = request.query.get("type") || "publish";
-  if (type !== "full" && type !== "publish") throw badRequest("type is full or publish.");
-  const css = flag(request.query, "returnCss");
-  const withBox = flag(request.query, "returnBbox");
-  const boxSrid = srid(request.query, "bboxSR");
-  const withAccess = flag(request.query, "with_access");
-
-  const visible = (node: TreeNode | LayerNode) => !isLayer(node) || mayRead(map, caller, node);
-  const shown: Published[] =
-    type === "publish" && map.publication
-      ? publicationElements(map, visible)
-      : nodesInOrder(map)
-          .filter(visible)
-          .map((node) => ({ node }));
-  const boxes = withBox ? await boxesOf(shown, services, boxSrid) : undefined;
-  return answer(
-    caller,
-    shown.map(({ node, element }) => ({
-      ...layerObject(map, node, view, {
-        css,
-        bbox: boxes && isLayer(node) ? (boxes.get(node.id) ?? null) : undefined,
-        access: withAccess ? rightsOn(map, caller, node) : undefined,
-      }),
-      ...(element && {
-        id: element.id,
-        parent_id: element.parentId,
-        sort: element.sort,
-        selected: element.selected,
-        ...(element.icon ? { icon: element.icon } : {}),
-      }),
-    })),
-  );
-}
-
-/** Boxes of the vector layers among them, which alone have a table. */
-function boxesOf(shown: readonly Published[], services: Services, boxSrid: 4326 | 3857) {
-  const ids = new Set(shown.flatMap(({ node }) => (hasTable(node) ? [node.id] : [])));
-  return layersBoxes(services.db, [...ids], boxSrid);
-}
-
-const hasTable = (node: TreeNode | LayerNode): boolean => node.type === "layer" || node.type === "material";
-
-/** Folders and layers from the top of the tree to its bottom, each folder before what it holds. */
-function nodesInOrder(map: MapState): (TreeNode | LayerNode)[] {
-  const nodes: (TreeNode | LayerNode)[] = [];
-  const walk = (parent: number) => {
-    for (const node of map.children.get(parent) ?? []) {
-      nodes.push(node);
-      if (!isLayer(node)) walk(node.id);
-    }
-  };
-  walk(0);
-  return nodes;
-}
+const hasTable = (layer: LayerNode): boolean => layer.type === "layer" || layer.type === "material";
 
 async function create(request: Request, services: Services): Promise<Reply> {
   const { map, caller, view } = await visit(request, services);
@@ -181,15 +113,6 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   return answer(caller, null);
 }
 
-/** `parent_id`: a number, or one written as text; what is none names no parent. @throws Failure not_found */
-function parentField(fields: Fields): number | undefined {
-  const value = own(fields, "parent_id");
-  if (value === undefined || value === "") return undefined;
-  const id = typeof value === "string" ? Number(value) : value;
-  if (typeof id !== "number" || !Number.isSafeInteger(id)) throw notFound("parent of that id");
-  return id;
-}
-
 /** `css_style` after it compiled as this layer's; undefined when it is absent or blank. */
 async function styleField(
   fields: Fields,
@@ -217,7 +140,6 @@ async function answerLayer(services: Services, { map, caller, view }: Visit, id:
 }
 
 export const layerRoutes: Route<Services>[] = [
-  { methods: ["GET"], path: `${projectPath}/:map/layers/`, handler: tree },
   { methods: ["POST"], path: `${projectPath}/:map/layers/`, handler: create },
   { methods: ["GET"], path: `${projectPath}/:map/layers/:layer/`, handler: get },
   { methods: ["PUT", "PATCH"], path: `${projectPath}/:map/layers/:layer/`, handler: change },

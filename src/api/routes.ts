@@ -1,19 +1,25 @@
 import type { Route } from "../http/types.js";
+import { folderRoutes } from "./folders.js";
 import { healthRoutes } from "./health.js";
 import { layerRoutes } from "./layers.js";
 import { mapRoutes } from "./maps.js";
 import { objectRoutes } from "./objects.js";
+import { publishRoutes } from "./publish.js";
 import type { Services } from "./services.js";
 import { sessionRoutes } from "./sessions.js";
 import { structureRoutes } from "./structure.js";
 import { tileRoutes } from "./tiles.js";
 import { transferRoutes } from "./transfer.js";
+import { treeRoutes } from "./tree.js";
 
 /** Every route of the product but the viewer's. `test/api/rights-table.test.ts` has a line for each. */
 export const apiRoutes: readonly Route<Services>[] = [
   ...tileRoutes,
   ...sessionRoutes,
   ...mapRoutes,
+  ...folderRoutes,
+  ...treeRoutes,
+  ...publishRoutes,
   ...layerRoutes,
   ...structureRoutes,
   ...objectRoutes,

@@ -2,6 +2,7 @@ import { notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { addColumns, type NewColumn } from "./columns.js";
+import { forgetPublished } from "./publication.js";
 import type { GeometryKind, LocalizedName } from "./state.js";
 import { checkParent, chooseCode, lastPlace, lockMap, lockTables, nextContainerId, place } from "./tree.js";
 
@@ -129,6 +130,7 @@ export function deleteLayer(db: Database, mapId: number, layerId: number): Promi
     await lockMap(tx, mapId);
     await findNode(tx, mapId, layerId);
     await lockTables(tx, [layerId]);
+    await forgetPublished(tx, mapId, [layerId]);
     await tx.execute("delete from node where id = $1", [layerId]);
   });
 }

@@ -5,6 +5,9 @@ import { layerTable } from "./load.js";
 
 /** The tree of a map's folders and layers: places, parents, order and codes. */
 
+/** Folders may lie in each other this deep; so may elements of a publication tree. */
+export const maxDepth = 50;
+
 /**
  * Keeps other writers of this map's tree waiting until the transaction ends, so that places and codes are decided
  * one after the other.
@@ -37,6 +40,17 @@ export async function layersOfMap(tx: Queryable, mapId: number): Promise<number[
   return rows.map((row) => row.id);
 }
 
+/** Ids of a folder and of everything in it, each with whether it is a layer. */
+export function nodesUnder(tx: Queryable, folderId: number): Promise<{ id: number; layer: boolean }[]> {
+  return tx.query(
+    `with recursive under as (
+       select id, type from node where id = $1
+       union select n.id, n.type from node n join under on n.parent_id = under.id)
+     select id, type <> 'folder' as layer from under`,
+    [folderId],
+  );
+}
+
 export const nextContainerId = async (tx: Queryable): Promise<number> =>
   (await tx.query<{ id: number }>("select nextval('container_id') as id"))[0]!.id;
 
@@ -45,7 +59,7 @@ export const nextContainerId = async (tx: Queryable): Promise<number> =>
  * @param parentId id of the map or 0 (= directly in the map), or of a folder of the same map
  * @param nodeId the element that is moved: it cannot go under itself
  * @returns null for the map
- * @throws Failure not_found
+ * @throws Failure not_found; invalid_value when folders would lie too deep in each other
  */
 export async function checkParent(
   tx: Queryable,
@@ -54,14 +68,21 @@ export async function checkParent(
   nodeId?: number,
 ): Promise<number | null> {
   if (parentId === 0 || parentId === mapId) return null;
-  const [row] = await tx.query<{ own: boolean }>(
+  const [row] = await tx.query<{ own: boolean; depth: number }>(
     `with recursive up as (
        select id, parent_id from node where id = $2 and map_id = $1 and type = 'folder'
-       union select n.id, n.parent_id from node n join up on n.id = up.parent_id)
-     select bool_or(id = $3) as own from up having count(*) > 0`,
+       union select n.id, n.parent_id from node n join up on n.id = up.parent_id),
+     down as (
+       select id, 0 as height from node where id = $3 and type = 'folder'
+       union all select n.id, height + 1 from node n join down on n.parent_id = down.id
+         where n.type = 'folder' and height < ${maxDepth})
+     select bool_or(id = $3) as own, count(*) + coalesce((select max(height) from down), 0) as depth
+     from up having count(*) > 0`,
     [mapId, parentId, nodeId ?? 0],
   );
   if (!row || row.own) throw notFound(`parent with id ${parentId} in this map`);
+  if (row.depth >= maxDepth)
+    throw failed("invalid_value", `Folders lie at most ${maxDepth} deep in each other.`);
   return parentId;
 }
 

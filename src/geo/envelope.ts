@@ -37,3 +37,19 @@ export function toDegrees(x: number, y: number): [lon: number, lat: number] {
   const lat = (Math.atan(Math.exp((y / mercatorHalf) * Math.PI)) * 360) / Math.PI - 90;
   return [(x / mercatorHalf) * 180, lat];
 }
+
+/** The box around boxes that do not cross the antimeridian; null for none, and among them for nothing. */
+export function unionBoxes(boxes: readonly (ContractBox | null)[]): ContractBox | null {
+  let union: ContractBox | null = null;
+  for (const box of boxes) {
+    if (!box || !union) {
+      union ??= box;
+      continue;
+    }
+    union = {
+      sw: [Math.min(union.sw[0], box.sw[0]), Math.min(union.sw[1], box.sw[1])],
+      ne: [Math.max(union.ne[0], box.ne[0]), Math.max(union.ne[1], box.ne[1])],
+    };
+  }
+  return union;
+}
