@@ -52,6 +52,27 @@ export const configSchema = z.strictObject({
   databaseConnections: count(2, 200).default(10),
   statementTimeoutMs: count(100, 3_600_000).default(30_000),
   sessionIdleSeconds: count(1, 86_400).default(600),
+  login: z
+    .strictObject({
+      /** Failed logins are counted over this time. */
+      windowSeconds: count(1, 86_400).default(300),
+      failuresPerLoginAndAddress: count(1, 1_000_000).default(10),
+      failuresPerAddress: count(1, 1_000_000).default(100),
+      failuresPerLogin: count(1, 1_000_000).default(1_000),
+      /** Passwords hashed at once in one node. */
+      concurrency: count(1, 64).default(2),
+    })
+    .prefault({}),
+  external: z
+    .strictObject({
+      /** Folder with one of keys for each project; "" = `keys` in `dataDir`. */
+      keysDir: z.string().default(""),
+      /** The claim of an external token that names the user. */
+      claim: z.string().min(1).default("sub"),
+      /** How far the clocks of issuers may be from ours. */
+      toleranceSeconds: count(0, 600).default(30),
+    })
+    .prefault({}),
   maxBodyBytes: bytes.default(16 * 1024 ** 2),
   maxUploadBytes: bytes.default(1024 ** 3),
   tiles: z

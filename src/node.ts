@@ -1,8 +1,13 @@
+import { join } from "node:path";
 import { apiRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { viewerRoutesOf } from "./api/viewer.js";
 import { CatalogCache } from "./catalog/catalog.js";
+import { ExternalTokens } from "./catalog/external.js";
+import { KeyFolder } from "./catalog/external-keys.js";
+import { Logins } from "./catalog/logins.js";
 import { openSessions } from "./catalog/sessions.js";
+import { LoginThrottle } from "./catalog/throttle.js";
 import type { Config } from "./config.js";
 import { startRenderHost } from "./hosts/render.js";
 import { startTransferHost } from "./hosts/transfer.js";
@@ -100,6 +105,16 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     prefix: config.redisPrefix,
   });
 
+  const logins = new Logins(
+    db,
+    new LoginThrottle(redis, config.redisPrefix, config.login),
+    config.login.concurrency,
+  );
+  const externalTokens = new ExternalTokens(
+    new KeyFolder(config.external.keysDir || join(config.dataDir, "keys"), log),
+    config.external,
+  );
+
   const services: Services = {
     config,
     log,
@@ -107,6 +122,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     redis,
     catalog,
     sessions,
+    logins,
+    externalTokens,
     styles,
     render,
     transfer,

@@ -1,4 +1,6 @@
 import type { Catalog } from "../catalog/catalog.js";
+import type { ExternalTokens } from "../catalog/external.js";
+import type { Logins } from "../catalog/logins.js";
 import type { Sessions } from "../catalog/sessions.js";
 import type { Config } from "../config.js";
 import type { RenderHost } from "../hosts/render.js";
@@ -22,6 +24,8 @@ export interface Services {
   readonly redis: Redis;
   readonly catalog: Catalog;
   readonly sessions: Sessions;
+  readonly logins: Logins;
+  readonly externalTokens: ExternalTokens;
   readonly styles: StyleCompiler;
   readonly render: RenderHost;
   readonly transfer: TransferHost;

@@ -33,6 +33,21 @@ export async function findAccount(db: Queryable, login: string): Promise<Account
   return row;
 }
 
+/** The account with that login, when it belongs to the project. */
+export async function findMember(
+  db: Queryable,
+  project: number,
+  login: string,
+): Promise<Account | undefined> {
+  if (!isStorable(login)) return undefined;
+  const [row] = await db.query<Account>(
+    `select a.id, a.login from account a join membership m on m.account_id = a.id and m.project_id = $1
+     where a.login = $2`,
+    [project, login],
+  );
+  return row;
+}
+
 export interface NewMember {
   readonly login: string;
   /** Needed for a new login; an existing account keeps its password. */

@@ -77,6 +77,36 @@ export function requireProjectRight(project: ProjectState, caller: Caller, right
   if ((rightsOnProject(project, caller) & right) !== right) throw forbidden();
 }
 
+/**
+ * Whether a user's rights are all among the caller's, on the project and on every map and layer, published or not. A
+ * role counts too: what an administrator may do is not only a matter of bits.
+ * @param user another account of the project
+ */
+export function coversRights(project: ProjectState, caller: Caller, user: Caller): boolean {
+  const own = roleIn(project, caller);
+  const other = roleIn(project, user);
+  if (own === undefined || other === undefined) return false;
+  if ((roleRights[other] & ~roleRights[own]) !== 0) return false;
+  // Rights differ from the project's only where a grant of one of the two, or of the public, says so.
+  const grants = project.grants.filter(
+    ({ accountId }) => accountId === null || accountId === caller.accountId || accountId === user.accountId,
+  );
+  const reduced = { ...project, grants };
+  const exceeds = (rightsOf: (who: Caller) => Rights) => (rightsOf(user) & ~rightsOf(caller)) !== 0;
+  if (exceeds((who) => rightsOnProject(reduced, who))) return false;
+  const places = [{ mapId: anyMap, layerId: null }, ...grants];
+  return places.every(({ mapId, layerId }) =>
+    [true, false].every((hasPublication) => {
+      const map = { id: mapId ?? anyMap, hasPublication, project: reduced };
+      const layer = layerId === null ? undefined : { id: layerId };
+      return !exceeds((who) => rightsOn(map, who)) && !exceeds((who) => rightsOn(map, who, layer));
+    }),
+  );
+}
+
+/** Stands for each map that no grant names. */
+const anyMap = 0;
+
 function publicRights(map: GuardedMap, layer: GuardedLayer | undefined): Rights {
   return map.hasPublication ? (granted(map.project, null, map, layer) ?? Right.read) : 0;
 }

@@ -53,11 +53,14 @@ export function errorAnswer(error: unknown, context: ErrorContext): ErrorAnswer 
   const headers: Record<string, string> = { "cache-control": "no-store" };
   const unexpected = failure !== error && failure.kind === "execution";
   if (failure.kind === "unauthenticated") headers["www-authenticate"] = "Bearer";
+  // Always with busy; with a refusal when it is one of too many attempts.
+  if (failure.kind === "busy" || failure.data.retryAfterSeconds !== undefined) {
+    headers["retry-after"] = retryAfter(failure.data.retryAfterSeconds);
+  }
   // The rest of a body that is too large is not worth waiting for.
   if (failure.kind === "too_large") headers.connection = "close";
   if (status >= 500) {
     headers["content-type"] = "application/json; charset=utf-8";
-    if (failure.kind === "busy") headers["retry-after"] = retryAfter(failure.data.retryAfterSeconds);
     return { status, headers, body: executionBody(failure), unexpected };
   }
   if (wantsProblem(context.accept)) {

@@ -8,6 +8,8 @@ export class Gate {
   constructor(
     private readonly places: number,
     private readonly patienceMs: number,
+    /** What those are told for whom none became free. */
+    private readonly refusal: string,
   ) {}
 
   /**
@@ -47,7 +49,7 @@ export class Gate {
       };
       const abort = () => give(signal?.reason);
       const timer = setTimeout(
-        () => give(busy("Too many long lists are being read now.", Math.ceil(this.patienceMs / 1000))),
+        () => give(busy(this.refusal, Math.ceil(this.patienceMs / 1000))),
         this.patienceMs,
       );
       signal?.addEventListener("abort", abort, { once: true });

@@ -84,7 +84,11 @@ class PooledDatabase implements Database {
 
   constructor(options: DatabaseOptions) {
     this.url = options.url;
-    this.streams = new Gate(Math.max(1, Math.floor(options.connections / 2)), 5_000);
+    this.streams = new Gate(
+      Math.max(1, Math.floor(options.connections / 2)),
+      5_000,
+      "Too many long lists are being read now.",
+    );
     this.pool = new pg.Pool({
       connectionString: options.url,
       max: options.connections,

@@ -1,0 +1,48 @@
+import { Gate } from "../storage/gate.js";
+import type { Database } from "../storage/postgres.js";
+import { type Account, authenticate } from "./accounts.js";
+import { type Attempt, type LoginThrottle, wrongLogin } from "./throttle.js";
+
+/** Signing in with a password: attempts are bounded in number, and the work that they make at once is too. */
+
+export interface PasswordAttempt extends Attempt {
+  readonly password: string;
+}
+
+/** How long a login waits for its turn to be hashed. */
+const patienceMs = 5_000;
+
+export class Logins {
+  private readonly hashing: Gate;
+
+  /** @param concurrency passwords hashed at once in this process; each takes some 20 MB and a thread of the pool */
+  constructor(
+    private readonly db: Database,
+    private readonly throttle: LoginThrottle,
+    concurrency: number,
+  ) {
+    this.hashing = new Gate(concurrency, patienceMs, "Too many logins are being checked now.");
+  }
+
+  /**
+   * The account of the project with that login and password.
+   * @throws Failure forbidden, the same for an unknown login, a wrong password and too many attempts; busy
+   */
+  async check(project: number, attempt: PasswordAttempt, signal?: AbortSignal): Promise<Account> {
+    // Refused before there is any work, and again when others have failed while this one waited.
+    await this.throttle.admit(attempt);
+    const leave = await this.hashing.enter(signal);
+    try {
+      await this.throttle.admit(attempt);
+      const account = await authenticate(this.db, project, attempt.login, attempt.password);
+      if (account) {
+        await this.throttle.succeeded(attempt);
+        return account;
+      }
+      await this.throttle.failed(attempt);
+      throw wrongLogin();
+    } finally {
+      leave();
+    }
+  }
+}
