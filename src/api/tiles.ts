@@ -34,7 +34,10 @@ async function answer(request: Request, services: Services, address: TileAddress
     plan,
     coord: address.coord,
     quality: address.quality,
-    signal: request.signal,
+    // Made when somebody asks for it, and a tile that is at hand does not.
+    get signal() {
+      return request.signal;
+    },
   });
   // Nothing is awaited between this and the tile's check: what is read here belongs to it.
   const stamp = plan.stamp.value;

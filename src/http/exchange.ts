@@ -1,5 +1,4 @@
 import type { HttpResponse } from "uWebSockets.js";
-import { join } from "node:path";
 import { Failure, notFound, tooLarge } from "../errors.js";
 import type { Log } from "../log.js";
 import { clientName, isPlain, RequestBody } from "./body.js";
@@ -23,7 +22,8 @@ export interface ExchangeContext<S> {
   readonly forwarded: ForwardedReader;
   /** Path prefix under which the server is known outside, "" or `/geo`. */
   readonly prefix: string;
-  readonly dataDir: string;
+  /** Folder for temporary files. */
+  readonly tempDir: string;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
 }
@@ -58,12 +58,14 @@ export async function answerRequest<S>(context: ExchangeContext<S>, arrival: Arr
   const incoming = new IncomingBody(res, head.bodyBytes);
   channel.onLeft(() => incoming.abort());
   const peer = addressText(new Uint8Array(res.getRemoteAddress()));
-  const temp = new TempFiles(join(context.dataDir, "tmp"));
+  const temp = new TempFiles(context.tempDir);
   const reply: ReplyContext = {
     channel,
     head: head.method === "HEAD",
     ifNoneMatch: head.headers.get("if-none-match"),
-    own: { ...commonHeaders, "x-request-id": id, ...(last ? { connection: "close" } : {}) },
+    own: last
+      ? { ...commonHeaders, "x-request-id": id, connection: "close" }
+      : { ...commonHeaders, "x-request-id": id },
     starting: () => incoming.drop(),
   };
   let route = "";

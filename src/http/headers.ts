@@ -17,18 +17,28 @@ const printable = /^[\t\x20-\x7e]*$/;
 const ours = new Set(["content-length", "transfer-encoding", "date", "keep-alive", "upgrade"]);
 
 /**
- * Header lines as text, joined but not ended by line breaks.
+ * Header lines as text, joined but not ended by line breaks. Of a name in several parts the last value counts; they
+ * are not put together as one object first, for each new set of names would cost a hidden class.
  * @throws Error when a name is no token or a value holds anything but printable ASCII
  */
-export function formatHeaders(headers: Headers): string {
+export function formatHeaders(...parts: readonly Headers[]): string {
   let text = "";
-  for (const [name, value] of Object.entries(headers)) {
-    if (ours.has(name)) continue;
-    if (!token.test(name) || !printable.test(value))
-      throw new Error(`The header ${JSON.stringify(name)} is not valid.`);
-    text += `${text === "" ? "" : "\r\n"}${name}: ${value}`;
+  for (let place = 0; place < parts.length; place++) {
+    const part = parts[place]!;
+    for (const name of Object.keys(part)) {
+      if (ours.has(name) || givenAgain(name, parts, place + 1)) continue;
+      const value = part[name]!;
+      if (!token.test(name) || !printable.test(value))
+        throw new Error(`The header ${JSON.stringify(name)} is not valid.`);
+      text += `${text === "" ? "" : "\r\n"}${name}: ${value}`;
+    }
   }
   return text;
+}
+
+function givenAgain(name: string, parts: readonly Headers[], from: number): boolean {
+  for (let place = from; place < parts.length; place++) if (Object.hasOwn(parts[place]!, name)) return true;
+  return false;
 }
 
 /**

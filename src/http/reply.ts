@@ -66,12 +66,12 @@ export async function sendWhole(
   const { channel, head, ifNoneMatch, own, starting } = context;
   const body = typeof content === "string" ? Buffer.from(content) : content;
   if (status === 200 && ifNoneMatch && headers.etag && matchesEtag(ifNoneMatch, headers.etag)) {
-    const lines = formatHeaders({ ...notModifiedHeaders(headers), ...own });
+    const lines = formatHeaders(notModifiedHeaders(headers), own);
     starting();
     channel.sendHead(304, lines);
     return 304;
   }
-  const lines = formatHeaders({ ...headers, ...own });
+  const lines = formatHeaders(headers, own);
   starting();
   if (status === 204 || status === 304) channel.sendHead(status, lines);
   else if (head) channel.sendHead(status, `${lines}\r\ncontent-length: ${body.length}`);
@@ -85,7 +85,7 @@ async function sendStream(
   context: ReplyContext,
 ): Promise<number> {
   const { channel, head, own, starting } = context;
-  const lines = formatHeaders({ ...headers, ...own });
+  const lines = formatHeaders(headers, own);
   const source = chunks[Symbol.asyncIterator]();
   let finished = false;
   let started = false;

@@ -74,7 +74,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     log,
     forwarded: createForwardedReader(config.baseUrl, config.trustedProxies),
     prefix: pathPrefix(config.baseUrl),
-    dataDir: config.dataDir,
+    tempDir: join(config.dataDir, "tmp"),
     maxBodyBytes: config.maxBodyBytes,
     maxUploadBytes: config.maxUploadBytes,
   };
@@ -161,7 +161,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       });
       if (!taken) throw new Error(`Cannot listen on ${host}:${port}.`);
       socket = taken;
-      await sweepUploads(join(config.dataDir, "tmp"));
+      await sweepUploads(context.tempDir);
       return uws.us_socket_local_port(taken as unknown as uws.us_socket);
     },
     async close(deadlineMs) {
