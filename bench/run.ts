@@ -28,6 +28,10 @@ function optionsOf(args: readonly string[]): Options | undefined {
   return undefined;
 }
 
+// By way of `exit`, where temporary folders and peers are cleared away.
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
+
 const options = optionsOf(process.argv.slice(2));
 if (options) {
   const rows = await measure(options);

@@ -48,6 +48,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const stop = async () => {
     redis.disconnect();
     await services.stop();
+    process.removeListener("exit", remove);
     remove();
   };
   try {

@@ -94,10 +94,12 @@ async function inTurns(
   const work = join(world.folder, "peers");
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
-  const script = (name: string, ...args: string[]) => runScript(join(folder, "peers", name), args, work);
+  const down = () => void spawnSync(join(folder, "peers", "down"), [work], { stdio: "ignore" });
   const server = await startServer(world.config({ redisPrefix: "bench-peers:" }), world.log);
+  // They are no children of ours, so they would outlive an interrupted run.
+  process.once("exit", down);
   try {
-    await script("up", join(folder, "peers"), work);
+    await startPeers(join(folder, "peers"), work);
     const contenders = [ours(world, server), renderd(work), mapServer(work)];
     const results = new Map<string, Fetched[]>(contenders.map(({ name }) => [name, []]));
     // Other tiles than those that count: styles are compiled, maps loaded, connections opened.
@@ -116,7 +118,8 @@ async function inTurns(
     }
     return contenders.slice(1).flatMap(({ name }) => rowsOf(name, results.get("ours")!, results.get(name)!));
   } finally {
-    await script("down", work).catch(() => undefined);
+    process.removeListener("exit", down);
+    down();
     await server.stop();
   }
 }
@@ -178,11 +181,12 @@ function rowsOf(peer: string, own: readonly Fetched[], other: readonly Fetched[]
   ];
 }
 
-/** Runs one of the folder's scripts; what it starts goes on after it. */
-async function runScript(path: string, args: readonly string[], work: string): Promise<void> {
-  const log = openSync(join(work, "scripts.log"), "a");
-  const child = spawn(path, args, { stdio: ["ignore", log, log] });
+/** Runs the script `up`; what it starts goes on after it. */
+async function startPeers(folder: string, work: string): Promise<void> {
+  const path = join(work, "up.log");
+  const log = openSync(path, "a");
+  const child = spawn(join(folder, "up"), [folder, work], { stdio: ["ignore", log, log] });
   closeSync(log);
   const [code] = (await once(child, "exit")) as [number | null];
-  if (code !== 0) throw new Error(`${path} failed:\n${readFileSync(join(work, "scripts.log"), "utf8")}`);
+  if (code !== 0) throw new Error(`The peers do not start:\n${readFileSync(path, "utf8")}`);
 }
