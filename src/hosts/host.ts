@@ -28,7 +28,7 @@ export class HostError extends Error {
 export interface HostOptions {
   readonly name: string;
   /** Which worker the child runs: a folder of workers/. */
-  readonly worker: "render" | "transfer";
+  readonly worker: "render" | "transfer" | "image";
   readonly environment: Readonly<Record<string, string>>;
   /** Tasks that the child is given at once. */
   readonly concurrency: number;
@@ -73,6 +73,9 @@ interface Child {
   /** Tasks that overran here: they are answered already. */
   killedBy: Task | undefined;
 }
+
+/** A child that cannot take tasks by then hangs, and is replaced. */
+const startupMs = 30_000;
 
 export interface HostCounts {
   readonly waiting: number;
@@ -204,8 +207,11 @@ export class WorkerHost<M extends Messages> {
       killedBy: undefined,
     };
     this.child = child;
+    const startup = setTimeout(() => process_.kill("SIGKILL"), startupMs);
+    startup.unref();
     process_.on("message", (message: Answer | "ready") => {
       if (message === "ready") {
+        clearTimeout(startup);
         child.ready = true;
         this.options.log.debug(
           { host: this.options.name, pid: process_.pid, ms: Math.round(performance.now() - started) },
