@@ -9,20 +9,19 @@ export interface PasswordAttempt extends Attempt {
   readonly password: string;
 }
 
-/** How long a login waits for its turn to be hashed. */
-const patienceMs = 5_000;
+/**
+ * Bounds the passwords that are hashed at once in this process: each takes some 20 MB and a thread of the pool. A
+ * login waits five seconds for its turn.
+ */
+export const hashingGate = (concurrency: number): Gate =>
+  new Gate(concurrency, 5_000, "Too many logins are being checked now.");
 
 export class Logins {
-  private readonly hashing: Gate;
-
-  /** @param concurrency passwords hashed at once in this process; each takes some 20 MB and a thread of the pool */
   constructor(
     private readonly db: Database,
     private readonly throttle: LoginThrottle,
-    concurrency: number,
-  ) {
-    this.hashing = new Gate(concurrency, patienceMs, "Too many logins are being checked now.");
-  }
+    private readonly hashing: Gate,
+  ) {}
 
   /**
    * The account of the project with that login and password.
