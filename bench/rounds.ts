@@ -15,16 +15,18 @@ export interface Compared {
 }
 
 /**
- * Runs the sides in the order A B, B A, A B, … so that neither always comes after the other. A turn of each that
- * does not count comes first: compilers, caches and connections take that long to settle.
+ * Runs the sides in the order A B, B A, A B, … so that neither always comes after the other. Before several rounds
+ * comes a turn of each that does not count: compilers, caches and connections take that long to settle.
  */
 export async function compare(
   rounds: number,
   ours: () => Promise<Round>,
   reference: () => Promise<Round>,
 ): Promise<Compared> {
-  await ours();
-  await reference();
+  if (rounds > 1) {
+    await ours();
+    await reference();
+  }
   const results = { ours: [] as Round[], reference: [] as Round[] };
   for (let round = 0; round < rounds; round++) {
     const first = round % 2 === 0;
