@@ -1,0 +1,103 @@
+import t from "tap";
+import { addMember, removeMember, setPassword } from "../../src/catalog/accounts.js";
+import { createProject } from "../../src/catalog/projects.js";
+import { closeSessionsOf } from "../../src/catalog/sessions.js";
+import { startServer, waitFor } from "../support/server.js";
+
+const server = await startServer({ nodes: 2, config: { sessionIdleSeconds: 5 } });
+t.teardown(() => server.stop());
+const { services } = server.nodes[0]!;
+const { redis, config } = services;
+const project = await services.catalog.project("p");
+const keyOfSession = `${config.redisPrefix}s:*`;
+
+const login = async (user: string, pass = `${user}${user}`): Promise<string> =>
+  (await server.api("POST", "login/", { body: { user, pass } })).json.token;
+const use = async (token: string, node = 0): Promise<number> =>
+  (await server.api("GET", "maps/available/", { token, node })).status;
+
+t.test("each use starts the idle time again, on every node, and without use the session ends", async (t) => {
+  const token = await login("viewer");
+  const [key] = await redis.keys(keyOfSession);
+  for (const node of [0, 1, 0]) {
+    await redis.pexpire(key!, 2_000);
+    t.equal(await use(token, node), 200);
+    t.ok((await redis.pttl(key!)) > 2_000, "all of it is left again");
+  }
+  await waitFor(async () => (await redis.exists(key!)) === 0);
+  t.equal(await use(token), 401);
+  t.equal((await server.api("GET", "authorized/", { token })).text, "false");
+});
+
+t.test("asking whether one is authorized is a use, like any other request with the token", async (t) => {
+  const token = await login("viewer");
+  const [key] = await redis.keys(keyOfSession);
+  await redis.pexpire(key!, 2_000);
+  t.equal((await server.api("GET", "authorized/", { token })).text, "true");
+  t.ok((await redis.pttl(key!)) > 2_000);
+  await server.api("POST", "logout/", { token });
+});
+
+t.test("made-up tokens are nobody's", async (t) => {
+  const token = await login("viewer");
+  const other = token.startsWith("A") ? "B" : "A";
+  for (const wrong of [
+    other + token.slice(1),
+    token.slice(1),
+    `${token}A`,
+    token.toUpperCase(),
+    "*",
+    "s:*",
+    "A".repeat(43),
+    "A".repeat(3_000),
+    "null",
+    "undefined",
+  ]) {
+    t.equal((await server.api("GET", `maps/available/?token=${wrong}`)).status, 401, wrong.slice(0, 50));
+  }
+  await server.api("POST", "logout/", { token });
+});
+
+t.test("after logout the token is nobody's on any node, and the user's other sessions stay", async (t) => {
+  const [token, other] = [await login("viewer"), await login("viewer")];
+  t.equal((await server.api("POST", "logout/", { token, node: 1 })).json.token, "");
+  t.equal(await use(token, 0), 401);
+  t.equal(await use(token, 1), 401);
+  t.equal(await use(other), 200);
+});
+
+t.test("a token of another project is refused everywhere", async (t) => {
+  const other = await createProject(services.db, { code: "other" });
+  await addMember(services.db, { login: "admin", projectId: other, role: "admin" });
+  const token = await login("admin");
+  const paths = ["maps/available/", "maps/public/", "users/list/", "m/", "m/layers/"];
+  await services.db.query("insert into map (project_id, code) values ($1, 'm') returning id", [other]);
+  for (const path of paths) {
+    const answer = await fetch(`${server.url}/api/2.8/other/${path}?token=${token}`);
+    t.equal(answer.status, 403, path);
+    await answer.text();
+  }
+  const authorized = await fetch(`${server.url}/api/2.8/other/authorized/?token=${token}`);
+  t.equal(await authorized.text(), "false");
+});
+
+t.test("a new password or a removal ends the user's sessions", async (t) => {
+  const { id } = await addMember(services.db, {
+    login: "guest",
+    password: "guest",
+    projectId: project.id,
+    role: "viewer",
+  });
+  await services.changes.settle({ projects: [project.id] });
+  const [first, second] = [await login("guest", "guest"), await login("guest", "guest")];
+  await setPassword(services.db, "guest", "changed");
+  t.equal(await closeSessionsOf(redis, config.redisPrefix, id), 2);
+  t.same([await use(first), await use(second)], [401, 401]);
+  t.equal((await server.api("POST", "login/", { body: { user: "guest", pass: "guest" } })).status, 403);
+
+  const third = await login("guest", "changed");
+  t.equal(await use(third), 200);
+  await removeMember(services.db, "guest");
+  await services.changes.settle({ projects: [project.id] });
+  t.equal(await use(third), 401, "at once, while the session is still there");
+});
