@@ -116,9 +116,14 @@ function publicItem(map: MapState, language: string, caller: Caller): Record<str
   };
 }
 
-/** The language's own name for itself: `ru` → русский. */
-const languageName = (code: string): string =>
-  new Intl.DisplayNames([code], { type: "language", fallback: "code" }).of(code) ?? code;
+/** The language's own name for itself: `ru` → русский; the code where it means nothing to `Intl`. */
+function languageName(code: string): string {
+  try {
+    return new Intl.DisplayNames([code], { type: "language", fallback: "code" }).of(code) ?? code;
+  } catch {
+    return code;
+  }
+}
 
 export const mapRoutes: Route<Services>[] = [
   { methods: ["POST"], path: `${projectPath}/`, handler: create },

@@ -110,3 +110,60 @@ t.test("public lists the published maps in full, to administrators", async (t) =
     ],
   });
 });
+
+t.test("an item of the public list has every field, also of a map with names in languages", async (t) => {
+  const name = { en: "Rivers", ru: "Реки" };
+  const made = await api("POST", "", {
+    token: editor,
+    body: { code: "rivers", localized_name: true, name, css_style: "Map { background-color: #aabbcc; }" },
+  });
+  t.match(made.json, { name: "Rivers" });
+  const { json } = await api("GET", "maps/public/?lng=ru", { token: admin });
+  const item = json.find((map: { code: string }) => map.code === "rivers");
+  t.same(Object.keys(item).sort(), [
+    "access",
+    "code",
+    "comment",
+    "css_style",
+    "group_layers",
+    "has_publication",
+    "id",
+    "json",
+    "listDepended",
+    "locales",
+    "localized_name",
+    "name",
+    "names",
+    "parent",
+    "parent_map",
+    "publish",
+    "render_settings",
+    "show_pub",
+    "sort",
+    "style_mode",
+    "table_id",
+    "type",
+  ]);
+  t.match(item, {
+    id: made.json.id,
+    parent_map: "rivers",
+    css_style: "Map { background-color: #aabbcc; }",
+    localized_name: true,
+    name: "Реки",
+    names: [{ en: "Rivers" }, { ru: "Реки" }],
+    json: {},
+    comment: "",
+    listDepended: [],
+    render_settings: {},
+    group_layers: 0,
+  });
+  t.type(item.sort, "number");
+});
+
+t.test("a language that nobody has a name for goes by its code", async (t) => {
+  await server.sql.query("update project set languages = '{en,en-aa-bb}'");
+  await services.changes.settle({ projects: [(await services.catalog.project("p")).id] });
+  const { status, json } = await api("GET", "maps/public/", { token: admin });
+  t.equal(status, 200);
+  t.match(json[0].locales[1], { code: "en-aa-bb", name: "en-aa-bb" });
+});

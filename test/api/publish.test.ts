@@ -1,0 +1,241 @@
+import t from "tap";
+import { setGrant } from "../../src/catalog/grants.js";
+import { maxDepth } from "../../src/catalog/tree.js";
+import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+
+const server = await startServer({ nodes: 2 });
+t.teardown(() => server.stop());
+const { api } = server;
+const { services } = server.nodes[0]!;
+const [editor, viewer] = [await server.token("editor"), await server.token("viewer")];
+
+const mapId = await makeMap(server, "m");
+const red = await makeStyledLayer(server, "m", "red", "#red { polygon-fill: #ff0000; }");
+const green = await makeStyledLayer(server, "m", "green", "#green { polygon-fill: #00ff00; }");
+await addObject(server, "red", square(0, 0, 20), { map: "m" });
+await addObject(server, "green", square(20, 0, 20), { map: "m" });
+const folder = async (code: string, parent_id = 0): Promise<number> =>
+  (await api("POST", "m/folders/", { token: editor, body: { code, parent_id } })).json.id;
+const box = await folder("box");
+await makeMap(server, "other");
+const foreign = await makeStyledLayer(server, "other", "foreign", "#foreign { polygon-fill: #0000ff; }");
+
+const publish = (body: unknown, token: string | undefined = editor) =>
+  api("POST", "m/publish/", { token, body });
+const tree = async (query = "") => (await api("GET", `m/layers/${query}`)).json;
+const pick = (items: Record<string, unknown>[], ...names: string[]) =>
+  items.map((item) => names.map((name) => item[name]));
+/** Which of the two layers the tile shows by default, asked on the other node. */
+async function drawn(): Promise<string> {
+  const picture = async (query: string) => {
+    const answer = await fetch(tileUrl(server, "m", { lon: 20, lat: 20, z: 1 }, `&base=0${query}`, 1));
+    if (answer.status !== 200) throw new Error(`tile: ${answer.status}`);
+    return Buffer.from(await answer.arrayBuffer()).toString("base64");
+  };
+  const shown = await picture("");
+  for (const [name, layers] of [
+    ["both", `${red.id},${green.id}`],
+    ["red", `${red.id}`],
+    ["green", `${green.id}`],
+  ] as const) {
+    if (shown === (await picture(`&layers=${layers}`))) return name;
+  }
+  return shown === (await picture("&layers=0")) ? "none" : "something else";
+}
+
+t.test("a map that was never given a publication tree publishes everything", async (t) => {
+  t.same(await tree(), await tree("?type=full"));
+  t.same(pick(await tree(), "code", "id", "parent_id"), [
+    ["red", red.id, 0],
+    ["green", green.id, 0],
+    ["box", box, 0],
+  ]);
+  t.equal(await drawn(), "both");
+});
+
+t.test("the publication tree is what was sent", async (t) => {
+  const answer = await publish([
+    { id: 7, parent_id: 5, map_layer_id: red.id, sort: 2, icon: "/icons/a.png" },
+    { id: 5, parent_id: 0, map_layer_id: box, sort: 1.5, name: "ignored", unknown: {} },
+    { id: -2, parent_id: 5, map_layer_id: green.id, sort: 1, selected: false },
+  ]);
+  t.equal(answer.status, 200, answer.text);
+  t.same(pick(answer.json, "id", "parent_id", "map_layer_id", "code", "sort", "selected"), [
+    [5, 0, box, "box", 1.5, true],
+    [-2, 5, green.id, "green", 1, false],
+    [7, 5, red.id, "red", 2, true],
+  ]);
+  t.same(pick(answer.json, "icon"), [[""], ["/api/2.8/p/m/layers/green/icon/"], ["/icons/a.png"]]);
+  t.same(await tree(), answer.json, "as the public sees it too");
+  t.same(await tree("?type=publish"), answer.json);
+  t.same(pick(await tree("?type=full"), "id", "parent_id", "selected"), [
+    [red.id, 0, true],
+    [green.id, 0, true],
+    [box, 0, true],
+  ]);
+  t.equal(await drawn(), "red");
+  const boxed = await tree("?returnBbox=1&returnCss=1&with_access=1");
+  t.same(pick(boxed, "bbox", "access"), [
+    [{ sw: [0, 0], ne: [20, 40] }, 1],
+    [{ sw: [0, 20], ne: [20, 40] }, 1],
+    [{ sw: [0, 0], ne: [20, 20] }, 1],
+  ]);
+  t.match(boxed[2].css_style, /ff0000/);
+});
+
+t.test("tiles show what the tree selects", async (t) => {
+  const element = (id: number, map_layer_id: number, more = {}) => ({
+    id,
+    parent_id: 0,
+    map_layer_id,
+    ...more,
+  });
+  const cases: [string, object[]][] = [
+    ["both", [element(1, red.id), element(2, green.id)]],
+    ["green", [element(2, green.id)]],
+    ["red", [element(1, red.id), element(2, green.id, { selected: false })]],
+    ["none", [element(1, box, { selected: false }), element(2, red.id, { parent_id: 1 })]],
+    ["red", [element(1, box), element(2, red.id, { parent_id: 1 })]],
+    ["none", [element(1, box)]],
+    ["none", []],
+  ];
+  for (const [shown, elements] of cases) {
+    const answer = await publish(elements);
+    t.equal(answer.status, 200, answer.text);
+    t.equal(answer.json.length, elements.length);
+    t.equal(await drawn(), shown, JSON.stringify(elements));
+  }
+});
+
+t.test("the element of a folder with nothing under it stands for what the folder holds", async (t) => {
+  await api("PATCH", "m/layers/green/", { token: editor, body: { parent_id: box } });
+  await publish([{ id: 1, parent_id: 0, map_layer_id: box }]);
+  t.equal(await drawn(), "green");
+  t.same(pick(await tree("?returnBbox=1"), "code", "bbox"), [["box", { sw: [0, 20], ne: [20, 40] }]]);
+  await publish([
+    { id: 1, parent_id: 0, map_layer_id: box },
+    { id: 2, parent_id: 0, map_layer_id: green.id, selected: false },
+  ]);
+  t.equal(await drawn(), "none", "a layer with an element of its own is decided by that");
+  await api("PATCH", "m/layers/green/", { token: editor, body: { parent_id: 0 } });
+});
+
+t.test("what refers to nothing in the map is 404 and changes nothing", async (t) => {
+  await publish([{ id: 1, parent_id: 0, map_layer_id: red.id }]);
+  const before = await tree();
+  const good = { id: 1, parent_id: 0, map_layer_id: green.id };
+  for (const wrong of [
+    { id: 2, parent_id: 0, map_layer_id: foreign.id },
+    { id: 2, parent_id: 0, map_layer_id: mapId },
+    { id: 2, parent_id: 0, map_layer_id: 999_999 },
+    { id: 2, parent_id: 0, map_layer_id: -1 },
+    { id: 2, parent_id: 3, map_layer_id: red.id },
+    { id: 2, parent_id: 2, map_layer_id: red.id },
+  ]) {
+    const answer = await publish([good, wrong]);
+    t.equal(answer.status, 404, JSON.stringify(wrong));
+    t.match(answer.headers.get("content-type"), /^text\/html/);
+  }
+  const circle = await publish([
+    good,
+    { id: 2, parent_id: 3, map_layer_id: red.id },
+    { id: 3, parent_id: 2, map_layer_id: red.id },
+  ]);
+  t.equal(circle.status, 404);
+  t.same(await tree(), before);
+});
+
+t.test("what is no publication tree is refused and changes nothing", async (t) => {
+  const before = await tree();
+  const good = { id: 1, parent_id: 0, map_layer_id: green.id };
+  const refused = async (body: unknown, code: string) => {
+    const answer = await publish(body);
+    t.match(answer, { status: 500, json: { error: "error", code } }, JSON.stringify(body).slice(0, 80));
+    return answer.json;
+  };
+  for (const body of [{}, "x", 7, null, [7], [null], [[good]]]) await refused(body, "invalid_value");
+  for (const wrong of [
+    { id: 1.5 },
+    { id: "x" },
+    { id: {} },
+    { id: 0 },
+    { id: 1e300 },
+    { parent_id: true },
+    { map_layer_id: [1] },
+    { sort: "high" },
+    { selected: "maybe" },
+    { icon: 7 },
+  ]) {
+    await refused([{ ...good, ...wrong }], "invalid_value");
+  }
+  await refused([good, good], "invalid_value");
+  t.same((await refused([{ icon: "x" }], "required_parameters")).data, {
+    required: ["id", "parent_id", "map_layer_id"],
+  });
+  t.same((await refused([good, { ...good, id: null }], "required_parameters")).data, { required: ["id"] });
+  const deep = Array.from({ length: maxDepth + 1 }, (_, i) => ({
+    id: i + 1,
+    parent_id: i,
+    map_layer_id: red.id,
+  }));
+  await refused(deep, "invalid_value");
+  t.equal((await publish(deep.slice(1).map((item) => ({ ...item, parent_id: 0 })))).status, 200);
+  await publish([{ id: 1, parent_id: 0, map_layer_id: red.id }]);
+  const broken = await fetch(`${server.url}/api/2.8/p/m/publish/?token=${editor}`, {
+    method: "POST",
+    body: "[{",
+  });
+  t.equal(broken.status, 400);
+  t.same(await tree(), before);
+});
+
+t.test("elements go with what they are built on; what they hold moves up", async (t) => {
+  const gone = await folder("gone");
+  const under = await folder("under", gone);
+  await publish([
+    { id: 1, parent_id: 0, map_layer_id: gone },
+    { id: 2, parent_id: 1, map_layer_id: under },
+    { id: 3, parent_id: 2, map_layer_id: red.id },
+    { id: 4, parent_id: 0, map_layer_id: green.id, selected: false },
+  ]);
+  t.equal((await api("DELETE", "m/folders/gone/", { token: editor })).text, "true");
+  t.same(pick(await tree(), "id", "parent_id", "code"), [
+    [3, 0, "red"],
+    [4, 0, "green"],
+  ]);
+  t.equal(await drawn(), "red");
+  const short = await makeStyledLayer(server, "m", "short", "#short { polygon-fill: #0000ff; }");
+  await publish([{ id: 1, parent_id: 0, map_layer_id: short.id }]);
+  await api("DELETE", "m/layers/short/", { token: editor });
+  t.same(await tree(), [], "and not everything again");
+  t.equal(await drawn(), "none");
+});
+
+t.test("nobody sees a published layer that they may not read", async (t) => {
+  await publish([
+    { id: 1, parent_id: 0, map_layer_id: box },
+    { id: 2, parent_id: 1, map_layer_id: red.id },
+    { id: 3, parent_id: 0, map_layer_id: green.id },
+  ]);
+  const project = await services.catalog.project("p");
+  const grant = async (rights: number | undefined) => {
+    await setGrant(services.db, { project: "p", map: "m", layer: "red", login: null }, rights);
+    await services.changes.settle({ projects: [project.id] });
+  };
+  await grant(0);
+  t.same(pick(await tree(), "id"), [[3]], "nor the folder that holds nothing else");
+  t.equal((await api("GET", "m/layers/", { token: viewer })).json.length, 3);
+  await grant(undefined);
+  t.equal((await tree()).length, 3);
+});
+
+t.test("publishing needs a token and the right to edit structure", async (t) => {
+  const before = await tree();
+  t.equal((await publish([], "")).status, 401);
+  t.equal((await publish([], "made-up")).status, 401);
+  t.equal((await publish([], viewer)).status, 403);
+  t.equal((await api("POST", "nothing/publish/", { token: editor, body: [] })).status, 404);
+  t.same(await tree(), before);
+  t.match((await publish([])).headers.get("cache-control"), /no-store/);
+});
