@@ -1,0 +1,70 @@
+import t from "tap";
+import { ensureBaseMap } from "../../src/demo/base-map.js";
+import { quietLog } from "../support/log.js";
+import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
+import { picture } from "../support/pictures.js";
+import { startServer } from "../support/server.js";
+
+/** The built-in base map under the maps of an installation. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { services } = server.nodes[0]!;
+await ensureBaseMap(
+  { db: services.db, transfer: services.transfer, log: quietLog, dataDir: services.config.dataDir },
+  () => undefined,
+);
+await services.changes.settle({ projects: [] });
+const germany = { lon: 10, lat: 51, z: 5 };
+const atlantic = { lon: -40, lat: 40, z: 5 };
+const colour = async (url: string) => {
+  const answer = await fetch(url);
+  const image = await picture(await answer.arrayBuffer());
+  return image.at(128, 128);
+};
+
+t.test("it is under every map unless base=0 is asked", async (t) => {
+  await makeMap(server, "m");
+  const land = await colour(tileUrl(server, "m", germany));
+  const sea = await colour(tileUrl(server, "m", atlantic));
+  t.equal(land[3], 255);
+  t.equal(sea[3], 255);
+  t.notSame(land, sea);
+  t.same(await colour(tileUrl(server, "m", germany, "&base=0")), [0, 0, 0, 0]);
+});
+
+t.test("a map's layers are drawn over it, translucent ones let it shine through", async (t) => {
+  await makeMap(server, "over");
+  await makeStyledLayer(server, "over", "a", "#a { polygon-fill: #ff0000; polygon-opacity: 0.5; }");
+  const before = await colour(tileUrl(server, "over", germany));
+  await addObject(server, "a", square(0, 45, 20), { map: "over" });
+  const after = await colour(tileUrl(server, "over", germany));
+  const half = before.map((value, index) => (value + [255, 0, 0, 255][index]!) / 2);
+  for (const channel of [0, 1, 2])
+    t.ok(Math.abs(after[channel]! - half[channel]!) <= 2, `${after} is half of ${before}`);
+});
+
+t.test("it is drawn once for all maps that show nothing else there", async (t) => {
+  await makeMap(server, "one");
+  await makeMap(server, "two");
+  const place = { lon: 100, lat: 30, z: 6 };
+  const first = await fetch(tileUrl(server, "one", place));
+  const drawn = services.tiles.rendered;
+  const second = await fetch(tileUrl(server, "two", place));
+  t.equal(second.headers.get("etag"), first.headers.get("etag"));
+  t.equal(services.tiles.rendered, drawn);
+});
+
+t.test("a map's own background covers it", async (t) => {
+  await makeMap(server, "red", "Map { background-color: #ff0000; }");
+  t.same(await colour(tileUrl(server, "red", atlantic)), [255, 0, 0, 255]);
+  t.same(await colour(tileUrl(server, "red", atlantic, "&base=0")), [255, 0, 0, 255]);
+});
+
+t.test("a project can do without it", async (t) => {
+  await makeMap(server, "bare");
+  t.equal((await colour(tileUrl(server, "bare", atlantic)))[3], 255);
+  await server.sql.query(`update project set base_map = '{"kind":"none"}' where code = 'p'`);
+  await services.changes.settle({ projects: [(await services.catalog.project("p")).id] });
+  t.same(await colour(tileUrl(server, "bare", atlantic)), [0, 0, 0, 0]);
+});
