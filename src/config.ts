@@ -108,6 +108,15 @@ export const configSchema = z.strictObject({
       memoryBytes: bytes.default(2 * 1024 ** 3),
     })
     .prefault({}),
+  images: z
+    .strictObject({
+      /** Resized pictures and icons kept in the memory of one node. */
+      memoryBytes: bytes.default(64 * 1024 ** 2),
+      /** Memory of the process that makes them; one that holds more is replaced. */
+      hostBytes: bytes.default(1024 ** 3),
+      deadlineMs: count(100, 600_000).default(20_000),
+    })
+    .prefault({}),
   metrics: flag.default(true),
 });
 

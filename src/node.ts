@@ -5,16 +5,20 @@ import { viewerRoutesOf } from "./api/viewer.js";
 import { CatalogCache } from "./catalog/catalog.js";
 import { ExternalTokens } from "./catalog/external.js";
 import { KeyFolder } from "./catalog/external-keys.js";
+import { startFileSweep } from "./catalog/file-sweep.js";
 import { hashingGate, Logins } from "./catalog/logins.js";
 import { openSessions } from "./catalog/sessions.js";
 import { LoginThrottle } from "./catalog/throttle.js";
 import type { Config } from "./config.js";
+import { createImageHost } from "./hosts/image.js";
+import { Pictures } from "./hosts/pictures.js";
 import { startRenderHost } from "./hosts/render.js";
 import { startTransferHost } from "./hosts/transfer.js";
 import type { CachedReply } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
+import { openBlobs } from "./storage/blobs.js";
 import { openDatabase } from "./storage/postgres.js";
 import { openRedis } from "./storage/redis.js";
 import { createStyleCompiler } from "./style/compiler.js";
@@ -48,6 +52,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const redis = openRedis(config.redisUrl, log);
   const render = startRenderHost(config, log);
   const transfer = startTransferHost(config, log);
+  const image = createImageHost(config, log);
+  const blobs = openBlobs(join(config.dataDir, "files"));
   const memory = new TileMemory(config.tiles.memoryBytes);
   const addresses = new AddressCache<CachedReply>(config.tiles.addressBytes);
   const store = new TileStore(redis, config.redisPrefix, config.tiles.redisSeconds, memory);
@@ -127,6 +133,9 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     styles,
     render,
     transfer,
+    image,
+    pictures: new Pictures(image, config.images.memoryBytes),
+    blobs,
     changes,
     planner,
     tiles,
@@ -137,6 +146,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   await redis.connect().catch(() => undefined);
   await changes.start();
   const pruning = startPruning(db, log);
+  const sweeping = startFileSweep(db, blobs, log);
   const server = createServer({
     routes: [...apiRoutes, ...viewerRoutesOf(loadViewerFiles())],
     services,
@@ -156,7 +166,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     stop: async (drainMs) => {
       await server.close(drainMs);
       pruning.stop();
-      await Promise.all([changes.stop(), render.stop(), transfer.stop()]);
+      sweeping.stop();
+      await Promise.all([changes.stop(), render.stop(), transfer.stop(), image.stop()]);
       redis.disconnect();
       await db.close();
     },

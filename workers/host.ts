@@ -3,7 +3,7 @@ import { Piscina } from "piscina";
 
 /**
  * The process of a worker host: takes tasks from the front process, runs them in Piscina threads, answers.
- * Arguments: the worker (render, transfer) and how many tasks it is given at once.
+ * Arguments: the worker (render, transfer, image) and how many tasks it is given at once.
  */
 
 interface TaskMessage {
@@ -21,6 +21,7 @@ const [worker = "", concurrency = "1"] = process.argv.slice(2);
 const threads: Record<string, Record<string, string>> = {
   render: { default: "render/worker.js", compile: "render/compile-worker.js" },
   transfer: { default: "transfer/worker.js" },
+  image: { default: "image/worker.js" },
 };
 const files = threads[worker];
 if (!files) throw new Error(`There is no worker "${worker}".`);

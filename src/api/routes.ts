@@ -1,6 +1,9 @@
 import type { Route } from "../http/types.js";
+import { fileRoutes } from "./files.js";
 import { folderRoutes } from "./folders.js";
 import { healthRoutes } from "./health.js";
+import { iconRoutes } from "./icons.js";
+import { imageRoutes } from "./images.js";
 import { layerRoutes } from "./layers.js";
 import { mapRoutes } from "./maps.js";
 import { objectRoutes } from "./objects.js";
@@ -23,6 +26,9 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...layerRoutes,
   ...structureRoutes,
   ...objectRoutes,
+  ...fileRoutes,
+  ...imageRoutes,
+  ...iconRoutes,
   ...transferRoutes,
   ...healthRoutes,
 ];

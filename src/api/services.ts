@@ -3,11 +3,14 @@ import type { ExternalTokens } from "../catalog/external.js";
 import type { Logins } from "../catalog/logins.js";
 import type { Sessions } from "../catalog/sessions.js";
 import type { Config } from "../config.js";
+import type { ImageHost } from "../hosts/image.js";
+import type { Pictures } from "../hosts/pictures.js";
 import type { RenderHost } from "../hosts/render.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { CachedReply } from "../http/cached.js";
 import type { Log } from "../log.js";
 import type { Metrics } from "../metrics.js";
+import type { Blobs } from "../storage/blobs.js";
 import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
@@ -29,6 +32,10 @@ export interface Services {
   readonly styles: StyleCompiler;
   readonly render: RenderHost;
   readonly transfer: TransferHost;
+  readonly image: ImageHost;
+  readonly pictures: Pictures;
+  /** Bytes of attached files. */
+  readonly blobs: Blobs;
   readonly changes: Changes;
   readonly planner: Planner;
   readonly tiles: TileService;

@@ -1,6 +1,7 @@
+import { requireOwnFiles } from "../catalog/files.js";
 import type { LayerNode } from "../catalog/state.js";
-import type { Database } from "../storage/postgres.js";
-import { type Assignment, assignedValue } from "./fields.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { type Assignment, assignedValue, listedFiles } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
 import { getObject } from "./get.js";
 import { type ObjectShape, objectJson } from "./item.js";
@@ -39,17 +40,36 @@ export function createStatement(layer: LayerNode, change: ObjectChange): Stateme
   };
 }
 
-/** Makes an object; its JSON text. */
+/** Makes an object; its JSON text. @throws Failure invalid_value for files, which a new object cannot have */
 export async function createObject(db: Database, layer: LayerNode, change: ObjectChange): Promise<string> {
+  const files = listedFiles(change.assignments);
+  if (files.length > 0) await requireOwnFiles(db, layer, undefined, files);
   const { text, values } = createStatement(layer, change);
   const [row] = await db.query<{ o: string }>(text, values, { prepare: true });
   if (!row) throw new Error("INSERT returned no row.");
   return row.o;
 }
 
-/** Changes what `change` names of an object; its JSON text, or undefined when there is none with that id. */
+/**
+ * Changes what `change` names of an object; its JSON text, or undefined when there is none with that id.
+ * @throws Failure invalid_value for files that are not the object's
+ */
 export async function updateObject(
   db: Database,
+  layer: LayerNode,
+  id: number,
+  change: ObjectChange,
+): Promise<string | undefined> {
+  const files = listedFiles(change.assignments);
+  if (files.length === 0) return update(db, layer, id, change);
+  return db.transaction(async (tx) => {
+    await requireOwnFiles(tx, layer, id, files);
+    return update(tx, layer, id, change);
+  });
+}
+
+async function update(
+  db: Queryable,
   layer: LayerNode,
   id: number,
   change: ObjectChange,

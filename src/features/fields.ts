@@ -114,6 +114,25 @@ function assignLanguages(column: Column, value: object): Assignment | string {
   return { column, kind: "replace", texts };
 }
 
+/** The files that an object's columns are to list: they have to be its own. Columns that list none are left out. */
+export function listedFiles(
+  assignments: readonly Assignment[],
+): { readonly column: Column; readonly ids: readonly number[] }[] {
+  return assignments.flatMap((assignment) => {
+    const { column } = assignment;
+    if (column.type !== "file") return [];
+    const values =
+      assignment.kind === "set"
+        ? [assignment.bound]
+        : assignment.kind === "merge"
+          ? [assignment.value]
+          : Object.values(assignment.texts);
+    // A localised column holds its ids as text.
+    const ids = values.flatMap((value) => (value === null ? [] : String(value).split(",").map(Number)));
+    return ids.length > 0 ? [{ column, ids }] : [];
+  });
+}
+
 /** SQL of the column's new value; `old` is the SQL of what it had, 'null' for a new object. */
 export function assignedValue(assignment: Assignment, old: string, values: Values): string {
   if (assignment.kind === "set") return `${values.bind(assignment.bound)}::${boundType(assignment.column)}`;

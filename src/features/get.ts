@@ -1,5 +1,5 @@
 import type { LayerNode } from "../catalog/state.js";
-import type { Database } from "../storage/postgres.js";
+import type { Queryable } from "../storage/postgres.js";
 import { type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 
@@ -15,7 +15,7 @@ export function getStatement(layer: LayerNode, id: number, shape: ObjectShape): 
 
 /** One object as JSON text; undefined when the layer has none with that id. */
 export async function getObject(
-  db: Database,
+  db: Queryable,
   layer: LayerNode,
   id: number,
   shape: ObjectShape,

@@ -62,6 +62,45 @@ export interface RenderMessages {
   ping: [null, "pong"];
 }
 
+export type PictureFormat = "png" | "jpeg" | "gif" | "webp";
+
+/** How a picture fills a box of width × height, as CSS object-fit has it. */
+export const pictureFits = ["none", "fill", "contain", "cover", "scale-down"] as const;
+export type PictureFit = (typeof pictureFits)[number];
+
+/** A picture in another size or format. With one side only, the other follows by the picture's own ratio. */
+export interface ResizeRequest {
+  /** A file with a name that we made. */
+  readonly path: string;
+  /** Pixels. */
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  /** Counts when both sides are given. */
+  readonly fit: PictureFit;
+  /** Default: the picture's own. */
+  readonly format?: PictureFormat | undefined;
+}
+export type ResizeResponse =
+  | { readonly ok: true; readonly bytes: Uint8Array; readonly format: PictureFormat }
+  | {
+      readonly ok: false;
+      /** The file is no picture, or a damaged or too large one; or the picture asked for would be too large. */
+      readonly reason: "unreadable" | "source_too_large" | "result_too_large";
+    };
+
+/** A square picture of an SVG that we wrote. */
+export interface DrawRequest {
+  readonly svg: string;
+  /** Pixels a side. */
+  readonly size: number;
+}
+
+export interface ImageMessages {
+  resize: [ResizeRequest, ResizeResponse];
+  draw: [DrawRequest, Uint8Array];
+  ping: [null, "pong"];
+}
+
 /** One file to staging. */
 export interface ImportRequest {
   /** Temporary file with a name that we made. */

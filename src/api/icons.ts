@@ -1,0 +1,51 @@
+import { requireRead } from "../catalog/rights.js";
+import type { LayerNode, MapState } from "../catalog/state.js";
+import { Failure, notFound } from "../errors.js";
+import { pictureTag } from "../hosts/pictures.js";
+import type { Reply, Request, Route } from "../http/types.js";
+import type { CompiledStyle } from "../style/model.js";
+import { swatchOf, swatchSvg } from "../style/swatch.js";
+import { callerOf } from "./caller.js";
+import { pictureHeaders, pictureReply } from "./images.js";
+import { integer } from "./parameters.js";
+import { projectPath } from "./present.js";
+import type { Services } from "./services.js";
+
+/** Icons of layers, drawn from their styles. */
+
+async function icon(request: Request, services: Services): Promise<Reply> {
+  const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
+  const map = await services.catalog.map(project, mapCode);
+  const caller = await callerOf(request, services, map.project);
+  const layer = map.layers.get(layerCode);
+  requireRead(map, caller, layer);
+  if (!layer) throw notFound(`layer "${layerCode}"`);
+  const size = integer(request.query, "size", { least: 8, most: 512 }) ?? 32;
+  const svg = swatchSvg(swatchOf(await styleOf(services, map, layer), layer.geometryKind));
+  const headers = pictureHeaders(services, { map, layer, caller });
+  return pictureReply(request, pictureTag({ svg, size }), headers, () =>
+    services.pictures.drawn({ svg, size }),
+  );
+}
+
+const noStyle: CompiledStyle = { styles: [], fields: [], reachPixels: 1 };
+
+/** The layer's compiled style; a stored one that no longer compiles draws nothing. */
+async function styleOf(services: Services, map: MapState, layer: LayerNode): Promise<CompiledStyle> {
+  try {
+    const { style } = await services.styles.compile({
+      mapStyle: map.cssStyle,
+      layerStyle: layer.cssStyle,
+      layerCode: layer.code,
+      deadlineMs: services.config.style.deadlineMs,
+    });
+    return style;
+  } catch (error) {
+    if (error instanceof Failure && error.code === "invalid_style") return noStyle;
+    throw error;
+  }
+}
+
+export const iconRoutes: readonly Route<Services>[] = [
+  { methods: ["GET"], path: `${projectPath}/:map/layers/:layer/icon/`, handler: icon },
+];

@@ -1,0 +1,88 @@
+import type { Log } from "../log.js";
+import type { Blobs } from "../storage/blobs.js";
+import type { Database } from "../storage/postgres.js";
+import { layerTable } from "./load.js";
+
+/** Takes away files that no object lists any more, and blobs that no file names. */
+
+const everyMs = 3_600_000;
+/** Longer than any request takes: a blob is there before its row, and a client may list a file again. */
+const keptMs = 86_400_000;
+const batch = 1_000;
+
+interface Group {
+  readonly layer_id: number;
+  readonly column_id: number;
+  readonly type: string;
+  readonly localized_value: boolean;
+}
+
+/**
+ * One pass; of several nodes only one works at a time.
+ * @param ageMs how old what is taken away has to be
+ * @returns how many blobs it removed
+ */
+export async function sweepFiles(db: Database, blobs: Blobs, ageMs = keptMs): Promise<number> {
+  const gone = await db.transaction(async (tx) => {
+    const [lock] = await tx.query<{ free: boolean }>(
+      "select pg_try_advisory_xact_lock(hashtext('mapwright sweep files')) as free",
+    );
+    if (!lock?.free) return undefined;
+    const groups = await tx.query<Group>(
+      `select c.layer_id, c.id as column_id, c.type, c.localized_value from layer_column c
+       where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null`,
+    );
+    const uuids: string[] = [];
+    for (const group of groups) {
+      // Two statements: the second sees what a writer that held one of them has committed meanwhile.
+      const held = await tx.query<{ id: number }>(
+        `select id from file where column_id = $1 and created_at < now() - $2 * interval '1 ms' for update skip locked`,
+        [group.column_id, ageMs],
+      );
+      const ids = held.map((row) => row.id);
+      for (let at = 0; at < ids.length; at += batch) {
+        const removed = await tx.query<{ uuid: string }>(
+          `delete from file f where f.id = any($1::bigint[]) and not ${listedSql(group)} returning uuid`,
+          [ids.slice(at, at + batch)],
+        );
+        uuids.push(...removed.map((row) => row.uuid));
+      }
+    }
+    return uuids;
+  });
+  if (!gone) return 0;
+  for (const uuid of gone) await blobs.remove(uuid);
+  return gone.length + (await sweepBlobs(db, blobs, ageMs));
+}
+
+function listedSql({ layer_id, column_id, type, localized_value }: Group): string {
+  if (type !== "file") return "false";
+  const column = `o.c${Math.trunc(column_id)}`;
+  const condition = localized_value
+    ? `exists (select from jsonb_each_text(${column}) e where f.id::text = any(string_to_array(e.value, ',')))`
+    : `f.id = any(${column})`;
+  return `exists (select from ${layerTable(layer_id)} o where o.svc_id = f.object_id and ${condition})`;
+}
+
+/** Blobs of requests that broke off, and of layers that were deleted. */
+async function sweepBlobs(db: Database, blobs: Blobs, ageMs: number): Promise<number> {
+  let removed = 0;
+  for await (const uuids of blobs.olderThan(ageMs)) {
+    const rows = await db.query<{ uuid: string }>(
+      "select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)",
+      [uuids],
+    );
+    for (const { uuid } of rows) await blobs.remove(uuid);
+    removed += rows.length;
+  }
+  return removed;
+}
+
+/** Sweeps now and then until it is stopped. */
+export function startFileSweep(db: Database, blobs: Blobs, log: Log): { stop(): void } {
+  const timer = setInterval(() => {
+    sweepFiles(db, blobs).catch((error: Error) => log.warn({ err: error }, "files could not be swept"));
+  }, everyMs);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,205 @@
+import { failed, notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { layerTable } from "./load.js";
+import type { Column, LayerNode } from "./state.js";
+
+/**
+ * Files attached to objects: rows beside the ids that objects list in their columns of the type `file`. A file can be
+ * reached while its object lists it. Writers of both take the object first, as writers of objects do.
+ */
+
+export interface AttachedFile {
+  readonly id: number;
+  readonly uuid: string;
+  readonly name: string;
+  readonly mime: string;
+  readonly bytes: number;
+}
+
+/** A place for files: an object's column, in one language where its values are localised. */
+export interface FilePlace {
+  readonly layer: LayerNode;
+  readonly objectId: number;
+  readonly column: Column;
+  readonly language: string;
+}
+
+/** Where a file belongs, by codes. */
+export interface FoundFile extends AttachedFile {
+  readonly project: string;
+  readonly map: string;
+  readonly layer: string;
+  readonly objectId: number;
+  readonly columnId: number;
+}
+
+/**
+ * The layer's column for files of that code.
+ * @throws Failure file_column_required
+ */
+export function fileColumn(layer: LayerNode, code: string): Column {
+  const column = layer.columns.find((one) => one.code === code);
+  if (column?.type === "file") return column;
+  throw failed("file_column_required", "field must name a column of the type file.", { field: code });
+}
+
+/** SQL of the ids in a column as bigint[]; `$2` is the language. */
+const listed = ({ physical, localizedValue }: Column): string =>
+  localizedValue
+    ? `coalesce(string_to_array(${physical}->>$2::text, ',')::bigint[], '{}')`
+    : `coalesce(${physical}, '{}')`;
+
+/** SQL of the column's value when it holds the ids of the SQL `list` (bigint[]). */
+const holding = ({ physical, localizedValue }: Column, list: string): string =>
+  localizedValue
+    ? `(select case when l = '{}' then nullif(coalesce(${physical}, '{}') - $2::text, '{}')
+         else coalesce(${physical}, '{}') || jsonb_build_object($2::text, array_to_string(l, ',')) end from (select ${list} as l) x)`
+    : `nullif(${list}, '{}')`;
+
+/** SQL that tells whether an object's column lists a file, in any language. */
+const lists = (column: Pick<Column, "physical" | "localizedValue">, id: string): string =>
+  column.localizedValue
+    ? `exists (select from jsonb_each_text(o.${column.physical}) e where ${id}::text = any(string_to_array(e.value, ',')))`
+    : `${id} = any(o.${column.physical})`;
+
+/**
+ * Attaches a blob that is stored already.
+ * @throws Failure not_found when there is no such object
+ */
+export function attachFile(
+  db: Database,
+  place: FilePlace,
+  file: Omit<AttachedFile, "id">,
+): Promise<AttachedFile> {
+  const { layer, objectId, column, language } = place;
+  return db.transaction(async (tx) => {
+    const [made] = await tx.query<{ id: number }>(
+      "select nextval(pg_get_serial_sequence('file', 'id')) as id",
+    );
+    const id = made!.id;
+    const values: unknown[] = [objectId, column.localizedValue ? language : id];
+    const added = column.localizedValue ? `$${values.push(id)}` : "$2";
+    const changed = await tx.execute(
+      `update ${layerTable(layer.id)} set ${column.physical} = ${holding(column, `${listed(column)} || ${added}::bigint`)}
+       where svc_id = $1`,
+      values,
+    );
+    if (changed === 0) throw notFound(`object ${objectId}`);
+    await tx.execute(
+      `insert into file (id, uuid, layer_id, object_id, column_id, name, mime, bytes) overriding system value
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [id, file.uuid, layer.id, objectId, column.id, file.name, file.mime, file.bytes],
+    );
+    return { ...file, id };
+  });
+}
+
+/**
+ * Takes a file out of an object's column. What lists it in no other language either is gone.
+ * @returns the uuid of the blob that nobody needs any more; undefined while there is a language left
+ * @throws Failure not_found when the object or its column does not have the file
+ */
+export function detachFile(db: Database, place: FilePlace, fileId: number): Promise<string | undefined> {
+  const { layer, objectId, column, language } = place;
+  return db.transaction(async (tx) => {
+    const values: unknown[] = [objectId, column.localizedValue ? language : fileId];
+    const id = `${column.localizedValue ? `$${values.push(fileId)}` : "$2"}::bigint`;
+    const changed = await tx.execute(
+      `update ${layerTable(layer.id)} set ${column.physical} = ${holding(column, `array_remove(${listed(column)}, ${id})`)}
+       where svc_id = $1 and ${id} = any(${listed(column)})`,
+      values,
+    );
+    if (changed === 0) throw notFound(`file ${fileId} in this column of the object`);
+    const [gone] = await tx.query<{ uuid: string }>(
+      `delete from file where id = $1 and layer_id = $2 and object_id = $3 and column_id = $4
+         and not exists (select from ${layerTable(layer.id)} o where o.svc_id = $3 and ${lists(column, "file.id")})
+       returning uuid`,
+      [fileId, layer.id, objectId, column.id],
+    );
+    return gone?.uuid;
+  });
+}
+
+const fileRow = 'f.id, f.uuid, f.name, f.mime, f.bytes, f.object_id as "objectId", f.column_id as "columnId"';
+
+/** A file of the object that has this id or uuid, if the object lists it. */
+export async function fileOfObject(
+  db: Queryable,
+  layer: LayerNode,
+  objectId: number,
+  name: { readonly id: number } | { readonly uuid: string },
+): Promise<AttachedFile | undefined> {
+  const [key, value] = "id" in name ? ["id", name.id] : ["uuid", name.uuid];
+  const [file] = await db.query<AttachedFile & { objectId: number; columnId: number }>(
+    `select ${fileRow} from file f where f.${key} = $1 and f.layer_id = $2 and f.object_id = $3`,
+    [value, layer.id, objectId],
+  );
+  return file && (await isListed(db, layer, file)) ? file : undefined;
+}
+
+/** Files of the object's columns by id, those that it lists. */
+export async function filesOfObject(
+  db: Queryable,
+  layer: LayerNode,
+  objectId: number,
+): Promise<readonly (AttachedFile & { readonly columnId: number })[]> {
+  return db.query(`select ${fileRow} from file f where f.layer_id = $1 and f.object_id = $2 order by f.id`, [
+    layer.id,
+    objectId,
+  ]);
+}
+
+/** The file of a uuid, wherever it is. Whether its object still lists it is for `isListed` to say. */
+export async function findFile(db: Queryable, uuid: string): Promise<FoundFile | undefined> {
+  const [file] = await db.query<FoundFile>(
+    `select ${fileRow}, p.code as project, m.code as map, n.code as layer
+     from file f join node n on n.id = f.layer_id join map m on m.id = n.map_id join project p on p.id = m.project_id
+     where f.uuid = $1`,
+    [uuid],
+  );
+  return file;
+}
+
+/** Whether the file's object lists it. */
+export async function isListed(
+  db: Queryable,
+  layer: LayerNode,
+  file: { readonly id: number; readonly objectId: number; readonly columnId: number },
+): Promise<boolean> {
+  const column = layer.columns.find((one) => one.id === file.columnId);
+  if (column?.type !== "file") return false;
+  const rows = await db.query(
+    `select from ${layerTable(layer.id)} o where o.svc_id = $1 and ${lists(column, "$2::bigint")}`,
+    [file.objectId, file.id],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Makes sure that an object's columns may list these files, which are its own and of the same column, until the
+ * transaction ends.
+ * @throws Failure invalid_value with data.columns; nothing when there is no such object
+ */
+export async function requireOwnFiles(
+  tx: Queryable,
+  layer: LayerNode,
+  objectId: number | undefined,
+  wanted: readonly { readonly column: Column; readonly ids: readonly number[] }[],
+): Promise<void> {
+  if (objectId !== undefined) {
+    const lock = `select from ${layerTable(layer.id)} where svc_id = $1 for no key update`;
+    if ((await tx.query(lock, [objectId])).length === 0) return;
+  }
+  const wrong: Record<string, string> = Object.create(null);
+  for (const { column, ids } of wanted) {
+    const rows = await tx.query<{ id: number }>(
+      `select id from file where id = any($1::bigint[]) and layer_id = $2 and object_id = $3 and column_id = $4 for key share`,
+      [ids, layer.id, objectId ?? null, column.id],
+    );
+    const own = new Set(rows.map((row) => row.id));
+    const foreign = ids.find((id) => !own.has(id));
+    if (foreign !== undefined) wrong[column.code] = `The object has no file ${foreign} in this column.`;
+  }
+  if (Object.keys(wrong).length > 0)
+    throw failed("invalid_value", "Some values cannot be saved.", { columns: wrong });
+}

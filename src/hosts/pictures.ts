@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { badRequest, failed } from "../errors.js";
+import { HostError } from "./host.js";
+import type { ImageHost } from "./image.js";
+import type { DrawRequest, PictureFormat, ResizeRequest } from "./messages.js";
+
+/** Pictures that the image host made, remembered within a bound of bytes; whoever asks meanwhile waits for the same work. */
+
+export interface Picture {
+  readonly bytes: Uint8Array;
+  readonly format: PictureFormat;
+}
+
+/** What an entry takes beside its bytes: key, object, list node. */
+const overheadBytes = 400;
+
+export class Pictures {
+  private readonly kept: LRUCache<string, Picture>;
+  private readonly running = new Map<string, Promise<Picture>>();
+
+  constructor(
+    private readonly host: ImageHost,
+    bytes: number,
+  ) {
+    const maxSize = Math.max(bytes, overheadBytes);
+    this.kept = new LRUCache({
+      maxSize,
+      // One large picture must not push out all the others.
+      maxEntrySize: Math.max(overheadBytes, Math.floor(maxSize / 8)),
+      sizeCalculation: (picture) => overheadBytes + picture.bytes.length,
+    });
+  }
+
+  /**
+   * A picture of a file whose path stands for its content.
+   * @throws Failure unsupported_format for what is no picture that can be read, bad_request when the result would be
+   *   too large, busy
+   */
+  resized(request: ResizeRequest): Promise<Picture> {
+    return this.once(pictureTag(request), async () => {
+      const response = await this.host.call("resize", request);
+      if (response.ok) return response;
+      if (response.reason === "result_too_large") throw badRequest("The picture would be too large.");
+      throw failed(
+        "unsupported_format",
+        response.reason === "source_too_large"
+          ? "The picture has too many pixels."
+          : "The file is no picture that can be read.",
+      );
+    });
+  }
+
+  /** PNG of an SVG that we wrote. @throws Failure internal, busy */
+  drawn(request: DrawRequest): Promise<Picture> {
+    return this.once(pictureTag(request), async () => ({
+      bytes: await this.host.call("draw", request),
+      format: "png",
+    }));
+  }
+
+  counts(): { readonly pictures: number; readonly bytes: number } {
+    return { pictures: this.kept.size, bytes: this.kept.calculatedSize };
+  }
+
+  private once(key: string, make: () => Promise<Picture>): Promise<Picture> {
+    const known = this.kept.get(key);
+    if (known) return Promise.resolve(known);
+    let work = this.running.get(key);
+    if (!work) {
+      work = make()
+        .then(({ bytes, format }) => {
+          // A copy: what arrives is a window into the whole message.
+          const picture = { bytes: new Uint8Array(bytes), format };
+          this.kept.set(key, picture);
+          return picture;
+        }, refuse)
+        .finally(() => this.running.delete(key));
+      this.running.set(key, work);
+    }
+    return work;
+  }
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof HostError) || error.reason === "stopped") throw error;
+  throw failed("unsupported_format", "The picture could not be made: its file is damaged or takes too long.");
+}
+
+/** Hash of all that decides a picture: the core of its ETag. */
+export const pictureTag = (request: ResizeRequest | DrawRequest): string =>
+  createHash("sha256").update(JSON.stringify(request)).digest("base64url").slice(0, 22);

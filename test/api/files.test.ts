@@ -1,0 +1,211 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import t from "tap";
+import { sweepFiles } from "../../src/catalog/file-sweep.js";
+import { makeMap } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+import { makeFileLayer, makeObject, send } from "./files.support.js";
+
+/** Files of objects, over HTTP. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { db, blobs, config } = server.nodes[0]!.services;
+await makeMap(server, "m");
+await makeFileLayer(server, "a");
+await makeFileLayer(server, "b");
+const token = await server.token("editor");
+
+const stored = async () => {
+  const folders = await readdir(join(config.dataDir, "files")).catch(() => []);
+  const names = await Promise.all(folders.map((folder) => readdir(join(config.dataDir, "files", folder))));
+  return names.flat();
+};
+const temporary = () => readdir(join(config.dataDir, "tmp")).catch(() => []);
+const fieldsOf = async (object: string, query = "") =>
+  (await server.api("GET", `m/layers/${object}/${query}`)).json.fields;
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(`${server.url}${path}`, { headers });
+
+t.test("a file that was attached is listed and comes back as it was", async (t) => {
+  const id = await makeObject(server, "a");
+  const bytes = new Uint8Array(600_000).map((_, i) => i * 7);
+  const answer = await send(server, `a/objects/${id}`, { bytes, name: "x.bin" });
+  t.equal(answer.status, 200, answer.text);
+  const file = answer.json;
+  t.same(Object.keys(file).sort(), ["id", "mime", "name", "path", "uuid"]);
+  t.match(file, { name: "x.bin", mime: "application/octet-stream", id: Number });
+  t.equal((await fieldsOf(`a/objects/${id}`)).files, String(file.id));
+  const got = await get(file.path);
+  t.equal(got.status, 200);
+  t.same(new Uint8Array(await got.arrayBuffer()), bytes);
+  t.equal(got.headers.get("content-disposition"), 'attachment; filename="x.bin"');
+  t.equal(got.headers.get("x-content-type-options"), "nosniff");
+  t.match(got.headers.get("content-security-policy"), /sandbox/);
+  const again = await get(file.path, { "if-none-match": got.headers.get("etag")! });
+  t.equal(again.status, 304);
+  const byId = await get(file.path.replace(file.uuid, String(file.id)));
+  t.equal(byId.status, 200);
+  await byId.arrayBuffer();
+
+  const second = await send(server, `a/objects/${id}`, { bytes: "two", tokenIn: "form" });
+  t.equal(second.status, 200, second.text);
+  t.equal((await fieldsOf(`a/objects/${id}`)).files, `${file.id},${second.json.id}`);
+  t.equal(await (await get(second.json.path)).text(), "two");
+  t.same(await temporary(), []);
+});
+
+t.test("a file that is deleted is gone, and its bytes with it", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: "gone" });
+  const address = `m/layers/a/objects/${id}/files/${file.id}/`;
+  t.match((await server.api("DELETE", address, { token })).json, { code: "required_parameters" });
+  t.match((await server.api("DELETE", `${address}?field=name`, { token })).json, {
+    code: "file_column_required",
+  });
+  t.equal((await server.api("DELETE", `${address}?field=papers`, { token })).status, 404);
+  const answer = await server.api("DELETE", `${address}?field=files`, { token });
+  t.equal(answer.status, 200);
+  t.equal(answer.text, "null");
+  t.equal((await fieldsOf(`a/objects/${id}`)).files, null);
+  t.equal((await get(file.path)).status, 404);
+  t.notOk((await stored()).includes(file.uuid));
+  t.equal((await server.api("DELETE", `${address}?field=files`, { token })).status, 404);
+  t.equal((await server.api("DELETE", address, { token, body: { field: "files" } })).status, 404);
+});
+
+t.test("a localised column has files of each language", async (t) => {
+  const id = await makeObject(server, "a");
+  const place = `a/objects/${id}`;
+  const english = (await send(server, place, { bytes: "en", field: "papers" })).json;
+  const russian = (await send(server, place, { bytes: "ru", field: "papers", lng: "ru" })).json;
+  t.equal((await fieldsOf(place)).papers, String(english.id));
+  t.equal((await fieldsOf(place, "?lng=ru")).papers, String(russian.id));
+  t.equal(await (await get(russian.path)).text(), "ru");
+  const address = `m/layers/${place}/files/${russian.id}/?field=papers`;
+  t.equal((await server.api("DELETE", address, { token })).status, 404, "the main language has it not");
+  t.equal((await server.api("DELETE", `${address}&lng=ru`, { token })).text, "null");
+  t.equal((await get(russian.path)).status, 404);
+  t.equal((await fieldsOf(place, "?lng=ru")).papers, String(english.id));
+});
+
+t.test("a request that lacks something is refused, and nothing stays", async (t) => {
+  const id = await makeObject(server, "a");
+  const before = (await stored()).length;
+  const place = `a/objects/${id}`;
+  const cases = [
+    [await send(server, place, { bytes: "x", field: "name" }), 500, "file_column_required"],
+    [await send(server, place, { bytes: "x", field: "nope" }), 500, "file_column_required"],
+    [await send(server, place, { bytes: "x", field: "" }), 500, "required_parameters"],
+    [await send(server, place, { bytes: "x", field: "papers", lng: "'; --" }), 500, "invalid_value"],
+    [await send(server, "a/objects/999999", { bytes: "x" }), 404, undefined],
+    [await send(server, "a/objects/x", { bytes: "x" }), 400, undefined],
+    [await send(server, `nope/objects/${id}`, { bytes: "x" }), 404, undefined],
+    [await send(server, place, { bytes: "x", token: undefined }), 401, undefined],
+    [await send(server, place, { bytes: "x", token: "made-up" }), 401, undefined],
+    [await send(server, place, { bytes: "x", token: await server.token("viewer") }), 403, undefined],
+  ] as const;
+  for (const [answer, status, code] of cases) {
+    t.equal(answer.status, status, answer.text);
+    if (code) t.equal(answer.json.code, code);
+  }
+  const none = await server.api("POST", `m/layers/${place}/files/`, { token, body: { field: "files" } });
+  t.match(none.json, { code: "required_parameters", data: { required: ["file"] } });
+  t.equal((await fieldsOf(place)).files, null);
+  t.equal((await stored()).length, before);
+  t.same(await temporary(), []);
+});
+
+t.test("an object lists its own files only", async (t) => {
+  const one = await makeObject(server, "a");
+  const other = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${one}`, { bytes: "mine" });
+  const { json: spare } = await send(server, `a/objects/${one}`, { bytes: "mine too" });
+  const put = (id: number, fields: unknown) =>
+    server.api("PUT", `m/layers/a/objects/${id}/`, { token, body: { fields } });
+  const foreign = await put(other, { files: String(file.id) });
+  t.match(foreign.json, { code: "invalid_value", data: { columns: { files: String } } });
+  t.equal((await put(one, { papers: String(file.id) })).json.code, "invalid_value", "nor in another column");
+  t.equal((await put(999_999, { files: String(file.id) })).status, 404);
+  const create = await server.api("POST", "m/layers/a/objects/", {
+    token,
+    body: { fields: { files: [file.id] } },
+  });
+  t.equal(create.json.code, "invalid_value");
+  // The foreign file is deleted through no other object.
+  for (const path of [`a/objects/${other}`, `b/objects/${one}`]) {
+    const address = `m/layers/${path}/files/${file.id}/?field=files`;
+    t.equal((await server.api("DELETE", address, { token })).status, 404);
+  }
+  t.equal(await (await get(file.path)).text(), "mine");
+  t.equal((await get(file.path.replace(`/${one}/`, `/${other}/`))).status, 404);
+
+  t.equal(
+    (await put(one, { files: `${spare.id}, ${file.id},${spare.id}` })).json.fields.files,
+    `${spare.id},${file.id}`,
+  );
+  t.equal((await put(one, { files: [file.id] })).json.fields.files, String(file.id));
+  t.equal((await get(spare.path)).status, 404, "what the object no longer lists is not given out");
+  t.equal((await put(one, { files: `${file.id},${spare.id}` })).status, 200, "but it can be listed again");
+  t.equal((await get(spare.path)).status, 200);
+});
+
+t.test("the sweep takes what nobody lists any more, and nothing else", async (t) => {
+  const kept = await makeObject(server, "a");
+  const gone = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${kept}`, { bytes: "kept" });
+  const { json: paper } = await send(server, `a/objects/${kept}`, {
+    bytes: "kept",
+    field: "papers",
+    lng: "ru",
+  });
+  const { json: lost } = await send(server, `a/objects/${gone}`, { bytes: "lost" });
+  t.equal((await server.api("DELETE", `m/layers/a/objects/${gone}/`, { token })).status, 200);
+  t.equal((await get(lost.path)).status, 404, "at once");
+  await sweepFiles(db, blobs);
+  t.ok((await stored()).includes(lost.uuid), "not while it is young");
+  await sweepFiles(db, blobs, 0);
+  const left = await stored();
+  t.notOk(left.includes(lost.uuid));
+  t.ok(left.includes(file.uuid) && left.includes(paper.uuid));
+  t.equal((await get(paper.path)).status, 200);
+  const rows = await server.sql.query("select from file where uuid = $1", [lost.uuid]);
+  t.equal(rows.rowCount, 0);
+  t.equal((await server.api("DELETE", "m/layers/b/", { token })).status, 200);
+  t.equal(await sweepFiles(db, blobs, 0), 0);
+});
+
+t.test("a hostile name stays one header and no path", async (t) => {
+  const id = await makeObject(server, "a");
+  const names: [string, string][] = [
+    ['a".html\r\nSet-Cookie: x=1', "a_22.html_0D_0ASet-Cookie: x=1"],
+    ["../../etc/passwd", "passwd"],
+    ["C:\\temp\\план.txt", "%D0%BF"],
+    ["я".repeat(2_000), "%D1%8F"],
+  ];
+  for (const [name, shown] of names) {
+    const answer = await send(server, `a/objects/${id}`, { bytes: "<script>alert(1)</script>", name });
+    t.equal(answer.status, 200, answer.text);
+    t.ok(answer.json.name.length <= 255);
+    const got = await get(answer.json.path);
+    t.equal(got.headers.get("set-cookie"), null);
+    t.ok(got.headers.get("content-disposition")!.includes(shown), got.headers.get("content-disposition")!);
+    t.equal(got.headers.get("content-type"), "text/plain; charset=utf-8", "told by content");
+    await got.text();
+  }
+});
+
+t.test("files follow the rights of their layer", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: "secret" });
+  t.equal((await get(file.path)).headers.get("cache-control"), "no-cache");
+  await server.sql.query("update map set has_publication = false where code = 'm'");
+  const mapId = (await server.sql.query("select id from map where code = 'm'")).rows[0].id;
+  await server.nodes[0]!.services.changes.settle({ maps: [Number(mapId)] });
+  t.equal((await get(file.path)).status, 403);
+  const own = await get(file.path, { "x-token": await server.token("viewer") });
+  t.equal(own.status, 200);
+  t.equal(own.headers.get("cache-control"), "private, no-store");
+  t.equal(await own.text(), "secret");
+  await server.sql.query("update map set has_publication = true where code = 'm'");
+});

@@ -1,0 +1,78 @@
+import t from "tap";
+import { makeMap, makeStyledLayer } from "../support/maps.js";
+import { picture } from "../support/pictures.js";
+import { startServer } from "../support/server.js";
+
+/** Icons of layers. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+await makeMap(server, "m");
+const styles = {
+  area: "#a { polygon-fill: #00ff00; line-color: #000000; line-width: 2; }",
+  border: "#a { line-color: rgba(255, 0, 0, 1); line-width: 4; }",
+  dot: "#a { marker-width: 6; marker-fill: #0000ff; marker-allow-overlap: true; }",
+  disc: "#a { marker-width: 24; marker-fill: #0000ff; }",
+  some: "#a { [zoom > 9] { polygon-fill: #ffff00; } [svc_id > 5] { polygon-fill: #112233; } polygon-fill: #123456; }",
+  plain: "",
+  wide: "#a { line-width: [svc_id]; line-color: #ff00ff; }",
+};
+for (const [code, css] of Object.entries(styles)) await makeStyledLayer(server, "m", code, css);
+await server.sql.query(`update layer set geometry_kind = case when n.code in ('area', 'some') then 'Polygon'
+  when n.code in ('dot', 'disc') then 'Point' else 'LineString' end from node n where n.id = layer.id and n.code <> 'plain'`);
+const mapId = Number((await server.sql.query("select id from map where code = 'm'")).rows[0].id);
+await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+
+const get = async (layer: string, query = "", headers: Record<string, string> = {}) => {
+  const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${layer}/icon/${query}`, { headers });
+  return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) };
+};
+const icon = async (layer: string, query = "") => picture((await get(layer, query)).body);
+
+t.test("an icon shows the kind and the colour of its layer", async (t) => {
+  const area = await icon("area");
+  t.match(area, { width: 32, height: 32 });
+  t.same(area.at(16, 16), [0, 255, 0, 255]);
+  t.ok(area.painted > 500);
+  const border = await icon("border");
+  t.ok(border.painted > 50 && border.painted < 400);
+  t.same(border.at(8, 17).slice(0, 3), [255, 0, 0]);
+  const [dot, disc] = [await icon("dot"), await icon("disc")];
+  t.same(dot.at(16, 16), [0, 0, 255, 255]);
+  t.ok(dot.painted < 80 && disc.painted > 300, `${dot.painted} ${disc.painted}`);
+  t.same((await icon("some")).at(16, 16), [0x12, 0x34, 0x56, 255], "what is drawn of every object");
+  t.ok((await icon("plain")).painted > 0);
+  t.ok((await icon("wide")).painted > 0, "a width that is told by the object");
+});
+
+t.test("an icon has the size that is asked for", async (t) => {
+  for (const size of [8, 33, 512])
+    t.match(await icon("area", `?size=${size}`), { width: size, height: size });
+  for (const size of ["7", "513", "-1", "1.5", "x", "1e9"]) {
+    t.equal((await get("area", `?size=${size}`)).status, 400, size);
+  }
+});
+
+t.test("an icon may be kept until the style changes", async (t) => {
+  const first = await get("area");
+  const etag = first.headers.get("etag")!;
+  t.equal(first.headers.get("content-type"), "image/png");
+  t.match(first.headers.get("cache-control"), /^public/);
+  t.match(first.headers.get("surrogate-key"), /m\d+ l\d+/);
+  t.equal((await get("area", "", { "if-none-match": etag })).status, 304);
+  const token = await server.token("editor");
+  t.equal((await get("area", "", { "x-token": token })).headers.get("cache-control"), "private, no-store");
+  const css_style = "#x { polygon-fill: #0000ff; }";
+  await server.api("PATCH", "m/layers/area/", { token, body: { parent_id: 0, css_style } });
+  const changed = await get("area", "", { "if-none-match": etag });
+  t.equal(changed.status, 200);
+  t.same((await picture(changed.body)).at(16, 16), [0, 0, 255, 255]);
+});
+
+t.test("the path that a layer object names is the icon's", async (t) => {
+  const { json: layer } = await server.api("GET", "m/layers/area/");
+  const answer = await fetch(`${server.url}${layer.icon}`);
+  t.equal(answer.status, 200);
+  await answer.arrayBuffer();
+  t.equal((await get("nope")).status, 404);
+});
