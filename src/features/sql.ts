@@ -16,6 +16,16 @@ export class Values {
   }
 }
 
+/** Values for statements that take none, such as the definition of a view: each becomes a constant in the text. */
+export class Constants extends Values {
+  override bind(value: unknown): string {
+    if (value === null || value === undefined) return "null";
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+      throw new Error("Only texts, numbers and booleans can be constants.");
+    return literal(String(value));
+  }
+}
+
 /**
  * A string constant for names that come out as data (JSON keys): their text stays the same from request to request,
  * so that the statement can stay prepared. Complete with standard_conforming_strings, PostgreSQL's default.

@@ -1,0 +1,116 @@
+import type { Column } from "../catalog/state.js";
+import { failed } from "../errors.js";
+import { comparable, isId, type Languages, unknownColumns } from "./columns.js";
+import { type Comparator, type Filter, type Literal, parseFilter } from "./filter-parser.js";
+import type { Values } from "./sql.js";
+import { boundType, readValue } from "./values.js";
+
+/** Filters of the filter language as SQL over a layer's table. */
+
+export interface FilterContext {
+  /** Whose columns the codes are. */
+  readonly columns: readonly Column[];
+  /** Which value of a localised column counts. */
+  readonly languages: Languages;
+  readonly values: Values;
+}
+
+/**
+ * SQL of a filter: its columns by physical names, its values bound.
+ * @throws Failure invalid_value (`data.position`, or `data.columns` = code → reason), unknown_column
+ */
+export function filterSql(text: string, context: FilterContext): string {
+  return sqlOf(parseFilter(text), context);
+}
+
+function sqlOf(filter: Filter, context: FilterContext): string {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return `(${filter.terms.map((term) => sqlOf(term, context)).join(` ${filter.kind} `)})`;
+    case "not":
+      return `(not ${sqlOf(filter.term, context)})`;
+    case "null":
+      return `(${stored(columnOf(filter.column, context), context)} is null)`;
+    case "like": {
+      const column = columnOf(filter.column, context);
+      if (!isText(column)) throw unfit(column, "Only texts are compared with like.");
+      return `(${side(column, context)} like ${context.values.bind(filter.pattern)}::text)`;
+    }
+    case "in": {
+      const column = columnOf(filter.column, context);
+      const members = filter.literals.map((literal) => value(column, literal, context));
+      return `(${side(column, context)} in (${members.join(",")}))`;
+    }
+    case "compare": {
+      const column = columnOf(filter.column, context);
+      checkOrder(column, filter.comparator);
+      return `(${side(column, context)} ${filter.comparator} ${value(column, filter.literal, context)})`;
+    }
+    case "columns": {
+      const column = columnOf(filter.column, context);
+      const other = columnOf(filter.other, context);
+      checkOrder(column, filter.comparator);
+      if (family(column) !== family(other) || column.localizedValue !== other.localizedValue)
+        throw unfit(other, `It cannot be compared with ${column.code}.`);
+      return `(${side(column, context)} ${filter.comparator} ${side(other, context)})`;
+    }
+  }
+}
+
+function columnOf(code: string, { columns }: FilterContext): Column {
+  const column = columns.find((one) => one.code === code);
+  if (column && column.type !== "title") return column;
+  throw unknownColumns(reasons(code, column ? "A title has no value." : "The layer has no such column."));
+}
+
+/** Without a prototype, so that a column may have any name. */
+function reasons(code: string, reason: string): Record<string, string> {
+  const record: Record<string, string> = Object.create(null);
+  record[code] = reason;
+  return record;
+}
+
+const unfit = (column: Column, reason: string) =>
+  failed("invalid_value", `The filter does not fit the column ${column.code}: ${reason}`, {
+    columns: reasons(column.code, reason),
+  });
+
+const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
+
+/** Columns of one family compare with each other. */
+const family = (column: Column): string => (isText(column) ? "text" : column.type);
+
+/** SQL of the value, for columns of any type. */
+const stored = (column: Column, { languages, values }: FilterContext): string =>
+  comparable(column, languages, values);
+
+/** SQL of what stands beside a comparison. */
+function side(column: Column, context: FilterContext): string {
+  if (column.type === "geom" || column.type === "json" || column.type === "file")
+    throw unfit(column, "It can only be asked whether it is null.");
+  return stored(column, context);
+}
+
+function checkOrder(column: Column, comparator: Comparator): void {
+  if (comparator === "=" || comparator === "<>") return;
+  if (column.type === "bool") throw unfit(column, "true and false have no order.");
+  if (column.localizedValue && !isText(column))
+    throw unfit(column, "Localised values of its type have no order.");
+}
+
+/** SQL of a literal as a value of the column. */
+function value(column: Column, literal: Literal, { values }: FilterContext): string {
+  if (isId(column)) {
+    if (!Number.isSafeInteger(literal)) throw unfit(column, "An object id is a whole number.");
+    return `${values.bind(literal)}::bigint`;
+  }
+  if ((typeof literal === "boolean") !== (column.type === "bool"))
+    throw unfit(column, column.type === "bool" ? "It is true or false." : "It is neither true nor false.");
+  const read = readValue(column, literal);
+  if (!read.ok) throw unfit(column, read.reason);
+  if (read.json === null) throw unfit(column, "A comparison needs a value; null is asked for with is null.");
+  if (column.localizedValue && !isText(column))
+    return `${values.bind(JSON.stringify(read.json))}::text::jsonb`;
+  return `${values.bind(read.bound)}::${boundType(column)}`;
+}

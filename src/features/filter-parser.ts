@@ -1,0 +1,244 @@
+import { failed } from "../errors.js";
+
+/**
+ * The filter language, for the `source.filter` of a layer and the like: what a person would write after `where`.
+ *
+ *     population >= 10000 and (kind in ('city', 'town') or not name like 'New %') and closed is null
+ *
+ * Columns stand by their codes (in double quotes where a code is a word of the language), texts and moments in
+ * single quotes ('' = a quote), numbers and true/false as they are. Words of the language are blind to case. What
+ * is null compares as unknown, as in SQL: neither a condition nor its `not` selects it.
+ */
+
+export type Comparator = "=" | "<>" | "<" | "<=" | ">" | ">=";
+export type Literal = string | number | boolean;
+
+/** A filter as data; columns are codes that nobody has looked up yet. */
+export type Filter =
+  | { readonly kind: "and" | "or"; readonly terms: readonly Filter[] }
+  | { readonly kind: "not"; readonly term: Filter }
+  | {
+      readonly kind: "compare";
+      readonly column: string;
+      readonly comparator: Comparator;
+      readonly literal: Literal;
+    }
+  | {
+      readonly kind: "columns";
+      readonly column: string;
+      readonly comparator: Comparator;
+      readonly other: string;
+    }
+  | { readonly kind: "in"; readonly column: string; readonly literals: readonly Literal[] }
+  | { readonly kind: "like"; readonly column: string; readonly pattern: string }
+  | { readonly kind: "null"; readonly column: string };
+
+const longest = 10_000;
+const deepest = 50;
+const mostConditions = 500;
+const mostMembers = 1_000;
+/** Matching takes time that grows with a pattern's wildcards. */
+const longestPattern = 200;
+
+interface Token {
+  readonly kind: "column" | "word" | "text" | "number" | "sign" | "end";
+  readonly text: string;
+  /** Place in the filter, from 1. */
+  readonly at: number;
+}
+
+const words = new Set(["and", "or", "not", "in", "like", "is", "null", "true", "false"]);
+const pattern =
+  /\s*(?:([A-Za-z_][A-Za-z0-9_]*)|"([A-Za-z_][A-Za-z0-9_]*)"|('(?:[^']|'')*')|([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.]))|(<=|>=|<>|!=|==|[=<>(),]))/y;
+
+const refuse = (reason: string, at: number) =>
+  failed("invalid_value", `The filter cannot be read at character ${at}: ${reason}.`, { position: at });
+
+function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  const trimmed = text.trimEnd();
+  pattern.lastIndex = 0;
+  while (pattern.lastIndex < trimmed.length) {
+    const from = pattern.lastIndex;
+    const match = pattern.exec(trimmed);
+    const at = from + 1 + (trimmed.slice(from).search(/\S/) || 0);
+    if (!match) throw refuse("this is no part of the language", at);
+    const [, name, quoted, string, number, sign] = match;
+    if (name !== undefined) {
+      const lower = name.toLowerCase();
+      tokens.push(words.has(lower) ? { kind: "word", text: lower, at } : { kind: "column", text: name, at });
+    } else if (quoted !== undefined) tokens.push({ kind: "column", text: quoted, at });
+    else if (string !== undefined)
+      tokens.push({ kind: "text", text: string.slice(1, -1).replaceAll("''", "'"), at });
+    else if (number !== undefined) tokens.push({ kind: "number", text: number, at });
+    else tokens.push({ kind: "sign", text: sign as string, at });
+  }
+  tokens.push({ kind: "end", text: "", at: trimmed.length + 1 });
+  return tokens;
+}
+
+const comparators: Readonly<Record<string, Comparator>> = {
+  "=": "=",
+  "==": "=",
+  "<>": "<>",
+  "!=": "<>",
+  "<": "<",
+  "<=": "<=",
+  ">": ">",
+  ">=": ">=",
+};
+const mirrored: Readonly<Record<Comparator, Comparator>> = {
+  "=": "=",
+  "<>": "<>",
+  "<": ">",
+  "<=": ">=",
+  ">": "<",
+  ">=": "<=",
+};
+
+/**
+ * Reads a filter: at most 10 000 characters, 50 levels and 500 conditions.
+ * @throws Failure invalid_value with `data.position`, the place of the first flaw (from 1)
+ */
+export function parseFilter(text: string): Filter {
+  if (text.length > longest) throw refuse(`a filter has at most ${longest} characters`, longest + 1);
+  return new Parser(tokensOf(text)).filter();
+}
+
+class Parser {
+  private place = 0;
+  private depth = 0;
+  private conditions = 0;
+
+  constructor(private readonly tokens: readonly Token[]) {}
+
+  filter(): Filter {
+    const filter = this.or();
+    if (this.next.kind !== "end") throw this.unexpected("the end, and, or or");
+    return filter;
+  }
+
+  private get next(): Token {
+    return this.tokens[this.place]!;
+  }
+
+  /** Steps over the next token if it is this word or sign. */
+  private take(text: string): boolean {
+    const { kind, text: found } = this.next;
+    if ((kind !== "word" && kind !== "sign") || found !== text) return false;
+    this.place++;
+    return true;
+  }
+
+  private expect(text: string): void {
+    if (!this.take(text)) throw this.unexpected(text);
+  }
+
+  private unexpected(wanted: string) {
+    return refuse(`${wanted} is expected here`, this.next.at);
+  }
+
+  private or(): Filter {
+    return this.chain("or", () => this.chain("and", () => this.not()));
+  }
+
+  private chain(word: "and" | "or", term: () => Filter): Filter {
+    const first = term();
+    if (!this.take(word)) return first;
+    const terms = [first];
+    do terms.push(term());
+    while (this.take(word));
+    return { kind: word, terms };
+  }
+
+  private not(): Filter {
+    if (!this.take("not")) return this.primary();
+    return this.nested(() => ({ kind: "not", term: this.not() }));
+  }
+
+  private nested(read: () => Filter): Filter {
+    if (++this.depth > deepest) throw refuse(`a filter has at most ${deepest} levels`, this.next.at);
+    const filter = read();
+    this.depth--;
+    return filter;
+  }
+
+  private primary(): Filter {
+    if (this.take("(")) {
+      const inner = this.nested(() => this.or());
+      this.expect(")");
+      return inner;
+    }
+    if (++this.conditions > mostConditions)
+      throw refuse(`a filter has at most ${mostConditions} conditions`, this.next.at);
+    if (this.next.kind === "column") return this.condition(this.column());
+    const literal = this.literal("a column, a value, not or (");
+    const comparator = this.comparator();
+    return { kind: "compare", column: this.column(), comparator: mirrored[comparator], literal };
+  }
+
+  private condition(column: string): Filter {
+    if (this.take("is")) {
+      const negated = this.take("not");
+      this.expect("null");
+      return negate(negated, { kind: "null", column });
+    }
+    const negated = this.take("not");
+    if (this.take("in")) return negate(negated, { kind: "in", column, literals: this.members() });
+    if (this.take("like")) return negate(negated, { kind: "like", column, pattern: this.likePattern() });
+    if (negated) throw this.unexpected("in or like");
+    const comparator = this.comparator();
+    if (this.next.kind === "column") return { kind: "columns", column, comparator, other: this.column() };
+    return { kind: "compare", column, comparator, literal: this.literal("a value or a column") };
+  }
+
+  private column(): string {
+    if (this.next.kind !== "column") throw this.unexpected("a column");
+    return this.tokens[this.place++]!.text;
+  }
+
+  private comparator(): Comparator {
+    const found = this.next.kind === "sign" ? comparators[this.next.text] : undefined;
+    if (!found) throw this.unexpected("a comparison such as = or <");
+    this.place++;
+    return found;
+  }
+
+  private literal(wanted: string): Literal {
+    const { kind, text, at } = this.next;
+    if (kind === "text") {
+      if (/\0|\p{Surrogate}/u.test(text)) throw refuse("the text holds characters that cannot be stored", at);
+    } else if (kind === "number") {
+      if (!Number.isFinite(Number(text))) throw refuse("the number is too large", at);
+    } else if (kind !== "word" || (text !== "true" && text !== "false")) {
+      if (kind === "word" && text === "null") throw refuse("null is asked for with is null", at);
+      throw this.unexpected(wanted);
+    }
+    this.place++;
+    return kind === "text" ? text : kind === "number" ? Number(text) : text === "true";
+  }
+
+  private members(): Literal[] {
+    this.expect("(");
+    const literals: Literal[] = [];
+    do {
+      if (literals.length >= mostMembers)
+        throw refuse(`in takes at most ${mostMembers} values`, this.next.at);
+      literals.push(this.literal("a value"));
+    } while (this.take(","));
+    this.expect(")");
+    return literals;
+  }
+
+  private likePattern(): string {
+    const { kind, text, at } = this.next;
+    if (kind !== "text") throw this.unexpected("a pattern in quotes");
+    if (text.length > longestPattern) throw refuse(`a pattern has at most ${longestPattern} characters`, at);
+    // PostgreSQL refuses a pattern whose last backslash escapes nothing.
+    if (/(?:^|[^\\])(?:\\\\)*\\$/.test(text)) throw refuse("the pattern ends in a lone backslash", at);
+    return String(this.literal("a pattern in quotes"));
+  }
+}
+
+const negate = (negated: boolean, filter: Filter): Filter =>
+  negated ? { kind: "not", term: filter } : filter;

@@ -1,0 +1,201 @@
+import pg from "pg";
+import t from "tap";
+import { addColumns } from "../../src/catalog/columns.js";
+import { layerTable, loadMap, loadProject } from "../../src/catalog/load.js";
+import type { Column } from "../../src/catalog/state.js";
+import type { Failure } from "../../src/errors.js";
+import { filterSql } from "../../src/features/filter-language.js";
+import { parseFilter } from "../../src/features/filter-parser.js";
+import { Constants, Values } from "../../src/features/sql.js";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { makeLayer } from "../support/layers.js";
+import { quietLog } from "../support/log.js";
+
+const database = await freshDatabase();
+const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 30_000, log: quietLog });
+t.teardown(async () => {
+  await db.close();
+  await database.drop();
+});
+
+const client = new pg.Client({ connectionString: database.url });
+await client.connect();
+await client.query("set search_path = mapwright, public");
+const { layerId } = await makeLayer(client, "p");
+await client.end();
+const types = {
+  name: "string",
+  note: "text",
+  size: "number",
+  born: "datetime",
+  open: "bool",
+  files: "file",
+} as const;
+await db.transaction((tx) =>
+  addColumns(tx, layerId, [
+    ...Object.entries(types).map(([code, type]) => ({ code, type })),
+    { code: "in", type: "number" },
+    { code: "title", type: "title" },
+    { code: "place", type: "string", localizedValue: true },
+    { code: "rank", type: "number", localizedValue: true },
+  ]),
+);
+const project = await loadProject(db, "p");
+const columns = (await loadMap(db, project!, "m"))!.layers.get("l")!.columns;
+const physical = (code: string) => columns.find((column: Column) => column.code === code)!.physical;
+
+// 1: Oslo, 2: O'Brien, 3: nothing but a name, 4: all null
+await db.execute(
+  `insert into ${layerTable(layerId)} (${["name", "note", "size", "born", "open", "in", "place", "rank"].map(physical).join(", ")}, geom)
+   values ('Oslo', 'north', 12.5, '2020-01-01T00:00:00Z', true, 1, '{"en":"Harbour","ru":"Порт"}', '{"en":7}', 'SRID=4326;POINT(10 60)'),
+     ('O''Brien', '50% \\ _', -3, '2021-06-01T12:00:00+02', false, 2, '{"ru":"Лес"}', null, null),
+     ('x', '', 0, null, null, null, null, null, null),
+     (null, null, null, null, null, null, null, null, null)`,
+);
+
+async function ids(filter: string, values = new Values()): Promise<number[]> {
+  const context = { columns, languages: { own: "en", main: "en" }, values };
+  const sql = filterSql(filter, context);
+  const rows = await db.query<{ id: number }>(
+    `select svc_id as id from ${layerTable(layerId)} where ${sql} order by 1`,
+    values.list,
+  );
+  return rows.map((row) => row.id);
+}
+
+const cases: Readonly<Record<string, number[]>> = {
+  "name = 'Oslo'": [1],
+  "'Oslo' = name": [1],
+  "name <> 'Oslo'": [2, 3],
+  "name != 'Oslo'": [2, 3],
+  "not name = 'Oslo'": [2, 3],
+  "name = 'O''Brien'": [2],
+  "size > -3 and size <= 12.5": [1, 3],
+  "5 < size": [1],
+  "size = -3e0": [2],
+  "size in (0, -3)": [2, 3],
+  "size not in (0, -3)": [1],
+  "name in ('Oslo', 'x') AND NOT (size = 0 Or size is null)": [1],
+  "name like 'O%'": [1, 2],
+  "name not like 'O%'": [3],
+  "note like '50\\% %'": [2],
+  "note = ''": [3],
+  "born is null": [3, 4],
+  "born is not null": [1, 2],
+  "born < '2020-06-01'": [1],
+  "born = '2021-06-01T10:00:00Z'": [2],
+  "open = true": [1],
+  "open = false": [2],
+  "not (open = true)": [2],
+  '"in" = 2': [2],
+  "geom is not null": [1],
+  "files is null": [1, 2, 3, 4],
+  "svc_id >= 3": [3, 4],
+  "svc_id in (1, 4)": [1, 4],
+  'size > "in"': [1],
+  "name = note": [],
+  "place = 'Harbour'": [1],
+  "place = 'Лес'": [2],
+  "place is null": [3, 4],
+  "rank = 7": [1],
+  "rank is null": [2, 3, 4],
+  "(((name = 'x')))": [3],
+  "name = 'a' or name = 'Oslo' and size = 0": [],
+  "name = 'Oslo' or name = 'a' and size = 0": [1],
+};
+
+t.test("filters select the objects that they describe, with bound values and as constants", async (t) => {
+  for (const [filter, wanted] of Object.entries(cases)) {
+    t.same(await ids(filter), wanted, filter);
+    t.same(await ids(filter, new Constants()), wanted, `${filter} as constants`);
+  }
+});
+
+t.test("what could be read as SQL stays a value", async (t) => {
+  for (const text of ["' or 1=1 --", "\\'; drop table x; --", "$2", "%s", "!bbox!", "'/**/"]) {
+    const filter = `name = '${text.replaceAll("'", "''")}'`;
+    t.same(await ids(filter), [], filter);
+    t.same(await ids(filter, new Constants()), [], `${filter} as constants`);
+    const bound = new Values();
+    t.notOk(
+      filterSql(filter, { columns, languages: { own: "en", main: "en" }, values: bound }).includes(text),
+    );
+    t.same(bound.list, [text]);
+  }
+});
+
+function refusal(filter: string): Partial<Failure> {
+  try {
+    filterSql(filter, { columns, languages: { own: "en", main: "en" }, values: new Values() });
+  } catch (error) {
+    return error as Failure;
+  }
+  return {};
+}
+
+t.test("what is no filter is refused with the place of its flaw", async (t) => {
+  const flaws: Readonly<Record<string, number>> = {
+    "": 1,
+    name: 5,
+    "name =": 7,
+    "name = 'a": 8,
+    "name = null": 8,
+    "name = 'a' 'b'": 12,
+    "(name = 'a'": 12,
+    "name = 'a')": 11,
+    "name in ()": 10,
+    "name not 'a'": 10,
+    "name is 'a'": 9,
+    "1 = 1": 5,
+    "name = 'a' and": 15,
+    "name = 12abc": 8,
+    "name like 'a\\'": 11,
+    "name = 'a'; drop table x": 11,
+    "pg_sleep(10) = 1": 9,
+    'name = "a b"': 8,
+    "size = 1e999": 8,
+    "name == 'a' # x": 13,
+    "name = 'a\0'": 8,
+  };
+  for (const [filter, position] of Object.entries(flaws))
+    t.match(refusal(filter), { code: "invalid_value", data: { position } }, filter);
+});
+
+t.test("values and columns have to fit each other", async (t) => {
+  for (const filter of [
+    "size = 'many'",
+    "size = true",
+    "open = 1",
+    "open < true",
+    "born = 'yesterday'",
+    "svc_id = 1.5",
+    "svc_id = 'a'",
+    "size like '1%'",
+    "files = 1",
+    "geom = 'x'",
+    "name = size",
+    "rank < 7",
+    "place = name",
+    "size = ''",
+  ])
+    t.match(refusal(filter), { code: "invalid_value", data: { columns: Object } }, filter);
+  for (const filter of ["nothing = 1", "title = 'x'", "title is null", "Name = 'x'", "constructor = 1"])
+    t.match(refusal(filter), { code: "unknown_column" }, filter);
+});
+
+t.test("filters have bounds", async (t) => {
+  const flat = (count: number) => Array.from({ length: count }, () => "size=1").join(" or ");
+  t.ok(parseFilter(flat(500)));
+  t.match(refusal(flat(501)), { code: "invalid_value" });
+  t.ok(parseFilter(`${"(".repeat(50)}size=1${")".repeat(50)}`));
+  t.match(refusal(`${"(".repeat(51)}size=1${")".repeat(51)}`), { code: "invalid_value" });
+  t.match(refusal(`${"not ".repeat(2_000)}size=1`), { code: "invalid_value" });
+  t.match(refusal("(".repeat(10_000)), { code: "invalid_value" });
+  t.match(refusal(`name = '${"x".repeat(10_000)}'`), { code: "invalid_value" });
+  t.match(refusal(`name like '${"%".repeat(201)}'`), { code: "invalid_value" });
+  t.match(refusal(`size in (${Array.from({ length: 1_001 }, () => 1).join(",")})`), {
+    code: "invalid_value",
+  });
+  t.same((await ids(flat(500))).length, 0);
+});
