@@ -1,0 +1,164 @@
+/**
+ * What each route of the API asks of its caller. A new route needs a line here: `rights-table.test.ts` computes from
+ * it what every caller is answered, and fails for a route that has none.
+ */
+
+/** The right that is asked for; for what is read, whether the public may have it. */
+export type Need =
+  /** Anybody's; no token is looked at, or a bad one is no error. */
+  | "nothing"
+  /** Any user of the project. */
+  | "membership"
+  | "read"
+  /** Reading for which the contract wants a token. */
+  | "read with token"
+  | "edit objects"
+  | "edit structure"
+  | "administer";
+
+/** What the rights count on; default: the layer of the path, else its map, else the project. */
+export type Place = "project" | "map" | "layer";
+
+/** Things of a test's own, made for one request. */
+export interface Makers {
+  /** A code that nothing has yet. */
+  code(): string;
+  folder(): Promise<string>;
+  layer(): Promise<string>;
+  column(): Promise<string>;
+  object(): Promise<string>;
+  /** A file at the object that every request has in its path. */
+  file(): Promise<string>;
+}
+
+export interface Endpoint {
+  readonly need: Need;
+  readonly on?: Place;
+  readonly query?: string;
+  /** Sent as JSON, or as the form that it is. */
+  readonly body?: unknown;
+  /** Parts of the path and body for one request that will succeed, for what can be done only once. */
+  readonly fresh?: (make: Makers) => Promise<{ params?: Record<string, string>; body?: unknown }>;
+  readonly params?: Readonly<Record<string, string>>;
+  /** Status for whom the rights let pass; default 200. */
+  readonly ok?: number;
+  /** Status for them where a part of the path names nothing, or something of another map; default 404. */
+  readonly unknown?: Readonly<Record<string, number>>;
+}
+
+const point = { type: "Point", coordinates: [1, 2] };
+const file = () => {
+  const form = new FormData();
+  form.set("field", "f");
+  form.set("file", new File(["text"], "a.txt"));
+  return form;
+};
+
+/** By method and path as in the route table, `P` for what all paths of the contract begin with. */
+export const endpoints: Readonly<Record<string, Endpoint>> = {
+  "GET /health/live": { need: "nothing" },
+  "GET /health/ready": { need: "nothing" },
+  "GET /metrics": { need: "nothing" },
+
+  "GET /tms/:project/:map/": { need: "read", query: "x=0&y=0&z=0" },
+  "GET /tms/:project/:map/:z/:x/:file": {
+    need: "read",
+    params: { z: "0", x: "0", file: "0.png" },
+    unknown: { z: 400, x: 400, file: 400 },
+  },
+  "GET /tms/:project/:map/tile.json": { need: "read" },
+
+  "POST P/login/": { need: "nothing", body: { user: "viewer", pass: "viewerviewer" } },
+  "POST P/ext-login/": { need: "nothing", query: "token=x.y.z", ok: 403 },
+  "POST P/ext-auth/": { need: "edit objects", body: { login: "viewer" } },
+  "POST P/logout/": { need: "membership" },
+  "GET P/authorized/": { need: "nothing" },
+  "GET P/users/list/": { need: "administer" },
+
+  "POST P/": { need: "edit structure", fresh: async ({ code }) => ({ body: { code: code() } }) },
+  "GET P/maps/available/": { need: "membership" },
+  "GET P/maps/public/": { need: "administer" },
+  "GET P/:map/": { need: "read" },
+  "POST P/:map/publish/": { need: "edit structure", body: [] },
+
+  "POST P/:map/folders/": { need: "edit structure", body: {} },
+  "GET P/:map/folders/:folder/": { need: "read with token" },
+  "PUT P/:map/folders/:folder/": { need: "edit structure", body: { parent_id: 0 } },
+  "PATCH P/:map/folders/:folder/": { need: "edit structure", body: { parent_id: 0 } },
+  "DELETE P/:map/folders/:folder/": {
+    need: "edit structure",
+    body: { parent_id: 0 },
+    fresh: async ({ folder }) => ({ params: { folder: await folder() } }),
+  },
+
+  "GET P/:map/layers/": { need: "read" },
+  "POST P/:map/layers/": { need: "edit structure", body: {} },
+  "GET P/:map/layers/:layer/": { need: "read" },
+  "PUT P/:map/layers/:layer/": { need: "edit structure", body: { parent_id: 0 } },
+  "PATCH P/:map/layers/:layer/": { need: "edit structure", body: { parent_id: 0 } },
+  "DELETE P/:map/layers/:layer/": {
+    need: "edit structure",
+    fresh: async ({ layer }) => ({ params: { layer: await layer() } }),
+  },
+  "GET P/:map/layers/:layer/bbox/": { need: "read" },
+  // The layer that is asked for has no visualization, nor is it materialized.
+  "GET P/:map/layers/:layer/legend/": { need: "read", ok: 404 },
+  "POST P/:map/layers/:layer/refresh/": { need: "read with token", ok: 500 },
+  "PUT P/:map/layers/:layer/visualization/": {
+    need: "edit structure",
+    body: { visualSettings: { type: 2, columnCode: "c" } },
+  },
+  "DELETE P/:map/layers/:layer/visualization/": { need: "edit structure" },
+  "PUT P/:map/layers/:layer/vector/": { need: "edit structure", body: { vectorSettings: {} } },
+  "DELETE P/:map/layers/:layer/vector/": { need: "edit structure" },
+  "GET P/:map/layers/:layer/icon/": { need: "read" },
+
+  "GET P/:map/layers/:layer/structure/": { need: "read" },
+  "POST P/:map/layers/:layer/structure/": {
+    need: "edit structure",
+    fresh: async ({ code }) => ({ body: { code: code(), type: "string" } }),
+  },
+  "PUT P/:map/layers/:layer/structure/:column/": { need: "edit structure", body: { type: "string" } },
+  "PATCH P/:map/layers/:layer/structure/:column/": { need: "edit structure", body: { type: "string" } },
+  "DELETE P/:map/layers/:layer/structure/:column/": {
+    need: "edit structure",
+    fresh: async ({ column }) => ({ params: { column: await column() } }),
+  },
+  "GET P/:map/layers/:layer/constraints/": { need: "administer" },
+  "PUT P/:map/layers/:layer/constraints/": { need: "administer", body: [] },
+
+  "POST P/:map/layers/:layer/import/": {
+    need: "edit objects",
+    body: { type: "FeatureCollection", features: [] },
+  },
+  "GET P/:map/layers/:layer/export/": { need: "read", query: "format=geojson" },
+  "POST P/:map/layers/:layer/makevalid/": { need: "edit objects" },
+
+  "GET P/:map/layers/:layer/count/": { need: "read" },
+  "GET P/:map/layers/:layer/objects/": { need: "read" },
+  "POST P/:map/layers/:layer/filter/": { need: "read", body: {} },
+  "POST P/:map/layers/:layer/objects/": { need: "edit objects", body: { fields: {}, geom: point } },
+  "GET P/:map/layers/:layer/objects/:object/": { need: "read", unknown: { object: 200 } },
+  "PUT P/:map/layers/:layer/objects/:object/": { need: "edit objects", body: { fields: {} } },
+  "DELETE P/:map/layers/:layer/objects/:object/": {
+    need: "edit objects",
+    fresh: async ({ object }) => ({ params: { object: await object() } }),
+  },
+  "GET P/:map/layers/:layer/objects/:object/geom/": { need: "read with token" },
+  "PUT P/:map/layers/:layer/objects/:object/geom/": { need: "edit objects", body: point },
+  "POST P/:map/layers/:layer/objects/:object/files/": {
+    need: "edit objects",
+    body: file(),
+  },
+  "GET P/:map/layers/:layer/objects/:object/files/:file/": { need: "read" },
+  "DELETE P/:map/layers/:layer/objects/:object/files/:file/": {
+    need: "edit objects",
+    query: "field=f",
+    fresh: async (make) => ({ params: { file: await make.file() } }),
+  },
+  "GET P/image/:file/": { need: "read", on: "layer", unknown: { file: 404 } },
+
+  "GET P/:map/search/": { need: "read", query: "phrase=x" },
+  "GET P/:map/search/settings/": { need: "administer" },
+  "PUT P/:map/search/settings/": { need: "administer", body: [] },
+};

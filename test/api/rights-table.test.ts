@@ -1,0 +1,352 @@
+import sharp from "sharp";
+import t from "tap";
+import { apiRoutes } from "../../src/api/routes.js";
+import { addMember } from "../../src/catalog/accounts.js";
+import { addColumns } from "../../src/catalog/columns.js";
+import { setGrant } from "../../src/catalog/grants.js";
+import { setPublication } from "../../src/catalog/maps.js";
+import { createProject } from "../../src/catalog/projects.js";
+import { Right } from "../../src/catalog/state.js";
+import { startServer } from "../support/server.js";
+import { type Endpoint, endpoints, type Makers, type Need, type Place } from "./rights-table.support.js";
+
+/**
+ * Every endpoint × caller × published or not, and with foreign parts in its path: each status follows from one line
+ * of a table. Those who may not are asked first, and after that nothing in the database may have changed.
+ */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { services } = server.nodes[0]!;
+const { db } = services;
+const admin = await server.token("admin");
+const project = await services.catalog.project("p");
+
+type MapCode = "open" | "closed";
+const mapCodes: readonly MapCode[] = ["open", "closed"];
+
+/** Effective rights on the project and, for each map, on it and on its layer; undefined: not of this project. */
+interface Rights {
+  readonly project: number;
+  readonly open: readonly [map: number, layer: number];
+  readonly closed: readonly [map: number, layer: number];
+}
+const everywhere = (rights: number): Rights => ({
+  project: rights,
+  open: [rights, rights],
+  closed: [rights, rights],
+});
+const callers = {
+  public: { project: 0, open: [1, 1], closed: [0, 0] },
+  viewer: everywhere(1),
+  editor: everywhere(7),
+  admin: everywhere(15),
+  /** A viewer who may edit the objects of one layer. */
+  lent: { project: 1, open: [1, 3], closed: [1, 1] },
+  /** A viewer from whom one layer is kept. */
+  screened: { project: 1, open: [1, 0], closed: [1, 1] },
+  /** An editor who was given nothing at all on the project. */
+  barred: everywhere(0),
+  /** An administrator of another project. */
+  stranger: undefined,
+  "made-up token": undefined,
+} as const satisfies Record<string, Rights | undefined>;
+type Who = keyof typeof callers;
+const everybody = Object.keys(callers) as Who[];
+
+const otherProject = await createProject(db, { code: "elsewhere" });
+const accounts = new Map<string, number>();
+for (const [login, role, projectId] of [
+  ["lent", "viewer", project.id],
+  ["screened", "viewer", project.id],
+  ["barred", "editor", project.id],
+  ["stranger", "admin", otherProject],
+] as const) {
+  accounts.set(login, (await addMember(db, { login, password: login, projectId, role })).id);
+}
+for (const login of ["viewer", "editor", "admin"]) {
+  const [row] = await db.query<{ id: number }>("select id from account where login = $1", [login]);
+  accounts.set(login, row!.id);
+}
+
+/** A session for one request, since some requests end theirs. */
+async function tokenOf(who: Who): Promise<string | undefined> {
+  if (who === "public") return undefined;
+  if (who === "made-up token") return "A".repeat(43);
+  const projectId = who === "stranger" ? otherProject : project.id;
+  return services.sessions.open({ accountId: accounts.get(who)!, login: who, projectId, origin: "api" });
+}
+
+async function must(method: string, path: string, body?: unknown) {
+  const answer = await server.api(method, path, { token: admin, body });
+  if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer.json;
+}
+const point = { type: "Point", coordinates: [1, 2] };
+
+let codes = 0;
+/** Makes things in a map for one request. */
+function makersFor(map: MapCode): Makers {
+  const code = () => `made${++codes}`;
+  return {
+    code,
+    folder: async () => (await must("POST", `${map}/folders/`, {})).code,
+    layer: async () => (await must("POST", `${map}/layers/`, {})).code,
+    column: async () => {
+      const made = code();
+      await addColumn(map, made, "string");
+      return made;
+    },
+    object: async () => String((await must("POST", `${map}/layers/l/objects/`, { fields: {} })).id),
+    file: async () => String((await attach(map, fixtures[map].object!)).id),
+  };
+}
+
+async function addColumn(map: MapCode, code: string, type: "string" | "file"): Promise<void> {
+  const layer = (await services.catalog.map("p", map)).layers.get("l")!;
+  await db.transaction((tx) => addColumns(tx, layer.id, [{ code, type }]));
+  await services.changes.settle({ maps: [(await services.catalog.map("p", map)).id] });
+}
+
+async function attach(map: MapCode, object: string): Promise<{ id: number; uuid: string }> {
+  const form = new FormData();
+  form.set("field", "f");
+  form.set("file", new File([picture as never], "a.png"));
+  const answer = await fetch(`${server.url}/api/2.8/p/${map}/layers/l/objects/${object}/files/`, {
+    method: "POST",
+    headers: { "x-token": admin },
+    body: form,
+  });
+  if (answer.status !== 200) throw new Error(`file: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as { id: number; uuid: string };
+}
+
+const picture = await sharp({ create: { width: 2, height: 2, channels: 3, background: "red" } })
+  .png()
+  .toBuffer();
+/** Parts of paths that exist, by map. */
+const fixtures = { open: {}, closed: {} } as Record<MapCode, Record<string, string>>;
+for (const map of mapCodes) {
+  const { id } = await must("POST", "", { code: map });
+  await must("POST", `${map}/layers/`, { code: "l" });
+  await must("POST", `${map}/layers/`, { code: `only_${map}` });
+  await must("POST", `${map}/folders/`, { code: "d" });
+  await must("POST", `${map}/folders/`, { code: `only_${map}` });
+  await addColumn(map, "c", "string");
+  await addColumn(map, "f", "file");
+  const object = String((await must("POST", `${map}/layers/l/objects/`, { fields: {}, geom: point })).id);
+  const file = await attach(map, object);
+  fixtures[map] = {
+    map,
+    layer: "l",
+    folder: "d",
+    column: "c",
+    object,
+    file: file.uuid,
+    fileId: String(file.id),
+  };
+  if (map === "closed") await setPublication(db, project.id, map, false);
+  await services.changes.settle({ maps: [id] });
+}
+await db.query("insert into map (project_id, code) values ($1, 'theirs') returning id", [otherProject]);
+await setGrant(db, { project: "p", login: "lent", map: "open", layer: "l" }, 3);
+await setGrant(db, { project: "p", login: "screened", map: "open", layer: "l" }, 0);
+await setGrant(db, { project: "p", login: "barred" }, 0);
+await services.changes.settle({ projects: [project.id] });
+
+/** Parts of a path that name nothing, or something of another map or project. */
+const foreign = (map: MapCode, deletes: boolean): Record<string, readonly string[]> => ({
+  map: ["nowhere", "theirs", "__proto__", "constructor"],
+  layer: ["nowhere", `only_${otherThan(map)}`, "d", "__proto__"],
+  folder: ["nowhere", `only_${otherThan(map)}`, "l", "__proto__"],
+  column: ["nowhere", "__proto__"],
+  object: ["987654321"],
+  file: deletes
+    ? ["987654321", fixtures[otherThan(map)].fileId!]
+    : ["987654321", "00000000-0000-4000-8000-000000000000"],
+});
+
+const otherThan = (map: MapCode): MapCode => (map === "open" ? "closed" : "open");
+
+interface Case {
+  readonly key: string;
+  readonly endpoint: Endpoint;
+  readonly method: string;
+  readonly path: string;
+  readonly place: Place;
+}
+const slashed = (key: string) => key.replace(/\/$/, "");
+const routes = apiRoutes.flatMap(({ methods, path }) =>
+  methods.map((method) => `${method} ${path.replace(/^\/api\/2\.8\/:project/, "P")}`),
+);
+const served = new Set(routes.map(slashed));
+const cases: Case[] = Object.entries(endpoints)
+  .filter(([key]) => served.has(slashed(key)))
+  .map(([key, endpoint]) => {
+    const [method, path] = key.split(" ") as [string, string];
+    const place =
+      endpoint.on ?? (path.includes("/:layer/") ? "layer" : path.includes("/:map/") ? "map" : "project");
+    return { key, endpoint, method, path: path.replace(/^P/, "/api/2.8/:project"), place };
+  });
+
+const bitOf: Record<Exclude<Need, "nothing" | "membership">, number> = {
+  read: Right.read,
+  "read with token": Right.read,
+  "edit objects": Right.editObjects,
+  "edit structure": Right.editStructure,
+  administer: Right.administer,
+};
+
+/** The status that refuses the caller; undefined when the rights let pass. */
+function refusal({ endpoint: { need }, place }: Case, who: Who, map: MapCode): number | undefined {
+  if (need === "nothing") return undefined;
+  if (who === "made-up token") return 401;
+  if (who === "stranger") return 403;
+  const rights = callers[who];
+  if (who === "public" && need !== "read") return 401;
+  if (need === "membership") return undefined;
+  const held = place === "project" ? rights.project : rights[map][place === "map" ? 0 : 1];
+  return held & bitOf[need] ? undefined : 403;
+}
+
+interface Asked {
+  readonly who: Who;
+  readonly map: MapCode;
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly body?: unknown;
+}
+
+/** The path with its parts filled in. A route of its own kind of file has the uuid, one that deletes it the id. */
+function addressOf({ endpoint, method, path }: Case, { map, params }: Asked): string {
+  const parts: Record<string, string> = {
+    project: "p",
+    ...fixtures[map],
+    ...(method === "DELETE" ? { file: fixtures[map].fileId! } : {}),
+    ...endpoint.params,
+    ...params,
+  };
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = parts[name];
+    if (value === undefined) throw new Error(`${path}: nothing is known to stand for :${name}`);
+    return encodeURIComponent(value);
+  });
+  return `${server.url}${filled}${endpoint.query ? `?${endpoint.query}` : ""}`;
+}
+
+async function ask(
+  at: Case,
+  asked: Asked,
+): Promise<{ status: number; cacheControl: string | null; url: string }> {
+  const token = await tokenOf(asked.who);
+  const body = asked.body ?? at.endpoint.body;
+  const form = body instanceof FormData;
+  const url = addressOf(at, asked);
+  const answer = await fetch(url, {
+    method: at.method,
+    headers: {
+      ...(token ? { "x-token": token } : {}),
+      ...(body !== undefined && !form ? { "content-type": "application/json" } : {}),
+    },
+    ...(body === undefined ? {} : { body: form ? body : JSON.stringify(body) }),
+  });
+  await answer.arrayBuffer();
+  return { status: answer.status, cacheControl: answer.headers.get("cache-control"), url };
+}
+
+/** A fingerprint of every table of the installation. */
+async function state(): Promise<Map<string, string>> {
+  const tables = await db.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname in ('mapwright', 'layers', 'staging') order by 1`,
+  );
+  const prints = new Map<string, string>();
+  for (const { name } of tables) {
+    const [row] = await db.query<{ print: string }>(
+      `select count(*) || coalesce(md5(string_agg(t::text, ',' order by t::text)), '') as print from ${name} t`,
+    );
+    prints.set(name, row!.print);
+  }
+  return prints;
+}
+
+t.test("every route is in the table", async (t) => {
+  const table = new Set(Object.keys(endpoints).map(slashed));
+  t.same(
+    routes.filter((route) => !table.has(slashed(route))),
+    [],
+    "each route has a line in rights-table.support.ts",
+  );
+});
+
+t.test("who lacks the right is refused, and nothing changes", async (t) => {
+  const before = await state();
+  for (const at of cases) {
+    for (const map of mapCodes) {
+      const refusals = everybody.map(async (who) => {
+        const wanted = refusal(at, who, map);
+        if (wanted === undefined) return;
+        const { status } = await ask(at, { who, map });
+        t.equal(status, wanted, `${at.key} of ${map} by ${who}`);
+      });
+      await Promise.all(refusals);
+    }
+  }
+  t.same(await state(), before);
+});
+
+/** What callers without the right may be told of a part that names nothing, beside their refusal. */
+function alsoAnswered({ path }: Case, part: string, { who, map }: Asked): number[] {
+  // Whether there is such a map or picture at all, nobody needs a right to ask.
+  if (part === "map" || path.endsWith("/image/:file/")) return [404];
+  // Who may read the map may know its layers; rights on one of them are not those on one that does not exist.
+  const rights: Rights | undefined = callers[who];
+  return part === "layer" && rights !== undefined && rights[map][0] & Right.read ? [404, 403, 401] : [];
+}
+
+t.test("what a path names must be there, of this map and of this project", async (t) => {
+  const before = await state();
+  for (const at of cases) {
+    if (!at.path.includes(":project")) continue;
+    for (const who of ["public", "admin", "stranger", "made-up token"] as const) {
+      const { status } = await ask(at, { who, map: "open", params: { project: "nowhere" } });
+      t.equal(status, 500, `${at.key} of no project by ${who}`);
+    }
+    for (const map of mapCodes) {
+      for (const [part, values] of Object.entries(foreign(map, at.method === "DELETE"))) {
+        if (!at.path.includes(`:${part}/`) || at.endpoint.params?.[part]) continue;
+        for (const value of values) {
+          const asked = { map, params: { [part]: value } };
+          const { status, url } = await ask(at, { who: "admin", ...asked });
+          t.equal(status, at.endpoint.unknown?.[part] ?? 404, `${at.method} ${url} by admin`);
+          const refusals = everybody.map(async (who) => {
+            const wanted = refusal(at, who, map);
+            if (wanted === undefined) return;
+            const refused = await ask(at, { who, ...asked });
+            t.ok(
+              [wanted, ...alsoAnswered(at, part, { who, map })].includes(refused.status),
+              `${at.method} ${refused.url} by ${who}: ${refused.status}`,
+            );
+          });
+          await Promise.all(refusals);
+        }
+      }
+    }
+  }
+  t.same(await state(), before);
+});
+
+t.test("who has the right is served, and what a token decided is kept by nobody", async (t) => {
+  for (const at of cases) {
+    for (const map of mapCodes) {
+      for (const who of everybody) {
+        if (refusal(at, who, map) !== undefined) continue;
+        const fresh = await at.endpoint.fresh?.(makersFor(map));
+        const { status, cacheControl } = await ask(at, { who, map, ...fresh });
+        t.equal(status, at.endpoint.ok ?? 200, `${at.key} of ${map} by ${who}`);
+        if (who !== "public" && at.endpoint.need !== "nothing" && status === 200) {
+          t.equal(cacheControl, "private, no-store", `${at.key} of ${map} by ${who}`);
+        }
+      }
+    }
+  }
+});
