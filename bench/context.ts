@@ -11,13 +11,14 @@ export interface Context {
 }
 
 export interface Size {
-  /** Turns that each side gets; an odd number has a true median. */
+  /** Turns that each side gets. */
   readonly rounds: number;
-  /** Length of a round of load. */
+  /** Length of a round of load. Many short ones say more on a busy machine than a few long ones. */
   readonly seconds: number;
+  readonly coldRounds: number;
   /** Tiles of a cold round. */
   readonly coldTiles: number;
 }
 
-export const fullSize: Size = { rounds: 5, seconds: 2, coldTiles: 400 };
-export const smallSize: Size = { rounds: 1, seconds: 1, coldTiles: 40 };
+export const fullSize: Size = { rounds: 9, seconds: 1, coldRounds: 5, coldTiles: 400 };
+export const smallSize: Size = { rounds: 1, seconds: 1, coldRounds: 1, coldTiles: 40 };

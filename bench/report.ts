@@ -1,3 +1,5 @@
+import type { Sides } from "./rounds.js";
+
 /** What the bench found, and whether it is good enough. */
 
 export interface Row {
@@ -14,26 +16,16 @@ export interface Row {
 }
 
 /** A measure of which more is better. */
-export const rate = (
-  measure: string,
-  unit: string,
-  sides: { readonly ours: number; readonly reference: number },
-  gate?: number,
-): Row => ({
+export const rate = (measure: string, unit: string, sides: Sides, gate?: number): Row => ({
   measure,
   unit,
   ...sides,
-  ratio: sides.ours / sides.reference,
   ...(gate === undefined ? {} : { gate }),
 });
 
 /** A measure of which less is better. */
-export const cost = (
-  measure: string,
-  unit: string,
-  sides: { readonly ours: number; readonly reference: number },
-  gate?: number,
-): Row => ({ ...rate(measure, unit, sides, gate), ratio: sides.reference / sides.ours });
+export const cost = (measure: string, unit: string, sides: Sides, gate?: number): Row =>
+  rate(measure, unit, { ...sides, ratio: 1 / sides.ratio }, gate);
 
 /** Whether the row's gate, if it has one, is kept. A ratio that is no number keeps none. */
 export const kept = (row: Row): boolean => row.gate === undefined || row.ratio >= row.gate;

@@ -8,11 +8,16 @@ export interface Round {
   readonly perCpuSecond: number;
 }
 
-/** Two sides, each the median of its rounds. */
-export interface Compared {
-  readonly ours: Round;
-  readonly reference: Round;
+/** A figure of both sides. */
+export interface Sides {
+  /** Median of the rounds. */
+  readonly ours: number;
+  readonly reference: number;
+  /** Median of ours to the reference's, round by round: turns that follow each other meet the same machine. */
+  readonly ratio: number;
 }
+
+export type Compared = Readonly<Record<keyof Round, Sides>>;
 
 /**
  * Runs the sides in the order A B, B A, A B, … so that neither always comes after the other. Before several rounds
@@ -27,20 +32,18 @@ export async function compare(
     await ours();
     await reference();
   }
-  const results = { ours: [] as Round[], reference: [] as Round[] };
+  const pairs: { ours: Round; reference: Round }[] = [];
   for (let round = 0; round < rounds; round++) {
-    const first = round % 2 === 0;
-    if (first) results.ours.push(await ours());
-    results.reference.push(await reference());
-    if (!first) results.ours.push(await ours());
+    if (round % 2 === 0) pairs.push({ ours: await ours(), reference: await reference() });
+    else pairs.push({ reference: await reference(), ours: await ours() });
   }
-  return { ours: middle(results.ours), reference: middle(results.reference) };
+  const sides = (figure: keyof Round): Sides => ({
+    ours: median(pairs.map((pair) => pair.ours[figure])),
+    reference: median(pairs.map((pair) => pair.reference[figure])),
+    ratio: median(pairs.map((pair) => pair.ours[figure] / pair.reference[figure])),
+  });
+  return { perSecond: sides("perSecond"), perCpuSecond: sides("perCpuSecond") };
 }
-
-const middle = (rounds: readonly Round[]): Round => ({
-  perSecond: median(rounds.map((round) => round.perSecond)),
-  perCpuSecond: median(rounds.map((round) => round.perCpuSecond)),
-});
 
 /** The middle value; of an even number the mean of the two in the middle. @throws Error when there is none */
 export function median(values: readonly number[]): number {

@@ -56,15 +56,15 @@ export async function coldTiles({ world, tiles, size }: Context): Promise<Row[]>
   const reference = () =>
     counted([loop.pid, world.postgresPid], async () => (await loop.ask(drawing)).seconds);
   try {
-    const result = await compare(size.rounds, ours, reference);
+    const result = await compare(size.coldRounds, ours, reference);
     return [
       rate(
         `cold tile (${coords.length} tiles, ${drawing.metatiles.length} metatiles)`,
         "tiles / CPU s",
-        { ours: result.ours.perCpuSecond, reference: result.reference.perCpuSecond },
+        result.perCpuSecond,
         0.85,
       ),
-      rate("", "tiles / s", { ours: result.ours.perSecond, reference: result.reference.perSecond }),
+      rate("", "tiles / s", result.perSecond),
     ];
   } finally {
     await Promise.all([loop.stop(), server.stop()]);

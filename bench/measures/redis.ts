@@ -109,7 +109,7 @@ async function keysOf(
   }
 }
 
-const rows = (measure: string, { ours, reference }: Compared, gate?: number): Row[] => [
-  rate(measure, "tiles / CPU s", { ours: ours.perCpuSecond, reference: reference.perCpuSecond }, gate),
-  rate("", "tiles / s", { ours: ours.perSecond, reference: reference.perSecond }),
+const rows = (measure: string, { perCpuSecond, perSecond }: Compared, gate?: number): Row[] => [
+  rate(measure, "tiles / CPU s", perCpuSecond, gate),
+  rate("", "tiles / s", perSecond),
 ];

@@ -154,6 +154,7 @@ function rowsOf(peer: string, own: readonly Fetched[], other: readonly Fetched[]
   const sides = (of: (fetched: Fetched) => number) => ({
     ours: median(own.map(of)),
     reference: median(other.map(of)),
+    ratio: median(own.map((fetched, round) => of(fetched) / of(other[round]!))),
   });
   return [
     rate(
