@@ -1,5 +1,5 @@
 /**
- * What each route of the API asks of its caller. A new route needs a line here: `rights-table.test.ts` computes from
+ * What each route of the product asks of its caller. A new route needs a line here: `rights-table.test.ts` computes from
  * it what every caller is answered, and fails for a route that has none.
  */
 
@@ -7,6 +7,8 @@
 export type Need =
   /** Anybody's; no token is looked at, or a bad one is no error. */
   | "nothing"
+  /** Anybody's, but a token that comes must be one of the project. */
+  | "good token"
   /** Any user of the project. */
   | "membership"
   | "read"
@@ -59,6 +61,15 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /health/live": { need: "nothing" },
   "GET /health/ready": { need: "nothing" },
   "GET /metrics": { need: "nothing" },
+
+  "GET /": { need: "nothing" },
+  "GET /favicon.ico": { need: "nothing" },
+  "GET /viewer/maps.json": { need: "good token", query: "project=p" },
+  "GET /viewer/:build/:file": { need: "nothing", params: { build: "any", file: "app.js" } },
+  "GET /viewer/:build/:folder/:file": {
+    need: "nothing",
+    params: { build: "any", folder: "images", file: "layers.png" },
+  },
 
   "GET /tms/:project/:map/": { need: "read", query: "x=0&y=0&z=0" },
   "GET /tms/:project/:map/:z/:x/:file": {

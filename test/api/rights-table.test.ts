@@ -1,12 +1,14 @@
 import sharp from "sharp";
 import t from "tap";
 import { apiRoutes } from "../../src/api/routes.js";
+import { viewerRoutesOf } from "../../src/api/viewer.js";
 import { addMember } from "../../src/catalog/accounts.js";
 import { addColumns } from "../../src/catalog/columns.js";
 import { setGrant } from "../../src/catalog/grants.js";
 import { setPublication } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { Right } from "../../src/catalog/state.js";
+import { loadViewerFiles } from "../../src/viewer/files.js";
 import { startServer } from "../support/server.js";
 import { type Endpoint, endpoints, type Makers, type Need, type Place } from "./rights-table.support.js";
 
@@ -175,21 +177,21 @@ interface Case {
   readonly path: string;
   readonly place: Place;
 }
+/** Lines of the table by method and path; a slash at the end does not count. */
 const slashed = (key: string) => key.replace(/\/$/, "");
-const routes = apiRoutes.flatMap(({ methods, path }) =>
-  methods.map((method) => `${method} ${path.replace(/^\/api\/2\.8\/:project/, "P")}`),
+const lines = new Map(Object.entries(endpoints).map(([key, endpoint]) => [slashed(key), endpoint]));
+const routes = [...apiRoutes, ...viewerRoutesOf(loadViewerFiles())].flatMap(({ methods, path }) =>
+  methods.map((method) => {
+    const key = `${method} ${path.replace(/^\/api\/2\.8\/:project/, "P")}`;
+    return { key, method, path, endpoint: lines.get(slashed(key)) };
+  }),
 );
-const served = new Set(routes.map(slashed));
-const cases: Case[] = Object.entries(endpoints)
-  .filter(([key]) => served.has(slashed(key)))
-  .map(([key, endpoint]) => {
-    const [method, path] = key.split(" ") as [string, string];
-    const place =
-      endpoint.on ?? (path.includes("/:layer/") ? "layer" : path.includes("/:map/") ? "map" : "project");
-    return { key, endpoint, method, path: path.replace(/^P/, "/api/2.8/:project"), place };
-  });
+const cases: Case[] = routes.flatMap(({ endpoint, ...route }) => {
+  const place = route.path.includes("/:layer/") ? "layer" : route.path.includes("/:map/") ? "map" : "project";
+  return endpoint ? [{ ...route, endpoint, place: endpoint.on ?? place }] : [];
+});
 
-const bitOf: Record<Exclude<Need, "nothing" | "membership">, number> = {
+const bitOf: Record<Exclude<Need, "nothing" | "good token" | "membership">, number> = {
   read: Right.read,
   "read with token": Right.read,
   "edit objects": Right.editObjects,
@@ -202,6 +204,7 @@ function refusal({ endpoint: { need }, place }: Case, who: Who, map: MapCode): n
   if (need === "nothing") return undefined;
   if (who === "made-up token") return 401;
   if (who === "stranger") return 403;
+  if (need === "good token") return undefined;
   const rights = callers[who];
   if (who === "public" && need !== "read") return 401;
   if (need === "membership") return undefined;
@@ -270,9 +273,9 @@ async function state(): Promise<Map<string, string>> {
 }
 
 t.test("every route is in the table", async (t) => {
-  const table = new Set(Object.keys(endpoints).map(slashed));
+  const missing = routes.filter(({ endpoint }) => endpoint === undefined);
   t.same(
-    routes.filter((route) => !table.has(slashed(route))),
+    missing.map(({ key }) => key),
     [],
     "each route has a line in rights-table.support.ts",
   );
