@@ -5,8 +5,8 @@ import type { Redis } from "../storage/redis.js";
 /**
  * Bounds how often passwords can be guessed, over all nodes. Failures are counted in Redis, by its clock, in windows
  * that slide: per login and address together, per address, and (at a higher limit, against guesses from many
- * addresses) per login. From an address where a login succeeded lately the third limit does not count, so that
- * strangers cannot lock a user out.
+ * addresses) per login. For a login at an address where it succeeded lately only the first counts, so that neither
+ * strangers nor neighbours behind the same address can lock a user out.
  */
 
 export interface ThrottleLimits {
@@ -61,7 +61,7 @@ local wait = 0
 for i = 1, 3 do
   local limit = tonumber(ARGV[i + 1])
   local c, p = read(KEYS[i])
-  if c + p * (span - elapsed) / span >= limit and (i < 3 or redis.call('EXISTS', KEYS[4]) == 0) then
+  if c + p * (span - elapsed) / span >= limit and (i == 1 or redis.call('EXISTS', KEYS[4]) == 0) then
     local left
     if c >= limit then left = span - elapsed + span * (1 - limit / c)
     else left = span * (1 - (limit - c) / p) - elapsed end
