@@ -18,6 +18,7 @@ import type { CachedReply } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
+import { SearchService } from "./search/service.js";
 import { openBlobs } from "./storage/blobs.js";
 import { openDatabase } from "./storage/postgres.js";
 import { openRedis } from "./storage/redis.js";
@@ -121,6 +122,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     config.external,
   );
 
+  const search = new SearchService(db, log, Math.max(1, Math.floor(config.databaseConnections / 2)));
+
   const services: Services = {
     config,
     log,
@@ -138,6 +141,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     blobs,
     changes,
     planner,
+    search,
     tiles,
     addresses,
     metrics,
@@ -166,6 +170,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     stop: async (drainMs) => {
       await server.close(drainMs);
       pruning.stop();
+      await search.stop();
       sweeping.stop();
       await Promise.all([changes.stop(), render.stop(), transfer.stop(), image.stop()]);
       redis.disconnect();

@@ -83,7 +83,7 @@ export function layerObject(
 }
 
 /** Path of the icon that was chosen, else of the one that is generated; folders have chosen ones only. */
-function iconPath(map: MapState, node: TreeNode, view: View): string {
+export function iconPath(map: MapState, node: TreeNode, view: View): string {
   if (node.icon || node.type === "folder") return node.icon;
   return `${view.path}/${map.code}/layers/${node.code}/icon/`;
 }

@@ -8,6 +8,7 @@ import { layerRoutes } from "./layers.js";
 import { mapRoutes } from "./maps.js";
 import { objectRoutes } from "./objects.js";
 import { publishRoutes } from "./publish.js";
+import { searchRoutes } from "./search.js";
 import type { Services } from "./services.js";
 import { sessionRoutes } from "./sessions.js";
 import { structureRoutes } from "./structure.js";
@@ -29,6 +30,7 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...fileRoutes,
   ...imageRoutes,
   ...iconRoutes,
+  ...searchRoutes,
   ...transferRoutes,
   ...healthRoutes,
 ];

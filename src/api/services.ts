@@ -10,6 +10,7 @@ import type { TransferHost } from "../hosts/transfer.js";
 import type { CachedReply } from "../http/cached.js";
 import type { Log } from "../log.js";
 import type { Metrics } from "../metrics.js";
+import type { SearchService } from "../search/service.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
@@ -38,6 +39,7 @@ export interface Services {
   readonly blobs: Blobs;
   readonly changes: Changes;
   readonly planner: Planner;
+  readonly search: SearchService;
   readonly tiles: TileService;
   /** Public tile answers by their raw address. */
   readonly addresses: AddressCache<CachedReply>;

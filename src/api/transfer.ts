@@ -42,6 +42,7 @@ async function importFile(request: Request, services: Services): Promise<Reply> 
     { mayAddColumns: mayAddColumns(map, caller, layer), signal: request.signal },
   );
   await services.changes.settle({ layers: [layer.id], maps: [map.id] });
+  services.search.reconsider();
 
   const now = await services.catalog.map(project.code, map.code);
   const node = now.nodes.get(layer.id);

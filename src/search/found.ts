@@ -1,0 +1,63 @@
+import type { LayerNode } from "../catalog/state.js";
+import type { SearchEntry } from "./entries.js";
+import type { Priority } from "./phrase.js";
+import type { FoundRow } from "./statements.js";
+
+/** What a search finds. */
+export type Hit = LayerHit | ObjectHit;
+
+export interface LayerHit {
+  readonly kind: "layer";
+  readonly priority: Priority;
+  /** The folded value, which results are ordered by. */
+  readonly key: string;
+  readonly layer: LayerNode;
+  /** The layer's name in the request's language, else its code. */
+  readonly name: string;
+}
+
+export interface ObjectHit {
+  readonly kind: "object";
+  readonly priority: Priority;
+  readonly key: string;
+  readonly entry: SearchEntry;
+  readonly id: number;
+  readonly name: string | null;
+  readonly value: string | null;
+}
+
+/** Collects hits; an object that several columns lead to counts once, by the best of them. */
+export class Found {
+  private readonly layers: LayerHit[] = [];
+  private readonly objects = new Map<string, ObjectHit>();
+
+  addLayer(hit: LayerHit): void {
+    this.layers.push(hit);
+  }
+
+  addObjects(entry: SearchEntry, rows: readonly FoundRow[]): void {
+    for (const { id, priority, key, name, value } of rows) {
+      const object = `${entry.layer.id}/${id}`;
+      const known = this.objects.get(object);
+      if (known && known.priority >= priority) continue;
+      this.objects.set(object, { kind: "object", priority, key, entry, id, name, value });
+    }
+  }
+
+  /** How many hits have at least this priority. */
+  count(least: Priority): number {
+    let count = 0;
+    for (const hit of this.layers) if (hit.priority >= least) count++;
+    for (const hit of this.objects.values()) if (hit.priority >= least) count++;
+    return count;
+  }
+
+  /** The best hits: by priority, layers before objects, then by value; equal ones in the order of the search. */
+  best(limit: number): Hit[] {
+    const byPriorityAndValue = (a: Hit, b: Hit) =>
+      b.priority - a.priority || (a.kind === b.kind ? compare(a.key, b.key) : a.kind === "layer" ? -1 : 1);
+    return [...this.layers, ...this.objects.values()].sort(byPriorityAndValue).slice(0, limit);
+  }
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

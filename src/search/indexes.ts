@@ -1,0 +1,172 @@
+import type pg from "pg";
+import { layerTable } from "../catalog/load.js";
+import type { Log } from "../log.js";
+import type { Database } from "../storage/postgres.js";
+import { indexedRows, indexNames } from "./index-names.js";
+import { foldOf, orderOf } from "./statements.js";
+
+/**
+ * Keeps the indexes of searched columns: makes those of layers that have grown or were named in search settings, drops
+ * those that nobody searches. It works in the background, a column after the other, in one node at a time; objects can
+ * be read and written meanwhile. What is wanted is read from the database each time, so nothing is forgotten.
+ */
+export interface SearchIndexes {
+  /** Something may have to be done now. */
+  kick(): void;
+  /** Resolves when nothing is being done. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const everyMs = 30_000;
+/** A layer must shrink well below the size from which it has indexes to lose them. */
+const keptRows = indexedRows / 4;
+/** Of a map without search settings so many columns of each layer get indexes; more are searched as far as time goes. */
+const columnsOfLayer = 8;
+
+interface WantedColumn {
+  readonly id: number;
+  readonly layer_id: number;
+  readonly physical: string;
+  readonly several_languages: boolean;
+  readonly rows: number;
+}
+
+export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
+  let running: Promise<void> | undefined;
+  let again = false;
+  let stopped = false;
+  let client: pg.Client | undefined;
+
+  const pass = async () => {
+    client = await db.dedicated();
+    client.on("error", () => undefined);
+    try {
+      await adjustIndexes(client, () => stopped, log);
+    } finally {
+      await client.end();
+      client = undefined;
+    }
+  };
+  const work = async () => {
+    do {
+      again = false;
+      try {
+        await pass();
+      } catch (error) {
+        if (!stopped) log.warn({ err: error }, "the indexes of search could not be adjusted");
+      }
+    } while (again && !stopped);
+    running = undefined;
+  };
+  const kick = () => {
+    if (stopped) return;
+    again = true;
+    running ??= work();
+  };
+  const timer = setInterval(kick, everyMs);
+  timer.unref();
+  return {
+    kick,
+    idle: async () => running,
+    stop: async () => {
+      stopped = true;
+      clearInterval(timer);
+      const pid = (client as unknown as { processID?: number | null } | undefined)?.processID;
+      // An index that is being made is left unfinished, and made anew by who comes next.
+      if (pid) await db.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
+      await running;
+    },
+  };
+}
+
+async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log): Promise<void> {
+  const lock = await client.query<{ ours: boolean }>(
+    "select pg_try_advisory_lock(hashtext('mapwright search indexes')) as ours",
+  );
+  if (!lock.rows[0]!.ours) return;
+  await client.query("set lock_timeout = '60s'");
+  const present = await presentIndexes(client);
+  const wanted = await wantedColumns(client);
+  const kept = new Set(wanted.filter((column) => column.rows >= keptRows).flatMap(namesOf));
+  for (const [name, valid] of present) {
+    if (stopped()) return;
+    if (valid && kept.has(name)) continue;
+    await client.query(`drop index concurrently if exists layers.${name}`);
+    present.delete(name);
+  }
+  for (const column of wanted) {
+    if (column.rows < indexedRows || namesOf(column).every((name) => present.has(name))) continue;
+    if (stopped()) return;
+    const started = performance.now();
+    if (!(await makeIndexes(client, column))) continue;
+    log.info(
+      { layer: column.layer_id, column: column.id, ms: Math.round(performance.now() - started) },
+      "made the indexes of a searched column",
+    );
+  }
+}
+
+const namesOf = (column: WantedColumn): string[] => Object.values(indexNames(column.id));
+
+/** Names of all indexes of search, and whether they are complete. Nobody else is making one now. */
+async function presentIndexes(client: pg.Client): Promise<Map<string, boolean>> {
+  const { rows } = await client.query<{ name: string; valid: boolean }>(
+    `select c.relname as name, i.indisvalid as valid from pg_class c join pg_index i on i.indexrelid = c.oid
+     where c.relnamespace = 'layers'::regnamespace and c.relname ~ '^s[0-9]+_(words|exact)$'`,
+  );
+  return new Map(rows.map((row) => [row.name, row.valid]));
+}
+
+/** Columns that searches go through, with the size of their layers. */
+async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
+  const { rows } = await client.query<WantedColumn>(
+    `with wanted as (
+       select search_column_id as id from search_setting
+       union
+       select id from (
+         select c.id, row_number() over (partition by c.layer_id order by c.sort, c.id) as place
+         from layer_column c join node n on n.id = c.layer_id join map m on m.id = n.map_id
+         join project p on p.id = m.project_id
+         where c.type in ('string', 'text') and not p.hidden
+           and not exists (select from search_setting s where s.map_id = m.id)) texts
+       where place <= ${columnsOfLayer})
+     select c.id, c.layer_id, case when c.code = 'svc_id' then 'svc_id' else 'c' || c.id end as physical,
+       c.localized_value and c.code <> 'svc_id' as several_languages,
+       case when t.reltuples >= 0 then t.reltuples else pg_relation_size(t.oid) / 150 end as rows
+     from wanted join layer_column c using (id)
+     join pg_class t on t.oid = to_regclass('layers.l' || c.layer_id) and t.relkind = 'r'
+     order by c.layer_id, c.sort, c.id`,
+  );
+  return rows;
+}
+
+/** Makes a column's indexes; false when an import holds the layer, which would wait for us and we for it. */
+async function makeIndexes(client: pg.Client, column: WantedColumn): Promise<boolean> {
+  // The key of transfer/staging.ts.
+  const key = "hashtextextended('mapwright import ' || $1::text, 0)";
+  const lock = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
+    column.layer_id,
+  ]);
+  if (!lock.rows[0]!.ours) return false;
+  try {
+    const { words, exact } = indexNames(column.id);
+    const table = layerTable(column.layer_id);
+    // A search goes through what has not been merged into a GIN index yet: a little of it is no burden.
+    await client.query(
+      `create index concurrently if not exists ${words} on ${table}
+       using gin (${foldOf(column)} gin_trgm_ops) with (gin_pending_list_limit = 256)`,
+    );
+    await client.query(
+      column.several_languages
+        ? `create index concurrently if not exists ${exact} on ${table}
+           using gin (mapwright.search_values(${column.physical})) with (gin_pending_list_limit = 256)`
+        : `create index concurrently if not exists ${exact} on ${table} ((${orderOf(column)}), svc_id)`,
+    );
+    // Statistics of the index expressions, by which the planner picks one.
+    await client.query(`analyze ${table}`);
+    return true;
+  } finally {
+    await client.query(`select pg_advisory_unlock(${key})`, [column.layer_id]);
+  }
+}

@@ -1,0 +1,63 @@
+/** A search phrase as what is looked for: the whole, and its words. Everything in it is literal. */
+
+export interface Phrase {
+  /** The whole phrase as `search_fold` makes it. */
+  readonly folded: string;
+  /**
+   * What a folded value holds when it has the word, for each word once. A word of three letters or more may stand
+   * anywhere; a shorter one begins a word of the value, since any two letters are in nearly every text.
+   */
+  readonly needles: readonly string[];
+  /** The words as they came when none of them has a letter or digit, which the index on words does not know. */
+  readonly signs: readonly string[] | undefined;
+}
+
+/** Longest phrase that is looked at, in UTF-16 units; `search_fold` looks at no more of a value. */
+const maxLength = 4_000;
+/** Words that are looked at. */
+const maxWords = 32;
+
+/** The texts to fold for a phrase: the phrase itself, then its words. */
+export function phraseTexts(phrase: string): string[] {
+  // The cut may have gone through a surrogate pair.
+  const whole = phrase.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, "");
+  const words = whole.split(/\s+/u).filter(Boolean);
+  return [whole, ...new Set(words.slice(0, 4 * maxWords))];
+}
+
+/** @param texts what `phraseTexts` gave; @param folds the same, each folded */
+export function readPhrase(texts: readonly string[], folds: readonly string[]): Phrase {
+  const words = folds.slice(1).map((fold) => fold.trim());
+  const spoken = words.filter((word) => /[\p{L}\p{N}]/u.test(word));
+  const needles = (spoken.length > 0 ? words : []).map(needle);
+  return {
+    folded: folds[0] ?? "",
+    needles: [...new Set(needles.filter((text) => text.trim() !== ""))].slice(0, maxWords),
+    signs: spoken.length === 0 && words.some(Boolean) ? texts.slice(1, 1 + maxWords) : undefined,
+  };
+}
+
+/** A needle begins with a space when the word's first run of letters is short: then it has to begin a word. */
+function needle(word: string): string {
+  const first = /[\p{L}\p{N}\p{M}]+/u.exec(word);
+  return first && [...first[0]].length >= 3 ? word : ` ${word}`;
+}
+
+/** Whether a needle has what the index on words knows. */
+export const isIndexable = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
+
+/** A LIKE pattern for values that hold the text as it is. */
+export const holding = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+
+/** 30 = the value is the phrase, 20 = it has all the words, 10 = it has some. */
+export type Priority = 30 | 20 | 10;
+
+/** The priority of a text; undefined when it has nothing of the phrase. @param folded what `search_fold` makes of it */
+export function priorityOf(text: string, folded: string, phrase: Phrase): Priority | undefined {
+  if (folded.trim() === "") return undefined;
+  if (folded === phrase.folded) return 30;
+  const source = phrase.signs ? text : folded;
+  const sought = phrase.signs ?? phrase.needles;
+  if (!sought.some((part) => source.includes(part))) return undefined;
+  return sought.every((part) => source.includes(part)) ? 20 : 10;
+}

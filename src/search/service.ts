@@ -1,0 +1,47 @@
+import type { MapState } from "../catalog/state.js";
+import type { Log } from "../log.js";
+import { Gate } from "../storage/gate.js";
+import type { Database } from "../storage/postgres.js";
+import type { Hit } from "./found.js";
+import { keepSearchIndexes, type SearchIndexes } from "./indexes.js";
+import { type SearchRequest, search } from "./search.js";
+
+/** Search as a node offers it: a bounded number of searches at once, and the indexes that they need. */
+export class SearchService {
+  private readonly gate: Gate;
+  private readonly indexes: SearchIndexes;
+
+  /** @param places searches at once; each holds a connection for up to a second */
+  constructor(
+    private readonly db: Database,
+    log: Log,
+    places: number,
+  ) {
+    this.gate = new Gate(places, 5_000, "Too many searches are running now.");
+    this.indexes = keepSearchIndexes(db, log);
+  }
+
+  /**
+   * What is in the map, at most a second's worth of it; the caller's right to read the map is the asker's to check.
+   * @throws Failure busy
+   */
+  async find(map: MapState, request: SearchRequest): Promise<readonly Hit[]> {
+    const leave = await this.gate.enter(request.signal);
+    try {
+      const { hits, indexMissing } = await search(this.db, map, request);
+      if (indexMissing) this.indexes.kick();
+      return hits;
+    } finally {
+      leave();
+    }
+  }
+
+  /** Search settings or a layer's objects changed: indexes may have to be made or dropped. Done in the background. */
+  reconsider(): void {
+    this.indexes.kick();
+  }
+
+  stop(): Promise<void> {
+    return this.indexes.stop();
+  }
+}

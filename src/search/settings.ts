@@ -1,0 +1,57 @@
+import { lockMap } from "../catalog/tree.js";
+import { notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+
+/** The search settings of a map: which columns are searched for objects, in which order. */
+
+export interface SearchSetting {
+  readonly layerId: number;
+  readonly searchColumnId: number;
+  /** The column whose value is the name of an object found. */
+  readonly nameColumnId: number;
+  /** Entries with a higher one are searched before others; null counts as 0. */
+  readonly priority: number | null;
+}
+
+/** SQL of a map's settings as JSON, in their order; the map's id is bound at `placeholder`. */
+export const settingsSql = (placeholder: string): string =>
+  `(select coalesce(json_agg(json_build_object('layerId', layer_id, 'searchColumnId', search_column_id,
+     'nameColumnId', name_column_id, 'priority', priority) order by place), '[]')
+   from search_setting where map_id = ${placeholder})`;
+
+/** The map's settings in their order; empty = the default set. */
+export async function loadSettings(db: Queryable, mapId: number): Promise<SearchSetting[]> {
+  const [row] = await db.query<{ settings: SearchSetting[] }>(`select ${settingsSql("$1")} as settings`, [
+    mapId,
+  ]);
+  return row!.settings;
+}
+
+/**
+ * Puts these in the place of the map's settings; none = the default set.
+ * @throws Failure not_found when the map, or a layer or column among them, is gone
+ */
+export async function saveSettings(
+  db: Database,
+  mapId: number,
+  settings: readonly SearchSetting[],
+): Promise<void> {
+  try {
+    await db.transaction(async (tx) => {
+      await lockMap(tx, mapId);
+      await tx.execute("delete from search_setting where map_id = $1", [mapId]);
+      await tx.execute(
+        `insert into search_setting (map_id, place, layer_id, search_column_id, name_column_id, priority)
+         select $1, place, (s->>'layerId')::bigint, (s->>'searchColumnId')::int, (s->>'nameColumnId')::int,
+           (s->>'priority')::float8
+         from jsonb_array_elements($2::jsonb) with ordinality list (s, place)`,
+        [mapId, JSON.stringify(settings)],
+      );
+    });
+  } catch (error) {
+    // 23503 foreign_key_violation
+    if ((error as { code?: string }).code === "23503")
+      throw notFound("layer or column of that code any more");
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+import t from "tap";
+import { keepSearchIndexes } from "../../src/search/indexes.js";
+import { saveSettings } from "../../src/search/settings.js";
+import { quietLog } from "../support/log.js";
+import { searchBench } from "./support.js";
+
+const bench = await searchBench();
+const indexes = keepSearchIndexes(bench.db, quietLog);
+t.teardown(async () => {
+  await indexes.stop();
+  await bench.stop();
+});
+const { sql, found } = bench;
+
+const streets = await bench.layer("streets", [
+  { code: "name", type: "string" },
+  { code: "names", type: "string", localizedValue: true },
+  { code: "number", type: "number" },
+]);
+const { name, names, number } = streets.physical as Record<"name" | "names" | "number", string>;
+await sql.query(
+  `insert into ${streets.table} (${name}, ${names}, ${number})
+   select 'Улица ' || chr(1072 + g % 30) || chr(1072 + g % 29) || 'ская ' || g, jsonb_build_object('en', 'Road ' || g, 'de', 'Straße ' || g), g
+   from generate_series(1, 5000) g`,
+);
+await sql.query(`analyze ${streets.table}`);
+
+const present = async (): Promise<string[]> =>
+  (
+    await sql.query(
+      `select c.relname from pg_class c join pg_index i on i.indexrelid = c.oid
+       where relnamespace = 'layers'::regnamespace and relname ~ '^s[0-9]+_' and indisvalid order by relname`,
+    )
+  ).rows.map((row) => row.relname);
+const adjusted = async () => {
+  indexes.kick();
+  await indexes.idle();
+  return present();
+};
+const both = (column: string) => [`s${streets.ids[column]}_exact`, `s${streets.ids[column]}_words`];
+
+const phrases = [
+  "улица",
+  "ул",
+  "у",
+  "улица ббская 1",
+  "улица ббская 31",
+  "4999",
+  "нет такого",
+  "Улица нигде",
+  "road 77",
+  "STRASSE 4000",
+  "strasse",
+  "% _",
+  "77 %",
+  "-",
+];
+
+t.test("the index finds what going through the table finds", async (t) => {
+  t.equal((await bench.search("улица")).indexMissing, true, "it is known that indexes are missing");
+  const before: unknown[][][] = [];
+  for (const phrase of phrases) before.push(await found(phrase, 5, "de"));
+  t.same(await adjusted(), [...both("name"), ...both("names")].sort());
+  t.equal((await bench.search("улица")).indexMissing, false);
+  for (const [i, phrase] of phrases.entries()) {
+    const now = await found(phrase, 5, "de");
+    // Where nearly all rows match a localised value, it is the first by value among those looked at.
+    if (/strasse/i.test(phrase)) t.same([now.length, now[0]?.[0]], [5, before[i]![0]?.[0]], phrase);
+    else t.same(now, before[i], phrase);
+  }
+});
+
+t.test("an edit is found by the next search with an index, too", async (t) => {
+  await sql.query(`update ${streets.table} set ${name} = 'Площадь Мира' where svc_id = 42`);
+  t.same(await found("площадь мира"), [[30, "Площадь Мира"]]);
+  await sql.query(`delete from ${streets.table} where svc_id = 42`);
+  t.same(await found("площадь мира"), []);
+});
+
+t.test("indexes follow the settings", async (t) => {
+  await saveSettings(bench.db, bench.mapId, [
+    {
+      layerId: streets.id,
+      searchColumnId: streets.ids.number!,
+      nameColumnId: streets.ids.name!,
+      priority: null,
+    },
+  ]);
+  t.same(await adjusted(), both("number"));
+  t.match((await bench.search("4711")).hits, [{ priority: 30, value: "4711" }]);
+  await saveSettings(bench.db, bench.mapId, []);
+  t.same(await adjusted(), [...both("name"), ...both("names")].sort());
+});
+
+t.test("an index that was left unfinished is made anew", async (t) => {
+  const [words] = [`s${streets.ids.name}_words`];
+  await sql.query(`drop index layers.${words}`);
+  await sql.query(`create or replace function failing(t text) returns text language plpgsql immutable as $$
+    begin raise exception 'no'; end $$`);
+  await t.rejects(
+    sql.query(
+      `create index concurrently ${words} on ${streets.table} using gin (failing(${name}) gin_trgm_ops)`,
+    ),
+  );
+  t.notOk((await present()).includes(words!));
+  t.equal((await found("улица", 5)).length, 5, "searches work without it");
+  t.ok((await adjusted()).includes(words!));
+});
+
+t.test("a column that becomes another type gives its indexes up", async (t) => {
+  const clear = `alter table ${streets.table} alter column ${name} type double precision using length(${name})`;
+  await sql.query(clear);
+  await sql.query("update layer_column set type = 'number' where id = $1", [streets.ids.name]);
+  t.same(await present(), both("names").sort());
+  await sql.query(`alter table ${streets.table} alter column ${names} type text using ${names}->>'en'`);
+  await sql.query("update layer_column set localized_value = false where id = $1", [streets.ids.names]);
+  t.same(await present(), []);
+  t.same(await adjusted(), both("names").sort());
+  t.same(await found("road 78", 1), [[30, "Road 78"]]);
+});
+
+t.test("a layer that lost its objects loses its indexes", async (t) => {
+  await sql.query(`delete from ${streets.table} where svc_id > 10`);
+  await sql.query(`analyze ${streets.table}`);
+  t.same(await adjusted(), []);
+  t.same(await found("road 7", 1), [[30, "Road 7"]]);
+});
+
+t.test("an import under way is not disturbed", async (t) => {
+  await sql.query(
+    `insert into ${streets.table} (${names}) select 'Road ' || g from generate_series(1, 5000) g`,
+  );
+  await sql.query(`analyze ${streets.table}`);
+  const key = `hashtextextended('mapwright import ' || ${streets.id}::text, 0)`;
+  await sql.query(`select pg_advisory_lock(${key})`);
+  t.same(await adjusted(), []);
+  await sql.query(`select pg_advisory_unlock(${key})`);
+  t.same(await adjusted(), both("names").sort());
+});
