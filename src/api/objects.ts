@@ -12,6 +12,7 @@ import {
   updateObject,
 } from "../features/edit.js";
 import { readFields } from "../features/fields.js";
+import { objectFormatter } from "../features/format.js";
 import { encodeGeometry } from "../features/geometry.js";
 import type { GeometryShape } from "../features/geometry-sql.js";
 import { getObject } from "../features/get.js";
@@ -108,6 +109,9 @@ function geometryShape(parameters: Parameters): GeometryShape | undefined {
   return flag(parameters, "returnGeom") ? { ...shape, centroid } : undefined;
 }
 
+/** Whether values are to be shown by the formats of their columns. */
+const formatted = (parameters: Parameters): boolean => text(parameters, "f") === "fjson";
+
 /** An object with all of its columns, and what else the parameters ask for. */
 function wholeShape(map: MapState, layer: LayerNode, parameters: Parameters): ObjectShape {
   const bboxSrid = srid(parameters, "bboxSR");
@@ -165,6 +169,7 @@ async function listReply(
     statement,
     limit,
     hasGeometry: features || geom !== undefined,
+    rewrite: formatted(parameters) ? objectFormatter(layer.columns, languagesOf(map, parameters)) : undefined,
     text: features
       ? { opening: '{"type":"FeatureCollection","features":[', closing: "]}" }
       : { opening: "[", closing: "]" },
@@ -180,7 +185,11 @@ async function get(request: Request, services: Services): Promise<Reply> {
   const { map, layer, caller } = await readable(request, services);
   const id = objectId(request.params.object);
   const found = await getObject(services.db, layer, id, wholeShape(map, layer, request.query));
-  return found === undefined ? answer(caller, { id, fields: {} }) : written(caller, found);
+  if (found === undefined) return answer(caller, { id, fields: {} });
+  const rewrite = formatted(request.query)
+    ? objectFormatter(layer.columns, languagesOf(map, request.query))
+    : undefined;
+  return written(caller, rewrite ? rewrite(found) : found);
 }
 
 async function create(request: Request, services: Services): Promise<Reply> {

@@ -20,6 +20,8 @@ export interface ListSource {
   readonly limit: number | undefined;
   readonly hasGeometry: boolean;
   readonly text: ListText;
+  /** Rewrites each object's JSON text. */
+  readonly rewrite?: ((object: string) => string) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -39,14 +41,18 @@ export async function readList(
 }
 
 /** PostgreSQL joins the rows: one value to carry instead of a thousand. */
-async function shortList(db: Database, { statement, text, signal }: ListSource): Promise<string> {
+async function shortList(db: Database, { statement, text, rewrite, signal }: ListSource): Promise<string> {
+  if (rewrite) {
+    const rows = await db.query<{ o: string }>(statement.text, statement.values, { signal });
+    return `${text.opening}${rows.map(({ o }) => rewrite(o)).join(",")}${text.closing}`;
+  }
   const joined = `select coalesce(string_agg(o,','),'') as o from (${statement.text}) list`;
   const [row] = await db.query<{ o: string }>(joined, statement.values, { signal });
   return `${text.opening}${row?.o ?? ""}${text.closing}`;
 }
 
 async function* longList(db: Database, source: ListSource, first: number): AsyncGenerator<string, void> {
-  const { statement, signal, text } = source;
+  const { statement, signal, text, rewrite } = source;
   let rows = first;
   const batches = db.stream<{ o: string }>(statement.text, statement.values, { batch: () => rows, signal });
   let pending = text.opening;
@@ -55,7 +61,7 @@ async function* longList(db: Database, source: ListSource, first: number): Async
     let characters = 0;
     for (const { o } of batch) {
       characters += o.length;
-      pending += separator + o;
+      pending += separator + (rewrite ? rewrite(o) : o);
       separator = ",";
       if (pending.length < chunkCharacters) continue;
       yield pending;

@@ -1,0 +1,137 @@
+import type { Column } from "../catalog/state.js";
+import { failed } from "../errors.js";
+
+/** Formats of columns (`format` of a column element), checked when they are stored. */
+
+/** A text, or one per language. */
+export type Words = string | Readonly<Record<string, string>>;
+
+export interface NumberFormat {
+  readonly kind: "number";
+  /** Digits after the point; absent = as many as the number has. */
+  readonly decimals?: number;
+  /** Default: the language's grouping. */
+  readonly grouping?: boolean;
+  readonly prefix?: Words;
+  readonly suffix?: Words;
+}
+export interface DatetimeFormat {
+  readonly kind: "datetime";
+  readonly pattern: Words;
+}
+export interface BoolFormat {
+  readonly kind: "bool";
+  readonly true?: Words;
+  readonly false?: Words;
+}
+export type ColumnFormat = NumberFormat | DatetimeFormat | BoolFormat;
+
+const maxWordsLength = 200;
+
+/** Letters of a pattern that stand for a part of the moment; other letters need quotes. */
+export const patternTokens = [
+  "yyyy",
+  "yy",
+  "MMMM",
+  "MMM",
+  "MM",
+  "M",
+  "dd",
+  "d",
+  "EEEE",
+  "EEE",
+  "HH",
+  "H",
+  "hh",
+  "h",
+  "mm",
+  "m",
+  "ss",
+  "s",
+  "SSS",
+  "a",
+] as const;
+
+/**
+ * A column's format as a request gives it. Members that a format does not have are left out.
+ * @param type the column's, which the format must be for
+ * @throws Failure invalid_value
+ */
+export function readFormat(given: unknown, type: Column["type"]): ColumnFormat {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw refuse("it is an object");
+  const fields = given as Readonly<Record<string, unknown>>;
+  const kind = own(fields, "kind");
+  if (kind !== "number" && kind !== "datetime" && kind !== "bool") {
+    throw refuse("its kind is number, datetime or bool");
+  }
+  if (kind !== type) throw refuse(`its kind must be the column's type, ${type}`);
+  if (kind === "number") return readNumberFormat(fields);
+  if (kind === "bool") return { kind, ...words(fields, "true"), ...words(fields, "false") };
+  const { pattern } = words(fields, "pattern");
+  if (pattern === undefined) throw refuse("it needs a pattern");
+  for (const text of typeof pattern === "string" ? [pattern] : Object.values(pattern)) requirePattern(text);
+  return { kind, pattern };
+}
+
+function readNumberFormat(fields: Readonly<Record<string, unknown>>): NumberFormat {
+  const decimals = own(fields, "decimals");
+  if (
+    decimals !== undefined &&
+    !(Number.isInteger(decimals) && Number(decimals) >= 0 && Number(decimals) <= 20)
+  )
+    throw refuse("decimals is a whole number from 0 to 20");
+  const grouping = own(fields, "grouping");
+  if (grouping !== undefined && typeof grouping !== "boolean") throw refuse("grouping is true or false");
+  return {
+    kind: "number",
+    ...(decimals === undefined ? {} : { decimals: Number(decimals) }),
+    ...(grouping === undefined ? {} : { grouping }),
+    ...words(fields, "prefix"),
+    ...words(fields, "suffix"),
+  };
+}
+
+const refuse = (reason: string) =>
+  failed("invalid_value", `The format cannot be used: ${reason}.`, { parameter: "format" });
+
+const own = (fields: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined;
+
+/** A member that is a text or an object of languages; {} when it is absent. */
+function words<Name extends string>(
+  fields: Readonly<Record<string, unknown>>,
+  name: Name,
+): { readonly [name in Name]?: Words } {
+  const value = own(fields, name);
+  if (value === undefined) return {};
+  const texts =
+    typeof value === "string"
+      ? [value]
+      : typeof value === "object" && !Array.isArray(value)
+        ? Object.entries(value as object).flat()
+        : [undefined];
+  for (const text of texts) {
+    if (typeof text !== "string" || text.length > maxWordsLength || /\0|\p{Surrogate}/u.test(text))
+      throw refuse(`${name} is a text of at most ${maxWordsLength} characters, or one per language`);
+  }
+  return { [name]: value as Words } as { readonly [name in Name]?: Words };
+}
+
+function requirePattern(pattern: string): void {
+  for (const { token } of splitPattern(pattern)) {
+    if (token !== undefined && !(patternTokens as readonly string[]).includes(token))
+      throw refuse(`"${token}" is no part of a pattern; literal letters stand in quotes`);
+  }
+}
+
+/** A pattern as tokens (runs of one letter) and literal text; quotes enclose letters, '' is a quote. */
+export function splitPattern(pattern: string): { readonly token?: string; readonly literal?: string }[] {
+  const parts: { token?: string; literal?: string }[] = [];
+  for (const [part] of pattern.matchAll(/''|'(?:[^']|'')*'?|([A-Za-z])\1*|[^A-Za-z']+/g)) {
+    if (part === "''") parts.push({ literal: "'" });
+    else if (part.startsWith("'")) parts.push({ literal: part.replace(/^'|'$/g, "").replaceAll("''", "'") });
+    else if (/^[A-Za-z]/.test(part)) parts.push({ token: part });
+    else parts.push({ literal: part });
+  }
+  return parts;
+}

@@ -1,0 +1,170 @@
+import type { Column } from "../catalog/state.js";
+import type { Languages } from "./columns.js";
+import {
+  type BoolFormat,
+  type DatetimeFormat,
+  type NumberFormat,
+  splitPattern,
+  type Words,
+} from "./format-settings.js";
+
+/** Values as people read them (`f=fjson`, print): by the columns' formats, in the request's language. Pure. */
+
+/** A value as the API's JSON has it → what is shown: text for numbers, moments and truth values, else the value. */
+export type Formatter = (value: unknown) => unknown;
+
+/** A column's formatter; undefined when its values are shown as they are. Null stays null. */
+export function columnFormatter(column: Column, languages: Languages): Formatter | undefined {
+  const format = column.format;
+  switch (column.type) {
+    case "number":
+      if (format?.kind === "number") return numberFormatter(format as unknown as NumberFormat, languages);
+      // An id is a name, not a quantity.
+      return column.physical === "svc_id" ? undefined : numberFormatter({ kind: "number" }, languages);
+    case "datetime":
+      return format?.kind === "datetime"
+        ? datetimeFormatter(format as unknown as DatetimeFormat, languages)
+        : undefined;
+    case "bool":
+      return boolFormatter(
+        format?.kind === "bool" ? (format as unknown as BoolFormat) : { kind: "bool" },
+        languages,
+      );
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Rewrites an object's JSON text: its `fields`, or a feature's `properties`, with formatted values.
+ * @param columns those whose values it may have
+ */
+export function objectFormatter(columns: readonly Column[], languages: Languages): (text: string) => string {
+  const formatters = columns.flatMap((column) => {
+    const format = columnFormatter(column, languages);
+    return format ? [{ code: column.code, format }] : [];
+  });
+  return (text) => {
+    if (formatters.length === 0) return text;
+    const object = JSON.parse(text) as {
+      fields?: Record<string, unknown>;
+      properties?: Record<string, unknown>;
+    };
+    const fields = object.fields ?? object.properties;
+    if (!fields) return text;
+    for (const { code, format } of formatters) {
+      if (Object.hasOwn(fields, code)) fields[code] = format(fields[code]);
+    }
+    return JSON.stringify(object);
+  };
+}
+
+/** The language as Intl knows it, else the main one, else English. */
+function locale(languages: Languages): string {
+  for (const code of [languages.own, languages.main]) {
+    try {
+      const [known] = Intl.NumberFormat.supportedLocalesOf(code.replaceAll("_", "-"));
+      if (known) return known;
+    } catch {
+      // Not a language tag at all.
+    }
+  }
+  return "en";
+}
+
+function inLanguage(words: Words | undefined, languages: Languages, otherwise: string): string {
+  if (words === undefined) return otherwise;
+  if (typeof words === "string") return words;
+  const own = (code: string) => (Object.hasOwn(words, code) ? words[code] : undefined);
+  return own(languages.own) ?? own(languages.main) ?? Object.values(words)[0] ?? otherwise;
+}
+
+/** As many digits as a double can need. */
+const allDecimals = 20;
+
+function numberFormatter(format: NumberFormat, languages: Languages): Formatter {
+  const { decimals, grouping } = format;
+  const intl = new Intl.NumberFormat(locale(languages), {
+    minimumFractionDigits: decimals ?? 0,
+    maximumFractionDigits: decimals ?? allDecimals,
+    ...(grouping === undefined ? {} : { useGrouping: grouping }),
+  });
+  const prefix = inLanguage(format.prefix, languages, "");
+  const suffix = inLanguage(format.suffix, languages, "");
+  const zero = intl.format(0);
+  const minusZero = intl.format(-0);
+  return (value) => {
+    if (typeof value !== "number") return value;
+    const text = intl.format(value);
+    // What rounds to nothing has no sign.
+    return `${prefix}${text === minusZero ? zero : text}${suffix}`;
+  };
+}
+
+function boolFormatter(format: BoolFormat, languages: Languages): Formatter {
+  const yes = inLanguage(format.true, languages, "true");
+  const no = inLanguage(format.false, languages, "false");
+  return (value) => (typeof value === "boolean" ? (value ? yes : no) : value);
+}
+
+const moment = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?Z$/;
+
+/** Parts of a moment, as the API writes it. */
+interface Moment {
+  readonly [part: string]: string;
+}
+
+function datetimeFormatter(format: DatetimeFormat, languages: Languages): Formatter {
+  const tag = locale(languages);
+  const names = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(tag, { ...options, timeZone: "UTC" });
+  const named: Readonly<Record<string, Intl.DateTimeFormat>> = {
+    MMMM: names({ month: "long", day: "numeric" }),
+    MMM: names({ month: "short", day: "numeric" }),
+    EEEE: names({ weekday: "long" }),
+    EEE: names({ weekday: "short" }),
+  };
+  const parts = splitPattern(inLanguage(format.pattern, languages, "yyyy-MM-dd'T'HH:mm:ss'Z'"));
+  return (value) => {
+    const match = typeof value === "string" ? moment.exec(value) : null;
+    if (!match) return value;
+    const numbers = numbersOf(match);
+    return parts
+      .map(({ token, literal }) => {
+        if (token === undefined) return literal;
+        const intl = named[token];
+        return intl ? nameOf(intl, token, String(value)) : (numbers[token] ?? token);
+      })
+      .join("");
+  };
+}
+
+function numbersOf(match: RegExpExecArray): Moment {
+  const [, year = "", month = "", day = "", hour = "", minute = "", second = "", fraction = ""] = match;
+  const twelve = String(Number(hour) % 12 || 12);
+  const bare = (digits: string) => String(Number(digits));
+  return {
+    yyyy: year,
+    yy: year.slice(2),
+    MM: month,
+    M: bare(month),
+    dd: day,
+    d: bare(day),
+    HH: hour,
+    H: bare(hour),
+    hh: twelve.padStart(2, "0"),
+    h: twelve,
+    mm: minute,
+    m: bare(minute),
+    ss: second,
+    s: bare(second),
+    SSS: fraction.padEnd(3, "0").slice(0, 3),
+    a: Number(hour) < 12 ? "AM" : "PM",
+  };
+}
+
+/** The name of the month (as beside a day: мая, not май) or weekday. */
+function nameOf(intl: Intl.DateTimeFormat, token: string, value: string): string {
+  const wanted = token.startsWith("M") ? "month" : "weekday";
+  return intl.formatToParts(new Date(value)).find(({ type }) => type === wanted)?.value ?? "";
+}
