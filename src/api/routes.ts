@@ -1,4 +1,5 @@
 import type { Route } from "../http/types.js";
+import { constraintRoutes } from "./constraints.js";
 import { fileRoutes } from "./files.js";
 import { folderRoutes } from "./folders.js";
 import { healthRoutes } from "./health.js";
@@ -26,6 +27,7 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...publishRoutes,
   ...layerRoutes,
   ...structureRoutes,
+  ...constraintRoutes,
   ...objectRoutes,
   ...fileRoutes,
   ...imageRoutes,

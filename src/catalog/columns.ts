@@ -1,6 +1,7 @@
 import { failed } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { checkColumnCode } from "./codes.js";
+import { isValueType, physicalType } from "./column-types.js";
 import { layerTable, physicalName } from "./load.js";
 import type { Column, ColumnType, LocalizedName } from "./state.js";
 
@@ -19,26 +20,10 @@ export interface NewColumn {
   readonly format?: Readonly<Record<string, unknown>> | null;
 }
 
-const maxColumns = 1_000;
-
-const physicalTypes: Readonly<Record<Exclude<ColumnType, "title" | "geom">, string>> = {
-  number: "double precision",
-  string: "text",
-  text: "text",
-  datetime: "timestamptz",
-  bool: "boolean",
-  file: "bigint[]",
-  json: "jsonb",
-};
-
-/** PostgreSQL's type of a column; a localised value is an object of languages. Titles have no physical column. */
-export function physicalType(type: Exclude<ColumnType, "title" | "geom">, localizedValue: boolean): string {
-  return localizedValue ? "jsonb" : physicalTypes[type];
-}
-
-/** Whether the text is a column type of the contract (`timestamp`, which means `datetime`, is not). */
-export const isColumnType = (type: string): type is ColumnType =>
-  Object.hasOwn(physicalTypes, type) || type === "geom" || type === "title";
+/** Custom columns of a layer: svc_id and geom do not count. */
+export const maxColumns = 1_000;
+/** Columns that PostgreSQL lets a table have over its life, deleted ones too, less a few to spare. */
+const maxPhysical = 1_590;
 
 /**
  * Adds columns to a layer that has its table: rows in the catalogue, and columns in the table. One statement each,
@@ -91,11 +76,34 @@ export async function addColumns(
     const id = ids.get(column.code)!;
     return { ...column, id, physical: physicalName(column.type, column.code, id) };
   });
-  const clauses = added.flatMap(({ type, localizedValue, physical }) =>
-    type === "title" || type === "geom"
-      ? []
-      : [`add column ${physical} ${physicalType(type, localizedValue)}`],
-  );
-  if (clauses.length > 0) await tx.execute(`alter table ${layerTable(layerId)} ${clauses.join(", ")}`);
+  await addPhysical(tx, layerId, added);
   return added;
+}
+
+/**
+ * Adds physical columns for those that have values. A table with too many deleted columns is written anew first.
+ * @throws Failure invalid_value when the table has no room and cannot be written anew
+ */
+export async function addPhysical(tx: Queryable, layerId: number, columns: readonly Column[]): Promise<void> {
+  const clauses = columns.flatMap(({ type, localizedValue, physical }) =>
+    isValueType(type) ? [`add column ${physical} ${physicalType(type, localizedValue)}`] : [],
+  );
+  if (clauses.length === 0) return;
+  const table = layerTable(layerId);
+  const [counts] = await tx.query<{ ever: number; live: number }>(
+    `select max(attnum)::int as ever, count(*) filter (where not attisdropped)::int as live
+     from pg_attribute where attrelid = to_regclass($1) and attnum > 0`,
+    [table],
+  );
+  if (counts && counts.ever + clauses.length > maxPhysical && counts.live + clauses.length <= maxPhysical) {
+    await tx.execute(`lock table ${table} in access exclusive mode`);
+    await tx.query("select rebuild_layer_table($1)", [layerId]);
+  }
+  try {
+    await tx.execute(`alter table ${table} ${clauses.join(", ")}`);
+  } catch (error) {
+    // 54011 too_many_columns
+    if ((error as { code?: string }).code !== "54011") throw error;
+    throw failed("invalid_value", "The layer's table has no room for more columns.");
+  }
 }

@@ -1,7 +1,9 @@
 import type { Queryable } from "../storage/postgres.js";
+import { columnsInOrder } from "./column-order.js";
 import type {
   BaseMap,
   Column,
+  ColumnConstraint,
   ColumnType,
   GeometryKind,
   Grant,
@@ -87,6 +89,9 @@ interface ColumnRow {
   sort: number;
   format: Record<string, unknown> | null;
 }
+interface ConstraintRow extends ColumnConstraint {
+  readonly layerId: number;
+}
 interface MapRow {
   id: number;
   code: string;
@@ -104,6 +109,7 @@ interface MapRow {
   publication: PublicationElement[] | null;
   node_rows: NodeRow[];
   column_rows: ColumnRow[];
+  constraint_rows: ConstraintRow[];
 }
 
 /** The map with that code in the project, or undefined. */
@@ -117,7 +123,10 @@ export async function loadMap(
        (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands)), '[]')
           from node n left join layer l on l.id = n.id where n.map_id = m.id) as node_rows,
        (select coalesce(json_agg(c order by c.sort, c.id), '[]')
-          from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows
+          from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows,
+       (select coalesce(json_agg(json_build_object('id', c.id, 'layerId', c.layer_id, 'type', c.type, 'name', c.name,
+            'columnIds', c.column_ids, 'definition', c.definition) order by c.sort), '[]')
+          from column_constraint c join node n on n.id = c.layer_id where n.map_id = m.id) as constraint_rows
      from map m where m.project_id = $1 and m.code = $2`,
     [project.id, code],
   );
@@ -143,6 +152,12 @@ function mapState(row: MapRow, project: ProjectState): MapState {
       parentId: column.parent_id,
       format: column.format,
     });
+  }
+  const constraints = new Map<number, ColumnConstraint[]>();
+  for (const { layerId, ...constraint } of row.constraint_rows) {
+    const list = constraints.get(layerId) ?? [];
+    constraints.set(layerId, list);
+    list.push(constraint);
   }
   const nodes = new Map<number, TreeNode | LayerNode>();
   const layers = new Map<string, LayerNode>();
@@ -172,7 +187,8 @@ function mapState(row: MapRow, project: ProjectState): MapState {
         type: node.type,
         geometryKind: node.geometry_kind ?? "Unknown",
         bands: node.bands ?? [],
-        columns: columns.get(node.id) ?? [],
+        columns: columnsInOrder(columns.get(node.id) ?? []),
+        constraints: constraints.get(node.id) ?? [],
       };
       layers.set(layer.code, layer);
       state = layer;

@@ -66,6 +66,18 @@ export interface Column extends LocalizedName {
   readonly format: Readonly<Record<string, unknown>> | null;
 }
 
+export type ConstraintType = "enum" | "range" | "pattern";
+
+/** What values of columns may be; null and empty text always may. */
+export interface ColumnConstraint {
+  readonly id: number;
+  readonly type: ConstraintType;
+  readonly name: string;
+  readonly columnIds: readonly number[];
+  /** enum: the allowed values; range: [least, greatest], null = none; pattern: [regular expression]. */
+  readonly definition: readonly unknown[];
+}
+
 export type GeometryKind = "Point" | "LineString" | "Polygon" | "Unknown";
 export type NodeType = "folder" | "layer" | "virtual" | "material" | "raster" | "external";
 
@@ -89,8 +101,10 @@ export interface TreeNode extends LocalizedName {
 export interface LayerNode extends TreeNode {
   readonly type: Exclude<NodeType, "folder">;
   readonly geometryKind: GeometryKind;
-  /** In the order of `sort`; svc_id and geom among them. */
+  /** In the order of `sort`, each title before what it holds; svc_id and geom among them. */
   readonly columns: readonly Column[];
+  /** Absent = none. */
+  readonly constraints?: readonly ColumnConstraint[];
   /** Highest zoom of each band that has generalised geometry, ascending. */
   readonly bands: readonly number[];
 }

@@ -1,10 +1,12 @@
 import { requireOwnFiles } from "../catalog/files.js";
 import type { LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { enforceConstraints } from "./enforce.js";
 import { type Assignment, assignedValue, listedFiles } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
 import { getObject } from "./get.js";
 import { type ObjectShape, objectJson } from "./item.js";
+import { saveFailed } from "./save-failure.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 
 /** Writes of one object, each one statement that also reads the answer. When they return, the write is committed. */
@@ -44,8 +46,9 @@ export function createStatement(layer: LayerNode, change: ObjectChange): Stateme
 export async function createObject(db: Database, layer: LayerNode, change: ObjectChange): Promise<string> {
   const files = listedFiles(change.assignments);
   if (files.length > 0) await requireOwnFiles(db, layer, undefined, files);
+  await enforceConstraints(db, layer, change.assignments);
   const { text, values } = createStatement(layer, change);
-  const [row] = await db.query<{ o: string }>(text, values, { prepare: true });
+  const [row] = await db.query<{ o: string }>(text, values, { prepare: true }).catch(saveFailed);
   if (!row) throw new Error("INSERT returned no row.");
   return row.o;
 }
@@ -60,6 +63,7 @@ export async function updateObject(
   id: number,
   change: ObjectChange,
 ): Promise<string | undefined> {
+  await enforceConstraints(db, layer, change.assignments);
   const files = listedFiles(change.assignments);
   if (files.length === 0) return update(db, layer, id, change);
   return db.transaction(async (tx) => {
@@ -82,12 +86,14 @@ async function update(
   );
   if (change.geom !== undefined) terms.push(`geom = ${geometryValue(change.geom, values)}`);
   if (terms.length === 0) return getObject(db, layer, id, change.shape);
-  const [row] = await db.query<{ o: string }>(
-    `update ${layerTable(layer.id)} set ${terms.join(", ")} where svc_id = ${key}::bigint
+  const [row] = await db
+    .query<{ o: string }>(
+      `update ${layerTable(layer.id)} set ${terms.join(", ")} where svc_id = ${key}::bigint
       returning ${objectJson(change.shape, values)} as o`,
-    values.list,
-    { prepare: true },
-  );
+      values.list,
+      { prepare: true },
+    )
+    .catch(saveFailed);
   return row?.o;
 }
 

@@ -1,4 +1,5 @@
-import { type NewColumn, physicalType } from "../catalog/columns.js";
+import { physicalType } from "../catalog/column-types.js";
+import type { NewColumn } from "../catalog/columns.js";
 import { layerTable, physicalName } from "../catalog/load.js";
 import type { Column } from "../catalog/state.js";
 import { failed } from "../errors.js";

@@ -8,6 +8,7 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { checkIds, checkValues } from "./check.js";
 import { dropReserved, readColumns, registerColumns, reserveColumns } from "./columns.js";
+import { enforceOnImport } from "./enforce.js";
 import { type Matched, matchFields } from "./match.js";
 import { holdStaging, type StagingHold } from "./staging.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
@@ -60,8 +61,8 @@ type Staged = Extract<ImportResponse, { ok: true }>;
 /**
  * Reads the file in the transfer host and writes its features to the layer in one transaction, during which the
  * layer is read as it was. Whatever fails leaves the layer as it was.
- * @throws Failure import_failed, unsupported_format, invalid_geometry, no_georeference; not_found when the layer is
- *   gone; forbidden when columns would have to be added and may not
+ * @throws Failure import_failed, unsupported_format, invalid_geometry, no_georeference, constraint_violated; not_found
+ *   when the layer is gone; forbidden when columns would have to be added and may not
  */
 export async function importIntoLayer(
   deps: ImportDependencies,
@@ -187,6 +188,7 @@ async function write(tx: Queryable, { job, plan, present, reserved }: Writing): 
   );
   const replace = job.source.action === "replace";
   const written = replace ? await replaceObjects(tx, plan) : await mergeObjects(tx, plan);
+  await enforceOnImport(tx, layerId, present);
   await tx.execute(`analyze ${table}`);
   await tx.query("select generalize_layer($1)", [layerId]);
   await registerColumns(tx, layerId, reserved);

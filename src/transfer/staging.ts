@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { importKey } from "../catalog/structure.js";
 import type { Database } from "../storage/postgres.js";
 
 /**
@@ -17,8 +18,6 @@ export interface StagingHold {
 
 const tableKey = (placeholder: string): string =>
   `hashtextextended('mapwright staging ' || ${placeholder}, 0)`;
-const layerKey = (placeholder: string): string =>
-  `hashtextextended('mapwright import ' || ${placeholder}, 0)`;
 
 /** Names a new staging table and holds it. The table itself is made by the transfer host. */
 export async function holdStaging(db: Database): Promise<StagingHold> {
@@ -34,7 +33,7 @@ export async function holdStaging(db: Database): Promise<StagingHold> {
   return {
     table,
     holdLayer: async (layerId) => {
-      await client.query(`select pg_advisory_lock(${layerKey("$1::text")})`, [layerId]);
+      await client.query(`select pg_advisory_lock(${importKey("$1::text")})`, [layerId]);
     },
     release: async () => {
       // A host that still writes to the table holds it up; it is killed or done within moments.
@@ -94,7 +93,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
             alter table layers.l${Number(layer)} drop column if exists ${name};
           end if;
         end $$`;
-      if (await drop(layerKey("$1::text"), layer, statement)) removed.push(`layers.l${layer}.${name}`);
+      if (await drop(importKey("$1::text"), layer, statement)) removed.push(`layers.l${layer}.${name}`);
     }
   } finally {
     await client.end();

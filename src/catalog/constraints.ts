@@ -1,0 +1,242 @@
+import { failed, notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { layerTable } from "./load.js";
+import type { Column, ColumnConstraint, ConstraintType, LayerNode } from "./state.js";
+
+/** Constraints of columns: stored, shown, and as SQL that finds what offends them. */
+
+/** A checked constraint by the codes of its columns. */
+export interface NewConstraint {
+  readonly type: ConstraintType;
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly definition: readonly unknown[];
+}
+
+/** How long PostgreSQL may take over the regular expressions of a layer when an object is saved. */
+export const patternTimeoutMs = 1_000;
+
+/** Types of columns that each kind of constraint is for. */
+const fitting: Readonly<Record<ConstraintType, readonly Column["type"][]>> = {
+  enum: ["number", "string", "text", "datetime", "bool"],
+  range: ["number", "datetime"],
+  pattern: ["string", "text"],
+};
+
+/** Whether a constraint of the kind can be on the column. */
+export const fitsConstraint = (type: ConstraintType, column: Pick<Column, "type" | "physical">): boolean =>
+  column.physical !== "svc_id" && fitting[type].includes(column.type);
+
+/**
+ * Puts these constraints in the place of all that the layer has.
+ * @throws Failure not_found when the layer is gone; invalid_value when a column went or a pattern is none
+ */
+export function replaceConstraints(
+  db: Database,
+  layerId: number,
+  constraints: readonly NewConstraint[],
+): Promise<void> {
+  return db.transaction(async (tx) => {
+    const layers = await tx.query("select id from layer where id = $1 for key share", [layerId]);
+    if (layers.length === 0) throw notFound("layer of that code");
+    await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
+    for (const { type, definition, name } of constraints) {
+      if (type === "pattern") await requirePattern(tx, String(definition[0]), name);
+    }
+    const columns = new Map(constraints.flatMap((constraint) => constraint.columns).map((c) => [c.id, c]));
+    const found = await tx.query<{ id: number; type: Column["type"] }>(
+      "select id, type from layer_column where layer_id = $1 and id = any($2) for key share",
+      [layerId, [...columns.keys()]],
+    );
+    const same = found.filter(({ id, type }) => columns.get(id)?.type === type);
+    if (same.length < columns.size) throw failed("invalid_value", "The layer's columns were just changed.");
+    await tx.execute("delete from column_constraint where layer_id = $1", [layerId]);
+    await tx.execute(
+      `insert into column_constraint (layer_id, type, name, column_ids, definition, sort)
+       select $1, c->>'type', c->>'name', array(select jsonb_array_elements_text(c->'columns')::int), c->'definition',
+         place from jsonb_array_elements($2::jsonb) with ordinality list (c, place)`,
+      [layerId, JSON.stringify(constraints.map((c) => ({ ...c, columns: c.columns.map(({ id }) => id) })))],
+    );
+  });
+}
+
+/** @throws Failure invalid_value */
+async function requirePattern(tx: Queryable, pattern: string, name: string): Promise<void> {
+  await tx.execute("savepoint pattern");
+  try {
+    // By itself too: brackets of its own could otherwise pair with ours.
+    await tx.query("select '' ~ $1, '' ~ $2", [pattern, wholeValue(pattern)]);
+  } catch (error) {
+    const code = (error as { code?: string }).code;
+    // 2201B invalid_regular_expression, 57014 query_canceled
+    if (code !== "2201B" && code !== "57014") throw error;
+    throw failed("invalid_value", `The regular expression of the constraint "${name}" cannot be used.`, {
+      parameter: "definition",
+    });
+  }
+  await tx.execute("release savepoint pattern");
+}
+
+/** A pattern is for the whole value. */
+const wholeValue = (pattern: string): string => `^(?:${pattern})$`;
+
+/**
+ * A column is about to get a type that its constraints may not be for.
+ * @throws Failure invalid_value with data.constraint
+ */
+export async function checkConstraintsFit(
+  tx: Queryable,
+  layerId: number,
+  column: Pick<Column, "id" | "type" | "physical">,
+): Promise<void> {
+  const rows = await tx.query<{ type: ConstraintType; name: string; definition: unknown[] }>(
+    "select type, name, definition from column_constraint where layer_id = $1 and $2 = any(column_ids)",
+    [layerId, column.id],
+  );
+  for (const { type, name, definition } of rows) {
+    if (fitsConstraint(type, column) && definition.every((value) => isValueOf(column.type, value))) continue;
+    throw failed("invalid_value", `The constraint "${name}" of this column is not for the new type.`, {
+      parameter: "type",
+      constraint: name,
+    });
+  }
+}
+
+/** Whether a definition's value, as it is stored, is one of the column type. */
+function isValueOf(type: Column["type"], value: unknown): boolean {
+  if (value === null) return true;
+  if (type === "number") return typeof value === "number";
+  if (type === "bool") return typeof value === "boolean";
+  if (type === "datetime") return typeof value === "string" && /^\d{4}-.*Z$/.test(value);
+  return typeof value === "string";
+}
+
+/** A column is about to be deleted: constraints that name no other go with it. */
+export async function forgetColumn(tx: Queryable, layerId: number, columnId: number): Promise<void> {
+  await tx.execute(
+    "update column_constraint set column_ids = array_remove(column_ids, $2) where layer_id = $1 and $2 = any(column_ids)",
+    [layerId, columnId],
+  );
+  await tx.execute("delete from column_constraint where layer_id = $1 and column_ids = '{}'", [layerId]);
+}
+
+/** The layer's columns that the constraint is on. */
+export const constrainedColumns = (
+  layer: Pick<LayerNode, "columns">,
+  constraint: ColumnConstraint,
+): Column[] => layer.columns.filter((column) => constraint.columnIds.includes(column.id));
+
+/**
+ * SQL that is true for a value which the constraint does not allow; null and empty text are no values.
+ * @param value SQL of a plain value of the column's type
+ * @param bind makes a placeholder of a value
+ */
+export function offends(
+  constraint: ColumnConstraint,
+  column: Column,
+  value: string,
+  bind: (value: unknown) => string,
+): string {
+  const type = sqlTypes[column.type] ?? "text";
+  const filled = type === "text" ? `${value} <> ''` : `${value} is not null`;
+  const { definition } = constraint;
+  const term = (limit: unknown) => `${bind(String(limit))}::text::${type}`;
+  switch (constraint.type) {
+    case "enum":
+      return `coalesce(${filled} and not (${value} = any(${bind(definition.map(String))}::text[]::${type}[])), false)`;
+    case "range": {
+      const [least, greatest] = definition;
+      const beyond = [
+        ...(least === null ? [] : [`${value} < ${term(least)}`]),
+        ...(greatest === null ? [] : [`${value} > ${term(greatest)}`]),
+      ];
+      return `coalesce(${beyond.join(" or ") || "false"}, false)`;
+    }
+    case "pattern":
+      return `coalesce(${filled} and not (${value} ~ ${bind(wholeValue(String(definition[0])))}::text), false)`;
+  }
+}
+
+const sqlTypes: Readonly<Partial<Record<Column["type"], string>>> = {
+  number: "double precision",
+  datetime: "timestamptz",
+  bool: "boolean",
+};
+
+/** As `offends`, for what a row of the layer's table has in the column, in any language. */
+export function rowOffends(
+  constraint: ColumnConstraint,
+  column: Column,
+  bind: (value: unknown) => string,
+): string {
+  if (!column.localizedValue) return offends(constraint, column, `t.${column.physical}`, bind);
+  const plain = `(convert_value(e.value, '${column.type}', '${column.type}') #>> '{}')::${sqlTypes[column.type] ?? "text"}`;
+  return (
+    `exists (select 1 from jsonb_each(case when jsonb_typeof(t.${column.physical}) = 'object' then t.${column.physical} end) e ` +
+    `where ${offends(constraint, column, plain, bind)})`
+  );
+}
+
+/**
+ * The offending objects in words of the filter language (features/filter-parser.ts), which has no regular
+ * expressions: `matches` is for people to read.
+ */
+export function offendersFilter(constraint: ColumnConstraint, columns: readonly Column[]): string {
+  const terms = columns.map((column) => filterOf(constraint, column));
+  return terms.length > 1 ? terms.map((term) => `(${term})`).join(" or ") : (terms[0] ?? "");
+}
+
+/** Codes that are words of the filter language stand in quotes. */
+const filterWords = /^(?:and|or|not|in|like|is|null|true|false|matches)$/i;
+
+function filterOf({ type, definition }: ColumnConstraint, column: Column): string {
+  const name = filterWords.test(column.code) ? `"${column.code}"` : column.code;
+  const filled = isText(column) ? `${name} <> '' and ` : "";
+  switch (type) {
+    case "enum":
+      return `${filled}${name} not in (${definition.map(literal).join(", ")})`;
+    case "range": {
+      const [least, greatest] = definition;
+      const terms = [
+        ...(least === null ? [] : [`${name} < ${literal(least)}`]),
+        ...(greatest === null ? [] : [`${name} > ${literal(greatest)}`]),
+      ];
+      return terms.join(" or ");
+    }
+    case "pattern":
+      return `${filled}not ${name} matches ${literal(definition[0])}`;
+  }
+}
+
+const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
+
+const literal = (value: unknown): string =>
+  typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
+
+/**
+ * Which of a layer's constraints all its objects keep. One that takes too long to tell counts as not kept.
+ * @returns by the id of the constraint
+ */
+export async function validated(db: Database, layer: LayerNode): Promise<ReadonlyMap<number, boolean>> {
+  const kept = new Map<number, boolean>();
+  for (const constraint of layer.constraints ?? []) {
+    const values: unknown[] = [];
+    const bind = (value: unknown) => `$${values.push(value)}`;
+    const conditions = constrainedColumns(layer, constraint).map((column) =>
+      rowOffends(constraint, column, bind),
+    );
+    if (conditions.length === 0) continue;
+    try {
+      const [row] = await db.query<{ offended: boolean }>(
+        `select exists (select 1 from ${layerTable(layer.id)} t where ${conditions.join(" or ")}) as offended`,
+        values,
+      );
+      kept.set(constraint.id, !row!.offended);
+    } catch (error) {
+      // 57014 query_canceled: the statement timeout
+      if ((error as { code?: string }).code !== "57014") throw error;
+      kept.set(constraint.id, false);
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,272 @@
+import { busy, Failure, failed, notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { checkColumnCode } from "./codes.js";
+import { checkTitle, closeGaps, emptyTitle, placeColumn } from "./column-order.js";
+import { convertedValue, isValueType, physicalType, sameValues } from "./column-types.js";
+import { addColumns, addPhysical } from "./columns.js";
+import { checkConstraintsFit, forgetColumn } from "./constraints.js";
+import { layerTable, physicalName } from "./load.js";
+import type { Column, ColumnType, LocalizedName } from "./state.js";
+import { lockMap, lockTables } from "./tree.js";
+
+/** Changes of a layer's structure: each wholly or not at all, with the values that its objects have. */
+
+/** The layer whose structure changes. */
+export interface StructureTarget {
+  readonly mapId: number;
+  readonly layerId: number;
+  /** Language that values are in which become localised, and that is kept when they cease to be. */
+  readonly mainLanguage: string;
+}
+
+/** What a request says of a column. Absent = as it is, or the default of a new one. */
+export interface ColumnInput {
+  readonly type: ColumnType;
+  readonly code?: string | undefined;
+  readonly name?: LocalizedName | undefined;
+  readonly required?: boolean | undefined;
+  readonly localizedValue?: boolean | undefined;
+  /** Place among the parent's columns; the others are renumbered. */
+  readonly sort?: number | undefined;
+  /** Id of a title column of the layer; 0 = top level. */
+  readonly parentId?: number | undefined;
+  /** Checked already; null = none. */
+  readonly format?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+/**
+ * Adds a column.
+ * @returns its id
+ * @throws Failure invalid_code, code_exists, invalid_value, busy; not_found when the layer is gone
+ */
+export function createColumn(
+  db: Database,
+  target: StructureTarget,
+  column: ColumnInput & { readonly code: string },
+): Promise<number> {
+  const { layerId } = target;
+  const { type } = column;
+  if (type === "geom") throw refuse("type", "A layer has one geometry column.");
+  return changeStructure(db, target, async (tx) => {
+    if (isValueType(type)) await lockTables(tx, [layerId]);
+    const parentId = await checkTitle(tx, layerId, column.parentId ?? 0);
+    const [added] = await addColumns(tx, layerId, [
+      {
+        code: column.code,
+        type,
+        ...(column.name ? { name: column.name } : {}),
+        required: column.required ?? false,
+        localizedValue: column.localizedValue ?? false,
+        parentId,
+        format: column.format ?? null,
+      },
+    ]);
+    await placeColumn(tx, layerId, { id: added!.id, parentId }, column.sort);
+    await redraw(tx, layerId);
+    return added!.id;
+  });
+}
+
+/**
+ * Changes a column. Values that the new type cannot hold become empty.
+ * @returns its id
+ * @throws Failure invalid_code, code_exists, invalid_value, busy; not_found (layer, column)
+ */
+export function changeColumn(
+  db: Database,
+  target: StructureTarget,
+  code: string,
+  change: ColumnInput,
+): Promise<number> {
+  const { layerId } = target;
+  return changeStructure(db, target, async (tx) => {
+    const column = await findColumn(tx, layerId, code);
+    const localizedValue = isValueType(change.type) && (change.localizedValue ?? column.localizedValue);
+    if (isBuiltIn(column)) requireBuiltIn(column, change);
+    else if (change.type === "geom") throw refuse("type", "A layer has one geometry column.");
+    if (change.code !== undefined && change.code !== column.code)
+      await requireFreeCode(tx, layerId, change.code);
+    await checkConstraintsFit(tx, layerId, { ...column, type: change.type });
+    await changePhysical(tx, target, column, { type: change.type, localizedValue });
+    if (column.type === "title" && change.type !== "title") await emptyTitle(tx, layerId, column.id);
+    const parentId =
+      change.parentId === undefined
+        ? column.parentId
+        : await checkTitle(tx, layerId, change.parentId, column.id);
+    await tx.execute(
+      `update layer_column set type = $2, code = $3, name = coalesce($4, name),
+         localized_name = coalesce($5, localized_name), names = coalesce($6, names), required = coalesce($7, required),
+         localized_value = $8, parent_id = $9, format = case when $10 then $11::jsonb else format end
+       where id = $1`,
+      [
+        column.id,
+        change.type,
+        change.code ?? column.code,
+        change.name?.name ?? null,
+        change.name?.localized ?? null,
+        change.name ? JSON.stringify(change.name.names) : null,
+        change.required ?? null,
+        localizedValue,
+        parentId,
+        change.format !== undefined,
+        change.format ? JSON.stringify(change.format) : null,
+      ],
+    );
+    const moved = parentId !== column.parentId;
+    if (moved || change.sort !== undefined)
+      await placeColumn(tx, layerId, { id: column.id, parentId }, change.sort);
+    if (moved) await closeGaps(tx, layerId, column.parentId);
+    if (drawnOtherwise(column, change, localizedValue)) await redraw(tx, layerId);
+    return column.id;
+  });
+}
+
+/** Whether styles may see other values, or see them under another name. */
+function drawnOtherwise(column: Column, change: ColumnInput, localizedValue: boolean): boolean {
+  return (
+    change.type !== column.type ||
+    localizedValue !== column.localizedValue ||
+    (change.code ?? column.code) !== column.code
+  );
+}
+
+/**
+ * Deletes a column with its values. What a title holds moves to the top level.
+ * @throws Failure not_found (layer, column), invalid_value, busy
+ */
+export function deleteColumn(db: Database, target: StructureTarget, code: string): Promise<void> {
+  const { layerId } = target;
+  return changeStructure(db, target, async (tx) => {
+    const column = await findColumn(tx, layerId, code);
+    if (isBuiltIn(column)) throw refuse("code", `Every layer has the column ${column.code}.`);
+    if (column.type === "title") await emptyTitle(tx, layerId, column.id);
+    await forgetColumn(tx, layerId, column.id);
+    if (isValueType(column.type)) {
+      await lockTables(tx, [layerId]);
+      await tx.execute(`alter table ${layerTable(layerId)} drop column if exists ${column.physical}`);
+    }
+    await tx.execute("delete from layer_column where id = $1", [column.id]);
+    await closeGaps(tx, layerId, column.parentId);
+    await redraw(tx, layerId);
+  });
+}
+
+const refuse = (parameter: string, message: string): Failure =>
+  failed("invalid_value", message, { parameter });
+
+const isBuiltIn = (column: Column): boolean => column.physical === "svc_id" || column.type === "geom";
+
+function requireBuiltIn(column: Column, change: ColumnInput): void {
+  if (change.type !== column.type) throw refuse("type", `The column ${column.code} keeps its type.`);
+  if (change.code !== undefined && change.code !== column.code) {
+    throw refuse("code", `The column ${column.code} keeps its code.`);
+  }
+  if (change.localizedValue) {
+    throw refuse("localized_value", `The column ${column.code} has one value for all languages.`);
+  }
+}
+
+async function requireFreeCode(tx: Queryable, layerId: number, code: string): Promise<void> {
+  const taken = await tx.query("select 1 from layer_column where layer_id = $1 and code = $2", [
+    layerId,
+    checkColumnCode(code),
+  ]);
+  if (taken.length > 0) throw failed("code_exists", `There is a column "${code}" already.`);
+}
+
+async function findColumn(tx: Queryable, layerId: number, code: string): Promise<Column> {
+  const [row] = await tx.query<Omit<Column, "physical">>(
+    `select id, code, type, name, localized_name as localized, names, required, localized_value as "localizedValue", sort,
+       parent_id as "parentId", format
+     from layer_column where layer_id = $1 and code = $2`,
+    [layerId, code],
+  );
+  if (!row) throw notFound(`column "${code}"`);
+  return { ...row, physical: physicalName(row.type, row.code, row.id) };
+}
+
+/** Converts, makes or drops the physical column of a column that changes its type or begins or ends to be localised. */
+async function changePhysical(
+  tx: Queryable,
+  { layerId, mainLanguage }: StructureTarget,
+  column: Column,
+  wanted: { readonly type: ColumnType; readonly localizedValue: boolean },
+): Promise<void> {
+  const was = isValueType(column.type) ? { ...column, type: column.type } : undefined;
+  const becomes = isValueType(wanted.type) ? { ...wanted, type: wanted.type } : undefined;
+  if (isBuiltIn(column) || (!was && !becomes)) return;
+  if (was && becomes && sameValues(was, becomes)) return;
+  await lockTables(tx, [layerId]);
+  const table = layerTable(layerId);
+  if (!was) return addPhysical(tx, layerId, [{ ...column, ...wanted }]);
+  if (!becomes) {
+    await tx.execute(`alter table ${table} drop column if exists ${column.physical}`);
+    return;
+  }
+  const main = `'${mainLanguage.replaceAll("'", "''")}'`;
+  await tx.execute(
+    `alter table ${table} alter column ${column.physical} type ${physicalType(becomes.type, becomes.localizedValue)}
+     using ${convertedValue(column.physical, was, becomes, main)}`,
+  );
+}
+
+/** Tiles of the layer are drawn anew. */
+const redraw = (tx: Queryable, layerId: number) =>
+  tx.execute("insert into layer_touch (layer_id, area) values ($1, null)", [layerId]);
+
+/** Readers' long queries hold a change up, and it those behind it: better to let them go and try again. */
+const lockTimeout = "2s";
+const attempts = 4;
+
+/**
+ * Runs a change while no other structure change of the map and no import into the layer does. Imports take the
+ * layer's lock first and then what they write, so does this; rows of the map come before tables, as they do when
+ * layers are deleted.
+ */
+async function changeStructure<T>(
+  db: Database,
+  { mapId, layerId }: StructureTarget,
+  change: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction(async (tx) => {
+        await tx.execute(
+          `select set_config('lock_timeout', '${lockTimeout}', true), set_config('statement_timeout', '10min', true)`,
+        );
+        await tx.execute(`select pg_advisory_xact_lock(${importKey("$1::text")})`, [layerId]);
+        await lockMap(tx, mapId);
+        const rows = await tx.query("select 1 from node where id = $1 and map_id = $2", [layerId, mapId]);
+        if (rows.length === 0) throw notFound("layer of that code");
+        return await change(tx);
+      });
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure !== "locked") throw failure;
+      if (attempt === attempts)
+        throw busy("The layer is in use by long reads or an import; its columns cannot change now.", 5);
+    }
+  }
+}
+
+/** Key of the lock that an import holds on its layer while it writes. */
+export const importKey = (placeholder: string): string =>
+  `hashtextextended('mapwright import ' || ${placeholder}, 0)`;
+
+function asFailure(error: unknown): unknown {
+  if (error instanceof Failure) return error;
+  switch ((error as { code?: string }).code) {
+    case "55P03": // lock_not_available
+    case "40P01": // deadlock_detected
+      return "locked";
+    case "0A000": // feature_not_supported: the type of a column that a view uses
+    case "2BP01": // dependent_objects_still_exist
+      return failed("invalid_value", "Another layer is made from this one and uses the column.");
+    case "54000": // program_limit_exceeded: a row is larger than a page
+      return failed("invalid_value", "An object would have more data than one row can hold.");
+    case "54011": // too_many_columns
+      return failed("invalid_value", "The layer's table has no room for more columns.");
+    default:
+      return error;
+  }
+}

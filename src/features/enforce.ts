@@ -1,0 +1,97 @@
+import { constrainedColumns, offends, patternTimeoutMs } from "../catalog/constraints.js";
+import type { Column, ColumnConstraint, LayerNode } from "../catalog/state.js";
+import { failed } from "../errors.js";
+import type { Database } from "../storage/postgres.js";
+import type { Assignment } from "./fields.js";
+import { Values } from "./sql.js";
+import { boundType } from "./values.js";
+
+/** The constraints of a layer's columns, when an object is saved. */
+
+interface Check {
+  readonly constraint: ColumnConstraint;
+  readonly column: Column;
+  readonly sql: string;
+}
+
+/**
+ * Checks new values against the layer's constraints; without any it costs nothing. PostgreSQL compares, so that
+ * saving, importing and `validated` cannot disagree.
+ * @throws Failure constraint_violated (data.columns = code → reason)
+ */
+export async function enforceConstraints(
+  db: Database,
+  layer: LayerNode,
+  assignments: readonly Assignment[],
+): Promise<void> {
+  const constraints = layer.constraints ?? [];
+  if (constraints.length === 0) return;
+  const values = new Values();
+  const checks = constraints.flatMap((constraint) => checksOf(constraint, layer, assignments, values));
+  if (checks.length === 0) return;
+  const text = `select array[${checks.map(({ sql }) => sql).join(",")}] as offended`;
+  const offended = checks.some(({ constraint }) => constraint.type === "pattern")
+    ? await boundedQuery(db, text, values.list)
+    : (await db.query<{ offended: boolean[] }>(text, values.list))[0]!.offended;
+  const columns: Record<string, string> = Object.create(null);
+  checks.forEach(({ constraint, column }, i) => {
+    if (offended[i]) columns[column.code] ??= reasonOf(constraint);
+  });
+  if (Object.keys(columns).length > 0) {
+    throw failed("constraint_violated", "Some values are not allowed.", { columns });
+  }
+}
+
+function checksOf(
+  constraint: ColumnConstraint,
+  layer: LayerNode,
+  assignments: readonly Assignment[],
+  values: Values,
+): Check[] {
+  const columns = new Set(constrainedColumns(layer, constraint));
+  return assignments.flatMap((assignment) => {
+    const { column } = assignment;
+    if (!columns.has(column)) return [];
+    return newValues(assignment).map((value) => {
+      const placeholder = `${values.bind(value)}::${boundType({ ...column, localizedValue: false })}`;
+      return { constraint, column, sql: offends(constraint, column, placeholder, (v) => values.bind(v)) };
+    });
+  });
+}
+
+/** Values that the assignment gives the column, apart from languages. */
+function newValues(assignment: Assignment): unknown[] {
+  const given =
+    assignment.kind === "set"
+      ? [assignment.bound]
+      : assignment.kind === "replace"
+        ? Object.values(assignment.texts)
+        : [assignment.value];
+  return given.filter((value) => value !== null);
+}
+
+/** Regular expressions may take for ever, which the statement timeout ends. */
+async function boundedQuery(db: Database, text: string, values: readonly unknown[]): Promise<boolean[]> {
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
+      return (await tx.query<{ offended: boolean[] }>(text, values))[0]!.offended;
+    });
+  } catch (error) {
+    // 57014 query_canceled
+    if ((error as { code?: string }).code !== "57014") throw error;
+    throw failed("constraint_violated", "A regular expression took too long over these values.", {
+      columns: {},
+    });
+  }
+}
+
+/** What a client is told of a value that a constraint does not allow. */
+export const reasonOf = ({ type, name }: ColumnConstraint): string => {
+  const what = {
+    enum: "This is none of the allowed values",
+    range: "This is beyond the allowed range",
+    pattern: "This does not have the required form",
+  }[type];
+  return name ? `${what} (${name}).` : `${what}.`;
+};

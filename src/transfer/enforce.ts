@@ -1,0 +1,94 @@
+import { constrainedColumns, rowOffends } from "../catalog/constraints.js";
+import { layerTable } from "../catalog/load.js";
+import type { Column, ColumnConstraint } from "../catalog/state.js";
+import { failed } from "../errors.js";
+import { reasonOf } from "../features/enforce.js";
+import type { Queryable } from "../storage/postgres.js";
+
+/** Required columns and constraints, for the objects that an import has just written in its transaction. */
+
+/** How long regular expressions may take over all objects of an import. */
+const checkTimeoutMs = 60_000;
+
+/**
+ * @param columns the layer's
+ * @throws Failure import_failed for a required column without a value, constraint_violated; both with
+ *   `data.columns` = code → reason and `data.object` = id of the first object that offends
+ */
+export async function enforceOnImport(
+  tx: Queryable,
+  layerId: number,
+  columns: readonly Column[],
+): Promise<void> {
+  const constraints = await readConstraints(tx, layerId);
+  const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const required = columns
+    .filter((column) => column.required && takesValues(column))
+    .map((column) => ({ column, constraint: undefined, sql: isEmpty(column) }));
+  const limited = constraints.flatMap((constraint) =>
+    constrainedColumns({ columns }, constraint).map((column) => ({
+      column,
+      constraint,
+      sql: rowOffends(constraint, column, bind),
+    })),
+  );
+  const checks = [...required, ...limited];
+  if (checks.length === 0) return;
+  const [bad] = await firstOffender(tx, layerId, { conditions: checks.map(({ sql }) => sql), values });
+  if (!bad) return;
+  const { column, constraint } = checks[bad.offended.indexOf(true)]!;
+  const reason = constraint ? reasonOf(constraint) : "This column must be filled.";
+  throw failed(
+    constraint ? "constraint_violated" : "import_failed",
+    `The object ${bad.id} would have no allowed value in the column ${column.code}.`,
+    { columns: { [column.code]: reason }, column: column.code, object: bad.id },
+  );
+}
+
+interface Conditions {
+  readonly conditions: readonly string[];
+  readonly values: readonly unknown[];
+}
+
+async function firstOffender(tx: Queryable, layerId: number, { conditions, values }: Conditions) {
+  await tx.execute(`set local statement_timeout = ${checkTimeoutMs}`);
+  try {
+    // Rows of this transaction are what the import wrote; others are as they were.
+    return await tx.query<{ id: number; offended: boolean[] }>(
+      `select svc_id as id, offended from ${layerTable(layerId)} t, lateral (select array[${conditions.join(",")}] as offended) o
+       where t.xmin = pg_current_xact_id()::xid and true = any(offended) limit 1`,
+      values,
+    );
+  } catch (error) {
+    // 57014 query_canceled
+    if ((error as { code?: string }).code !== "57014") throw error;
+    throw failed("constraint_violated", "Checking the objects of the file took too long.", { columns: {} });
+  } finally {
+    await tx.execute("set local statement_timeout = 0").catch(() => undefined);
+  }
+}
+
+const readConstraints = (tx: Queryable, layerId: number) =>
+  tx.query<ColumnConstraint>(
+    `select id, type, name, column_ids as "columnIds", definition from column_constraint where layer_id = $1 order by sort`,
+    [layerId],
+  );
+
+const takesValues = (column: Column): boolean =>
+  column.type !== "geom" && column.type !== "title" && column.physical !== "svc_id";
+
+/** SQL of "the column has no value in any language". */
+function isEmpty(column: Column): string {
+  const name = `t.${column.physical}`;
+  if (column.localizedValue) return `main_value(${name}, '') is null`;
+  switch (column.type) {
+    case "string":
+    case "text":
+      return `coalesce(${name}, '') = ''`;
+    case "file":
+      return `coalesce(${name}, '{}') = '{}'`;
+    default:
+      return `${name} is null`;
+  }
+}
