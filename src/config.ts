@@ -46,6 +46,10 @@ export const configSchema = z.strictObject({
   trustedProxies: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
     .default([]),
+  /** Hosts (`host` or `host:port`) whose tiles and maps external layers may show. */
+  externalHosts: z
+    .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
+    .default([]),
   logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   /** Folder for files that the server keeps or writes for a while. */
   dataDir: z.string().default("data"),

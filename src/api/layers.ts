@@ -1,11 +1,12 @@
-import { changeLayer, createLayer, deleteLayer, layerTimestamp } from "../catalog/layers.js";
+import { changeLayer, createLayer, deleteLayer, layerTimestamp, type NewLayer } from "../catalog/layers.js";
 import { requireRead, requireRight, rightsOn } from "../catalog/rights.js";
-import { type LayerNode, type MapState, Right } from "../catalog/state.js";
+import { hasObjects, type LayerNode, type MapState, Right } from "../catalog/state.js";
 import { notFound, unauthenticated } from "../errors.js";
 import { layerBox } from "../features/bbox.js";
 import type { Reply, Request, Route } from "../http/types.js";
 import { defaultStyle } from "../style/default-style.js";
 import { answer } from "./caller.js";
+import { createFromSource, layerKind } from "./derived.js";
 import {
   bodyObject,
   cssField,
@@ -42,21 +43,24 @@ function layerOf(map: MapState, request: Request): LayerNode {
   return layer;
 }
 
-const hasTable = (layer: LayerNode): boolean => layer.type === "layer" || layer.type === "material";
-
 async function create(request: Request, services: Services): Promise<Reply> {
   const { map, caller, view } = await visit(request, services);
   requireRight(map, caller, Right.editStructure);
   const fields = await bodyObject(request);
+  const kind = layerKind(fields);
   const code = textField(fields, "code");
-  const { id } = await createLayer(services.db, map.id, {
+  const layer: NewLayer = {
     code,
     name: nameField(fields, { language: view.language, main: map.project.languages[0] }),
     parentId: parentField(fields),
     sort: numberField(fields, "sort"),
     cssStyle: await styleField(fields, services, map, code),
     ownerId: caller.accountId,
-  });
+  };
+  const { id } =
+    kind === "layer"
+      ? await createLayer(services.db, map.id, layer)
+      : await createFromSource(services, { map, caller, view }, kind, { fields, layer });
   await services.changes.settle({ maps: [map.id] });
   return answerLayer(services, { map, caller, view }, id);
 }
@@ -70,11 +74,12 @@ async function get(request: Request, services: Services): Promise<Reply> {
   const withTimestamp = flag(request.query, "with_timestamp");
   const withAccess = flag(request.query, "with_access");
   const [bbox, timestamp] = await Promise.all([
-    withBox ? (hasTable(layer) ? layerBox(services.db, layer.id, 4326) : null) : undefined,
+    withBox ? (hasObjects(layer) ? layerBox(services.db, layer.id, 4326) : null) : undefined,
     withTimestamp ? layerTimestamp(services.db, layer.id) : undefined,
   ]);
   const access = withAccess ? rightsOn(map, caller, layer) : undefined;
-  return answer(caller, layerObject(map, layer, view, { css: true, bbox, timestamp, access }));
+  const source = (rightsOn(map, caller, layer) & Right.editStructure) !== 0;
+  return answer(caller, layerObject(map, layer, view, { css: true, bbox, timestamp, access, source }));
 }
 
 /** PUT gives what it does not name its default again; PATCH leaves it. The code stays in both. */
@@ -136,7 +141,7 @@ async function answerLayer(services: Services, { map, caller, view }: Visit, id:
   const now = await services.catalog.map(map.project.code, map.code);
   const node = now.nodes.get(id);
   if (!node) throw notFound("layer of that code");
-  return answer(caller, layerObject(now, node, view, { css: true }));
+  return answer(caller, layerObject(now, node, view, { css: true, source: true }));
 }
 
 export const layerRoutes: Route<Services>[] = [

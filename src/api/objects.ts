@@ -1,5 +1,12 @@
 import { requireRead, requireRight } from "../catalog/rights.js";
-import { type Caller, type LayerNode, type MapState, Right } from "../catalog/state.js";
+import {
+  type Caller,
+  hasObjects,
+  isDerived,
+  type LayerNode,
+  type MapState,
+  Right,
+} from "../catalog/state.js";
 import { failed, notFound, unauthenticated } from "../errors.js";
 import { type Languages, valueColumns } from "../features/columns.js";
 import { countObjects } from "../features/count.js";
@@ -69,7 +76,7 @@ async function target(
   const caller = await callerOf(request, services, map.project);
   const layer = map.layers.get(layerCode);
   allow(map, caller, layer);
-  if (!layer || !hasTable(layer)) throw notFound(`layer with objects "${layerCode}"`);
+  if (!layer || !hasObjects(layer)) throw notFound(`layer with objects "${layerCode}"`);
   return { map, layer, caller };
 }
 
@@ -79,8 +86,6 @@ const written = (caller: Caller, text: string): Reply => ({
   text,
   headers: callerHeaders(caller),
 });
-
-const hasTable = (layer: LayerNode): boolean => layer.type === "layer" || layer.type === "material";
 
 const readable = (request: Request, services: Services) => target(request, services, requireRead);
 
@@ -94,8 +99,8 @@ const readableSignedIn = (request: Request, services: Services) =>
 const editable = (request: Request, services: Services) =>
   target(request, services, (map, caller, layer) => {
     requireRight(map, caller, Right.editObjects, layer);
-    if (layer?.type === "material")
-      throw failed("invalid_value", "The objects of a materialized layer come from its source.");
+    if (layer && isDerived(layer))
+      throw failed("invalid_value", "The objects of this layer come from its source.", { type: layer.type });
   });
 
 function languagesOf(map: MapState, parameters: Parameters): Languages {

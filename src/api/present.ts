@@ -1,10 +1,13 @@
 import {
+  isDerived,
+  isLayer,
   type LayerNode,
   localName,
   type MapState,
   type ProjectState,
   type TreeNode,
 } from "../catalog/state.js";
+import { shownSettings } from "../catalog/visualization.js";
 import type { ContractBox } from "../geo/envelope.js";
 import type { Request } from "../http/types.js";
 
@@ -52,6 +55,8 @@ export interface LayerExtras {
   readonly access?: number | undefined;
   /** Unix seconds. */
   readonly timestamp?: number | undefined;
+  /** What a virtual or materialized layer is made from, which is not for everybody who sees the layer. */
+  readonly source?: boolean;
 }
 
 /** The layer object of the contract; for a folder, the tree element. */
@@ -79,7 +84,21 @@ export function layerObject(
     ...(extras.bbox === undefined ? {} : { bbox: extras.bbox }),
     ...(extras.access === undefined ? {} : { access: extras.access }),
     ...(extras.timestamp === undefined ? {} : { timestamp: extras.timestamp }),
+    ...(isLayer(node) ? { ...sourceOf(map, node, extras), ...shownSettings(node) } : {}),
   };
+}
+
+/** `source`, as it was given when the layer was made. Clients draw external layers themselves, so all see theirs. */
+function sourceOf(map: MapState, layer: LayerNode, extras: LayerExtras): Record<string, unknown> {
+  if (layer.type === "external") return { source: layer.source ?? {} };
+  if (!extras.source || !isDerived(layer)) return {};
+  const columns = layer.columns.filter((column) => column.physical !== "svc_id" && column.type !== "geom");
+  const source = {
+    layer: map.nodes.get(layer.sourceId ?? 0)?.code ?? "",
+    ...layer.source,
+    columns: columns.map(({ code }) => code),
+  };
+  return { source };
 }
 
 /** Path of the icon that was chosen, else of the one that is generated; folders have chosen ones only. */

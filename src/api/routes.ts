@@ -6,16 +6,19 @@ import { healthRoutes } from "./health.js";
 import { iconRoutes } from "./icons.js";
 import { imageRoutes } from "./images.js";
 import { layerRoutes } from "./layers.js";
+import { makevalidRoutes } from "./makevalid.js";
 import { mapRoutes } from "./maps.js";
 import { objectRoutes } from "./objects.js";
 import { publishRoutes } from "./publish.js";
 import { searchRoutes } from "./search.js";
+import { refreshRoutes } from "./refresh.js";
 import type { Services } from "./services.js";
 import { sessionRoutes } from "./sessions.js";
 import { structureRoutes } from "./structure.js";
 import { tileRoutes } from "./tiles.js";
 import { transferRoutes } from "./transfer.js";
 import { treeRoutes } from "./tree.js";
+import { visualizationRoutes } from "./visualization.js";
 
 /** Every route of the product but the viewer's. `test/api/rights-table.test.ts` has a line for each. */
 export const apiRoutes: readonly Route<Services>[] = [
@@ -33,6 +36,9 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...imageRoutes,
   ...iconRoutes,
   ...searchRoutes,
+  ...refreshRoutes,
+  ...makevalidRoutes,
+  ...visualizationRoutes,
   ...transferRoutes,
   ...healthRoutes,
 ];

@@ -1,6 +1,6 @@
 import { fullTree, heldLayers, type Published, publicationTree } from "../catalog/publication.js";
 import { mayRead, requireRead, rightsOn } from "../catalog/rights.js";
-import { isLayer, type LayerNode, type TreeNode } from "../catalog/state.js";
+import { hasObjects, isLayer, type LayerNode, type TreeNode } from "../catalog/state.js";
 import { badRequest } from "../errors.js";
 import { layersBoxes } from "../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../geo/envelope.js";
@@ -70,7 +70,7 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
     if (isLayer(node)) return [node];
     return parents.has(element ? element.id : node.id) ? [] : held(node);
   });
-  const ids = new Set(own.flat().flatMap((layer) => (hasTable(layer) ? [layer.id] : [])));
+  const ids = new Set(own.flat().flatMap((layer) => (hasObjects(layer) ? [layer.id] : [])));
   const known = await layersBoxes(services.db, [...ids], boxSrid);
   const boxes = own.map((layers) => unionBoxes(layers.map((layer) => known.get(layer.id) ?? null)));
   // Each element comes before what it holds, so from the end every folder gets the boxes below it complete.
@@ -84,8 +84,6 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
   }
   return boxes;
 }
-
-const hasTable = (node: TreeNode | LayerNode): boolean => node.type === "layer" || node.type === "material";
 
 async function tree(request: Request, services: Services): Promise<Reply> {
   const visitor = await visit(request, services);

@@ -7,10 +7,10 @@ import {
   chooseCode,
   lastPlace,
   lockMap,
-  lockTables,
   nextContainerId,
   nodesUnder,
   place,
+  takeLayers,
 } from "./tree.js";
 
 /** Folders of a map's tree. */
@@ -150,7 +150,7 @@ export function deleteFolder(
     const layers = nodes.filter((node) => node.layer).map((node) => node.id);
     if (!layers.every((id) => deletion.mayDelete(id)))
       throw forbidden("The folder holds layers that your rights do not let you delete.");
-    await lockTables(tx, layers);
+    await takeLayers(tx, layers);
     await forgetPublished(
       tx,
       mapId,

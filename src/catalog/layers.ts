@@ -3,8 +3,8 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { addColumns, type NewColumn } from "./columns.js";
 import { forgetPublished } from "./publication.js";
-import type { GeometryKind, LocalizedName } from "./state.js";
-import { checkParent, chooseCode, lastPlace, lockMap, lockTables, nextContainerId, place } from "./tree.js";
+import type { GeometryKind, LayerNode, LocalizedName } from "./state.js";
+import { checkParent, chooseCode, lastPlace, lockMap, nextContainerId, place, takeLayers } from "./tree.js";
 
 /** Vector layers: their place in the tree, their catalogue rows and the table of their objects. */
 
@@ -47,32 +47,7 @@ export function createLayer(
   layer: NewLayer,
 ): Promise<{ readonly id: number; readonly code: string }> {
   return db.transaction(async (tx) => {
-    await lockMap(tx, mapId);
-    const parentId = await checkParent(tx, mapId, layer.parentId ?? 0);
-    const id = await nextContainerId(tx);
-    const code = await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);
-    const name = layer.name ?? { name: "", localized: false, names: {} };
-    const kind = layer.geometryKind ?? "Unknown";
-    await tx.execute(
-      `insert into node (id, map_id, parent_id, type, code, name, localized_name, names, sort, selected, css_style,
-         owner_id)
-       values ($1, $2, $3, 'layer', $4, $5, $6, $7, $8, $9, $10, $11)`,
-      [
-        id,
-        mapId,
-        parentId,
-        code,
-        name.name,
-        name.localized,
-        JSON.stringify(name.names),
-        await lastPlace(tx, mapId, parentId),
-        layer.selected ?? true,
-        layer.cssStyle ?? defaultStyle(kind),
-        layer.ownerId ?? null,
-      ],
-    );
-    if (layer.sort !== undefined) await place(tx, mapId, { id, parentId }, layer.sort);
-    await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
+    const { id, code } = await insertLayer(tx, mapId, { ...layer, type: "layer" });
     await tx.execute(
       `insert into layer_column (layer_id, code, type, sort) values ($1, 'svc_id', 'number', 1), ($1, 'geom', 'geom', 2)`,
       [id],
@@ -81,6 +56,48 @@ export function createLayer(
     await addColumns(tx, id, layer.columns ?? []);
     return { id, code };
   });
+}
+
+/** A layer of any type, as far as its rows in `node` and `layer` go. */
+export type NewLayerRow = Omit<NewLayer, "columns"> & { readonly type: LayerNode["type"] };
+
+/**
+ * Puts a layer into the map's tree; its columns and objects are up to the caller, in the same transaction.
+ * @throws Failure not_found (map, parent), invalid_code, code_exists
+ */
+export async function insertLayer(
+  tx: Queryable,
+  mapId: number,
+  layer: NewLayerRow,
+): Promise<{ readonly id: number; readonly code: string }> {
+  await lockMap(tx, mapId);
+  const parentId = await checkParent(tx, mapId, layer.parentId ?? 0);
+  const id = await nextContainerId(tx);
+  const code = await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);
+  const name = layer.name ?? { name: "", localized: false, names: {} };
+  const kind = layer.geometryKind ?? "Unknown";
+  await tx.execute(
+    `insert into node (id, map_id, parent_id, type, code, name, localized_name, names, sort, selected, css_style,
+       owner_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    [
+      id,
+      mapId,
+      parentId,
+      layer.type,
+      code,
+      name.name,
+      name.localized,
+      JSON.stringify(name.names),
+      await lastPlace(tx, mapId, parentId),
+      layer.selected ?? true,
+      layer.cssStyle ?? defaultStyle(kind),
+      layer.ownerId ?? null,
+    ],
+  );
+  if (layer.sort !== undefined) await place(tx, mapId, { id, parentId }, layer.sort);
+  await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
+  return { id, code };
 }
 
 /**
@@ -129,7 +146,7 @@ export function deleteLayer(db: Database, mapId: number, layerId: number): Promi
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
     await findNode(tx, mapId, layerId);
-    await lockTables(tx, [layerId]);
+    await takeLayers(tx, [layerId]);
     await forgetPublished(tx, mapId, [layerId]);
     await tx.execute("delete from node where id = $1", [layerId]);
   });

@@ -8,11 +8,13 @@ import type {
   GeometryKind,
   Grant,
   LayerNode,
+  LayerSource,
   MapState,
   NodeType,
   ProjectState,
   PublicationElement,
   Role,
+  StoredSettings,
   TreeNode,
 } from "./state.js";
 
@@ -72,8 +74,13 @@ interface NodeRow {
   render_type: number;
   style_mode: number;
   owner_id: number | null;
+  source: LayerSource | null;
+  visual_settings: StoredSettings | null;
+  visual_custom_settings: StoredSettings | null;
+  vector_settings: StoredSettings | null;
   geometry_kind: GeometryKind | null;
   bands: number[] | null;
+  source_id: number | null;
 }
 interface ColumnRow {
   id: number;
@@ -120,7 +127,7 @@ export async function loadMap(
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands)), '[]')
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'source_id', l.source_id)), '[]')
           from node n left join layer l on l.id = n.id where n.map_id = m.id) as node_rows,
        (select coalesce(json_agg(c order by c.sort, c.id), '[]')
           from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows,
@@ -159,6 +166,7 @@ function mapState(row: MapRow, project: ProjectState): MapState {
     constraints.set(layerId, list);
     list.push(constraint);
   }
+  const rows = new Map(row.node_rows.map((node) => [node.id, node]));
   const nodes = new Map<number, TreeNode | LayerNode>();
   const layers = new Map<string, LayerNode>();
   const children = new Map<number, (TreeNode | LayerNode)[]>();
@@ -182,11 +190,18 @@ function mapState(row: MapRow, project: ProjectState): MapState {
     let state: TreeNode | LayerNode;
     if (node.type === "folder") state = { ...common, type: node.type };
     else {
+      // A view has no geometry of its own, so its source's kind and bands are its.
+      const drawn = (node.type === "virtual" && rows.get(node.source_id ?? 0)) || node;
       const layer: LayerNode = {
         ...common,
         type: node.type,
-        geometryKind: node.geometry_kind ?? "Unknown",
-        bands: node.bands ?? [],
+        geometryKind: drawn.geometry_kind ?? "Unknown",
+        bands: drawn.bands ?? [],
+        sourceId: node.source_id,
+        source: node.source,
+        visualSettings: node.visual_settings,
+        visualCustomSettings: node.visual_custom_settings,
+        vectorSettings: node.vector_settings,
         columns: columnsInOrder(columns.get(node.id) ?? []),
         constraints: constraints.get(node.id) ?? [],
       };

@@ -2,7 +2,7 @@ import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode } from "./codes.js";
 import type { LocalizedName } from "./state.js";
-import { layersOfMap, lockTables } from "./tree.js";
+import { layersOfMap, takeLayers } from "./tree.js";
 
 /** Maps: made, listed, published. */
 
@@ -100,7 +100,7 @@ export function deleteMap(db: Database, project: number, code: string): Promise<
       [project, code],
     );
     if (!map) throw notFound(`map "${code}"`);
-    await lockTables(tx, await layersOfMap(tx, map.id));
+    await takeLayers(tx, await layersOfMap(tx, map.id));
     await tx.execute("delete from map where id = $1", [map.id]);
   });
 }

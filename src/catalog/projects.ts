@@ -1,7 +1,7 @@
 import { failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode, checkLanguage, checkText } from "./codes.js";
-import { layersOfMap, lockTables } from "./tree.js";
+import { layersOfMap, takeLayers } from "./tree.js";
 
 /** Projects: made, listed and deleted. */
 
@@ -68,7 +68,7 @@ export function deleteProject(db: Database, code: string): Promise<void> {
     );
     const layers: number[] = [];
     for (const map of maps) layers.push(...(await layersOfMap(tx, map.id)));
-    await lockTables(tx, layers);
+    await takeLayers(tx, layers);
     await tx.execute("delete from project where id = $1", [id]);
   });
 }

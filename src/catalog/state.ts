@@ -105,9 +105,30 @@ export interface LayerNode extends TreeNode {
   readonly columns: readonly Column[];
   /** Absent = none. */
   readonly constraints?: readonly ColumnConstraint[];
-  /** Highest zoom of each band that has generalised geometry, ascending. */
+  /** Highest zoom of each band that has generalised geometry, ascending; a virtual layer has its source's. */
   readonly bands: readonly number[];
+  /** The layer that a virtual or materialized one is made from. */
+  readonly sourceId: number | null;
+  readonly source: LayerSource | null;
+  /** Checked settings as they were stored; at most one of the two visualizations. */
+  readonly visualSettings: StoredSettings | null;
+  readonly visualCustomSettings: StoredSettings | null;
+  readonly vectorSettings: StoredSettings | null;
 }
+
+/** Where a layer's objects or picture come from. */
+export type LayerSource =
+  /** Of a virtual or materialized layer: which of the source's objects, in the filter language; "" = all. */
+  | { readonly filter: string }
+  /** Of an external layer: a raster service. */
+  | {
+      readonly url: string;
+      readonly minZoom: number | null;
+      readonly maxZoom: number | null;
+      readonly attribution: string;
+    };
+
+export type StoredSettings = Readonly<Record<string, unknown>>;
 
 /** An element of what save-publication-tree was given. */
 export interface PublicationElement {
@@ -142,6 +163,14 @@ export interface MapState extends LocalizedName {
 }
 
 export const isLayer = (node: TreeNode | LayerNode): node is LayerNode => node.type !== "folder";
+
+/** Whether the element is a layer of objects, with a table or view of them. */
+export const hasObjects = (node: TreeNode | LayerNode): boolean =>
+  node.type === "layer" || node.type === "virtual" || node.type === "material";
+
+/** Whether the layer's objects come from another layer, so that nobody edits them here. */
+export const isDerived = (node: TreeNode | LayerNode): boolean =>
+  node.type === "virtual" || node.type === "material";
 
 /** The string for a language: the language's own, else the main language's, else any; "" when there is none. */
 export function localName(text: LocalizedName, language: string, main: string): string {

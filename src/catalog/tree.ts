@@ -1,7 +1,6 @@
 import { failed, notFound } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { checkCode } from "./codes.js";
-import { layerTable } from "./load.js";
 
 /** The tree of a map's folders and layers: places, parents, order and codes. */
 
@@ -19,18 +18,53 @@ export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
 }
 
 /**
- * Takes layers' tables for deletion. It comes before the rows that lead to them are deleted: a writer of objects
- * holds the table first and the layer's row last, and the other order would be a deadlock.
+ * Takes layers' tables. It comes before the rows that lead to them are deleted: a writer of objects holds the table
+ * first and the layer's row last, and the other order would be a deadlock.
  * @param layerIds those without a table do not matter
  */
 export async function lockTables(tx: Queryable, layerIds: readonly number[]): Promise<void> {
-  const rows = await tx.query<{ id: number }>(
-    "select id from unnest($1::bigint[]) id where to_regclass('layers.l' || id) is not null order by id",
+  const tables = await relations(tx, layerIds, "r");
+  if (tables.length > 0) await tx.execute(`lock table ${tables.join(", ")} in access exclusive mode`);
+}
+
+/**
+ * Takes layers for deletion, as `lockTables` does. Views are dropped already here: their readers hold the view
+ * first and its tables then, and locking a view would lock its tables too, which may be another layer's.
+ * @throws Failure invalid_value with `data.layers` when layers that stay are made from one of these
+ */
+export async function takeLayers(tx: Queryable, layerIds: readonly number[]): Promise<void> {
+  const dependents = await tx.query<{ code: string }>(
+    `select n.code from layer l join node n on n.id = l.id
+     where l.source_id = any($1::bigint[]) and l.id <> all($1::bigint[]) order by n.code`,
     [layerIds],
   );
-  if (rows.length === 0) return;
-  await tx.execute(`lock table ${rows.map((row) => layerTable(row.id)).join(", ")} in access exclusive mode`);
+  if (dependents.length > 0) throw dependedOn(dependents.map(({ code }) => code));
+  const views = await relations(tx, layerIds, "v");
+  if (views.length > 0) await tx.execute(`drop view ${views.join(", ")}`);
+  await lockTables(tx, layerIds);
 }
+
+/** Qualified names of layers' tables ("r") or views ("v"), in the order of their ids. */
+async function relations(tx: Queryable, layerIds: readonly number[], kind: "r" | "v"): Promise<string[]> {
+  const rows = await tx.query<{ name: string }>(
+    `select 'layers.' || c.relname as name
+     from unnest($1::bigint[]) id cross join lateral (values ('l' || id), ('l' || id || '_source')) own (name)
+       join pg_class c on c.relnamespace = 'layers'::regnamespace and c.relname = own.name::name
+     where c.relkind = $2 order by id`,
+    [layerIds, kind],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** @param codes of the layers that are made from what was to be changed */
+export const dependedOn = (codes: readonly string[]) =>
+  failed(
+    "invalid_value",
+    `Layers are made from this one: ${codes.join(", ")}. Change or delete them first.`,
+    {
+      layers: codes,
+    },
+  );
 
 /** Ids of the layers of a map. */
 export async function layersOfMap(tx: Queryable, mapId: number): Promise<number[]> {

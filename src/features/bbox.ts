@@ -50,19 +50,22 @@ const isWhole = (row: EdgeRow): row is EdgeRow & GeoEnvelope =>
 
 /**
  * The index's own extent holds every object, rounded outwards and perhaps too large after deletions. The exact edge is
- * that of the objects in a narrow strip along each of its sides; an empty strip leaves the question open.
+ * that of the objects in a narrow strip along each of its sides; an empty strip leaves the question open. A view has no
+ * index of its own: the question is open.
  */
 function byIndex(id: number): string {
   const table = layerTable(id);
   const edge = (pick: string, corners: string) =>
     `(select ${pick} from ${table} where geom && st_makeenvelope(${corners},4326))`;
-  return `(select ${id}::bigint as id, e is null as empty,
+  return `(select ${id}::bigint as id, e is null and own as empty,
     ${edge("min(st_xmin(geom))", "x0-pad,y0-pad,x0+pad,y1+pad")} as west,
     ${edge("min(st_ymin(geom))", "x0-pad,y0-pad,x1+pad,y0+pad")} as south,
     ${edge("max(st_xmax(geom))", "x1-pad,y0-pad,x1+pad,y1+pad")} as east,
     ${edge("max(st_ymax(geom))", "x0-pad,y1-pad,x1+pad,y1+pad")} as north
-    from (select e, st_xmin(e) as x0, st_ymin(e) as y0, st_xmax(e) as x1, st_ymax(e) as y1, 1e-4 as pad
-      from (select _postgis_index_extent('${table}', 'geom') as e offset 0) extent offset 0) sides)`;
+    from (select own, e, st_xmin(e) as x0, st_ymin(e) as y0, st_xmax(e) as x1, st_ymax(e) as y1, 1e-4 as pad
+      from (select own, case when own then _postgis_index_extent('${table}', 'geom') end as e
+        from (select relkind = 'r' as own from pg_class where oid = '${table}'::regclass offset 0) kind
+        offset 0) extent offset 0) sides)`;
 }
 
 function byScan(id: number): string {

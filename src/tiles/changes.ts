@@ -56,6 +56,8 @@ interface ChangeRow {
 
 export class ChangeLog implements Changes {
   private readonly layers = new Map<number, LayerVersion>();
+  /** Virtual layers among them by their sources: what touches a source touches them. */
+  private readonly derived = new Map<number, Set<number>>();
   private readonly listener: Listener;
   private readonly peers: Peers;
 
@@ -92,11 +94,14 @@ export class ChangeLog implements Changes {
       // The log first: a change that comes between the two statements is then seen in the version alone, which
       // counts as a change of the whole layer, and not the other way round.
       const changes = await this.readLog(unknown, 0);
-      const rows = await this.options.db.query<{ id: number; version: number }>(
-        "select id, version from layer where id = any($1)",
+      const rows = await this.options.db.query<{ id: number; version: number; source_id: number | null }>(
+        "select id, version, source_id from layer where id = any($1)",
         [unknown],
       );
       const versions = new Map(rows.map((row) => [row.id, row.version]));
+      for (const { id, source_id: source } of rows) {
+        if (source !== null) this.derived.set(source, (this.derived.get(source) ?? new Set()).add(id));
+      }
       for (const id of unknown) {
         if (this.layers.has(id)) continue;
         const own = changes.filter((row) => row.layer_id === id);
@@ -128,7 +133,8 @@ export class ChangeLog implements Changes {
   private async apply(touched: Touched): Promise<void> {
     for (const id of touched.projects ?? []) this.options.listener.projectChanged(id);
     for (const id of touched.maps ?? []) this.options.listener.mapChanged(id);
-    const known = (touched.layers ?? []).flatMap((id) => this.layers.get(id) ?? []);
+    const reached = (touched.layers ?? []).flatMap((id) => [id, ...(this.derived.get(id) ?? [])]);
+    const known = reached.flatMap((id) => this.layers.get(id) ?? []);
     await this.refresh(known);
   }
 

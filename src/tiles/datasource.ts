@@ -52,14 +52,17 @@ export function datasource(
 export function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): string {
   const table = layerTable(layer.id);
   const band = bandOf(layer.bands, options.zoom);
+  const isView = layer.type === "virtual";
+  const bandTable = `${isView ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
   const columns = new Map(layer.columns.map((column) => [column.code, column]));
   const fields = style.fields.filter((code) => code !== "svc_id");
   const selected = fields.map((code) => `, ${fieldSql(columns.get(code), options)} as "${code}"`).join("");
   const from =
     band === undefined
       ? `select o.svc_id, o.geom_3857 as geom${selected} from ${table} o where o.geom_3857 && !bbox!`
-      : `select b.svc_id, b.geom${selected} from ${table}_z${band} b${
-          fields.length > 0 ? ` join ${table} o on o.svc_id = b.svc_id` : ""
+      : // A view's own objects are those of its source's bands that it has.
+        `select b.svc_id, b.geom${selected} from ${bandTable} b${
+          fields.length > 0 || isView ? ` join ${table} o on o.svc_id = b.svc_id` : ""
         } where b.geom && !bbox!`;
   const thinned =
     layer.geometryKind === "Point" && options.zoom <= thinningZoom

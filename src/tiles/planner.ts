@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Catalog } from "../catalog/catalog.js";
 import { rightsOn } from "../catalog/rights.js";
-import { type Caller, type LayerNode, type MapState, Right } from "../catalog/state.js";
+import { type Caller, hasObjects, type LayerNode, type MapState, Right } from "../catalog/state.js";
 import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import type { StyleCompiler } from "../style/compiler.js";
@@ -135,7 +135,7 @@ export class Planner {
 
   /** A stored style that no longer compiles hides its layer and nothing else; it was checked when it was saved. */
   private async styled(map: MapState, layer: LayerNode): Promise<StyledLayer | undefined> {
-    if (layer.type !== "layer") return undefined;
+    if (!hasObjects(layer)) return undefined;
     try {
       const { style } = await this.options.styles.compile({
         mapStyle: map.cssStyle,

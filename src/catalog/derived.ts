@@ -1,0 +1,158 @@
+import { failed, notFound } from "../errors.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { type CopiedColumn, copyColumns } from "./derived-columns.js";
+import { insertLayer, type NewLayer } from "./layers.js";
+import { layerTable } from "./load.js";
+import { fillTimeoutMs, synchronize } from "./material.js";
+import type { GeometryKind, LayerSource, NodeType } from "./state.js";
+import { dependedOn, lockMap } from "./tree.js";
+
+/**
+ * Layers made from another layer of the same map. A virtual layer is a view of its source's table; a materialized
+ * one has a table that is filled from such a view. Object ids are the source's. Which columns they have is decided
+ * when they are made.
+ */
+
+export type DerivedType = "virtual" | "material";
+
+export interface DerivedLayer extends Omit<NewLayer, "columns" | "geometryKind"> {
+  readonly type: DerivedType;
+  readonly sourceId: number;
+  /** In the filter language; "" = every object. */
+  readonly filter: string;
+  /** SQL of the filter over the source's table, without bound values; undefined = every object. */
+  readonly condition: string | undefined;
+  /** Codes of the source's columns; undefined = all. svc_id, geom and the titles above a column come along. */
+  readonly columns: readonly string[] | undefined;
+}
+
+/**
+ * Makes a virtual or materialized layer, the latter with its objects.
+ * @returns its id and code
+ * @throws Failure not_found (map, parent, source), invalid_code, code_exists, unknown_column, invalid_value when no
+ *   layer of the type can be made from the source
+ */
+export function createDerived(
+  db: Database,
+  mapId: number,
+  layer: DerivedLayer,
+): Promise<{ readonly id: number; readonly code: string }> {
+  return db.transaction(async (tx) => {
+    await lockMap(tx, mapId);
+    const { sourceId } = layer;
+    const kind = await checkSource(tx, mapId, layer);
+    const made = await insertLayer(tx, mapId, { ...layer, geometryKind: kind });
+    await setSource(tx, made.id, { filter: layer.filter });
+    await tx.execute("update layer set source_id = $2 where id = $1", [made.id, sourceId]);
+    const columns = await copyColumns(tx, { from: sourceId, to: made.id, codes: layer.columns });
+    if (layer.type === "virtual") {
+      // Held against writers of the source: one that is about to commit has to know of this layer (layer_touched).
+      await tx.execute("update layer set changed_at = changed_at where id = $1", [sourceId]);
+      await createView(tx, layerTable(made.id), layer, ["geom_3857", ...columns.map(shown)]);
+    } else {
+      await tx.execute("select create_layer_table($1)", [made.id]);
+      await createView(tx, `${layerTable(made.id)}_source`, layer, columns.map(shown));
+      await addColumnsOfView(tx, made.id);
+      await tx.execute(`set local statement_timeout = ${fillTimeoutMs}`);
+      await synchronize(tx, made.id, columns);
+      await tx.query("select generalize_layer($1)", [made.id]);
+    }
+    return made;
+  });
+}
+
+/** The source's geometry kind. */
+async function checkSource(tx: Queryable, mapId: number, layer: DerivedLayer): Promise<GeometryKind> {
+  const [source] = await tx.query<{ type: NodeType; kind: GeometryKind; code: string }>(
+    `select n.type, n.code, l.geometry_kind as kind from node n join layer l on l.id = n.id
+     where n.id = $1 and n.map_id = $2`,
+    [layer.sourceId, mapId],
+  );
+  if (!source) throw notFound("source layer of that code");
+  const fits =
+    source.type === "layer" ||
+    source.type === "material" ||
+    (source.type === "virtual" && layer.type === "material");
+  if (fits) return source.kind;
+  throw failed(
+    "invalid_value",
+    source.type === "virtual"
+      ? `"${source.code}" is virtual itself: make the layer from its source.`
+      : `"${source.code}" has no objects that a layer could be made from.`,
+    { parameter: "source" },
+  );
+}
+
+const shown = (column: CopiedColumn): string => `${column.sourcePhysical} as ${column.physical}`;
+
+async function createView(
+  tx: Queryable,
+  name: string,
+  layer: DerivedLayer,
+  selected: readonly string[],
+): Promise<void> {
+  const where = layer.condition === undefined ? "" : ` where ${layer.condition}`;
+  const list = ["svc_id", "geom", ...selected].join(", ");
+  try {
+    await tx.execute(`create view ${name} as select ${list} from ${layerTable(layer.sourceId)}${where}`);
+  } catch (error) {
+    // 42703 undefined_column, 42883 undefined_function: the source's columns are not those that the filter was read for.
+    const { code } = error as { code?: string };
+    if (code !== "42703" && code !== "42883") throw error;
+    throw failed("invalid_value", "The columns of the source were changed meanwhile.", {
+      parameter: "source",
+    });
+  }
+}
+
+/** Gives a materialized layer's table the columns of its view. */
+async function addColumnsOfView(tx: Queryable, layerId: number): Promise<void> {
+  const [row] = await tx.query<{ clauses: string | null }>(
+    `select string_agg(format('add column %I %s', attname, format_type(atttypid, atttypmod)), ', ' order by attnum) as clauses
+     from pg_attribute where attrelid = to_regclass($1) and attname ~ '^c[0-9]+$'`,
+    [`${layerTable(layerId)}_source`],
+  );
+  if (row?.clauses) await tx.execute(`alter table ${layerTable(layerId)} ${row.clauses}`);
+}
+
+export interface ExternalLayer extends Omit<NewLayer, "columns" | "geometryKind" | "cssStyle"> {
+  /** Checked: see `readExternalSource`. */
+  readonly source: LayerSource;
+}
+
+/**
+ * Makes an external layer, which has neither columns nor objects.
+ * @throws Failure not_found (map, parent), invalid_code, code_exists
+ */
+export function createExternal(
+  db: Database,
+  mapId: number,
+  layer: ExternalLayer,
+): Promise<{ readonly id: number; readonly code: string }> {
+  return db.transaction(async (tx) => {
+    const made = await insertLayer(tx, mapId, { ...layer, type: "external", cssStyle: "" });
+    await setSource(tx, made.id, layer.source);
+    return made;
+  });
+}
+
+const setSource = (tx: Queryable, id: number, source: LayerSource) =>
+  tx.execute("update node set source = $2 where id = $1", [id, JSON.stringify(source)]);
+
+/**
+ * Called before a layer's column is dropped or converted.
+ * @throws Failure invalid_value with `data.layers`, the layers whose view shows or filters by the column
+ */
+export async function requireUnused(tx: Queryable, layerId: number, physical: string): Promise<void> {
+  const rows = await tx.query<{ code: string }>(
+    `select distinct n.code from pg_attribute a
+       join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum
+         and d.classid = 'pg_rewrite'::regclass
+       join pg_rewrite r on r.oid = d.objid
+       join pg_class v on v.oid = r.ev_class and v.relnamespace = 'layers'::regnamespace
+       join node n on v.relname in ('l' || n.id, 'l' || n.id || '_source')
+     where a.attrelid = to_regclass($1) and a.attname = $2::text::name order by 1`,
+    [layerTable(layerId), physical],
+  );
+  if (rows.length > 0) throw dependedOn(rows.map(({ code }) => code));
+}

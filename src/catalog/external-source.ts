@@ -1,0 +1,83 @@
+import { failed } from "../errors.js";
+import { maxZoom } from "../geo/tile.js";
+import { checkText } from "./codes.js";
+import type { LayerSource } from "./state.js";
+
+/** Where an external layer's picture comes from: an XYZ, TMS or WMS raster service of a host that the installation allows. */
+
+export type ExternalSource = Extract<LayerSource, { readonly url: string }>;
+
+const longestUrl = 2_000;
+const placeholder = /\{(?:z|x|-?y)\}/g;
+
+/**
+ * Reads the `source` of an external layer.
+ *
+ * `url` is an http(s) address with `{z}`, `{x}` and `{y}` (XYZ) or `{-y}` (TMS) in its path or query, or a WMS's
+ * address with `service=WMS` in its query.
+ * @param hosts `host` or `host:port`, in lower case
+ * @throws Failure invalid_value with `data.parameter`, required_parameters
+ */
+export function readExternalSource(
+  given: Readonly<Record<string, unknown>>,
+  hosts: readonly string[],
+): ExternalSource {
+  const own = (name: string) => (Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined);
+  const url = own("url");
+  if (url === undefined || url === "") {
+    throw failed("required_parameters", "Required: source.url.", { required: ["source.url"] });
+  }
+  const minZoom = zoom(own("minZoom"), "source.minZoom");
+  const maxZoom = zoom(own("maxZoom"), "source.maxZoom");
+  if (minZoom !== null && maxZoom !== null && minZoom > maxZoom)
+    throw refuse("source.minZoom", "is greater than source.maxZoom");
+  const attribution = own("attribution") ?? "";
+  if (typeof attribution !== "string") throw refuse("source.attribution", "must be a string");
+  return {
+    url: checkAddress(url, hosts),
+    minZoom,
+    maxZoom,
+    attribution: checkText(attribution, "source.attribution"),
+  };
+}
+
+const refuse = (parameter: string, what: string) =>
+  failed("invalid_value", `${parameter} ${what}.`, { parameter });
+
+function zoom(value: unknown, name: string): number | null {
+  if (value === undefined || value === "") return null;
+  const level = typeof value === "string" ? Number(value) : value;
+  if (typeof level === "number" && Number.isInteger(level) && level >= 0 && level <= maxZoom) return level;
+  throw refuse(name, `must be a whole number from 0 to ${maxZoom}`);
+}
+
+function checkAddress(given: unknown, hosts: readonly string[]): string {
+  const wrong = (what: string) => refuse("source.url", what);
+  // Spaces and backslashes are read differently by different programs.
+  if (typeof given !== "string" || given.length > longestUrl || !/^[\x21-\x5b\x5d-\x7e]+$/.test(given))
+    throw wrong(`must be an address of at most ${longestUrl} printable ASCII characters`);
+  const names = new Set(given.match(placeholder));
+  const plain = given.replace(placeholder, "0");
+  if (/[{}]/.test(plain)) throw wrong("may hold {z}, {x}, {y} and {-y}, and no other braces");
+  let url: URL;
+  try {
+    url = new URL(plain);
+  } catch {
+    throw wrong("must be a whole address such as https://tiles.example.org/{z}/{x}/{y}.png");
+  }
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw wrong("must begin with https:// or http://");
+  if (url.username !== "" || url.password !== "") throw wrong("must not hold a user or password");
+  // The part before the path, as written: what stands in for a placeholder may not become part of the host.
+  const origin = /^https?:\/\/[^/?#]*/i.exec(given)?.[0] ?? "";
+  if (/[{}]/.test(origin) || !hosts.some((host) => host.toLowerCase() === url.host))
+    throw wrong("names a host that is not among the installation's externalHosts");
+  if (names.size === 0) {
+    const isWms = [...url.searchParams].some(
+      ([name, value]) => /^service$/i.test(name) && /^wms$/i.test(value),
+    );
+    if (!isWms) throw wrong("needs {z}, {x} and {y}, or service=WMS");
+  } else if (!names.has("{z}") || !names.has("{x}") || names.has("{y}") === names.has("{-y}"))
+    throw wrong("needs {z}, {x} and one of {y} and {-y}");
+  return given;
+}

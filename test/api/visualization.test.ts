@@ -1,0 +1,277 @@
+import t from "tap";
+import { makeMap, makeStyledLayer } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+
+/** Visualization and vector settings, stored and given back. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { api, sql } = server;
+const [editor, viewer] = [await server.token("editor"), await server.token("viewer")];
+const mapId = await makeMap(server, "m");
+const layer = await makeStyledLayer(server, "m", "l", "#a { marker-width: 3; }");
+const columns: Record<string, number> = {};
+for (const [code, type] of Object.entries({ size: "number", kind: "string", about: "title" })) {
+  const { rows } = await sql.query(
+    "insert into layer_column (layer_id, code, type, name) values ($1, $2, $3, 'Title of ' || $2) returning id",
+    [layer.id, code, type],
+  );
+  columns[code] = rows[0].id;
+  if (type !== "title")
+    await sql.query(
+      `alter table layers.l${layer.id} add column c${rows[0].id} ${type === "number" ? "float8" : "text"}`,
+    );
+}
+await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+
+const put = (visualSettings: unknown, token: string | undefined = editor) =>
+  api("PUT", "m/layers/l/visualization/", { token, body: { visualSettings } });
+const get = async (query = "") => (await api("GET", `m/layers/l/${query}`)).json;
+const legend = async (query = "") => api("GET", `m/layers/l/legend/${query}`);
+const charts = { classesSettings: { columns: [{ code: "size", color: "#ff0000" }] } };
+
+t.test("a layer without settings shows none", async (t) => {
+  for (const field of ["visualSettings", "visualCustomSettings", "vectorSettings"])
+    t.notOk(field in (await get()));
+  t.equal((await legend()).status, 404);
+});
+
+t.test("each kind is stored with its fields and given back with the layer and the tree", async (t) => {
+  const kinds: Record<number, { given: object; shown: object }> = {
+    1: {
+      given: {
+        column: columns.size,
+        algorithm: 3,
+        classesCount: 7,
+        classesSettings: { minColor: "#000000" },
+      },
+      shown: {
+        column: columns.size,
+        columnCode: "size",
+        algorithm: 3,
+        classesCount: 7,
+        classesSettings: { minColor: "#000000", midColor: String, lineWidth: 1 },
+      },
+    },
+    2: {
+      given: {
+        columnCode: "kind",
+        algorithm: 2,
+        classesSettings: { classes: [{ value: "a", color: "#00ff00" }, { value: 7 }] },
+      },
+      shown: {
+        column: columns.kind,
+        columnCode: "kind",
+        algorithm: 1,
+        classesCount: 2,
+        classesSettings: {
+          classes: [{ value: "a", color: "#00ff00", checked: true, count: 0 }, { value: 7 }],
+          defaultClass: { useIcon: false },
+        },
+      },
+    },
+    3: {
+      given: { column: columns.size, columnCode: "size", classesSettings: { pointSizeMax: 99 } },
+      shown: { classesSettings: { pointSizeMin: Number, pointSizeMax: 99, color: String } },
+    },
+    4: {
+      given: charts,
+      shown: {
+        column: null,
+        classesSettings: {
+          columns: [{ id: columns.size, code: "size", color: "#ff0000" }],
+          sizeColumn: null,
+        },
+      },
+    },
+    5: {
+      given: { classesSettings: { ...charts.classesSettings, sizeType: 3, sizeColumn: columns.size } },
+      shown: { classesSettings: { sizeType: 3, sizeColumn: columns.size, sizeColumnCode: "size" } },
+    },
+    6: { given: charts, shown: { classesSettings: { showScale: false } } },
+    7: {
+      given: {
+        algorithm: 2,
+        classesSettings: {
+          markerSizeType: "field",
+          markerSizeField: columns.size,
+          colors: ["#000000", "#ffffff"],
+        },
+      },
+      shown: {
+        algorithm: 1,
+        classesSettings: { markerSizeField: columns.size, colors: ["#000000", "#ffffff"] },
+      },
+    },
+  };
+  let id: number | undefined;
+  for (const [type, { given, shown }] of Object.entries(kinds)) {
+    const answer = await put({ type: Number(type), ...given });
+    t.match(
+      answer,
+      { status: 200, json: { style_mode: 3, visualSettings: { type: Number(type), ...shown } } },
+      type,
+    );
+    id ??= answer.json.visualSettings.id;
+    t.equal(answer.json.visualSettings.id, id, "it keeps its id");
+    t.same((await get()).visualSettings, answer.json.visualSettings);
+    t.same((await api("GET", "m/layers/")).json[0].visualSettings, answer.json.visualSettings);
+    // What was given back can be sent again.
+    const again = await put(answer.json.visualSettings);
+    t.same(again.json?.visualSettings, answer.json.visualSettings, again.text);
+    for (const field of ["pointSettings", "borderSettings", "textSettings", "legendNames", "showValues"])
+      t.ok(field in answer.json.visualSettings, field);
+  }
+});
+
+t.test("columns are shown by the codes that they have now", async (t) => {
+  await put({ type: 1, columnCode: "size", textSettings: { column: "kind" } });
+  await sql.query("update layer_column set code = 'length' where id = $1", [columns.size]);
+  await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+  t.match((await get()).visualSettings, {
+    column: columns.size,
+    columnCode: "length",
+    textSettings: { column: "kind" },
+  });
+  await sql.query("update layer_column set code = 'size' where id = $1", [columns.size]);
+  await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+});
+
+t.test("a plug-in's settings are stored instead of the others", async (t) => {
+  const uuid = "6f1c1b0e-2f4e-4f4d-9c5e-1d2f3a4b5c6d";
+  const visualCustomSettings = {
+    type: "clock",
+    columns: { [uuid]: columns.size },
+    icons: { [uuid]: "/icons/a.png" },
+    settings: { hands: [1, 2, { deep: "x" }] },
+  };
+  const answer = await api("PUT", "m/layers/l/visualization/", {
+    token: editor,
+    body: { visualCustomSettings },
+  });
+  t.match(answer, { status: 200, json: { style_mode: 4, visualCustomSettings } });
+  t.type(answer.json.visualCustomSettings.id, "number");
+  t.notOk("visualSettings" in answer.json);
+  t.equal((await legend()).status, 404);
+  const dropped = await api("DELETE", "m/layers/l/visualization/", { token: editor });
+  t.match(dropped, { status: 200, json: { style_mode: 2 } });
+  t.notOk("visualCustomSettings" in dropped.json);
+});
+
+t.test("vector settings make a layer one that clients draw", async (t) => {
+  const vectorSettings = {
+    minZoom: 3,
+    maxZoom: 12,
+    zoomsEnabled: true,
+    showPopup: true,
+    popupColumnCode: "kind",
+  };
+  const answer = await api("PUT", "m/layers/l/vector/", { token: editor, body: { vectorSettings } });
+  t.match(answer, {
+    status: 200,
+    json: {
+      render_type: 1,
+      vectorSettings: {
+        id: Number,
+        ...vectorSettings,
+        popupColumn: columns.kind,
+        stylesPolygon: {},
+        stylesPoint: { icon: "" },
+        clusterSettings: { radius: Number, splitByCategories: false },
+      },
+    },
+  });
+  t.match((await api("GET", "m/layers/")).json, [{ render_type: 1, vectorSettings: { id: Number } }]);
+  const dropped = await api("DELETE", "m/layers/l/vector/", { token: editor });
+  t.match(dropped, { status: 200, json: { render_type: 0 } });
+  t.notOk("vectorSettings" in dropped.json);
+});
+
+t.test("a legend is what the settings say", async (t) => {
+  await put({
+    type: 2,
+    columnCode: "kind",
+    legendName: "Kinds",
+    legendNames: [{ en: "Kinds" }, { ru: "Виды" }],
+    classesSettings: {
+      classes: [
+        { value: "a", color: "#00ff00" },
+        { value: "b", useIcon: true },
+        { value: "c", checked: false },
+      ],
+    },
+  });
+  t.same((await legend()).json, {
+    name: "Kinds",
+    column: "kind",
+    showValues: true,
+    showLegend: true,
+    minValue: null,
+    maxValue: null,
+    type: 2,
+    classificators: [
+      { value: "a", fill: "#00ff00", isIcon: false },
+      { value: "b", fill: "#2a6fbb", isIcon: true },
+    ],
+  });
+  t.match((await legend("?lng=ru")).json, { name: "Виды" });
+  await put({ type: 4, ...charts });
+  t.match((await legend()).json.classificators, [{ value: "Title of size", fill: "#ff0000" }]);
+  t.equal((await api("GET", "m/layers/none/legend/")).status, 404);
+});
+
+t.test("what does not fit is refused and changes nothing", async (t) => {
+  const before = await get();
+  const cases: [unknown, string][] = [
+    [undefined, "required_parameters"],
+    [[], "invalid_value"],
+    ["1", "invalid_value"],
+    [{}, "invalid_value"],
+    [{ type: 8 }, "invalid_value"],
+    [{ type: "1", column: columns.size }, "invalid_value"],
+    [{ type: 1 }, "invalid_value"],
+    [{ type: 1, column: 1e9 }, "unknown_column"],
+    [{ type: 1, columnCode: "none" }, "unknown_column"],
+    [{ type: 1, columnCode: "about" }, "unknown_column"],
+    [{ type: 1, columnCode: "geom" }, "unknown_column"],
+    [{ type: 1, column: columns.size, columnCode: "kind" }, "unknown_column|invalid_value"],
+    [{ type: 1, column: columns.size, classesSettings: { minColor: "red" } }, "invalid_value"],
+    [{ type: 1, column: columns.size, classesSettings: { opacity: 2 } }, "invalid_value"],
+    [{ type: 1, column: columns.size, legendNames: [{ en: "a", ru: "b" }] }, "invalid_value"],
+    [{ type: 4 }, "invalid_value"],
+    [{ type: 4, classesSettings: { columns: [{ color: "#000000" }] } }, "invalid_value"],
+    [{ type: 7, classesSettings: { useWeightField: 1e9 } }, "unknown_column"],
+    [{ type: 1, column: columns.size, textSettings: { column: "none" } }, "unknown_column"],
+  ];
+  for (const [given, code] of cases) {
+    const answer = await put(given);
+    t.equal(answer.status, 500, JSON.stringify(given));
+    t.match(answer.json.code, new RegExp(`^(${code})$`), JSON.stringify(given));
+  }
+  const custom = (visualCustomSettings: unknown) =>
+    api("PUT", "m/layers/l/visualization/", { token: editor, body: { visualCustomSettings } });
+  t.match((await custom({ type: "x", columns: { nope: columns.size } })).json, { code: "invalid_value" });
+  let deep: unknown = {};
+  for (let level = 0; level < 60; level++) deep = { deep };
+  t.match((await custom({ type: "x", settings: deep })).json, { code: "invalid_value" });
+  const both = { visualSettings: { type: 1 }, visualCustomSettings: { type: "x" } };
+  t.match((await api("PUT", "m/layers/l/visualization/", { token: editor, body: both })).json, {
+    code: "invalid_value",
+  });
+  const vector = { vectorSettings: { minZoom: 9, maxZoom: 3 } };
+  t.match((await api("PUT", "m/layers/l/vector/", { token: editor, body: vector })).json, {
+    code: "invalid_value",
+  });
+  t.same(await get(), before);
+});
+
+t.test("only who may change the structure sets them", async (t) => {
+  const body = { visualSettings: { type: 1, column: columns.size } };
+  for (const path of ["visualization", "vector"]) {
+    for (const method of ["PUT", "DELETE"]) {
+      t.equal((await api(method, `m/layers/l/${path}/`, { token: viewer, body })).status, 403);
+      t.equal((await api(method, `m/layers/l/${path}/`, { body })).status, 401);
+      t.equal((await api(method, `m/layers/none/${path}/`, { token: editor, body })).status, 404);
+    }
+  }
+});
