@@ -167,6 +167,19 @@ t.test("what a token lacks is refused, and nobody is told what it was", async (t
   t.equal((await extLogin(good)).status, 200);
 });
 
+t.test("a token that was changed anywhere is refused", async (t) => {
+  const good = await sign(claims());
+  const signed = good.lastIndexOf(".");
+  for (let at = 0; at < signed; at++) {
+    for (const put of [good[at] === "A" ? "B" : "A", "", ".", "%", "é"]) {
+      if (put === good[at]) continue;
+      const answer = await extLogin(good.slice(0, at) + put + good.slice(at + 1));
+      if (answer.status !== 403) t.equal(answer.status, 403, `"${put}" at ${at}`);
+    }
+  }
+  t.pass(`${signed} places`);
+});
+
 t.test("clocks may differ a little", async (t) => {
   const now = Math.floor(Date.now() / 1000);
   t.equal((await extLogin(await sign(claims({ exp: now - 2 })))).status, 200);
