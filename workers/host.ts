@@ -21,7 +21,7 @@ const [worker = "", concurrency = "1"] = process.argv.slice(2);
 const threads: Record<string, Record<string, string>> = {
   render: { default: "render/worker.js", compile: "render/compile-worker.js" },
   transfer: { default: "transfer/worker.js" },
-  image: { default: "image/worker.js" },
+  image: { default: "image/worker.js", print: "image/print/worker.js" },
 };
 const files = threads[worker];
 if (!files) throw new Error(`There is no worker "${worker}".`);
@@ -31,7 +31,8 @@ const pools = new Map(
     kind,
     new Piscina({
       filename: fileURLToPath(new URL(file, import.meta.url)),
-      minThreads: 1,
+      // Printing is rare: its thread starts with the first document.
+      minThreads: kind === "print" ? 0 : 1,
       maxThreads: 1,
       concurrentTasksPerWorker: kind === "default" ? Number(concurrency) : 1,
       // With 'sync' a worker's event loop stands still between tasks and asynchronous renders never finish.
@@ -45,6 +46,7 @@ const pools = new Map(
 async function run(task: TaskMessage): Promise<unknown> {
   const own = pools.get(task.kind);
   if (!own) return pools.get("default")!.run({ kind: task.kind, request: task.request });
+  if (task.kind !== "compile") return own.run(task.request);
   const { deadlineMs } = task.request as { deadlineMs: number };
   try {
     return await own.run(task.request, { signal: AbortSignal.timeout(deadlineMs) });

@@ -22,7 +22,7 @@ const order = [
   ["src/style"],
   ["src/catalog"],
   ["src/features", "src/tiles"],
-  ["src/search", "src/transfer", "src/viewer", "src/http"],
+  ["src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
   ["src/api", "src/demo"],
   ["src/node"],
   ["src/node-process"],

@@ -41,6 +41,7 @@ import {
   text,
   zoomLevel,
 } from "./parameters.js";
+import { printObject } from "./print.js";
 import type { Services } from "./services.js";
 
 /** The objects of a layer: lists, single objects, their geometry, and their number. */
@@ -189,6 +190,14 @@ async function listReply(
 async function get(request: Request, services: Services): Promise<Reply> {
   const { map, layer, caller } = await readable(request, services);
   const id = objectId(request.params.object);
+  if (text(request.query, "f") === "pdf")
+    return printObject(request, services, {
+      map,
+      layer,
+      caller,
+      id,
+      languages: languagesOf(map, request.query),
+    });
   const found = await getObject(services.db, layer, id, wholeShape(map, layer, request.query));
   if (found === undefined) return answer(caller, { id, fields: {} });
   const rewrite = formatted(request.query)

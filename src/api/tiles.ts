@@ -99,7 +99,7 @@ async function tileJson(request: Request, services: Services): Promise<Reply> {
 }
 
 /** Whom the map's settings name, and the source of the built-in base map. */
-function attribution(map: MapState): string {
+export function attribution(map: MapState): string {
   const own = typeof map.json.attribution === "string" ? map.json.attribution : "";
   const base = map.project.baseMap.kind === "builtin" ? "Natural Earth" : "";
   return own.includes(base) ? own : [own, base].filter(Boolean).join(", ");

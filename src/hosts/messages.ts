@@ -77,6 +77,8 @@ export interface ResizeRequest {
   readonly height?: number | undefined;
   /** Counts when both sides are given. */
   readonly fit: PictureFit;
+  /** Whether a small picture stays as small as it is where one side is given. */
+  readonly shrinkOnly?: boolean;
   /** Default: the picture's own. */
   readonly format?: PictureFormat | undefined;
 }
@@ -95,7 +97,37 @@ export interface DrawRequest {
   readonly size: number;
 }
 
+/** A printed object. All texts are shown as they are. */
+export interface PrintRequest {
+  readonly title: string;
+  readonly subtitle: string;
+  /** Language code of the document. */
+  readonly language: string;
+  readonly map: PrintedMap | undefined;
+  readonly items: readonly PrintedItem[];
+  readonly pictures: readonly { readonly caption: string; readonly jpeg: Uint8Array }[];
+}
+export type PrintedItem =
+  /** `level` 0 = outermost. */
+  | { readonly kind: "heading"; readonly text: string; readonly level: number }
+  | { readonly kind: "row"; readonly label: string; readonly value: string };
+/** A cutting of a map. Places are in its own units, x to the right and y down from its top left corner. */
+export interface PrintedMap {
+  readonly width: number;
+  readonly height: number;
+  readonly tiles: readonly { readonly x: number; readonly y: number; readonly png: Uint8Array }[];
+  readonly tileSide: number;
+  /** The object's parts: points (one place), lines, and areas (rings). */
+  readonly points: readonly PrintedPlace[];
+  readonly lines: readonly (readonly PrintedPlace[])[];
+  readonly areas: readonly (readonly (readonly PrintedPlace[])[])[];
+  readonly attribution: string;
+}
+export type PrintedPlace = readonly [x: number, y: number];
+
 export interface ImageMessages {
+  /** PDF. */
+  print: [PrintRequest, Uint8Array];
   resize: [ResizeRequest, ResizeResponse];
   draw: [DrawRequest, Uint8Array];
   ping: [null, "pong"];

@@ -36,10 +36,12 @@ export async function resize(request: ResizeRequest): Promise<ResizeResponse> {
   }
 }
 
-function resultSize(source: Size, { width, height }: ResizeRequest): Size {
+function resultSize(source: Size, { width, height, shrinkOnly }: ResizeRequest): Size {
   const ratio = source.width / source.height;
   const side = (pixels: number) => Math.max(1, Math.round(pixels));
   if (width !== undefined && height !== undefined) return { width, height };
+  if (shrinkOnly && source.width <= (width ?? Infinity) && source.height <= (height ?? Infinity))
+    return source;
   if (width !== undefined) return { width, height: side(width / ratio) };
   if (height !== undefined) return { width: side(height * ratio), height };
   return source;

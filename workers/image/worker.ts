@@ -2,12 +2,12 @@ import type { ImageMessages } from "../../src/hosts/messages.js";
 import { draw } from "./draw.js";
 import { resize } from "./resize.js";
 
-type Task = {
-  [Kind in keyof ImageMessages]: { kind: Kind; request: ImageMessages[Kind][0] };
-}[keyof ImageMessages];
+/** Printing has a thread of its own. */
+type Kinds = Exclude<keyof ImageMessages, "print">;
+type Task = { [Kind in Kinds]: { kind: Kind; request: ImageMessages[Kind][0] } }[Kinds];
 
 /** Runs one task of the image host. */
-export default async function run(task: Task): Promise<ImageMessages[keyof ImageMessages][1]> {
+export default async function run(task: Task): Promise<ImageMessages[Kinds][1]> {
   switch (task.kind) {
     case "resize":
       return resize(task.request);
