@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { apiRoutes } from "./api/routes.js";
+import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { viewerRoutesOf } from "./api/viewer.js";
 import { CatalogCache } from "./catalog/catalog.js";
@@ -152,7 +152,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const pruning = startPruning(db, log);
   const sweeping = startFileSweep(db, blobs, log);
   const server = createServer({
-    routes: [...apiRoutes, ...viewerRoutesOf(loadViewerFiles())],
+    routes: [...apiRoutes, ...olderRoutes, ...viewerRoutesOf(loadViewerFiles())],
     services,
     log,
     config,

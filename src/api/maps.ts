@@ -2,36 +2,43 @@ import { createMap } from "../catalog/maps.js";
 import { mayRead, requireProjectRight, requireRead, rightsOn } from "../catalog/rights.js";
 import { type Caller, localName, type MapState, type ProjectState, Right } from "../catalog/state.js";
 import { required, unauthenticated } from "../errors.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import type { Handler, Reply, Request, Route } from "../http/types.js";
 import { answer, callerOf } from "./caller.js";
-import { bodyObject, cssField, nameField, own, textField } from "./input.js";
+import { bodyObject, cssField, type Fields, nameField, own, textField } from "./input.js";
 import { mapObject, projectPath, viewOf } from "./present.js";
 import type { Services } from "./services.js";
 
 /** Maps: create, get, the list of available and the list of published ones. */
 
-async function create(request: Request, services: Services): Promise<Reply> {
-  const project = await services.catalog.project(request.params.project!);
-  const caller = await callerOf(request, services, project);
-  requireProjectRight(project, caller, Right.editStructure);
-  const fields = await bodyObject(request);
-  if (own(fields, "code") === undefined) throw required(["code"]);
-  const code = textField(fields, "code")!;
-  const cssStyle = cssField(fields) ?? "";
-  const view = viewOf(request, project);
-  const name = nameField(fields, { language: view.language, main: project.languages[0] });
-  if (cssStyle !== "") {
-    await services.styles.compile({ mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs });
-  }
-  const id = await createMap(services.db, project.id, {
-    code,
-    cssStyle,
-    ownerId: caller.accountId,
-    ...(name ? { name } : {}),
-  });
-  await services.changes.settle({ maps: [id] });
-  return answer(caller, mapObject(await services.catalog.map(project.code, code), view));
-}
+/**
+ * Creation of a map.
+ * @param isPublished whether a body asks for a map that the public may see
+ */
+export const creation =
+  (isPublished: (fields: Fields) => boolean): Handler<Services> =>
+  async (request, services) => {
+    const project = await services.catalog.project(request.params.project!);
+    const caller = await callerOf(request, services, project);
+    requireProjectRight(project, caller, Right.editStructure);
+    const fields = await bodyObject(request);
+    if (own(fields, "code") === undefined) throw required(["code"]);
+    const code = textField(fields, "code")!;
+    const cssStyle = cssField(fields) ?? "";
+    const view = viewOf(request, project);
+    const name = nameField(fields, { language: view.language, main: project.languages[0] });
+    if (cssStyle !== "") {
+      await services.styles.compile({ mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs });
+    }
+    const id = await createMap(services.db, project.id, {
+      code,
+      cssStyle,
+      ownerId: caller.accountId,
+      published: isPublished(fields),
+      ...(name ? { name } : {}),
+    });
+    await services.changes.settle({ maps: [id] });
+    return answer(caller, mapObject(await services.catalog.map(project.code, code), view));
+  };
 
 async function get(request: Request, services: Services): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
@@ -126,7 +133,7 @@ function languageName(code: string): string {
 }
 
 export const mapRoutes: Route<Services>[] = [
-  { methods: ["POST"], path: `${projectPath}/`, handler: create },
+  { methods: ["POST"], path: `${projectPath}/`, handler: creation(() => true) },
   { methods: ["GET"], path: `${projectPath}/maps/available/`, handler: available },
   { methods: ["GET"], path: `${projectPath}/maps/public/`, handler: publicList },
   { methods: ["GET"], path: `${projectPath}/:map/`, handler: get },

@@ -10,17 +10,20 @@ import { makevalidRoutes } from "./makevalid.js";
 import { mapRoutes } from "./maps.js";
 import { objectRoutes } from "./objects.js";
 import { publishRoutes } from "./publish.js";
-import { searchRoutes } from "./search.js";
 import { refreshRoutes } from "./refresh.js";
+import { searchRoutes } from "./search.js";
 import type { Services } from "./services.js";
 import { sessionRoutes } from "./sessions.js";
 import { structureRoutes } from "./structure.js";
 import { tileRoutes } from "./tiles.js";
 import { transferRoutes } from "./transfer.js";
 import { treeRoutes } from "./tree.js";
+import { routesOf } from "./versions/older.js";
+import { version20 } from "./versions/v20.js";
+import { version22 } from "./versions/v22.js";
 import { visualizationRoutes } from "./visualization.js";
 
-/** Every route of the product but the viewer's. `test/api/rights-table.test.ts` has a line for each. */
+/** Every route but the viewer's and the older versions'. `test/api/rights-table.test.ts` has a line for each. */
 export const apiRoutes: readonly Route<Services>[] = [
   ...tileRoutes,
   ...sessionRoutes,
@@ -42,3 +45,8 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...transferRoutes,
   ...healthRoutes,
 ];
+
+/** The routes of the older versions: the same handlers, so the same rights. */
+export const olderRoutes: readonly Route<Services>[] = [version20, version22].flatMap((version) =>
+  routesOf(version, apiRoutes),
+);

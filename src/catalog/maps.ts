@@ -13,6 +13,8 @@ export interface NewMap {
   readonly cssStyle?: string;
   readonly ownerId?: number | null;
   readonly json?: Readonly<Record<string, unknown>>;
+  /** Whether the public may see it; default: yes. */
+  readonly published?: boolean;
 }
 
 /** Segments that follow a project's code in addresses of the API and are no maps. */
@@ -28,7 +30,7 @@ const reserved = new Set([
 ]);
 
 /**
- * Makes a map, published from the start, last among the project's.
+ * Makes a map, published from the start unless told otherwise, last among the project's.
  * @returns its id
  * @throws Failure invalid_code, code_exists
  */
@@ -37,8 +39,8 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
   if (reserved.has(code)) throw failed("invalid_code", `"${code}" has a meaning of its own in addresses.`);
   const name = map.name ?? { name: "", localized: false, names: {} };
   const [row] = await db.query<{ id: number }>(
-    `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, sort)
-     select $1, $2, $3, $4, $5, $6, $7, $8, coalesce(max(sort), 0) + 1 from map where project_id = $1
+    `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication, sort)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(max(sort), 0) + 1 from map where project_id = $1
      on conflict (project_id, code) do nothing returning id`,
     [
       project,
@@ -49,6 +51,7 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
       map.cssStyle ?? "",
       map.ownerId ?? null,
       JSON.stringify(map.json ?? {}),
+      map.published ?? true,
     ],
   );
   if (!row) throw failed("code_exists", `There is a map "${code}" already.`);

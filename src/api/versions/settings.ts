@@ -1,0 +1,42 @@
+import { requireRead } from "../../catalog/rights.js";
+import { required } from "../../errors.js";
+import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
+import type { Handler } from "../../http/types.js";
+import { answer, callerOf } from "../caller.js";
+import { srid, text } from "../parameters.js";
+import { mapObject, viewOf } from "../present.js";
+import type { Services } from "../services.js";
+import { treeElements } from "../tree.js";
+import { olderTree, type TreeTraits } from "./adapt.js";
+
+/**
+ * Initial settings of a public map, `GET P/?map_code=…`: all that a client needs to show the map, in one answer.
+ *
+ *     {
+ *       map:       the map object, as GET P/<map_code>/ answers it
+ *       languages: codes of the project's languages, the main one first; each can be asked for with lng
+ *       bbox:      {sw: [Lat, Lon], ne: [Lat, Lon]} around all that the tree shows; null when there is no geometry
+ *       layers:    the publication tree, as GET P/<map_code>/layers/ answers it
+ *     }
+ *
+ * `lng` is the language of names, `bboxSR` the reference system of all boxes.
+ */
+export const initialSettings =
+  (traits: TreeTraits): Handler<Services> =>
+  async (request, services) => {
+    const project = await services.catalog.project(request.params.project!);
+    const caller = await callerOf(request, services, project);
+    const code = text(request.query, "map_code");
+    if (code === undefined) throw required(["map_code"]);
+    const map = await services.catalog.map(project.code, code);
+    requireRead(map, caller);
+    const visitor = { map, caller, view: viewOf(request, map.project) };
+    const boxSrid = srid(request.query, "bboxSR");
+    const elements = await treeElements(services, visitor, { boxSrid });
+    return answer(caller, {
+      map: mapObject(map, visitor.view),
+      languages: map.project.languages,
+      bbox: unionBoxes(elements.map((element) => element.bbox as ContractBox | null)),
+      layers: olderTree(elements, visitor, traits),
+    });
+  };
