@@ -2,7 +2,7 @@ import type pg from "pg";
 import { layerTable } from "../catalog/load.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
-import { indexedRows, indexNames } from "./index-names.js";
+import { indexedValues, indexNames, rowsSql, weightSql } from "./index-names.js";
 import { foldOf, orderOf } from "./statements.js";
 
 /**
@@ -20,7 +20,7 @@ export interface SearchIndexes {
 
 const everyMs = 30_000;
 /** A layer must shrink well below the size from which it has indexes to lose them. */
-const keptRows = indexedRows / 4;
+const keptValues = indexedValues / 4;
 /** Of a map without search settings so many columns of each layer get indexes; more are searched as far as time goes. */
 const columnsOfLayer = 8;
 
@@ -88,7 +88,9 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
   await client.query("set lock_timeout = '60s'");
   const present = await presentIndexes(client);
   const wanted = await wantedColumns(client);
-  const kept = new Set(wanted.filter((column) => column.rows >= keptRows).flatMap(namesOf));
+  const amounts = new Map<WantedColumn, number>();
+  for (const column of wanted) amounts.set(column, await amountOf(client, column));
+  const kept = new Set(wanted.filter((column) => amounts.get(column)! >= keptValues).flatMap(namesOf));
   for (const [name, valid] of present) {
     if (stopped()) return;
     if (valid && kept.has(name)) continue;
@@ -96,7 +98,7 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
     present.delete(name);
   }
   for (const column of wanted) {
-    if (column.rows < indexedRows || namesOf(column).every((name) => present.has(name))) continue;
+    if (amounts.get(column)! < indexedValues || namesOf(column).every((name) => present.has(name))) continue;
     if (stopped()) return;
     const started = performance.now();
     if (!(await makeIndexes(client, column))) continue;
@@ -132,13 +134,23 @@ async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
            and not exists (select from search_setting s where s.map_id = m.id)) texts
        where place <= ${columnsOfLayer})
      select c.id, c.layer_id, case when c.code = 'svc_id' then 'svc_id' else 'c' || c.id end as physical,
-       c.localized_value and c.code <> 'svc_id' as several_languages,
-       case when t.reltuples >= 0 then t.reltuples else pg_relation_size(t.oid) / 150 end as rows
+       c.localized_value and c.code <> 'svc_id' as several_languages, ${rowsSql("t")} as rows
      from wanted join layer_column c using (id)
      join pg_class t on t.oid = to_regclass('layers.l' || c.layer_id) and t.relkind = 'r'
      order by c.layer_id, c.sort, c.id`,
   );
   return rows;
+}
+
+/** How many values a column has, long ones counting as several. */
+async function amountOf(client: pg.Client, { layer_id, physical, rows }: WantedColumn): Promise<number> {
+  try {
+    const weight = weightSql(layerTable(layer_id), physical);
+    return rows * (await client.query<{ weight: number }>(`select ${weight} as weight`)).rows[0]!.weight;
+  } catch {
+    // The layer or column went a moment ago.
+    return 0;
+  }
 }
 
 /** Makes a column's indexes; false when an import holds the layer, which would wait for us and we for it. */

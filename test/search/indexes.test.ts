@@ -77,6 +77,30 @@ t.test("an edit is found by the next search with an index, too", async (t) => {
   t.same(await found("площадь мира"), []);
 });
 
+t.test("a virtual layer is found in by its source's indexes, or without any", async (t) => {
+  const few = await bench.layer("few", [{ code: "name", type: "string" }]);
+  const column = few.physical.name;
+  const view = async (source: string) => {
+    await sql.query(`drop view if exists ${few.table}`);
+    await sql.query(
+      `create view ${few.table} as select svc_id, geom, geom_3857, ${source} as ${column} from ${streets.table} where svc_id > 2500`,
+    );
+  };
+  await sql.query(`drop table ${few.table}`);
+  await sql.query("update node set type = 'virtual' where id = $1", [few.id]);
+  await saveSettings(bench.db, bench.mapId, [
+    { layerId: few.id, searchColumnId: few.ids.name!, nameColumnId: few.ids.name!, priority: null },
+  ]);
+  for (const source of [name!, `${number}::text || ' ' || ${name}`]) {
+    await view(source);
+    t.equal((await found("4999", 1)).length, 1, source);
+    t.same(await found("2499"), [], source);
+  }
+  t.equal((await bench.search("4999")).indexMissing, false);
+  await sql.query(`drop view ${few.table}; delete from node where id = ${few.id}`);
+  await saveSettings(bench.db, bench.mapId, []);
+});
+
 t.test("indexes follow the settings", async (t) => {
   await saveSettings(bench.db, bench.mapId, [
     {
@@ -136,4 +160,20 @@ t.test("an import under way is not disturbed", async (t) => {
   t.same(await adjusted(), []);
   await sql.query(`select pg_advisory_unlock(${key})`);
   t.same(await adjusted(), both("names").sort());
+});
+
+t.test("few long texts have indexes, too, and are found in either way", async (t) => {
+  const tales = await bench.layer("tales", [{ code: "text", type: "text" }]);
+  // Texts that do not compress to nothing.
+  await sql.query(
+    `insert into ${tales.table} (${tales.physical.text})
+     select (select string_agg(md5(random()::text), ' ') from generate_series(1, 110) where t > 0) || ' tale' || t
+     from generate_series(1, 300) t`,
+  );
+  await sql.query(`analyze ${tales.table}`);
+  const tale = async () => (await bench.search("tale300")).hits.length;
+  t.equal(await tale(), 1);
+  t.ok((await adjusted()).includes(`s${tales.ids.text}_words`));
+  t.equal(await tale(), 1);
+  t.equal((await bench.search("tale", { limit: 5 })).hits.length, 5);
 });
