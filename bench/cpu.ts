@@ -24,6 +24,9 @@ function accounted(pid: string): Accounted | undefined {
   return { parent: Number(fields[1]), ticks };
 }
 
+/** CPU seconds that a process itself, with its ended children, has used so far. */
+export const ownCpuSeconds = (pid: number): number => (accounted(String(pid))?.ticks ?? 0) / ticksPerSecond;
+
 /** CPU seconds that these processes and all their descendants, ended ones too, have used so far. */
 export function cpuSeconds(roots: readonly number[]): number {
   const processes = new Map<number, Accounted>();

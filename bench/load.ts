@@ -1,5 +1,5 @@
 import { startChild } from "./child.js";
-import { cpuSeconds } from "./cpu.js";
+import { ownCpuSeconds } from "./cpu.js";
 import type { Round } from "./rounds.js";
 
 /** Requests over a number of connections, as many as the server answers. */
@@ -21,15 +21,16 @@ export interface Load {
 
 /**
  * Loads a server for a while.
- * @param pid process whose CPU time, with its children's, is counted
+ * @param pid process whose CPU time is counted. Its hosts' is not: they take no part in what is loaded here, but tidy
+ *   up their memory seconds after they last drew.
  * @throws Error when an answer fails or has another status
  */
 export async function load(pid: number, request: LoadRequest): Promise<Round> {
   const generator = startChild<LoadRequest, Load>("load-process.js");
   try {
-    const before = cpuSeconds([pid]);
+    const before = ownCpuSeconds(pid);
     const { requests, seconds } = await generator.ask(request);
-    return { perSecond: requests / seconds, perCpuSecond: requests / (cpuSeconds([pid]) - before) };
+    return { perSecond: requests / seconds, perCpuSecond: requests / (ownCpuSeconds(pid) - before) };
   } finally {
     await generator.stop();
   }

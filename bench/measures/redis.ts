@@ -1,7 +1,7 @@
 import type { Config } from "../../src/config.js";
 import { startChild } from "../child.js";
 import type { Context } from "../context.js";
-import { cpuSeconds } from "../cpu.js";
+import { ownCpuSeconds } from "../cpu.js";
 import { fetchAll } from "../fetch.js";
 import { tilePath } from "../import.js";
 import { load } from "../load.js";
@@ -68,9 +68,9 @@ async function withoutHttp(
   const ours = startChild<TileLoopRequest, { tiles: number; seconds: number }>("tile-loop.js");
   const bare = startChild<GetsRequest, Gets>("reference/redis.js");
   const measured = async (pid: number, work: () => Promise<{ count: number; seconds: number }>) => {
-    const before = cpuSeconds([pid]);
+    const before = ownCpuSeconds(pid);
     const { count, seconds } = await work();
-    return { perSecond: count / seconds, perCpuSecond: count / (cpuSeconds([pid]) - before) };
+    return { perSecond: count / seconds, perCpuSecond: count / (ownCpuSeconds(pid) - before) };
   };
   try {
     return await compare(
