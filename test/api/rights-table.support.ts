@@ -36,6 +36,7 @@ export interface Makers {
 export interface Endpoint {
   readonly need: Need;
   readonly on?: Place;
+  /** `{map}` stands for the map's code. */
   readonly query?: string;
   /** Sent as JSON, or as the form that it is. */
   readonly body?: unknown;
@@ -56,7 +57,7 @@ const file = () => {
   return form;
 };
 
-/** By method and path as in the route table, `P` for what all paths of the contract begin with. */
+/** By method and path as in the route table, `P` for what all paths of a version of the contract begin with. */
 export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /health/live": { need: "nothing" },
   "GET /health/ready": { need: "nothing" },
@@ -86,6 +87,8 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET P/authorized/": { need: "nothing" },
   "GET P/users/list/": { need: "administer" },
 
+  /** In older versions: the initial settings of a map. */
+  "GET P/": { need: "read", on: "map", query: "map_code={map}" },
   "POST P/": { need: "edit structure", fresh: async ({ code }) => ({ body: { code: code() } }) },
   "GET P/maps/available/": { need: "membership" },
   "GET P/maps/public/": { need: "administer" },
