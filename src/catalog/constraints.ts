@@ -213,30 +213,44 @@ const isText = (column: Column): boolean => column.type === "string" || column.t
 const literal = (value: unknown): string =>
   typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
 
+/** How long all constraints of a layer may take to be told whether its objects keep them. */
+const validationMs = 10_000;
+
 /**
- * Which of a layer's constraints all its objects keep. One that takes too long to tell counts as not kept.
+ * Which of a layer's constraints all its objects keep. What takes too long to tell counts as not kept.
  * @returns by the id of the constraint
  */
 export async function validated(db: Database, layer: LayerNode): Promise<ReadonlyMap<number, boolean>> {
   const kept = new Map<number, boolean>();
+  const until = performance.now() + validationMs;
   for (const constraint of layer.constraints ?? []) {
-    const values: unknown[] = [];
-    const bind = (value: unknown) => `$${values.push(value)}`;
-    const conditions = constrainedColumns(layer, constraint).map((column) =>
-      rowOffends(constraint, column, bind),
-    );
-    if (conditions.length === 0) continue;
-    try {
-      const [row] = await db.query<{ offended: boolean }>(
-        `select exists (select 1 from ${layerTable(layer.id)} t where ${conditions.join(" or ")}) as offended`,
-        values,
-      );
-      kept.set(constraint.id, !row!.offended);
-    } catch (error) {
-      // 57014 query_canceled: the statement timeout
-      if ((error as { code?: string }).code !== "57014") throw error;
-      kept.set(constraint.id, false);
-    }
+    const remainingMs = Math.max(1, Math.floor(until - performance.now()));
+    kept.set(constraint.id, await isKept(db, layer, constraint, remainingMs));
   }
   return kept;
+}
+
+async function isKept(
+  db: Database,
+  layer: LayerNode,
+  constraint: ColumnConstraint,
+  timeoutMs: number,
+): Promise<boolean> {
+  const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const conditions = constrainedColumns(layer, constraint).map((column) =>
+    rowOffends(constraint, column, bind),
+  );
+  const text = `select exists (select 1 from ${layerTable(layer.id)} t where ${conditions.join(" or ")}) as offended`;
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.execute(`set local statement_timeout = ${timeoutMs}`);
+      const [row] = await tx.query<{ offended: boolean }>(text, values);
+      return !row!.offended;
+    });
+  } catch (error) {
+    // 57014 query_canceled: the statement timeout
+    if ((error as { code?: string }).code !== "57014") throw error;
+    return false;
+  }
 }

@@ -2,7 +2,7 @@ import { busy, Failure, failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkColumnCode } from "./codes.js";
 import { checkTitle, closeGaps, emptyTitle, placeColumn } from "./column-order.js";
-import { convertedValue, isValueType, physicalType, sameValues } from "./column-types.js";
+import { convertedValue, isValueType, physicalType, sameValues, type ValueKind } from "./column-types.js";
 import { addColumns, addPhysical } from "./columns.js";
 import { checkConstraintsFit, forgetColumn } from "./constraints.js";
 import { layerTable, physicalName } from "./load.js";
@@ -87,7 +87,9 @@ export function changeColumn(
     if (change.code !== undefined && change.code !== column.code)
       await requireFreeCode(tx, layerId, change.code);
     await checkConstraintsFit(tx, layerId, { ...column, type: change.type });
-    await changePhysical(tx, target, column, { type: change.type, localizedValue });
+    const wanted = { type: change.type, localizedValue };
+    const converts = changesPhysical(column, wanted);
+    if (converts) await lockTables(tx, [layerId]);
     if (column.type === "title" && change.type !== "title") await emptyTitle(tx, layerId, column.id);
     const parentId =
       change.parentId === undefined
@@ -112,6 +114,8 @@ export function changeColumn(
         change.format ? JSON.stringify(change.format) : null,
       ],
     );
+    // After the catalogue, which takes indexes away that are not for the new type.
+    if (converts) await changePhysical(tx, target, column, wanted);
     const moved = parentId !== column.parentId;
     if (moved || change.sort !== undefined)
       await placeColumn(tx, layerId, { id: column.id, parentId }, change.sort);
@@ -185,29 +189,34 @@ async function findColumn(tx: Queryable, layerId: number, code: string): Promise
   return { ...row, physical: physicalName(row.type, row.code, row.id) };
 }
 
+type Kind = Pick<Column, "type" | "localizedValue">;
+
+/** The kind of values that a column has; undefined for titles and geometry. */
+const valuesOf = ({ type, localizedValue }: Kind): ValueKind | undefined =>
+  isValueType(type) ? { type, localizedValue } : undefined;
+
+function changesPhysical(column: Column, wanted: Kind): boolean {
+  const [was, becomes] = [valuesOf(column), valuesOf(wanted)];
+  if (isBuiltIn(column)) return false;
+  return was && becomes ? !sameValues(was, becomes) : was !== becomes;
+}
+
 /** Converts, makes or drops the physical column of a column that changes its type or begins or ends to be localised. */
 async function changePhysical(
   tx: Queryable,
   { layerId, mainLanguage }: StructureTarget,
   column: Column,
-  wanted: { readonly type: ColumnType; readonly localizedValue: boolean },
+  wanted: Kind,
 ): Promise<void> {
-  const was = isValueType(column.type) ? { ...column, type: column.type } : undefined;
-  const becomes = isValueType(wanted.type) ? { ...wanted, type: wanted.type } : undefined;
-  if (isBuiltIn(column) || (!was && !becomes)) return;
-  if (was && becomes && sameValues(was, becomes)) return;
-  await lockTables(tx, [layerId]);
-  const table = layerTable(layerId);
+  const [was, becomes] = [valuesOf(column), valuesOf(wanted)];
   if (!was) return addPhysical(tx, layerId, [{ ...column, ...wanted }]);
-  if (!becomes) {
-    await tx.execute(`alter table ${table} drop column if exists ${column.physical}`);
-    return;
-  }
+  const { physical } = column;
   const main = `'${mainLanguage.replaceAll("'", "''")}'`;
-  await tx.execute(
-    `alter table ${table} alter column ${column.physical} type ${physicalType(becomes.type, becomes.localizedValue)}
-     using ${convertedValue(column.physical, was, becomes, main)}`,
-  );
+  const clause = becomes
+    ? `alter column ${physical} type ${physicalType(becomes.type, becomes.localizedValue)}
+       using ${convertedValue(physical, was, becomes, main)}`
+    : `drop column if exists ${physical}`;
+  await tx.execute(`alter table ${layerTable(layerId)} ${clause}`);
 }
 
 /** Tiles of the layer are drawn anew. */

@@ -6,8 +6,8 @@ import { type Assignment, assignedValue, listedFiles } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
 import { getObject } from "./get.js";
 import { type ObjectShape, objectJson } from "./item.js";
-import { saveFailed } from "./save-failure.js";
 import { layerTable, type Statement, Values } from "./sql.js";
+import { saveFailed } from "./statement-failure.js";
 
 /** Writes of one object, each one statement that also reads the answer. When they return, the write is committed. */
 

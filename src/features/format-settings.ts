@@ -27,6 +27,7 @@ export interface BoolFormat {
 export type ColumnFormat = NumberFormat | DatetimeFormat | BoolFormat;
 
 const maxWordsLength = 200;
+const maxLanguages = 100;
 
 /** Letters of a pattern that stand for a part of the moment; other letters need quotes. */
 export const patternTokens = [
@@ -104,15 +105,14 @@ function words<Name extends string>(
 ): { readonly [name in Name]?: Words } {
   const value = own(fields, name);
   if (value === undefined) return {};
-  const texts =
-    typeof value === "string"
-      ? [value]
-      : typeof value === "object" && !Array.isArray(value)
-        ? Object.entries(value as object).flat()
-        : [undefined];
+  const perLanguage =
+    typeof value === "object" && !Array.isArray(value) ? Object.entries(value as object) : [];
+  const texts = typeof value === "string" ? [value] : perLanguage.flat();
+  if (texts.length === 0 || perLanguage.length > maxLanguages)
+    throw refuse(`${name} is a text, or one per language`);
   for (const text of texts) {
     if (typeof text !== "string" || text.length > maxWordsLength || /\0|\p{Surrogate}/u.test(text))
-      throw refuse(`${name} is a text of at most ${maxWordsLength} characters, or one per language`);
+      throw refuse(`${name} has texts of at most ${maxWordsLength} characters`);
   }
   return { [name]: value as Words } as { readonly [name in Name]?: Words };
 }

@@ -2,6 +2,7 @@ import type { LayerNode } from "../catalog/state.js";
 import type { Queryable } from "../storage/postgres.js";
 import { type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";
+import { readFailed } from "./statement-failure.js";
 
 /** The statement that reads one object as JSON text `o`. */
 export function getStatement(layer: LayerNode, id: number, shape: ObjectShape): Statement {
@@ -21,6 +22,6 @@ export async function getObject(
   shape: ObjectShape,
 ): Promise<string | undefined> {
   const { text, values } = getStatement(layer, id, shape);
-  const [row] = await db.query<{ o: string }>(text, values, { prepare: true });
+  const [row] = await db.query<{ o: string }>(text, values, { prepare: true }).catch(readFailed);
   return row?.o;
 }

@@ -1,5 +1,6 @@
 import type { Database } from "../storage/postgres.js";
 import type { Statement } from "./sql.js";
+import { readFailed } from "./statement-failure.js";
 
 /** Runs list statements: short lists in one round trip, others through a cursor with memory that does not depend on their length. */
 
@@ -34,9 +35,10 @@ export async function readList(
   source: ListSource,
 ): Promise<string | AsyncIterableIterator<string>> {
   const kind = source.hasGeometry ? "withGeometry" : "plain";
-  if (source.limit !== undefined && source.limit <= shortRows[kind]) return shortList(db, source);
+  if (source.limit !== undefined && source.limit <= shortRows[kind])
+    return shortList(db, source).catch(readFailed);
   const chunks = longList(db, source, firstBatch[kind]);
-  const first = await chunks.next();
+  const first = await chunks.next().catch(readFailed);
   return first.done ? `${source.text.opening}${source.text.closing}` : resumed(first.value, chunks);
 }
 

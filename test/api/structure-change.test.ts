@@ -338,3 +338,42 @@ t.test("a change of values redraws the layer", async (t) => {
   await change(l, "a", { type: "number", name: "A", sort: 1 });
   t.equal(await version(), before, "a name is drawn nowhere");
 });
+
+t.test("objects can be written and read while a column changes its type again and again", async (t) => {
+  const l = await layer();
+  await create(l, { code: "a", type: "string" });
+  const path = `m/layers/${l}/objects/`;
+  let changing = true;
+  const acknowledged: number[] = [];
+  const refusals = new Set<string>();
+  const note = (answer: { status: number; json: { code?: string } }) => {
+    if (answer.status !== 200) refusals.add(answer.json?.code ?? String(answer.status));
+  };
+  const write = async () => {
+    while (changing) {
+      const answer = await server.api("POST", path, { token, body: { fields: { a: "5" } } });
+      note(answer);
+      if (answer.status === 200) acknowledged.push(answer.json.id);
+    }
+  };
+  const read = async () => {
+    while (changing) {
+      note(await server.api("GET", `${path}?fields=*`));
+      note(await server.api("GET", `${path}1/`));
+    }
+  };
+  const work = [write(), write(), read()];
+  for (const type of ["number", "string", "json", "bool", "title", "text", "number", "string"]) {
+    const answer = await change(l, "a", { type });
+    t.equal(answer.status, 200, `${type}: ${answer.text}`);
+  }
+  changing = false;
+  await Promise.all(work);
+  for (const code of refusals) t.ok(["busy", "invalid_value"].includes(code), code);
+  const ids: { id: number }[] = (await server.api("GET", path)).json;
+  t.strictSame(
+    ids.map(({ id }) => id),
+    acknowledged.sort((a, b) => a - b),
+    "what was acknowledged is there, and nothing else",
+  );
+});
