@@ -17,7 +17,7 @@ import {
   parentField,
   textField,
 } from "./input.js";
-import { flag } from "./parameters.js";
+import { flag, srid } from "./parameters.js";
 import { layerObject, projectPath } from "./present.js";
 import type { Services } from "./services.js";
 import { type Visit, visit } from "./visit.js";
@@ -80,6 +80,17 @@ async function get(request: Request, services: Services): Promise<Reply> {
   const access = withAccess ? rightsOn(map, caller, layer) : undefined;
   const source = (rightsOn(map, caller, layer) & Right.editStructure) !== 0;
   return answer(caller, layerObject(map, layer, view, { css: true, bbox, timestamp, access, source }));
+}
+
+/** The box of a layer that has objects; null when none of them has a geometry. */
+async function box(request: Request, services: Services): Promise<Reply> {
+  const { map, caller } = await visit(request, services);
+  requireRead(map, caller);
+  const layer = layerOf(map, request);
+  requireRead(map, caller, layer);
+  const system = srid(request.query, "bboxSR");
+  if (!hasObjects(layer)) throw notFound(`box of layer "${layer.code}"`);
+  return answer(caller, await layerBox(services.db, layer.id, system));
 }
 
 /** PUT gives what it does not name its default again; PATCH leaves it. The code stays in both. */
@@ -147,6 +158,7 @@ async function answerLayer(services: Services, { map, caller, view }: Visit, id:
 export const layerRoutes: Route<Services>[] = [
   { methods: ["POST"], path: `${projectPath}/:map/layers/`, handler: create },
   { methods: ["GET"], path: `${projectPath}/:map/layers/:layer/`, handler: get },
+  { methods: ["GET"], path: `${projectPath}/:map/layers/:layer/bbox/`, handler: box },
   { methods: ["PUT", "PATCH"], path: `${projectPath}/:map/layers/:layer/`, handler: change },
   { methods: ["DELETE"], path: `${projectPath}/:map/layers/:layer/`, handler: remove },
 ];
