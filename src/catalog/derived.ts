@@ -5,7 +5,7 @@ import { insertLayer, type NewLayer } from "./layers.js";
 import { layerTable } from "./load.js";
 import { fillTimeoutMs, synchronize } from "./material.js";
 import type { GeometryKind, LayerSource, NodeType } from "./state.js";
-import { dependedOn, lockMap } from "./tree.js";
+import { dependedOn, lockMap, lockTables } from "./tree.js";
 
 /**
  * Layers made from another layer of the same map. A virtual layer is a view of its source's table; a materialized
@@ -140,10 +140,20 @@ const setSource = (tx: Queryable, id: number, source: LayerSource) =>
   tx.execute("update node set source = $2 where id = $1", [id, JSON.stringify(source)]);
 
 /**
- * Called before a layer's column is dropped or converted.
- * @throws Failure invalid_value with `data.layers`, the layers whose view shows or filters by the column
+ * Takes a layer's table for a change of its columns.
+ * @param physical the column that is to be dropped or converted; undefined = one is added
+ * @throws Failure invalid_value when the layer's columns are another's, or layers that are made from this one show
+ *   the column or filter by it (`data.layers`)
  */
-export async function requireUnused(tx: Queryable, layerId: number, physical: string): Promise<void> {
+export async function takeStructure(tx: Queryable, layerId: number, physical?: string): Promise<void> {
+  const [layer] = await tx.query<{ type: NodeType }>("select type from node where id = $1", [layerId]);
+  if (layer && layer.type !== "layer")
+    throw failed("invalid_value", "The columns of this layer come from its source.", { type: layer.type });
+  if (physical !== undefined) await requireUnused(tx, layerId, physical);
+  await lockTables(tx, [layerId]);
+}
+
+async function requireUnused(tx: Queryable, layerId: number, physical: string): Promise<void> {
   const rows = await tx.query<{ code: string }>(
     `select distinct n.code from pg_attribute a
        join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = a.attrelid and d.refobjsubid = a.attnum

@@ -160,13 +160,13 @@ function mapState(row: MapRow, project: ProjectState): MapState {
       format: column.format,
     });
   }
+  const rows = new Map(row.node_rows.map((node) => [node.id, node]));
   const constraints = new Map<number, ColumnConstraint[]>();
   for (const { layerId, ...constraint } of row.constraint_rows) {
     const list = constraints.get(layerId) ?? [];
     constraints.set(layerId, list);
     list.push(constraint);
   }
-  const rows = new Map(row.node_rows.map((node) => [node.id, node]));
   const nodes = new Map<number, TreeNode | LayerNode>();
   const layers = new Map<string, LayerNode>();
   const children = new Map<number, (TreeNode | LayerNode)[]>();

@@ -1,7 +1,8 @@
+import pg from "pg";
 import t from "tap";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** Virtual layers: views of another layer's objects. */
 
@@ -226,6 +227,65 @@ t.test("a source stays while layers are made from it", async (t) => {
     "SQL clients are refused too",
   );
   t.equal((await api("GET", "m/layers/cities/count/")).json, 2);
+});
+
+t.test("columns stay while a layer shows them or filters by them", async (t) => {
+  await makeMap(server, "columns");
+  const call = (method: string, path: string, body?: unknown) =>
+    api(method, `columns/layers/${path}`, { token: editor, body });
+  await call("POST", "", { code: "t" });
+  for (const code of ["shown", "filtered", "free"])
+    await call("POST", "t/structure/", { code, type: "string" });
+  const source = { layer: "t", filter: "filtered = 'x'", columns: ["shown"] };
+  await call("POST", "", { code: "v", type: "virtual", source });
+  await call("POST", "", { code: "w", type: "material", source });
+  const refused = { status: 500, json: { code: "invalid_value", data: { layers: ["v", "w"] } } };
+  for (const code of ["shown", "filtered"]) {
+    t.match(await call("DELETE", `t/structure/${code}/`), refused, code);
+    t.match(await call("PATCH", `t/structure/${code}/`, { type: "number" }), refused, code);
+    const renamed = await call("PATCH", `t/structure/${code}/`, { type: "text", code: `${code}2` });
+    t.equal(renamed.status, 200, "a name, a code and a type of the same values may change");
+  }
+  t.equal((await call("DELETE", "t/structure/free/")).status, 200);
+  t.equal((await call("POST", "t/structure/", { code: "late", type: "number" })).status, 200);
+  await call("POST", "t/objects/", { fields: { shown2: "a", filtered2: "x", late: 1 } });
+  t.same((await call("GET", "v/objects/?fields=shown")).json, [{ id: 1, fields: { shown: "a" } }]);
+  t.equal((await call("POST", "w/refresh/")).status, 200);
+  t.same((await call("GET", "w/objects/?fields=shown")).json, [{ id: 1, fields: { shown: "a" } }]);
+  for (const layer of ["v", "w"]) {
+    for (const [method, path, body] of [
+      ["POST", "", { code: "more", type: "string" }],
+      ["PATCH", "shown/", { type: "number" }],
+      ["DELETE", "shown/", undefined],
+    ] as const) {
+      const answer = await call(method, `${layer}/structure/${path}`, body);
+      t.match(answer, { status: 500, json: { code: "invalid_value" } }, `${layer} ${method}`);
+    }
+  }
+});
+
+t.test("a virtual layer made while its source is written is not behind", async (t) => {
+  await makeMap(server, "race");
+  const source = await makeStyledLayer(server, "race", "s", "#a { polygon-fill: #ff0000; }");
+  const writer = new pg.Client({ connectionString: server.database.url });
+  await writer.connect();
+  t.teardown(() => writer.end());
+  await writer.query("begin");
+  await writer.query(`insert into layers.l${source.id} (geom) values (st_setsrid(st_point(1, 1), 4326))`);
+  // The writer's commit work begins before the layer exists, and ends after it.
+  await writer.query("set constraints all immediate");
+  const made = api("POST", "race/layers/", {
+    token: editor,
+    body: { code: "v", type: "virtual", source: { layer: "s" } },
+  });
+  await waitFor(async () => {
+    const waiting = await sql.query(
+      "select 1 from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()",
+    );
+    return waiting.rowCount! > 0;
+  });
+  await writer.query("commit");
+  t.equal((await made).status, 200);
 });
 
 t.test("a virtual layer goes without its source, a map with all of it", async (t) => {
