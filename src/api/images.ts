@@ -18,7 +18,8 @@ import type { Services } from "./services.js";
 const maxSidePixels = 8_192;
 
 async function image(request: Request, services: Services): Promise<Reply> {
-  const { project: projectCode = "", file: uuid = "" } = request.params;
+  const { project: projectCode = "", file: given = "" } = request.params;
+  const uuid = given.toLowerCase();
   const wish = wishOf(request.query);
   const project = await services.catalog.project(projectCode);
   const caller = await callerOf(request, services, project);
