@@ -1,8 +1,7 @@
-import { physicalType } from "../catalog/column-types.js";
-import type { NewColumn } from "../catalog/columns.js";
+import { addPhysical, type NewColumn } from "../catalog/columns.js";
 import { layerTable, physicalName } from "../catalog/load.js";
 import type { Column } from "../catalog/state.js";
-import { failed } from "../errors.js";
+import { Failure, failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 
 /**
@@ -84,8 +83,7 @@ export async function reserveColumns(
       format: null,
     };
   });
-  const clauses = columns.map(({ physical, type }) => `add column ${physical} ${sqlType(type)}`);
-  await alter(db, `alter table ${layerTable(layerId)} ${clauses.join(", ")}`);
+  await alter(db, (tx) => addPhysical(tx, layerId, columns));
   return columns;
 }
 
@@ -108,27 +106,25 @@ export async function registerColumns(
 export async function dropReserved(db: Database, layerId: number, columns: readonly Column[]): Promise<void> {
   if (columns.length === 0) return;
   const clauses = columns.map(({ physical }) => `drop column if exists ${physical}`);
-  await alter(db, `alter table if exists ${layerTable(layerId)} ${clauses.join(", ")}`).catch(
-    () => undefined,
-  );
+  const statement = `alter table if exists ${layerTable(layerId)} ${clauses.join(", ")}`;
+  await alter(db, (tx) => tx.execute(statement)).catch(() => undefined);
 }
 
-function sqlType(type: Column["type"]): string {
-  if (type === "geom" || type === "title") throw new Error(`An import makes no columns of type ${type}.`);
-  return physicalType(type, false);
-}
-
-async function alter(db: Database, statement: string): Promise<void> {
+async function alter(db: Database, change: (tx: Queryable) => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await db.transaction(async (tx) => {
         await tx.execute(`set local lock_timeout = ${lockTimeoutMs}`);
-        await tx.execute(statement);
+        // A table without room is written anew.
+        await tx.execute("set local statement_timeout = '10min'");
+        await change(tx);
       });
     } catch (error) {
+      if (error instanceof Failure) throw failed("import_failed", error.message, error.data);
       const code = (error as { code?: string }).code;
-      // 55P03 lock_not_available; 54011 too_many_columns, which deleted ones count towards.
-      if (code === "54011") throw failed("import_failed", "The layer's table has no room for more columns.");
+      // 2BP01 dependent_objects_still_exist: other layers are made from this table, which so cannot be written anew
+      if (code === "2BP01") throw failed("import_failed", "The layer's table has no room for more columns.");
+      // 55P03 lock_not_available
       if (code !== "55P03" || attempt === attempts) throw error;
     }
   }

@@ -107,3 +107,21 @@ t.test("columns wait for an import to end, and imports for a change of columns",
   ]);
   t.match(imported, { inserted: 500 });
 });
+
+t.test("a file's new columns find room in a table that many columns have left", async (t) => {
+  const layer = await bench.layer();
+  await bench.import(layer, collection(feature({ a: 1 })));
+  const names = Array.from({ length: 790 }, (_, i) => `x${i}`);
+  for (let round = 0; round < 2; round++) {
+    await bench.db.execute(
+      `alter table layers.l${layer} ${names.map((name) => `add ${name} int`).join(", ")}`,
+    );
+    await bench.db.execute(`alter table layers.l${layer} ${names.map((name) => `drop ${name}`).join(", ")}`);
+  }
+  const properties = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`p${i}`, i]));
+  await bench.import(layer, collection(feature(properties)));
+  t.match(await bench.objects(layer), [
+    { a: 1, p0: null },
+    { a: null, ...properties },
+  ]);
+});
