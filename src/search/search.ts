@@ -1,12 +1,10 @@
 import { type Caller, localName, type MapState } from "../catalog/state.js";
-import { layerTable, type Statement } from "../features/sql.js";
-import type { Database, Queryable } from "../storage/postgres.js";
-import { publishedLayers, type SearchEntry, searchEntries } from "./entries.js";
+import type { Database } from "../storage/postgres.js";
+import { publishedLayers, searchEntries } from "./entries.js";
 import { Found, type Hit } from "./found.js";
-import { indexedValues, indexNames, rowsSql, weightSql } from "./index-names.js";
+import { Looking } from "./looking.js";
 import { phraseTexts, priorityOf, readPhrase } from "./phrase.js";
 import { type SearchSetting, settingsSql } from "./settings.js";
-import { type FoundRow, type Look, lookStatement, type Reach, severalLanguages } from "./statements.js";
 
 /** Search of a map: its layers by name, their objects by what the search settings name. */
 
@@ -27,17 +25,8 @@ export interface SearchResult {
   readonly indexMissing: boolean;
 }
 
-/** No statement begins after this time, and none takes longer than the second: what was found by then is the answer. */
-const beginMs = 600;
+/** How long a statement may take. With `Looking`'s limit it takes less than a second in all. */
 const statementMs = 250;
-/** Values without an index that are looked at, long ones counting as several: of one column, and of all together. */
-const tableValues = 20_000;
-const allTableValues = 60_000;
-/** Values that are looked at closely of those that the index finds, and in their order. (Some 10 µs each.) */
-const wordValues = 500;
-const orderValues = 250;
-/** Of very long values at least so many. */
-const leastRows = 25;
 
 /**
  * What is in the map that the caller may read: exact matches first, then what has all words of the phrase, then what
@@ -50,7 +39,7 @@ export async function search(db: Database, map: MapState, request: SearchRequest
   const names = published.map((layer) => localName(layer, request.language, main) || layer.code);
   const texts = phraseTexts(request.phrase);
   return db.transaction(async (tx) => {
-    // Expressions that fold a text cost more than the planner can know; without an index there is `tableRows`.
+    // Expressions that fold a text cost more than the planner can know; without an index `Looking` bounds the rows.
     const [first] = await tx.query<{ folds: string[]; settings: SearchSetting[] }>(
       `select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '${statementMs}', true),
          array(select mapwright.search_fold(t) from unnest($2::text[]) with ordinality u (t, n) order by n) as folds,
@@ -70,7 +59,7 @@ export async function search(db: Database, map: MapState, request: SearchRequest
       if (priority) found.addLayer({ kind: "layer", priority, key, layer, name });
     }
     const entries = searchEntries(map, request.caller, published, settings);
-    const looking = new Looking(tx, request, found, {
+    const looking = new Looking(tx, request.signal, found, {
       phrase,
       languages: { own: request.language, main },
       limit: request.limit,
@@ -79,154 +68,3 @@ export async function search(db: Database, map: MapState, request: SearchRequest
     return { hits: found.best(request.limit), indexMissing };
   });
 }
-
-/** A column that is searched, as the search finds it. */
-interface Standing {
-  readonly entry: SearchEntry;
-  /** Whether it has indexes. A virtual layer has its source's, so that it only turns out. */
-  indexed: boolean;
-  readonly virtual: boolean;
-  /** Objects of the layer, estimated. */
-  readonly rows: number;
-  /** How many usual values one of its values counts as. */
-  readonly weight: number;
-  /** Whether its first values alone have enough of what is looked for. */
-  readonly frequent: { known: boolean; all: boolean; some: boolean };
-}
-
-/** One search's way through the entries. */
-class Looking {
-  private readonly until = performance.now() + beginMs;
-  /** Values without an index that may still be looked at. */
-  private valuesLeft = allTableValues;
-
-  constructor(
-    private readonly tx: Queryable,
-    private readonly request: SearchRequest,
-    private readonly found: Found,
-    private readonly look: Look,
-  ) {}
-
-  /** Looks through the entries until enough was found; gives whether one of them lacks indexes that it should have. */
-  async run(entries: readonly SearchEntry[]): Promise<boolean> {
-    // What fails, such as by taking too long, is left out; the rest of the search goes on from here.
-    await this.tx.execute("savepoint looking");
-    const standings = await this.standings(entries);
-    const { limit, phrase } = this.look;
-    for (const standing of standings) {
-      if (this.found.count(30) >= limit) return false;
-      if (standing.indexed) standing.indexed = !!(await this.add(standing.entry, { by: "whole" }));
-      if (!standing.indexed) await this.lookThrough(standing);
-    }
-    const indexed = standings.filter((standing) => standing.indexed);
-    if (phrase.signs) {
-      for (const column of indexed) {
-        await this.add(column.entry, { by: "signs", rows: rowsOf(wordValues, column) + limit });
-      }
-    } else {
-      if (this.found.count(20) < limit) for (const column of indexed) await this.addWords(column, "all");
-      if (this.found.count(20) < limit && phrase.needles.length > 1) {
-        for (const column of indexed) await this.addWords(column, "some");
-      }
-    }
-    return standings.some(
-      ({ indexed, virtual, rows, weight }) => !indexed && !virtual && rows * weight >= indexedValues,
-    );
-  }
-
-  /**
-   * What has all (or some) words, of a column with indexes. The first values in their order come first: where the
-   * words are frequent these hold enough of them, and the index need not list what it has. Else the index is asked.
-   */
-  private async addWords(column: Standing, by: "all" | "some"): Promise<void> {
-    const { entry, frequent } = column;
-    const { limit } = this.look;
-    if (!frequent.known && !severalLanguages(entry.search)) {
-      const first = await this.add(entry, { by: "order", rows: rowsOf(orderValues, column) });
-      frequent.all = !!first && first.filter((row) => row.priority >= 20).length >= limit;
-      frequent.some = !!first && first.length >= limit;
-    }
-    frequent.known = true;
-    if (!frequent[by]) await this.add(entry, { by, rows: Math.max(rowsOf(wordValues, column), 2 * limit) });
-  }
-
-  private async lookThrough(column: Standing): Promise<void> {
-    const values = Math.min(tableValues, this.valuesLeft);
-    if (values === 0) return;
-    this.valuesLeft -= Math.min(values, Math.ceil(column.rows * column.weight));
-    await this.add(column.entry, { by: "table", rows: rowsOf(values, column) });
-  }
-
-  /** Adds what a statement finds, and gives it; undefined when it could not be run to its end. */
-  private async add(entry: SearchEntry, reach: Reach): Promise<readonly FoundRow[] | undefined> {
-    if (performance.now() > this.until || this.request.signal.aborted) return undefined;
-    const rows = await this.attempt<FoundRow>(lookStatement(entry, this.look, reach));
-    if (rows) this.found.addObjects(entry, rows);
-    return rows;
-  }
-
-  /** The weight of each entry's values. */
-  private async weights(entries: readonly SearchEntry[]): Promise<readonly number[]> {
-    const weights = entries.map(({ layer, search }) => weightSql(layerTable(layer.id), search.physical));
-    const rows = await this.attempt<{ weights: number[] }>({
-      text: `select array[${weights.join(",")}]::float8[] as weights`,
-      values: [],
-    });
-    return rows?.[0]?.weights ?? [];
-  }
-
-  private async attempt<Row extends object>({ text, values }: Statement): Promise<Row[] | undefined> {
-    try {
-      return await this.tx.query<Row>(text, values);
-    } catch (error) {
-      // 57014 query_canceled: out of time. 42P01, 42703, 42804: the layer or column went or changed a moment ago.
-      if (!["57014", "42P01", "42703", "42804"].includes((error as { code?: string }).code ?? ""))
-        throw error;
-      await this.tx.execute("rollback to savepoint looking");
-      return undefined;
-    }
-  }
-
-  private async standings(entries: readonly SearchEntry[]): Promise<Standing[]> {
-    const rows = await this.tx.query<{ virtual: boolean; rows: number; indexes: number }>(
-      `select c.relkind = 'v' as virtual, ${rowsSql("t")} as rows,
-         (select count(*)::int from pg_class s join pg_index i on i.indexrelid = s.oid and i.indisvalid
-          where s.relnamespace = c.relnamespace and s.relname = any(array[e.words, e.exact])) as indexes
-       from jsonb_to_recordset($1::jsonb) e (place int, layer text, words text, exact text)
-       left join pg_class c on c.oid = to_regclass('layers.' || e.layer)
-       -- The table of a virtual layer is its source's.
-       left join pg_class t on t.oid = case when c.relkind <> 'v' then c.oid else (
-         select d.refobjid from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass
-           and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
-         where r.ev_class = c.oid limit 1) end
-       order by place`,
-      [
-        JSON.stringify(
-          entries.map(({ layer, search }, place) => ({
-            place,
-            layer: `l${layer.id}`,
-            ...indexNames(search.id),
-          })),
-        ),
-      ],
-    );
-    const weights = await this.weights(entries);
-    return entries.map((entry, i): Standing => {
-      const { virtual, rows: count, indexes } = rows[i]!;
-      const indexed = virtual ? count >= indexedValues : indexes === 2;
-      const frequent = { known: false, all: false, some: false };
-      return {
-        entry,
-        indexed,
-        virtual: virtual === true,
-        rows: count ?? 0,
-        weight: weights[i] ?? 1,
-        frequent,
-      };
-    });
-  }
-}
-
-/** How many rows of a column have so many usual values. */
-const rowsOf = (values: number, { weight }: Standing): number =>
-  Math.max(leastRows, Math.floor(values / weight));

@@ -25,6 +25,8 @@ export type Reach =
   | { readonly by: "all" | "some"; readonly rows: number }
   /** The first values in their order. */
   | { readonly by: "order"; readonly rows: number }
+  /** The first values in their order that begin with a word. */
+  | { readonly by: "beginning"; readonly needle: string; readonly rows: number }
   /** Any rows. */
   | { readonly by: "table"; readonly rows: number }
   /** Any rows whose value holds the signs. */
@@ -69,6 +71,20 @@ export function lookStatement(entry: SearchEntry, look: Look, reach: Reach): Sta
   };
 }
 
+/**
+ * The statement that tells how many rows have all (or some) words, as the planner expects; its row is that of EXPLAIN in
+ * JSON.
+ */
+export function estimateStatement(entry: SearchEntry, phrase: Phrase, by: "all" | "some"): Statement {
+  const values = new Values();
+  const condition = reached(entry.search, phrase, { reach: { by, rows: 1 }, limit: 1 }, values);
+  const where = condition.slice(0, condition.lastIndexOf(" limit "));
+  return {
+    text: `explain (format json) select from ${layerTable(entry.layer.id)}${where}`,
+    values: values.list.slice(0, -1),
+  };
+}
+
 const patternsOf = (phrase: Phrase): string[] => (phrase.signs ?? phrase.needles).map(holding);
 
 /** What comes after FROM, so that only the rows in reach are read. */
@@ -88,6 +104,15 @@ function reached(
             ` order by ${orderOf(column)},svc_id limit ${values.bind(limit)}::bigint`;
     case "order":
       return ` order by ${orderOf(column)},svc_id limit ${values.bind(reach.rows)}::bigint`;
+    case "beginning": {
+      // A space stands before every word, and no character comes after U+10FFFF.
+      const start = `${values.bind(` ${reach.needle.trimStart()}`)}::text`;
+      const order = orderOf(column);
+      return (
+        ` where ${order}>=${start} and ${order}<${start}||U&'\\+10FFFF'` +
+        ` order by ${order},svc_id limit ${values.bind(reach.rows)}::bigint`
+      );
+    }
     case "table":
       return ` limit ${values.bind(reach.rows)}::bigint`;
     case "signs": {
