@@ -1,6 +1,6 @@
 import t from "tap";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** The columns of a layer over HTTP. */
 
@@ -45,7 +45,8 @@ t.test("the columns of a layer that does not exist are not found", async (t) => 
 
 t.test("the columns of a private map are for who may read it", async (t) => {
   await server.sql.query("update map set has_publication = false");
-  t.equal((await server.api("GET", "m/layers/a/structure/")).status, 403);
+  // Another SQL client's change arrives when the node hears of it.
+  await waitFor(async () => (await server.api("GET", "m/layers/a/structure/")).status === 403);
   t.equal((await server.api("GET", "m/layers/none/structure/")).status, 403);
   const token = await server.token("viewer");
   const answer = await server.api("GET", "m/layers/a/structure/", { token });
