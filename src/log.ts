@@ -8,7 +8,27 @@ export type Log = Logger;
  */
 export function createLog(level: string, name: string, destination?: DestinationStream): Log {
   return pino(
-    { level, base: { name, pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: { name, pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: errorFields },
+    },
     destination ?? pino.destination({ fd: 2, sync: true }),
   );
+}
+
+/** What is told of an error. Drivers hang their whole connection on theirs, which is nobody's to read. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack, code, detail, where, cause } = error as Error & Record<string, unknown>;
+  return {
+    name,
+    message,
+    ...(code !== undefined ? { code } : {}),
+    ...(detail !== undefined ? { detail } : {}),
+    ...(where !== undefined ? { where } : {}),
+    ...(cause !== undefined ? { cause: errorFields(cause) } : {}),
+    stack,
+  };
 }

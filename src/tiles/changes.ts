@@ -4,7 +4,7 @@ import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import { Listener } from "./listener.js";
 import { Peers } from "./peers.js";
-import { boxesOf, LayerVersion } from "./versions.js";
+import { boxesOf, type LayerChange, LayerVersion } from "./versions.js";
 
 /**
  * Knowledge of what changed, on this node and the others.
@@ -56,6 +56,11 @@ interface ChangeRow {
 
 export class ChangeLog implements Changes {
   private readonly layers = new Map<number, LayerVersion>();
+  /** Layers that are being read for the first time, with what was told of them since. */
+  private readonly arriving = new Map<
+    number,
+    { readonly told: LayerChange[]; readonly reading: Promise<void> }
+  >();
   /** Virtual layers among them by their sources: what touches a source touches them. */
   private readonly derived = new Map<number, Set<number>>();
   private readonly listener: Listener;
@@ -89,29 +94,40 @@ export class ChangeLog implements Changes {
 
   /** The versions of these layers, kept up to date from now on. Layers that do not exist have version 0. */
   async track(ids: readonly number[]): Promise<LayerVersion[]> {
-    const unknown = ids.filter((id) => !this.layers.has(id));
+    const unknown = ids.filter((id) => !this.layers.has(id) && !this.arriving.has(id));
     if (unknown.length > 0) {
+      const reading = this.begin(unknown);
+      for (const id of unknown) this.arriving.set(id, { told: [], reading });
+    }
+    await Promise.all(ids.map((id) => this.arriving.get(id)?.reading));
+    return ids.map((id) => this.layers.get(id)!);
+  }
+
+  /** Reads the layers' versions and recent changes. What is told meanwhile is applied on top of what was read. */
+  private async begin(ids: readonly number[]): Promise<void> {
+    try {
       // The log first: a change that comes between the two statements is then seen in the version alone, which
       // counts as a change of the whole layer, and not the other way round.
-      const changes = await this.readLog(unknown, 0);
+      const changes = await this.readLog(ids, 0);
       const rows = await this.options.db.query<{ id: number; version: number; source_id: number | null }>(
         "select id, version, source_id from layer where id = any($1)",
-        [unknown],
+        [ids],
       );
       const versions = new Map(rows.map((row) => [row.id, row.version]));
       for (const { id, source_id: source } of rows) {
         if (source !== null) this.derived.set(source, (this.derived.get(source) ?? new Set()).add(id));
       }
-      for (const id of unknown) {
-        if (this.layers.has(id)) continue;
+      for (const id of ids) {
         const own = changes.filter((row) => row.layer_id === id);
         const layer = new LayerVersion(id, own[0] ? own[0].version - 1 : (versions.get(id) ?? 0));
         for (const row of own) layer.apply({ version: row.version, boxes: boxesOf(row.area) });
         layer.apply({ version: versions.get(id) ?? 0, boxes: null });
+        for (const change of this.arriving.get(id)?.told ?? []) layer.apply(change);
         this.layers.set(id, layer);
       }
+    } finally {
+      for (const id of ids) this.arriving.delete(id);
     }
-    return ids.map((id) => this.layers.get(id)!);
   }
 
   /** Reads what changed in these layers from the database itself. */
@@ -133,6 +149,8 @@ export class ChangeLog implements Changes {
   private async apply(touched: Touched): Promise<void> {
     for (const id of touched.projects ?? []) this.options.listener.projectChanged(id);
     for (const id of touched.maps ?? []) this.options.listener.mapChanged(id);
+    // A layer that is being read may have been read before this change: it is asked again when it is there.
+    await Promise.allSettled([...this.arriving.values()].map(({ reading }) => reading));
     const reached = (touched.layers ?? []).flatMap((id) => [id, ...(this.derived.get(id) ?? [])]);
     const known = reached.flatMap((id) => this.layers.get(id) ?? []);
     await this.refresh(known);
@@ -149,11 +167,12 @@ export class ChangeLog implements Changes {
   private notified(payload: string): void {
     const [kind, id, version, area] = payload.split(" ");
     if (kind === "L") {
-      const layer = this.layers.get(Number(id));
-      layer?.apply({
+      const change: LayerChange = {
         version: Number(version),
         boxes: area === "*" ? null : boxesOf(area ? area.split(",").map(Number) : []),
-      });
+      };
+      this.layers.get(Number(id))?.apply(change);
+      this.arriving.get(Number(id))?.told.push(change);
     } else if (kind === "M") this.options.listener.mapChanged(Number(id));
     else if (kind === "P") this.options.listener.projectChanged(Number(id));
     else if (kind === "C") this.options.listener.purged();
@@ -161,6 +180,7 @@ export class ChangeLog implements Changes {
 
   /** After (re)connecting, when notifications arrive again: reads what was missed. */
   private async catchUp(): Promise<void> {
+    await Promise.allSettled([...this.arriving.values()].map(({ reading }) => reading));
     const layers = [...this.layers.values()];
     if (layers.length > 0) {
       await this.refresh(layers);
