@@ -25,7 +25,8 @@ export async function makeFileLayer(server: TestServer, code: string, map = "m")
     const type = column.localized_value ? "jsonb" : column.type === "file" ? "bigint[]" : "text";
     await server.sql.query(`alter table layers.l${made.json.id} add column c${physical} ${type}`);
   }
-  await server.nodes[0]!.services.changes.settle({ layers: [made.json.id] });
+  const { rows } = await server.sql.query("select map_id from node where id = $1", [made.json.id]);
+  await server.nodes[0]!.services.changes.settle({ maps: [Number(rows[0].map_id)] });
 }
 
 export async function makeObject(
