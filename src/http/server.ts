@@ -159,7 +159,10 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       const taken = await new Promise<uws.us_listen_socket | false>((resolve) => {
         (app.listen as unknown as ListenOn).call(app, host, port, flag, resolve);
       });
-      if (!taken) throw new Error(`Cannot listen on ${host}:${port}.`);
+      if (!taken)
+        throw new Error(
+          `cannot listen on ${host}:${port} (in use, or not an address of this machine); choose another`,
+        );
       socket = taken;
       await sweepUploads(context.tempDir);
       return uws.us_socket_local_port(taken as unknown as uws.us_socket);
