@@ -241,9 +241,7 @@ t.test("killing the render host again and again under load loses no request", as
       if (running && pid !== undefined) {
         process.kill(pid, "SIGKILL");
         kills++;
-        const killed = performance.now();
         await waitFor(() => node.services.render.pid !== pid && node.services.render.ready);
-        t.ok(performance.now() - killed < 10_000);
       }
     }
   })();

@@ -44,13 +44,10 @@ t.test(
     const first = await get(tileUrl(server, "m", place, "&base=0", 0));
     const before = total();
     t.same((await get(tileUrl(server, "m", place, "&base=0", 1))).body, first.body);
-    let neighbours = 0;
     for (const dx of [-1, 1]) {
       const tile = await get(tileUrl(server, "m", { ...place, lon: place.lon + dx * side }, "&base=0", 1));
       t.equal(tile.status, 200);
-      neighbours++;
     }
-    t.equal(neighbours, 2);
     t.ok(total() - before <= 1, "at most one of two neighbours lies in another metatile");
   },
 );
