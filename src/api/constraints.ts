@@ -6,6 +6,7 @@ import {
   replaceConstraints,
   validated,
 } from "../catalog/constraints.js";
+import { longestExpression } from "../catalog/regular-expression.js";
 import { requireRead, requireRight } from "../catalog/rights.js";
 import { type Column, type ConstraintType, type LayerNode, Right } from "../catalog/state.js";
 import { badRequest, failed, notFound, unauthenticated } from "../errors.js";
@@ -19,7 +20,7 @@ import { again, type Visit, visit } from "./visit.js";
 
 /** Constraints of a layer's columns, for administrators. */
 
-const limits = { constraints: 200, values: 1_000, nameLength: 200, patternLength: 1_000 } as const;
+const limits = { constraints: 200, values: 1_000, nameLength: 200 } as const;
 
 async function list(request: Request, services: Services): Promise<Reply> {
   const visitor = await visit(request, services);
@@ -139,10 +140,10 @@ function definitionOf(type: ConstraintType, given: unknown, column: Column): unk
 const order = (value: unknown): number => (typeof value === "number" ? value : Date.parse(String(value)));
 
 function patternOf(given: unknown): string {
-  if (typeof given !== "string" || given === "" || given.length > limits.patternLength) {
+  if (typeof given !== "string" || given === "" || given.length > longestExpression) {
     throw refuse(
       "definition",
-      `A pattern is one regular expression of at most ${limits.patternLength} characters.`,
+      `A pattern is one regular expression of at most ${longestExpression} characters.`,
     );
   }
   return given;

@@ -4,7 +4,7 @@ import type { NewLayer } from "../catalog/layers.js";
 import { requireRead } from "../catalog/rights.js";
 import { hasObjects, isLayer, type LayerNode, type MapState } from "../catalog/state.js";
 import { failed, notFound, required } from "../errors.js";
-import { filterSql } from "../features/filter-language.js";
+import { filterSql, requireExpressions } from "../features/filter-language.js";
 import { Constants } from "../features/sql.js";
 import { type Fields, isObject, own, textField } from "./input.js";
 import type { Services } from "./services.js";
@@ -62,7 +62,7 @@ export async function createFromSource(
     type: kind,
     sourceId: from.id,
     filter,
-    condition: filter === "" ? undefined : condition(filter, map, from),
+    condition: filter === "" ? undefined : await condition(services, filter, map, from),
     columns: codesField(source),
   });
 }
@@ -80,13 +80,20 @@ function sourceLayer(map: MapState, source: Fields): LayerNode {
 }
 
 /** Localised columns are filtered by the values of the map's main language. */
-function condition(filter: string, map: MapState, source: LayerNode): string {
+async function condition(
+  services: Services,
+  filter: string,
+  map: MapState,
+  source: LayerNode,
+): Promise<string> {
   const main = map.project.languages[0];
-  return filterSql(filter, {
+  const sql = filterSql(filter, {
     columns: source.columns,
     languages: { own: main, main },
     values: new Constants(),
   });
+  await requireExpressions(services.db, filter);
+  return sql;
 }
 
 /** `source.columns`: an array of codes, or codes separated by commas; absent = all. */

@@ -1,6 +1,7 @@
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
+import { canCompile, patternTimeoutMs, wholeValue } from "./regular-expression.js";
 import type { Column, ColumnConstraint, ConstraintType, LayerNode } from "./state.js";
 
 /** Constraints of columns: stored, shown, and as SQL that finds what offends them. */
@@ -12,9 +13,6 @@ export interface NewConstraint {
   readonly columns: readonly Column[];
   readonly definition: readonly unknown[];
 }
-
-/** How long PostgreSQL may take over the regular expressions of a layer when an object is saved. */
-export const patternTimeoutMs = 1_000;
 
 /** Types of columns that each kind of constraint is for. */
 const fitting: Readonly<Record<ConstraintType, readonly Column["type"][]>> = {
@@ -41,7 +39,10 @@ export function replaceConstraints(
     if (layers.length === 0) throw notFound("layer of that code");
     await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
     for (const { type, definition, name } of constraints) {
-      if (type === "pattern") await requirePattern(tx, String(definition[0]), name);
+      if (type !== "pattern" || (await canCompile(tx, [String(definition[0])]))) continue;
+      throw failed("invalid_value", `The regular expression of the constraint "${name}" cannot be used.`, {
+        parameter: "definition",
+      });
     }
     const columns = new Map(constraints.flatMap((constraint) => constraint.columns).map((c) => [c.id, c]));
     const found = await tx.query<{ id: number; type: Column["type"] }>(
@@ -59,26 +60,6 @@ export function replaceConstraints(
     );
   });
 }
-
-/** @throws Failure invalid_value */
-async function requirePattern(tx: Queryable, pattern: string, name: string): Promise<void> {
-  await tx.execute("savepoint pattern");
-  try {
-    // By itself too: brackets of its own could otherwise pair with ours.
-    await tx.query("select '' ~ $1, '' ~ $2", [pattern, wholeValue(pattern)]);
-  } catch (error) {
-    const code = (error as { code?: string }).code;
-    // 2201B invalid_regular_expression, 57014 query_canceled
-    if (code !== "2201B" && code !== "57014") throw error;
-    throw failed("invalid_value", `The regular expression of the constraint "${name}" cannot be used.`, {
-      parameter: "definition",
-    });
-  }
-  await tx.execute("release savepoint pattern");
-}
-
-/** A pattern is for the whole value. */
-const wholeValue = (pattern: string): string => `^(?:${pattern})$`;
 
 /**
  * A column is about to get a type that its constraints may not be for.
@@ -177,10 +158,7 @@ export function rowOffends(
   );
 }
 
-/**
- * The offending objects in words of the filter language (features/filter-parser.ts), which has no regular
- * expressions: `matches` is for people to read.
- */
+/** The offending objects in words of the filter language (features/filter-parser.ts). */
 export function offendersFilter(constraint: ColumnConstraint, columns: readonly Column[]): string {
   const terms = columns.map((column) => filterOf(constraint, column));
   return terms.length > 1 ? terms.map((term) => `(${term})`).join(" or ") : (terms[0] ?? "");

@@ -1,4 +1,5 @@
-import { constrainedColumns, offends, patternTimeoutMs } from "../catalog/constraints.js";
+import { constrainedColumns, offends } from "../catalog/constraints.js";
+import { patternTimeoutMs } from "../catalog/regular-expression.js";
 import type { Column, ColumnConstraint, LayerNode } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import type { Database } from "../storage/postgres.js";

@@ -1,7 +1,9 @@
+import { canCompile, patternTimeoutMs, wholeValue } from "../catalog/regular-expression.js";
 import type { Column } from "../catalog/state.js";
 import { failed } from "../errors.js";
+import type { Database } from "../storage/postgres.js";
 import { comparable, isId, type Languages, unknownColumns } from "./columns.js";
-import { type Comparator, type Filter, type Literal, parseFilter } from "./filter-parser.js";
+import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
 import type { Values } from "./sql.js";
 import { boundType, readValue } from "./values.js";
 
@@ -16,11 +18,29 @@ export interface FilterContext {
 }
 
 /**
- * SQL of a filter: its columns by physical names, its values bound.
+ * SQL of a filter: its columns by physical names, its values bound. Regular expressions in it may be none that
+ * PostgreSQL can compile; what is to be kept is asked of `requireExpressions` first.
  * @throws Failure invalid_value (`data.position`, or `data.columns` = code → reason), unknown_column
  */
 export function filterSql(text: string, context: FilterContext): string {
   return sqlOf(parseFilter(text), context);
+}
+
+/**
+ * Lets PostgreSQL compile the regular expressions of a filter; without any nothing is asked.
+ * @throws Failure invalid_value
+ */
+export async function requireExpressions(db: Database, text: string): Promise<void> {
+  const expressions = expressionsOf(parseFilter(text));
+  if (expressions.length === 0) return;
+  const fit = await db.transaction(async (tx) => {
+    await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
+    return canCompile(tx, expressions);
+  });
+  if (!fit)
+    throw failed("invalid_value", "A regular expression of the filter cannot be used.", {
+      parameter: "filter",
+    });
 }
 
 function sqlOf(filter: Filter, context: FilterContext): string {
@@ -36,6 +56,11 @@ function sqlOf(filter: Filter, context: FilterContext): string {
       const column = columnOf(filter.column, context);
       if (!isText(column)) throw unfit(column, "Only texts are compared with like.");
       return `(${side(column, context)} like ${context.values.bind(filter.pattern)}::text)`;
+    }
+    case "matches": {
+      const column = columnOf(filter.column, context);
+      if (!isText(column)) throw unfit(column, "Only texts are compared with regular expressions.");
+      return `(${side(column, context)} ~ ${context.values.bind(wholeValue(filter.expression))}::text)`;
     }
     case "in": {
       const column = columnOf(filter.column, context);

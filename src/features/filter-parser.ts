@@ -1,13 +1,16 @@
+import { longestExpression } from "../catalog/regular-expression.js";
 import { failed } from "../errors.js";
 
 /**
  * The filter language, for the `source.filter` of a layer and the like: what a person would write after `where`.
  *
  *     population >= 10000 and (kind in ('city', 'town') or not name like 'New %') and closed is null
+ *     and code matches '[A-Z]{2}-[0-9]+'
  *
  * Columns stand by their codes (in double quotes where a code is a word of the language), texts and moments in
- * single quotes ('' = a quote), numbers and true/false as they are. Words of the language are blind to case. What
- * is null compares as unknown, as in SQL: neither a condition nor its `not` selects it.
+ * single quotes ('' = a quote), numbers and true/false as they are. Words of the language are blind to case. `like`
+ * takes a pattern of SQL, `matches` a regular expression of PostgreSQL that is for the whole value. What is null
+ * compares as unknown, as in SQL: neither a condition nor its `not` selects it.
  */
 
 export type Comparator = "=" | "<>" | "<" | "<=" | ">" | ">=";
@@ -31,14 +34,17 @@ export type Filter =
     }
   | { readonly kind: "in"; readonly column: string; readonly literals: readonly Literal[] }
   | { readonly kind: "like"; readonly column: string; readonly pattern: string }
+  | { readonly kind: "matches"; readonly column: string; readonly expression: string }
   | { readonly kind: "null"; readonly column: string };
 
-const longest = 10_000;
+const longest = 100_000;
 const deepest = 50;
 const mostConditions = 500;
 const mostMembers = 1_000;
 /** Matching takes time that grows with a pattern's wildcards. */
 const longestPattern = 200;
+/** PostgreSQL keeps some 30 compiled expressions; more of them would be compiled again for every row. */
+const mostExpressions = 20;
 
 interface Token {
   readonly kind: "column" | "word" | "text" | "number" | "sign" | "end";
@@ -47,7 +53,7 @@ interface Token {
   readonly at: number;
 }
 
-const words = new Set(["and", "or", "not", "in", "like", "is", "null", "true", "false"]);
+const words = new Set(["and", "or", "not", "in", "like", "matches", "is", "null", "true", "false"]);
 const pattern =
   /\s*(?:([A-Za-z_][A-Za-z0-9_]*)|"([A-Za-z_][A-Za-z0-9_]*)"|('(?:[^']|'')*')|([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.]))|(<=|>=|<>|!=|==|[=<>(),]))/y;
 
@@ -97,7 +103,8 @@ const mirrored: Readonly<Record<Comparator, Comparator>> = {
 };
 
 /**
- * Reads a filter: at most 10 000 characters, 50 levels and 500 conditions.
+ * Reads a filter: at most 100 000 characters, 50 levels, 500 conditions and 20 different regular expressions, which
+ * nobody has compiled yet.
  * @throws Failure invalid_value with `data.position`, the place of the first flaw (from 1)
  */
 export function parseFilter(text: string): Filter {
@@ -109,6 +116,7 @@ class Parser {
   private place = 0;
   private depth = 0;
   private conditions = 0;
+  private readonly expressions = new Set<string>();
 
   constructor(private readonly tokens: readonly Token[]) {}
 
@@ -186,7 +194,9 @@ class Parser {
     const negated = this.take("not");
     if (this.take("in")) return negate(negated, { kind: "in", column, literals: this.members() });
     if (this.take("like")) return negate(negated, { kind: "like", column, pattern: this.likePattern() });
-    if (negated) throw this.unexpected("in or like");
+    if (this.take("matches"))
+      return negate(negated, { kind: "matches", column, expression: this.expression() });
+    if (negated) throw this.unexpected("in, like or matches");
     const comparator = this.comparator();
     if (this.next.kind === "column") return { kind: "columns", column, comparator, other: this.column() };
     return { kind: "compare", column, comparator, literal: this.literal("a value or a column") };
@@ -238,6 +248,28 @@ class Parser {
     if (/(?:^|[^\\])(?:\\\\)*\\$/.test(text)) throw refuse("the pattern ends in a lone backslash", at);
     return String(this.literal("a pattern in quotes"));
   }
+
+  private expression(): string {
+    const { kind, text, at } = this.next;
+    if (kind !== "text") throw this.unexpected("a regular expression in quotes");
+    if (text === "" || text.length > longestExpression)
+      throw refuse(`a regular expression has 1 to ${longestExpression} characters`, at);
+    if (this.expressions.add(text).size > mostExpressions)
+      throw refuse(`a filter has at most ${mostExpressions} regular expressions`, at);
+    return String(this.literal("a regular expression in quotes"));
+  }
+}
+
+/** The different regular expressions of a filter. */
+export function expressionsOf(filter: Filter): string[] {
+  const found = new Set<string>();
+  const visit = (part: Filter): void => {
+    if (part.kind === "matches") found.add(part.expression);
+    else if (part.kind === "not") visit(part.term);
+    else if (part.kind === "and" || part.kind === "or") part.terms.forEach(visit);
+  };
+  visit(filter);
+  return [...found];
 }
 
 const negate = (negated: boolean, filter: Filter): Filter =>

@@ -208,6 +208,61 @@ t.test("what is no constraint is refused, and the old ones stay", async (t) => {
   t.match(await get(l), [{ name: "good" }]);
 });
 
+t.test("raw_definition as the filter of a layer selects exactly the objects that offend", async (t) => {
+  const l = await layer("string", "number", "datetime", "bool", "text");
+  await structure(l, "text", { type: "text", code: "matches" });
+  const objects: Record<string, object> = {};
+  const add = async (name: string, fields: object) => {
+    objects[(await create(l, fields)).json.id] = { name };
+  };
+  await add("empty", {});
+  await add("blank", { string: "", matches: "" });
+  await add("good", { string: "it's", number: 5, datetime: "2020-01-01", bool: true, matches: "A-1" });
+  await add("quotes", { string: "'' or 1=1 --", matches: "it's" });
+  await add("low", { number: -1e-7, datetime: "1999-12-31T23:59:59Z", bool: false, string: "O" });
+  await add("high", { number: 10.5, matches: "A-1\n", string: "\\" });
+  const definitions: [object, string[]][] = [
+    [{ type: "enum", columns: ["string"], definition: ["it's", "\\", 'say "x"', "'"] }, ["quotes", "low"]],
+    [{ type: "enum", columns: ["string"], definition: ["'' or 1=1 --"] }, ["good", "low", "high"]],
+    [{ type: "enum", columns: ["number"], definition: [5, -1e-7] }, ["high"]],
+    [{ type: "enum", columns: ["datetime"], definition: ["2020-01-01T01:00:00+01:00"] }, ["low"]],
+    [{ type: "enum", columns: ["bool"], definition: [true] }, ["low"]],
+    [{ type: "range", columns: ["number"], definition: [0, 10] }, ["low", "high"]],
+    [{ type: "range", columns: ["number"], definition: [null, 1e9] }, []],
+    [{ type: "range", columns: ["datetime"], definition: ["2000-01-01", null] }, ["low"]],
+    [{ type: "pattern", columns: ["matches"], definition: "[A-Z]-\\d+|x" }, ["quotes", "high"]],
+    [{ type: "pattern", columns: ["string"], definition: "[^']*('[^']*)?" }, ["quotes"]],
+    [{ type: "pattern", columns: ["string", "matches"], definition: ".{1,4}" }, ["quotes"]],
+  ];
+  for (const [at, [constraint, offenders]] of definitions.entries()) {
+    const [{ raw_definition, validated }] = (await put(l, [{ name: "", ...constraint }])).json;
+    const body = { code: `off${at}`, type: "virtual", source: { layer: l, filter: raw_definition } };
+    t.equal((await server.api("POST", "m/layers/", { token, body })).status, 200, raw_definition);
+    const found = (await server.api("GET", `m/layers/off${at}/objects/?sort=svc_id`)).json;
+    const names = found.map(({ id }: { id: number }) => objects[id]);
+    t.same(
+      names,
+      offenders.map((name) => ({ name })),
+      raw_definition,
+    );
+    t.equal(validated, offenders.length === 0);
+  }
+  await put(l, []);
+});
+
+t.test("filters with regular expressions that cannot be compiled make no layer", async (t) => {
+  const l = await layer("string");
+  for (const expression of ["(", "a)(b", "((a{1,100}){1,100}){1,100}", "x".repeat(1_001)]) {
+    const source = { layer: l, filter: `string matches '${expression}'` };
+    const body = { code: "broken", type: "virtual", source };
+    t.match(await server.api("POST", "m/layers/", { token, body }), {
+      status: 500,
+      json: { code: "invalid_value" },
+    });
+  }
+  t.equal((await server.api("GET", "m/layers/broken/")).status, 404);
+});
+
 t.test("a pattern that would run for ever is cut short", async (t) => {
   const l = await layer("string");
   const value = `${"a".repeat(3_000)}c`;

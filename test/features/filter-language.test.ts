@@ -4,7 +4,7 @@ import { addColumns } from "../../src/catalog/columns.js";
 import { layerTable, loadMap, loadProject } from "../../src/catalog/load.js";
 import type { Column } from "../../src/catalog/state.js";
 import type { Failure } from "../../src/errors.js";
-import { filterSql } from "../../src/features/filter-language.js";
+import { filterSql, requireExpressions } from "../../src/features/filter-language.js";
 import { parseFilter } from "../../src/features/filter-parser.js";
 import { Constants, Values } from "../../src/features/sql.js";
 import { openDatabase } from "../../src/storage/postgres.js";
@@ -81,6 +81,13 @@ const cases: Readonly<Record<string, number[]>> = {
   "name not like 'O%'": [3],
   "note like '50\\% %'": [2],
   "note = ''": [3],
+  "name matches '[A-Z].*o'": [1],
+  "name MATCHES 'O''B.*|x'": [2, 3],
+  "name matches 'sl'": [],
+  "name not matches 'O.*'": [3],
+  "not name matches 'O.*'": [3],
+  "note matches '\\d+% \\\\ _'": [2],
+  "place matches 'Har.+'": [1],
   "born is null": [3, 4],
   "born is not null": [1, 2],
   "born < '2020-06-01'": [1],
@@ -151,6 +158,10 @@ t.test("what is no filter is refused with the place of its flaw", async (t) => {
     "name = 'a' and": 15,
     "name = 12abc": 8,
     "name like 'a\\'": 11,
+    "name matches 5": 14,
+    "name matches ''": 14,
+    "name not": 9,
+    "matches = 1": 1,
     "name = 'a'; drop table x": 11,
     "pg_sleep(10) = 1": 9,
     'name = "a b"': 8,
@@ -172,6 +183,8 @@ t.test("values and columns have to fit each other", async (t) => {
     "svc_id = 1.5",
     "svc_id = 'a'",
     "size like '1%'",
+    "size matches '1'",
+    "rank matches '7'",
     "files = 1",
     "geom = 'x'",
     "name = size",
@@ -192,10 +205,52 @@ t.test("filters have bounds", async (t) => {
   t.match(refusal(`${"(".repeat(51)}size=1${")".repeat(51)}`), { code: "invalid_value" });
   t.match(refusal(`${"not ".repeat(2_000)}size=1`), { code: "invalid_value" });
   t.match(refusal("(".repeat(10_000)), { code: "invalid_value" });
-  t.match(refusal(`name = '${"x".repeat(10_000)}'`), { code: "invalid_value" });
+  t.match(refusal(`name = '${"x".repeat(100_000)}'`), { code: "invalid_value" });
   t.match(refusal(`name like '${"%".repeat(201)}'`), { code: "invalid_value" });
+  t.match(refusal(`name matches '${"x".repeat(1_001)}'`), { code: "invalid_value" });
+  const expressions = (count: number, different: number) =>
+    Array.from({ length: count }, (_, i) => `name matches '${i % different}'`).join(" or ");
+  t.ok(parseFilter(expressions(100, 20)));
+  t.match(refusal(expressions(21, 21)), { code: "invalid_value" });
   t.match(refusal(`size in (${Array.from({ length: 1_001 }, () => 1).join(",")})`), {
     code: "invalid_value",
   });
   t.same((await ids(flat(500))).length, 0);
+});
+
+t.test("regular expressions are kept only when PostgreSQL can compile them in time", async (t) => {
+  for (const good of ["size = 1", "name matches 'a+'", "name matches '(?=a).|(b)\\1|[[:alpha:]]'"])
+    await t.resolves(requireExpressions(db, good), good);
+  for (const bad of [
+    "(",
+    "a)(b",
+    "[z-a]",
+    "a{2,1}",
+    "*",
+    "((a{1,100}){1,100}){1,100}",
+    "\\",
+    "***=a",
+    "(?i)a",
+  ])
+    await t.rejects(
+      requireExpressions(db, `size = 1 or not (name matches '${bad}')`),
+      { code: "invalid_value", data: { parameter: "filter" } },
+      bad,
+    );
+  t.same(await db.query("select 1 as one"), [{ one: 1 }], "the connection is whole");
+});
+
+t.test("a regular expression that never ends is ended by the statement timeout", async (t) => {
+  const hasty = openDatabase({ url: database.url, connections: 1, statementTimeoutMs: 300, log: quietLog });
+  t.teardown(() => hasty.close());
+  await db.execute(
+    `insert into ${layerTable(layerId)} (${physical("name")}) values ('${"a".repeat(3_000)}c')`,
+  );
+  const filter = "name matches '(.*)(.*)(.*)(.*)(.*)[^a]\\1\\2\\3\\4\\5'";
+  await requireExpressions(db, filter);
+  const values = new Values();
+  const sql = filterSql(filter, { columns, languages: { own: "en", main: "en" }, values });
+  await t.rejects(hasty.query(`select 1 from ${layerTable(layerId)} where ${sql}`, values.list), {
+    code: "57014",
+  });
 });
