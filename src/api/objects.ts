@@ -1,233 +1,110 @@
-import { requireRead, requireRight } from "../catalog/rights.js";
-import {
-  type Caller,
-  hasObjects,
-  isDerived,
-  type LayerNode,
-  type MapState,
-  Right,
-} from "../catalog/state.js";
-import { failed, notFound, unauthenticated } from "../errors.js";
-import { type Languages, valueColumns } from "../features/columns.js";
-import { countObjects } from "../features/count.js";
-import {
-  createObject,
-  deleteObject,
-  getGeometry,
-  type ObjectChange,
-  putGeometry,
-  updateObject,
-} from "../features/edit.js";
+import type { LayerNode, MapState } from "../catalog/state.js";
+import { notFound } from "../errors.js";
+import { valueColumns } from "../features/columns.js";
+import { createObject, deleteObject, type ObjectChange, updateObject } from "../features/edit.js";
 import { readFields } from "../features/fields.js";
 import { objectFormatter } from "../features/format.js";
 import { encodeGeometry } from "../features/geometry.js";
-import type { GeometryShape } from "../features/geometry-sql.js";
 import { getObject } from "../features/get.js";
 import type { ObjectShape } from "../features/item.js";
-import { listStatement } from "../features/list.js";
-import { readList } from "../features/read.js";
-import type { Parameters, Reply, Request, Route } from "../http/types.js";
-import { answer, callerHeaders, callerOf } from "./caller.js";
-import { bodyObject, type Fields } from "./input.js";
-import {
-  fieldList,
-  filterBox,
-  flag,
-  integer,
-  objectId,
-  parametersOf,
-  sortKeys,
-  srid,
-  text,
-  zoomLevel,
-} from "./parameters.js";
+import type { Reply, Request } from "../http/types.js";
+import { answer } from "./caller.js";
+import { geometryParameters, geometryShape, languageParameter } from "./object-parameters.js";
+import { editable, languagesOf, readable, written } from "./object-target.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { layerPath } from "./present.js";
 import { printObject } from "./print.js";
+import { jsonObject } from "./schema/bodies.js";
+import { anything, needed } from "./schema/fields.js";
+import { objectId, text } from "./schema/parameters.js";
+import { described, ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 
-/** The objects of a layer: lists, single objects, their geometry, and their number. */
+/** Single objects of a layer: get, create, change, delete. */
 
-const layerPath = "/api/2.8/:project/:map/layers/:layer";
+const objectParameters = { ...geometryParameters, lng: languageParameter };
 
-export const objectRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: `${layerPath}/count/`, handler: count },
-  { methods: ["GET"], path: `${layerPath}/objects/`, handler: list },
-  { methods: ["POST"], path: `${layerPath}/filter/`, handler: filter },
-  { methods: ["POST"], path: `${layerPath}/objects/`, handler: create },
-  { methods: ["GET"], path: `${layerPath}/objects/:object/`, handler: get },
-  { methods: ["PUT"], path: `${layerPath}/objects/:object/`, handler: change },
-  { methods: ["DELETE"], path: `${layerPath}/objects/:object/`, handler: remove },
-  { methods: ["GET"], path: `${layerPath}/objects/:object/geom/`, handler: readGeometry },
-  { methods: ["PUT"], path: `${layerPath}/objects/:object/geom/`, handler: changeGeometry },
-];
-
-interface Target {
-  readonly map: MapState;
-  readonly layer: LayerNode;
-  readonly caller: Caller;
-}
-
-/** The layer of the path, once `allow` let the caller at it. Rights come first, so that nobody learns of hidden layers. */
-async function target(
-  request: Request,
-  services: Services,
-  allow: (map: MapState, caller: Caller, layer: LayerNode | undefined) => void,
-): Promise<Target> {
-  const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
-  const map = await services.catalog.map(project, mapCode);
-  const caller = await callerOf(request, services, map.project);
-  const layer = map.layers.get(layerCode);
-  allow(map, caller, layer);
-  if (!layer || !hasObjects(layer)) throw notFound(`layer with objects "${layerCode}"`);
-  return { map, layer, caller };
-}
-
-/** JSON that PostgreSQL wrote. */
-const written = (caller: Caller, text: string): Reply => ({
-  kind: "json_text",
-  text,
-  headers: callerHeaders(caller),
-});
-
-const readable = (request: Request, services: Services) => target(request, services, requireRead);
-
-/** What the contract marks with "token required" and only reads. */
-const readableSignedIn = (request: Request, services: Services) =>
-  target(request, services, (map, caller, layer) => {
-    if (caller.accountId === null) throw unauthenticated();
-    requireRead(map, caller, layer);
-  });
-
-const editable = (request: Request, services: Services) =>
-  target(request, services, (map, caller, layer) => {
-    requireRight(map, caller, Right.editObjects, layer);
-    if (layer && isDerived(layer))
-      throw failed("invalid_value", "The objects of this layer come from its source.", { type: layer.type });
-  });
-
-function languagesOf(map: MapState, parameters: Parameters): Languages {
-  const main = map.project.languages[0];
-  return { own: text(parameters, "lng") ?? main, main };
-}
-
-function geometryShape(parameters: Parameters): GeometryShape | undefined {
-  const shape = { srid: srid(parameters, "geomSR"), zoom: zoomLevel(parameters) };
-  const centroid = flag(parameters, "returnCentroid");
-  return flag(parameters, "returnGeom") ? { ...shape, centroid } : undefined;
-}
-
-/** Whether values are to be shown by the formats of their columns. */
-const formatted = (parameters: Parameters): boolean => text(parameters, "f") === "fjson";
+const getParameters = {
+  ...objectParameters,
+  f: text("`fjson`: values as texts, by the formats of their columns; `pdf`: a document of the object."),
+};
 
 /** An object with all of its columns, and what else the parameters ask for. */
-function wholeShape(map: MapState, layer: LayerNode, parameters: Parameters): ObjectShape {
-  const bboxSrid = srid(parameters, "bboxSR");
+function wholeShape(
+  map: MapState,
+  layer: LayerNode,
+  parameters: Values<typeof objectParameters>,
+): ObjectShape {
   return {
     fields: valueColumns(layer),
-    geom: geometryShape(parameters),
-    bbox: flag(parameters, "returnBbox") ? bboxSrid : undefined,
-    languages: languagesOf(map, parameters),
+    geom: parameters.returnGeom ? geometryShape(parameters) : undefined,
+    bbox: parameters.returnBbox ? parameters.bboxSR : undefined,
+    languages: languagesOf(map, parameters.lng),
   };
 }
 
-async function count(request: Request, services: Services): Promise<Reply> {
-  const { layer, caller } = await readable(request, services);
-  const precise = flag(request.query, "precise");
-  return answer(caller, await countObjects(services.db, layer.id, precise, request.signal));
-}
-
-async function list(request: Request, services: Services): Promise<Reply> {
-  return listReply(await readable(request, services), request.query, { request, services });
-}
-
-async function filter(request: Request, services: Services): Promise<Reply> {
-  const at = await readable(request, services);
-  return listReply(at, parametersOf(await request.body.fields()), { request, services });
-}
-
-async function listReply(
-  { map, layer, caller }: Target,
-  parameters: Parameters,
-  { request, services }: { readonly request: Request; readonly services: Services },
+async function get(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof getParameters, undefined>,
 ): Promise<Reply> {
-  const format = text(parameters, "format") ?? "json";
-  if (format !== "json" && format !== "geojson")
-    throw failed("invalid_format", "format must be json or geojson.");
-  const features = format === "geojson";
-  const bboxSrid = srid(parameters, "bboxSR");
-  const limit = integer(parameters, "limit");
-  const geom = geometryShape(parameters);
-  const asked = geom ?? { srid: srid(parameters, "geomSR"), zoom: zoomLevel(parameters) };
-  const code = text(parameters, "fcode");
-  const statement = listStatement(layer, {
-    fields: fieldList(parameters),
-    filter: code === undefined ? undefined : { code, value: parameters.get("fval") ?? "" },
-    sort: sortKeys(parameters),
-    offset: integer(parameters, "offset") ?? 0,
-    limit,
-    envelope: filterBox(parameters, bboxSrid),
-    bbox: flag(parameters, "returnBbox") ? bboxSrid : undefined,
-    // A Feature always has its geometry.
-    geom: features ? asked : geom,
-    languages: languagesOf(map, parameters),
-    form: features ? "features" : "items",
-  });
-  const chunks = await readList(services.db, {
-    statement,
-    limit,
-    hasGeometry: features || geom !== undefined,
-    rewrite: formatted(parameters) ? objectFormatter(layer.columns, languagesOf(map, parameters)) : undefined,
-    text: features
-      ? { opening: '{"type":"FeatureCollection","features":[', closing: "]}" }
-      : { opening: "[", closing: "]" },
-    signal: request.signal,
-  });
-  const type = features ? "application/geo+json" : "application/json; charset=utf-8";
-  const headers = { "content-type": type, ...callerHeaders(caller) };
-  if (typeof chunks !== "string") return { kind: "stream", chunks, headers };
-  return features ? { kind: "bytes", body: chunks, headers } : written(caller, chunks);
-}
-
-async function get(request: Request, services: Services): Promise<Reply> {
   const { map, layer, caller } = await readable(request, services);
   const id = objectId(request.params.object);
-  if (text(request.query, "f") === "pdf")
-    return printObject(request, services, {
-      map,
-      layer,
-      caller,
-      id,
-      languages: languagesOf(map, request.query),
-    });
-  const found = await getObject(services.db, layer, id, wholeShape(map, layer, request.query));
+  const parameters = query();
+  const shape = wholeShape(map, layer, parameters);
+  const { languages } = shape;
+  if (parameters.f === "pdf") return printObject(request, services, { map, layer, caller, id, languages });
+  const found = await getObject(services.db, layer, id, shape);
   if (found === undefined) return answer(caller, { id, fields: {} });
-  const rewrite = formatted(request.query)
-    ? objectFormatter(layer.columns, languagesOf(map, request.query))
-    : undefined;
-  return written(caller, rewrite ? rewrite(found) : found);
+  return written(caller, parameters.f === "fjson" ? objectFormatter(layer.columns, languages)(found) : found);
 }
 
-async function create(request: Request, services: Services): Promise<Reply> {
+const fields = anything("Values by column codes.", { type: "object", additionalProperties: true });
+const geom = anything("GeoJSON; null for none.", { anyOf: [ref("Geometry"), { type: "null" }] });
+const createBody = {
+  fields: described(needed(fields), "Values by column codes; all required columns must be among them."),
+  geom,
+};
+const changeBody = {
+  fields: described(fields, "Values by column codes; what is not named stays. Needed unless geom is there."),
+  geom: described(geom, "GeoJSON; null takes the geometry away, absent leaves it."),
+};
+
+type Write<Body> = Input<typeof objectParameters, Values<Body>>;
+
+async function create(
+  request: Request,
+  services: Services,
+  { query, body }: Write<typeof createBody>,
+): Promise<Reply> {
   const { map, layer, caller } = await editable(request, services);
-  const body = await bodyObject(request);
-  const shape = wholeShape(map, layer, request.query);
-  const assignments = readFields(layer, { fields: body.fields, languages: shape.languages });
-  const geom = bodyGeometry(body, layer, request);
-  const made = await createObject(services.db, layer, { assignments, geom, shape });
+  const sent = await body();
+  const parameters = query();
+  const shape = wholeShape(map, layer, parameters);
+  const made = await createObject(services.db, layer, {
+    assignments: readFields(layer, { fields: sent.fields, languages: shape.languages }),
+    geom: storedGeometry(sent.geom, layer, parameters.geomSR),
+    shape,
+  });
   await services.changes.settle({ layers: [layer.id] });
   return written(caller, made);
 }
 
-async function change(request: Request, services: Services): Promise<Reply> {
+async function change(
+  request: Request,
+  services: Services,
+  { query, body }: Write<typeof changeBody>,
+): Promise<Reply> {
   const { map, layer, caller } = await editable(request, services);
   const id = objectId(request.params.object);
-  const body = await bodyObject(request);
-  const shape = wholeShape(map, layer, request.query);
-  const geom = bodyGeometry(body, layer, request);
+  const sent = await body();
+  const parameters = query();
+  const shape = wholeShape(map, layer, parameters);
   // Only a change of nothing but the geometry may leave `fields` out.
-  const fields = body.fields === undefined && geom !== undefined ? {} : body.fields;
+  const given = sent.fields === undefined && sent.geom !== undefined ? {} : sent.fields;
   const wanted: ObjectChange = {
-    assignments: readFields(layer, { fields, languages: shape.languages, id }),
-    geom,
+    assignments: readFields(layer, { fields: given, languages: shape.languages, id }),
+    geom: storedGeometry(sent.geom, layer, parameters.geomSR),
     shape,
   };
   const changed = await updateObject(services.db, layer, id, wanted);
@@ -244,30 +121,73 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   return answer(caller, true);
 }
 
-async function readGeometry(request: Request, services: Services): Promise<Reply> {
-  const { layer, caller } = await readableSignedIn(request, services);
-  const id = objectId(request.params.object);
-  const shape = { srid: srid(request.query, "geomSR"), zoom: zoomLevel(request.query) };
-  const geometry = await getGeometry(services.db, layer, id, shape);
-  if (geometry === undefined) throw notFound(`object ${id}`);
-  return written(caller, geometry);
+/** The geometry of a body; null takes an object's geometry away, undefined leaves it. */
+function storedGeometry(sent: unknown, layer: LayerNode, srid: 4326 | 3857): Buffer | null | undefined {
+  if (sent === undefined || sent === null) return sent;
+  return encodeGeometry(sent, { srid, kind: layer.geometryKind });
 }
 
-async function changeGeometry(request: Request, services: Services): Promise<Reply> {
-  const { layer, caller } = await editable(request, services);
-  const id = objectId(request.params.object);
-  const system = srid(request.query, "geomSR");
-  const sent = await request.body.json();
-  const geom = sent === null ? null : encodeGeometry(sent, { srid: system, kind: layer.geometryKind });
-  const geometry = await putGeometry(services.db, layer, id, { geom, shape: { srid: system } });
-  if (geometry === undefined) throw notFound(`object ${id}`);
-  await services.changes.settle({ layers: [layer.id] });
-  return written(caller, geometry);
-}
+const object = answers("The object with all of its columns.", ref("Object"));
+const writeRefusals = [
+  404,
+  "invalid_value",
+  "unknown_column",
+  "required_parameters",
+  "invalid_geometry",
+  "constraint_violated",
+] as const;
 
-/** The geometry of a body in `geomSR`; null takes an object's geometry away, undefined leaves it. */
-function bodyGeometry(body: Fields, layer: LayerNode, request: Request): Buffer | null | undefined {
-  const geom = Object.hasOwn(body, "geom") ? body.geom : undefined;
-  if (geom === undefined || geom === null) return geom;
-  return encodeGeometry(geom, { srid: srid(request.query, "geomSR"), kind: layer.geometryKind });
-}
+export const objectOperations: readonly Operation[] = [
+  operation({
+    id: "createObject",
+    tag: "Objects",
+    summary: "Create an object",
+    access: "token",
+    methods: ["POST"],
+    path: `${layerPath}/objects/`,
+    query: objectParameters,
+    body: jsonObject(createBody),
+    answer: object,
+    refuses: writeRefusals,
+    handle: create,
+  }),
+  operation({
+    id: "getObject",
+    tag: "Objects",
+    summary: "An object",
+    details: "An id that no object has is answered with empty fields.",
+    methods: ["GET"],
+    path: `${layerPath}/objects/:object/`,
+    query: getParameters,
+    answer: {
+      ...object,
+      content: { ...object.content, "application/pdf": { type: "string", format: "binary" } },
+    },
+    refuses: [404],
+    handle: get,
+  }),
+  operation({
+    id: "changeObject",
+    tag: "Objects",
+    summary: "Change an object",
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/objects/:object/`,
+    query: objectParameters,
+    body: jsonObject(changeBody),
+    answer: object,
+    refuses: writeRefusals,
+    handle: change,
+  }),
+  operation({
+    id: "deleteObject",
+    tag: "Objects",
+    summary: "Delete an object",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${layerPath}/objects/:object/`,
+    answer: answers("It is gone.", { const: true }),
+    refuses: [404, "invalid_value"],
+    handle: remove,
+  }),
+];

@@ -16,6 +16,8 @@ import type { Request } from "../http/types.js";
 /** Where addresses of resources begin: version and project follow. */
 export const apiPath = "/api/2.8";
 export const projectPath = `${apiPath}/:project`;
+export const mapPath = `${projectPath}/:map`;
+export const layerPath = `${mapPath}/layers/:layer`;
 
 /** How a request wants things shown. */
 export interface View {

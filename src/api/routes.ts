@@ -8,7 +8,9 @@ import { imageRoutes } from "./images.js";
 import { layerRoutes } from "./layers.js";
 import { makevalidRoutes } from "./makevalid.js";
 import { mapRoutes } from "./maps.js";
-import { objectRoutes } from "./objects.js";
+import { objectGeometryOperations } from "./object-geometry.js";
+import { objectListOperations } from "./object-list.js";
+import { objectOperations } from "./objects.js";
 import { publishRoutes } from "./publish.js";
 import { refreshRoutes } from "./refresh.js";
 import { searchRoutes } from "./search.js";
@@ -34,7 +36,9 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...layerRoutes,
   ...structureRoutes,
   ...constraintRoutes,
-  ...objectRoutes,
+  ...objectListOperations,
+  ...objectOperations,
+  ...objectGeometryOperations,
   ...fileRoutes,
   ...imageRoutes,
   ...iconRoutes,

@@ -28,6 +28,13 @@ export const isValueType = (type: ColumnType): type is ValueType => type !== "ti
 export const isColumnType = (type: string): type is ColumnType =>
   Object.hasOwn(physicalTypes, type) || type === "geom" || type === "title";
 
+/** The column types of the contract. */
+export const columnTypes: readonly ColumnType[] = [
+  ...(Object.keys(physicalTypes) as ValueType[]),
+  "geom",
+  "title",
+];
+
 /**
  * The type that a request names; `timestamp` is `datetime`.
  * @param given undefined, null and "" = none

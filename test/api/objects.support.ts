@@ -1,4 +1,4 @@
-import { objectRoutes } from "../../src/api/objects.js";
+import { apiRoutes } from "../../src/api/routes.js";
 import type { Services } from "../../src/api/services.js";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
 import type { Session } from "../../src/catalog/sessions.js";
@@ -51,7 +51,7 @@ export function objectsApi(db: Database): ObjectsApi {
   const call = async (method: Method, path: string, asked: Asked = {}): Promise<unknown> => {
     const full = path.startsWith("/api") ? path : `/api/2.8/p/m/layers/${path}`;
     const segments = full.split("/");
-    for (const route of objectRoutes) {
+    for (const route of apiRoutes) {
       const pattern = route.path.split("/");
       if (!route.methods.includes(method) || pattern.length !== segments.length) continue;
       if (!pattern.every((part, index) => part.startsWith(":") || part === segments[index])) continue;

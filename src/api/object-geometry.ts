@@ -1,0 +1,78 @@
+import { notFound } from "../errors.js";
+import { getGeometry, putGeometry } from "../features/edit.js";
+import { encodeGeometry } from "../features/geometry.js";
+import type { Reply, Request } from "../http/types.js";
+import { geometryParameters } from "./object-parameters.js";
+import { editable, readableSignedIn, written } from "./object-target.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { layerPath } from "./present.js";
+import { jsonValue } from "./schema/bodies.js";
+import { objectId } from "./schema/parameters.js";
+import { ref } from "./schema/schema.js";
+import type { Services } from "./services.js";
+
+/** The geometry of an object by itself. */
+
+const { geomSR, geomZoom } = geometryParameters;
+const readParameters = { geomSR, geomZoom };
+const changeParameters = { geomSR };
+
+async function read(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof readParameters, undefined>,
+): Promise<Reply> {
+  const { layer, caller } = await readableSignedIn(request, services);
+  const id = objectId(request.params.object);
+  const parameters = query();
+  const shape = { srid: parameters.geomSR, zoom: parameters.geomZoom };
+  const geometry = await getGeometry(services.db, layer, id, shape);
+  if (geometry === undefined) throw notFound(`object ${id}`);
+  return written(caller, geometry);
+}
+
+async function change(
+  request: Request,
+  services: Services,
+  { query, body }: Input<typeof changeParameters, unknown>,
+): Promise<Reply> {
+  const { layer, caller } = await editable(request, services);
+  const id = objectId(request.params.object);
+  const { geomSR: srid } = query();
+  const sent = await body();
+  const geom = sent === null ? null : encodeGeometry(sent, { srid, kind: layer.geometryKind });
+  const geometry = await putGeometry(services.db, layer, id, { geom, shape: { srid } });
+  if (geometry === undefined) throw notFound(`object ${id}`);
+  await services.changes.settle({ layers: [layer.id] });
+  return written(caller, geometry);
+}
+
+const geometry = { anyOf: [ref("Geometry"), { type: "null" }] };
+
+export const objectGeometryOperations: readonly Operation[] = [
+  operation({
+    id: "getGeometry",
+    tag: "Objects",
+    summary: "The geometry of an object",
+    access: "token",
+    methods: ["GET"],
+    path: `${layerPath}/objects/:object/geom/`,
+    query: readParameters,
+    answer: answers("GeoJSON; null for an object without geometry.", geometry),
+    refuses: [404],
+    handle: read,
+  }),
+  operation({
+    id: "changeGeometry",
+    tag: "Objects",
+    summary: "Change the geometry of an object",
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/objects/:object/geom/`,
+    query: changeParameters,
+    body: jsonValue(geometry, (value) => value),
+    answer: answers("The geometry as it is now.", geometry),
+    refuses: [404, "invalid_geometry", "invalid_value", "constraint_violated"],
+    handle: change,
+  }),
+];

@@ -1,0 +1,186 @@
+import type { Method, Route } from "../http/types.js";
+import { answerSchemas } from "./answers.js";
+import { type Answer, type Operation, tags } from "./operation.js";
+import { projectPath } from "./present.js";
+import { type ParameterDefinitions, text } from "./schema/parameters.js";
+import { type JsonSchema, ref } from "./schema/schema.js";
+import type { Services } from "./services.js";
+
+/** The description of the API by OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), made from its operations. */
+
+export type OpenApi = { readonly [key: string]: unknown };
+
+export const isOperation = (route: Route<Services>): route is Operation => "description" in route;
+
+const code = { type: "string" };
+const id = { type: "integer" };
+
+/** Variable segments of paths. */
+const pathParameters: Readonly<Record<string, { schema: JsonSchema; description: string }>> = {
+  project: { schema: code, description: "Code of the project" },
+  map: { schema: code, description: "Code of the map" },
+  layer: { schema: code, description: "Code of the layer" },
+  folder: { schema: code, description: "Code of the folder" },
+  column: { schema: code, description: "Code of the column" },
+  object: { schema: id, description: "Id of the object, the value of svc_id" },
+  file: { schema: code, description: "Id or uuid of the file" },
+  z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom" },
+  x: { schema: { type: "integer", minimum: 0 }, description: "Column of the tile" },
+};
+
+/** What every request below a project may carry. */
+const common: ParameterDefinitions = {
+  lng: text("Language of names; default: the main language of the map."),
+};
+
+const introduction = `Maps, layers and their objects, by the Map Publishing and Data REST API 2.8.
+
+**Session tokens** come from \`login/\` and travel as the parameter \`token\` of the query, in a form or a JSON body, as
+\`Authorization: Bearer …\` or as \`X-Token\`. Ten minutes after its last use a session ends.
+
+**Paths** end in a slash; without it they answer the same. Unknown parameters are ignored.
+
+**Failures** have the statuses of each operation. 500 and 503 carry JSON with a \`code\`, the others a short page, or a
+problem (RFC 9457) for clients that accept \`application/problem+json\`.
+
+Boxes are Lat, Lon; GeoJSON is lon, lat. The versions 2.0 and 2.2 of the API are served below \`/api/2.0/\` and
+\`/api/2.2/\` with the operations that they had.`;
+
+/** @param server public address that paths are relative to */
+export function openApi(operations: readonly Operation[], server: string): OpenApi {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    const path = operation.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] ??= {};
+    for (const method of operation.methods) paths[path][method.toLowerCase()] = described(operation, method);
+  }
+  return {
+    openapi: "3.1.1",
+    info: { title: "Mapwright", version: "2.8", description: introduction },
+    servers: [{ url: server }],
+    tags: tags.map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: answerSchemas,
+      securitySchemes: {
+        query: { type: "apiKey", in: "query", name: "token" },
+        bearer: { type: "http", scheme: "bearer" },
+        header: { type: "apiKey", in: "header", name: "X-Token" },
+      },
+    },
+  };
+}
+
+const security = [{ query: [] }, { bearer: [] }, { header: [] }];
+
+function described(operation: Operation, method: Method): OpenApi {
+  const { description, path, methods, body } = operation;
+  const ofProject = path.startsWith(projectPath);
+  const parameters = [
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
+      name,
+      in: "path",
+      required: true,
+      ...pathParameters[name],
+    })),
+    ...listed({ ...(ofProject ? common : {}), ...operation.query }, "query"),
+    ...listed(operation.headers, "header"),
+  ];
+  return {
+    operationId: methods.length === 1 ? description.id : `${description.id}_${method.toLowerCase()}`,
+    tags: [description.tag],
+    summary: description.summary,
+    ...(description.details ? { description: description.details } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body
+      ? {
+          requestBody: {
+            required: !body.optional,
+            ...(body.description ? { description: body.description } : {}),
+            content: content(body.content),
+          },
+        }
+      : {}),
+    ...(ofProject ? { security: description.access === "token" ? security : [{}, ...security] } : {}),
+    responses: responses(operation, ofProject),
+  };
+}
+
+const listed = (definitions: ParameterDefinitions, place: "query" | "header") =>
+  Object.entries(definitions).map(([name, { schema, description, required }]) => ({
+    name,
+    in: place,
+    description,
+    ...(required ? { required } : {}),
+    schema,
+  }));
+
+const content = (schemas: Readonly<Record<string, JsonSchema>>) =>
+  Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]));
+
+function answered({ description, content: schemas, headers = {} }: Answer): OpenApi {
+  return {
+    description,
+    ...(Object.keys(headers).length > 0
+      ? {
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([name, text]) => [
+              name,
+              { description: text, schema: { type: "string" } },
+            ]),
+          ),
+        }
+      : {}),
+    ...(Object.keys(schemas).length > 0 ? { content: content(schemas) } : {}),
+  };
+}
+
+const reasons = {
+  304: "What If-None-Match names is still the same.",
+  400: "The request cannot be read: JSON that does not parse, a number that is none, damaged encoding.",
+  401: "A token is required, and none came, or it is unknown or has expired.",
+  403: "The rights do not allow it.",
+  404: "There is no such project's map, layer, folder, column, object or file.",
+  412: "The object is no longer the one that If-Match names.",
+  413: "The body is too large.",
+  415: "The body has a Content-Encoding.",
+} as const;
+
+const refusal = (reason: string): OpenApi => ({
+  description: reason,
+  content: {
+    "text/html": { schema: { type: "string" } },
+    "application/problem+json": { schema: ref("Problem") },
+  },
+});
+
+const failure = (reason: string, codes: readonly string[]): OpenApi => ({
+  description: reason,
+  content: {
+    "application/json": {
+      schema: { allOf: [ref("Error"), { properties: { code: { enum: codes } } }] },
+    },
+  },
+});
+
+function responses({ description, body, path }: Operation, ofProject: boolean): Record<string, OpenApi> {
+  const refuses = description.refuses ?? [];
+  const found: Record<string, OpenApi> = { 200: answered(description.answer), 400: refusal(reasons[400]) };
+  if (description.answer.headers?.ETag !== undefined) found[304] = { description: reasons[304] };
+  const isBelowMap = path.includes("/:map");
+  const statuses = [
+    ...(ofProject || isBelowMap ? ([401, 403] as const) : []),
+    ...(isBelowMap ? ([404] as const) : []),
+    ...(body ? ([413, 415] as const) : []),
+    ...refuses.filter((one) => typeof one === "number"),
+  ];
+  for (const status of statuses) found[status] = refusal(reasons[status]);
+  const codes = [
+    ...(ofProject || isBelowMap ? ["project_not_found"] : []),
+    ...refuses.filter((one) => typeof one === "string" && one !== "busy"),
+    "internal",
+  ];
+  found[500] = failure("It failed, for the reason that the code gives.", codes);
+  found[503] = failure("There is no room for it now; try again after Retry-After seconds.", ["busy"]);
+  return found;
+}

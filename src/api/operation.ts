@@ -1,0 +1,108 @@
+import type { ExecutionCode } from "../errors.js";
+import type { Handler, Method, Reply, Request, Route } from "../http/types.js";
+import type { BodyDefinition } from "./schema/bodies.js";
+import { type ParameterDefinitions, readParameters } from "./schema/parameters.js";
+import { readMembers } from "./schema/read.js";
+import type { JsonSchema, Values } from "./schema/schema.js";
+import type { Services } from "./services.js";
+
+/**
+ * Operations of the API: routes that say what they take, answer and refuse. The same definitions read the requests and
+ * make the description at `/openapi.json`, so that the two cannot differ.
+ */
+
+/** Groups of the description, in its order. */
+export const tags = [
+  "Sessions",
+  "Maps",
+  "Folders",
+  "Layers",
+  "Structure",
+  "Objects",
+  "Files",
+  "Import and export",
+  "Search",
+  "Tiles",
+  "Server",
+] as const;
+export type Tag = (typeof tags)[number];
+
+/** Who may ask: anybody whom the map's rights let, or only with a session token. */
+export type Access = "open" | "token";
+
+export interface Answer {
+  readonly description: string;
+  /** Schemas by media type; none = an answer without a body. */
+  readonly content: Readonly<Record<string, JsonSchema>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Description {
+  /** Unique name; with several methods each of them adds its own. */
+  readonly id: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly details?: string;
+  /** Default: open. */
+  readonly access?: Access;
+  readonly answer: Answer;
+  /**
+   * How it may fail beyond what every request of its kind may: statuses, and codes of the 500 body. Without a path
+   * below a project, 400 is all that every request may be refused with.
+   */
+  readonly refuses?: readonly (401 | 403 | 404 | 412 | ExecutionCode)[];
+}
+
+/** What a request holds. Read when the handler asks, so that rights can come before. */
+export interface Input<Query, Body, Headers = unknown> {
+  query(): Values<Query>;
+  body(): Promise<Body>;
+  headers(): Values<Headers>;
+}
+
+interface Definition<Query, Body, Headers> extends Description {
+  readonly methods: readonly Method[];
+  /** As in the route table: `/api/2.8/:project/:map/`. */
+  readonly path: string;
+  readonly query?: Query;
+  /** Header names in lower case. */
+  readonly headers?: Headers;
+  readonly body?: BodyDefinition<Body>;
+  readonly handle: (
+    request: Request,
+    services: Services,
+    input: Input<Query, Body, Headers>,
+  ) => Promise<Reply> | Reply;
+}
+
+/** A route that is described. */
+export interface Operation extends Route<Services> {
+  readonly description: Description;
+  readonly query: ParameterDefinitions;
+  readonly headers: ParameterDefinitions;
+  readonly body: BodyDefinition<unknown> | undefined;
+}
+
+const none: ParameterDefinitions = {};
+
+/** Makes the route of a definition. */
+export function operation<
+  Query extends ParameterDefinitions,
+  Body = undefined,
+  Headers extends ParameterDefinitions = ParameterDefinitions,
+>(definition: Definition<Query, Body, Headers>): Operation {
+  const { methods, path, handle, query, headers, body, ...description } = definition;
+  const handler: Handler<Services> = (request, services) =>
+    handle(request, services, {
+      query: () => readParameters((query ?? none) as Query, request.query),
+      body: () => (body as BodyDefinition<Body>).read(request),
+      headers: () => readMembers<string, Headers>((headers ?? none) as Headers, request.header),
+    });
+  return { methods, path, handler, description, query: query ?? none, headers: headers ?? none, body };
+}
+
+/** An answer of JSON by a schema. */
+export const answers = (description: string, schema: JsonSchema): Answer => ({
+  description,
+  content: { "application/json": schema },
+});
