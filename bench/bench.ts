@@ -3,8 +3,11 @@ import { type Context, fullSize, smallSize } from "./context.js";
 import { packagedWorld, placesOf } from "./data.js";
 import { importMap } from "./import.js";
 import { cachedTile } from "./measures/cached.js";
+import { catalogByHttp } from "./measures/catalog.js";
 import { oneRender } from "./measures/coalesce.js";
 import { coldTiles } from "./measures/cold.js";
+import { createdByHttp } from "./measures/create.js";
+import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
 import { type Options, wanted } from "./options.js";
 import { broken, type Row } from "./report.js";
@@ -18,6 +21,9 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   redis: tileFromRedis,
   cold: coldTiles,
   once: oneRender,
+  objects: objectsByHttp,
+  catalog: catalogByHttp,
+  create: createdByHttp,
 };
 
 export type BenchOptions = Pick<Options, "small" | "only" | "work"> & {

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { type Config, loadConfig } from "../src/config.js";
+import { programsFor } from "../src/local/cluster.js";
 import { startLocalServices } from "../src/local/services.js";
 import { createLog, type Log } from "../src/log.js";
 import { migrate } from "../src/storage/migrate.js";
@@ -16,6 +17,8 @@ export interface World {
   readonly postgresPid: number;
   readonly redisPid: number;
   readonly redis: Redis;
+  /** Folder of PostgreSQL's programs. */
+  readonly programs: string;
   /** The product's configuration on these services, with dotted keys of it changed. */
   config(changes?: Readonly<Record<string, unknown>>): Config;
   /** Drops every cached tile, in Redis and in the memory of the nodes that run. */
@@ -70,6 +73,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     postgresPid,
     redisPid,
     redis,
+    programs: programsFor(join(folder, "services", "postgresql")),
     config: (changes = {}) =>
       loadConfig({
         environment: {},

@@ -1,0 +1,129 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { addMember } from "../../src/catalog/accounts.js";
+import { createLayer } from "../../src/catalog/layers.js";
+import { createMap } from "../../src/catalog/maps.js";
+import { openSessions } from "../../src/catalog/sessions.js";
+import { valueColumns } from "../../src/features/columns.js";
+import { createStatement } from "../../src/features/edit.js";
+import { readFields } from "../../src/features/fields.js";
+import { encodeGeometry } from "../../src/features/geometry.js";
+import type { Statement } from "../../src/features/sql.js";
+import { withCatalogue } from "../catalogue.js";
+import type { Context } from "../context.js";
+import { cpuSeconds, ownCpuSeconds } from "../cpu.js";
+import { fetchOne } from "../fetch.js";
+import { mapCode as projectCode } from "../import.js";
+import { loadCounted } from "../load.js";
+import { pgbench, statementScripts } from "../pgbench.js";
+import { type Row, rate } from "../report.js";
+import { compare } from "../rounds.js";
+import { startServer } from "../server.js";
+import type { World } from "../world.js";
+
+/**
+ * New objects over HTTP, beside pgbench with the same INSERT into the same table, so with the same triggers, by as
+ * many clients. Besides the INSERT a request is a session to look up, values to check, and word of the change to
+ * other nodes. CPU time is, on our side, that of the server, PostgreSQL and Redis, on the other that of PostgreSQL.
+ */
+
+const code = "made";
+const clients = 8;
+/** Different objects. */
+const objects = 50;
+const redisPrefix = "bench-create:";
+
+export async function createdByHttp(context: Context): Promise<Row[]> {
+  const { world, size } = context;
+  const { token, bodies, statements } = await prepare(context);
+  const scripts = statementScripts(join(world.folder, "pgbench"), statements);
+  const { databaseUrl } = world.config();
+  const server = await startServer(world.config({ redisPrefix }), world.log);
+  const url = `${server.url}/api/2.8/${projectCode}/${code}/layers/${code}/objects/`;
+  const headers = { "content-type": "application/json", "x-token": token };
+  const serving = () => ownCpuSeconds(server.pid) + cpuSeconds([world.postgresPid, world.redisPid]);
+  const { seconds } = size;
+  try {
+    // A layer that somebody looks at: of others a node need not know what changes in them.
+    await fetchOne(`${server.url}/tms/${projectCode}/${code}/0/0/0.png?base=0`);
+    const sides = await compare(
+      size.rounds,
+      () => loadCounted(serving, { url, connections: clients, seconds, status: 200, headers, bodies }),
+      async () => {
+        const before = cpuSeconds([world.postgresPid]);
+        const { programs } = world;
+        const { perSecond } = await pgbench({ programs, databaseUrl, clients, seconds, scripts });
+        return {
+          perSecond,
+          perCpuSecond: (perSecond * seconds) / (cpuSeconds([world.postgresPid]) - before),
+        };
+      },
+    );
+    return [
+      rate(`new object, beside pgbench (${clients} clients)`, "objects / s", sides.perSecond, 0.5),
+      rate("", "objects / CPU s", sides.perCpuSecond),
+    ];
+  } finally {
+    await server.stop();
+  }
+}
+
+interface Prepared {
+  readonly token: string;
+  readonly bodies: readonly string[];
+  /** The INSERT for each of the bodies. */
+  readonly statements: readonly Statement[];
+}
+
+async function prepare({ world, tiles }: Context): Promise<Prepared> {
+  return withCatalogue(world, async ({ db, project, map }) => {
+    const present = await db.query("select from map where project_id = $1 and code = $2", [project.id, code]);
+    if (present.length === 0) {
+      await createLayer(db, await createMap(db, project.id, { code }), {
+        code,
+        geometryKind: "Point",
+        columns: [
+          { code: "name", type: "string" },
+          { code: "population", type: "number" },
+        ],
+      });
+    }
+    const layer = (await map(code)).layers.get(code)!;
+    await db.execute(`truncate layers.l${layer.id}`);
+    const languages = { own: "en", main: "en" };
+    const shape = { fields: valueColumns(layer), languages };
+    const made = tiles(objects, 11).map(({ z, x, y }, index) => ({
+      fields: { name: `Place ${index}`, population: 1000 * index },
+      geom: { type: "Point", coordinates: [(x / 2 ** z) * 360 - 180, 80 - (y / 2 ** z) * 160] },
+    }));
+    const statements = made.map(({ fields, geom }) => {
+      const assignments = readFields(layer, { fields, languages });
+      const change = { assignments, geom: encodeGeometry(geom, { srid: 4326, kind: "Point" }), shape };
+      const { text, values } = createStatement(layer, change);
+      // As PostgreSQL reads them.
+      return {
+        text,
+        values: values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : value)),
+      };
+    });
+    const token = await openSession(world, {
+      ...(await addMember(db, {
+        login: "bench",
+        password: randomUUID(),
+        projectId: project.id,
+        role: "editor",
+      })),
+      projectId: project.id,
+    });
+    return { token, bodies: made.map((object) => JSON.stringify(object)), statements };
+  });
+}
+
+function openSession(
+  { redis, config }: World,
+  account: { readonly id: number; readonly login: string; readonly projectId: number },
+): Promise<string> {
+  const { id: accountId, login, projectId } = account;
+  const sessions = openSessions(redis, { idleSeconds: config().sessionIdleSeconds, prefix: redisPrefix });
+  return sessions.open({ accountId, login, projectId, origin: "console" });
+}
