@@ -66,6 +66,9 @@ function needs(purpose) {
       packages: () => ["fonts-dejavu-core"],
     },
     { wanted: purpose === "test", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
+    // The examples of the README are run as they stand there.
+    { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
+    { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },
   ];
 }
 
