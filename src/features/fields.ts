@@ -98,7 +98,9 @@ function assign(column: Column, value: unknown, languages: Languages): Assignmen
   return read.ok ? { column, kind: "merge", language: languages.own, value: read.json } : read.reason;
 }
 
-const isLanguage = (code: string): boolean => /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/.test(code);
+/** Whether values can be kept under this language code. */
+export const isLanguage = (code: string): boolean =>
+  /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/.test(code);
 const maxLanguages = 100;
 
 function assignLanguages(column: Column, value: object): Assignment | string {

@@ -25,8 +25,15 @@ const staged = ({ index, field, column }: Matched): string =>
 /** SQL of the value for the column, of the column's own type; `language` is the placeholder of a localised value's. */
 export function valueSql(matched: Matched, language: () => string): string {
   const value = plainSql(matched);
-  if (!matched.column.localizedValue) return value;
-  return `case when s.p${matched.index} is not null then jsonb_build_object(${language()}::text, ${value}) end`;
+  const { type, localizedValue } = matched.column;
+  if (!localizedValue) return value;
+  const kept =
+    type === "datetime"
+      ? `moment_text(${value})`
+      : type === "file"
+        ? `array_to_string(${value}, ',')`
+        : value;
+  return `case when ${value} is not null then jsonb_build_object(${language()}::text, ${kept}) end`;
 }
 
 function plainSql(matched: Matched): string {
@@ -42,8 +49,7 @@ function plainSql(matched: Matched): string {
     case "json":
       return isText(field.type) || field.type === "datetime" ? `to_jsonb(${text})` : `${text}::jsonb`;
     case "file":
-      // Only empty values pass the check.
-      return "null::bigint[]";
+      return `string_to_array(${text}, ',')::bigint[]`;
     default:
       return text;
   }
@@ -65,6 +71,8 @@ export function fitsSql(matched: Matched): string | undefined {
         `${text} is null or case when ${text} ~ '${momentPattern}' then substr(${text}, 9, 2)::int <= ` +
         `extract(day from (substr(${text}, 1, 7) || '-01')::date + interval '1 month - 1 day') else false end`
       );
+    case "file":
+      return `${text} is null or ${text} ~ '^\\d{1,15}(,\\d{1,15})*$'`;
     default:
       return `${text} is null`;
   }

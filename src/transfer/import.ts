@@ -6,7 +6,7 @@ import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
-import { checkIds, checkValues } from "./check.js";
+import { checkFiles, checkIds, checkPlaces, checkValues } from "./check.js";
 import { dropReserved, readColumns, registerColumns, reserveColumns } from "./columns.js";
 import { enforceOnImport } from "./enforce.js";
 import { type Matched, matchFields } from "./match.js";
@@ -23,7 +23,7 @@ export interface ImportDependencies {
 
 export interface ImportTarget {
   readonly layerId: number;
-  /** Language that values of localised columns are in. */
+  /** Language of values of localised columns, where the file's properties do not name it. */
   readonly language: string;
 }
 
@@ -126,12 +126,15 @@ async function settle(db: Database, job: Job): Promise<Imported> {
   const { layerId } = target;
   const present = await readColumns(db, layerId);
   if (present.length === 0) throw notFound("layer of that code");
-  const matching = matchFields(staged.fields, present);
+  const languages = { own: target.language, all: await projectLanguages(db, layerId) };
+  const matching = matchFields(staged.fields, present, languages);
   if (matching.added.length > 0 && job.options.mayAddColumns === false) {
     throw new Failure("forbidden", undefined, "Your rights do not allow new columns, which this file needs.");
   }
+  await checkPlaces(db, hold.table);
   await checkValues(db, hold.table, matching.known);
   const highestId = await checkIds(db, hold.table, matching.idIndex);
+  await checkFiles(db, hold.table, { layerId, columns: matching.known, idIndex: matching.idIndex });
   const reserved = await reserveColumns(
     db,
     layerId,
@@ -163,6 +166,16 @@ async function settle(db: Database, job: Job): Promise<Imported> {
     await dropReserved(db, layerId, reserved);
     throw asFailure(error);
   }
+}
+
+/** Languages of the layer's project. */
+async function projectLanguages(db: Queryable, layerId: number): Promise<readonly string[]> {
+  const [project] = await db.query<{ languages: string[] }>(
+    `select p.languages from node n join map m on m.id = n.map_id join project p on p.id = m.project_id
+     where n.id = $1`,
+    [layerId],
+  );
+  return project?.languages ?? [];
 }
 
 interface Writing {

@@ -1,5 +1,7 @@
 import type { NewColumn } from "../catalog/columns.js";
 import type { Column } from "../catalog/state.js";
+import { isLanguage } from "../features/fields.js";
+import { translationName } from "../features/translations.js";
 import type { ImportedField } from "../hosts/messages.js";
 import { columnCodes } from "./codes.js";
 
@@ -11,6 +13,8 @@ export interface Matched {
   readonly index: number;
   readonly field: ImportedField;
   readonly column: Column;
+  /** Language of a localised column that the values are in; undefined = the import's. */
+  readonly language?: string | undefined;
 }
 /** A property that no column of the layer takes yet. */
 export interface Unmatched {
@@ -29,26 +33,48 @@ export interface Matching {
 const takesValues = (column: Column): boolean =>
   column.type !== "geom" && column.type !== "title" && column.physical !== "svc_id";
 
+/** In which languages localised values may come. */
+export interface ImportLanguages {
+  /** Of values whose property names none. */
+  readonly own: string;
+  /** The project's. */
+  readonly all: readonly string[];
+}
+
 /**
- * Properties find columns by their code first, then by their name in any language. Each column takes one property;
- * properties that are left get new columns.
+ * Properties find columns by their code first, then localised ones by code and language as an export names them, then
+ * by their name in any language. Each column takes one property, or one of each language; properties that are left
+ * get new columns.
  */
-export function matchFields(fields: readonly ImportedField[], columns: readonly Column[]): Matching {
+export function matchFields(
+  fields: readonly ImportedField[],
+  columns: readonly Column[],
+  languages: ImportLanguages,
+): Matching {
   const free = new Set(columns.filter(takesValues));
-  const found = new Map<number, Column>();
+  const found = new Map<number, { readonly column: Column; readonly language?: string }>();
   const idIndex = fields.findIndex((field) => field.name === "svc_id");
   const take = (fits: (column: Column, name: string) => boolean) => {
     fields.forEach(({ name }, index) => {
       if (index === idIndex || found.has(index)) return;
       for (const column of free) {
         if (!fits(column, name)) continue;
-        found.set(index, column);
+        found.set(index, { column });
         free.delete(column);
         return;
       }
     });
   };
   take((column, name) => column.code === name);
+  const translated = translationReader(columns, languages.all);
+  fields.forEach(({ name }, index) => {
+    if (index === idIndex || found.has(index)) return;
+    const place = translated(name);
+    // The property of the column's own code has this language already.
+    if (!place || (place.language === languages.own && !free.has(place.column))) return;
+    found.set(index, place);
+  });
+  for (const { column } of found.values()) free.delete(column);
   take((column, name) => (column.localized ? Object.values(column.names) : [column.name]).includes(name));
 
   const rest = fields
@@ -59,7 +85,7 @@ export function matchFields(fields: readonly ImportedField[], columns: readonly 
     columns.map((column) => column.code),
   );
   return {
-    known: [...found].map(([index, column]) => ({ index, field: fields[index]!, column })),
+    known: [...found].map(([index, place]) => ({ index, field: fields[index]!, ...place })),
     added: rest.map(({ field, index }, place) => ({
       field,
       index,
@@ -70,5 +96,32 @@ export function matchFields(fields: readonly ImportedField[], columns: readonly 
       },
     })),
     idIndex: idIndex < 0 ? undefined : idIndex,
+  };
+}
+
+/** What tells the localised column and the language of a property that an export named. */
+function translationReader(columns: readonly Column[], languages: readonly string[]) {
+  const codes = new Set(columns.map((column) => column.code));
+  const localised = new Map(
+    columns
+      .filter((column) => takesValues(column) && column.localizedValue)
+      .map((column) => [column.code, column]),
+  );
+  const named = new Map(
+    [...localised.values()].flatMap((column) =>
+      languages.map((language) => [
+        translationName(column.code, language, { languages, codes }),
+        { column, language },
+      ]),
+    ),
+  );
+  return (name: string) => {
+    const known = named.get(name);
+    if (known) return known;
+    const colon = name.indexOf(":");
+    const column = colon > 0 ? localised.get(name.slice(0, colon)) : undefined;
+    const language = name.slice(colon + 1);
+    // A language of the project has its own name, which the file may have as well.
+    return column && isLanguage(language) && !languages.includes(language) ? { column, language } : undefined;
   };
 }

@@ -1,5 +1,7 @@
 import { layerTable } from "../catalog/load.js";
+import type { Column } from "../catalog/state.js";
 import type { Queryable } from "../storage/postgres.js";
+import { idSql } from "./check.js";
 import { valueSql } from "./convert.js";
 import type { Matched } from "./match.js";
 
@@ -14,7 +16,7 @@ export interface WritePlan {
   readonly idIndex: number | undefined;
   /** Highest of them; 0 = none. */
   readonly highestId: number;
-  /** Language that localised values are in. */
+  /** Language of localised values whose property names none. */
   readonly language: string;
 }
 
@@ -35,14 +37,11 @@ export async function replaceObjects(tx: Queryable, plan: WritePlan): Promise<Wr
  */
 export async function mergeObjects(tx: Queryable, plan: WritePlan): Promise<Written> {
   if (plan.idIndex === undefined) return { inserted: await insert(tx, plan, ""), updated: 0 };
-  const id = idSql(plan);
-  const updated = await update(tx, plan);
+  const id = idSql(plan.idIndex);
+  const updated = await update(tx, plan, plan.idIndex);
   const fresh = `where ${id} is null or not exists (select 1 from ${layerTable(plan.layerId)} t where t.svc_id = ${id})`;
   return { inserted: await insert(tx, plan, fresh), updated };
 }
-
-/** 12.0 is how some programs write the whole number 12. */
-const idSql = (plan: WritePlan): string => `split_part(s.p${plan.idIndex}, '.', 1)::bigint`;
 
 async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<number> {
   const table = layerTable(plan.layerId);
@@ -53,11 +52,12 @@ async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<nu
   }
   const values: unknown[] = [];
   const language = binder(values, plan.language);
-  const targets = ["geom", ...plan.columns.map(({ column }) => column.physical)];
-  const sources = ["s.geom", ...plan.columns.map((matched) => valueSql(matched, language))];
+  const columns = byColumn(plan.columns);
+  const targets = ["geom", ...columns.map(([column]) => column.physical)];
+  const sources = ["s.geom", ...columns.map(([, properties]) => inserted(properties, language))];
   if (plan.idIndex !== undefined) {
     targets.unshift("svc_id");
-    sources.unshift(`coalesce(${idSql(plan)}, nextval(${sequence}))`);
+    sources.unshift(`coalesce(${idSql(plan.idIndex)}, nextval(${sequence}))`);
   }
   return tx.execute(
     `insert into ${table} (${targets.join(", ")}) select ${sources.join(", ")} from staging.${plan.staging} s ${where}`,
@@ -65,19 +65,22 @@ async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<nu
   );
 }
 
-async function update(tx: Queryable, plan: WritePlan): Promise<number> {
+/** SQL of a new object's value: of the one property, or of those of several languages. */
+function inserted(properties: readonly Matched[], language: LanguageBinder): string {
+  const values = properties.map((matched) => valueSql(matched, () => language(matched.language)));
+  if (values.length === 1) return values[0]!;
+  return `nullif(${values.map((value) => `coalesce(${value}, '{}')`).join(" || ")}, '{}')`;
+}
+
+async function update(tx: Queryable, plan: WritePlan, idIndex: number): Promise<number> {
   const values: unknown[] = [];
   const language = binder(values, plan.language);
-  const given = (index: number, text: string) => `(${text} is not null or ${index} = any(s.nulls))`;
-  const assignments = plan.columns.map((matched) => {
-    const { physical, localizedValue } = matched.column;
-    const value = valueSql(matched, language);
-    const text = `s.p${matched.index}`;
-    const changed = localizedValue
-      ? `case when ${text} is null then t.${physical} - ${language()}::text else coalesce(t.${physical}, '{}') || ${value} end`
-      : value;
-    return `${physical} = case when ${given(matched.index, text)} then ${changed} else t.${physical} end`;
-  });
+  const assignments = byColumn(plan.columns).map(
+    ([column, properties]) =>
+      `${column.physical} = ${
+        column.localizedValue ? translated(column, properties, language) : changed(properties[0]!, language)
+      }`,
+  );
   // Without an assignment PostgreSQL need not make geom_3857 anew.
   const [placed] = await tx.query<{ some: boolean }>(
     `select exists (select 1 from staging.${plan.staging} s where geom is not null or -1 = any(nulls)) as some`,
@@ -85,16 +88,51 @@ async function update(tx: Queryable, plan: WritePlan): Promise<number> {
   if (placed!.some) assignments.push(`geom = case when ${given(-1, "s.geom")} then s.geom else t.geom end`);
   if (assignments.length === 0) return 0;
   return tx.execute(
-    `update ${layerTable(plan.layerId)} t set ${assignments.join(", ")} from staging.${plan.staging} s where t.svc_id = ${idSql(plan)}`,
+    `update ${layerTable(plan.layerId)} t set ${assignments.join(", ")} from staging.${plan.staging} s where t.svc_id = ${idSql(idIndex)}`,
     values,
   );
 }
 
-/** A placeholder that is bound when it is first asked for. */
-function binder(values: unknown[], value: unknown): () => string {
-  let placeholder: string | undefined;
-  return () => {
-    placeholder ??= `$${values.push(value)}`;
+const given = (index: number, text: string): string => `(${text} is not null or ${index} = any(s.nulls))`;
+
+const changed = (matched: Matched, language: LanguageBinder): string =>
+  `case when ${given(matched.index, `s.p${matched.index}`)} then ${valueSql(matched, () => language(matched.language))} else t.${matched.column.physical} end`;
+
+/** SQL of a localised column's value: the languages that the feature gives change, the others stay. */
+function translated(column: Column, properties: readonly Matched[], language: LanguageBinder): string {
+  const old = `t.${column.physical}`;
+  const touched = properties.map(
+    ({ index, language: own }) => `case when ${given(index, `s.p${index}`)} then ${language(own)}::text end`,
+  );
+  const values = properties.map(
+    (matched) => `coalesce(${valueSql(matched, () => language(matched.language))}, '{}')`,
+  );
+  const kept = `(coalesce(${old}, '{}') - array_remove(array[${touched.join(", ")}], null))`;
+  return `nullif(${[kept, ...values].join(" || ")}, '{}')`;
+}
+
+/** Properties by the column that takes them. */
+function byColumn(properties: readonly Matched[]): [Column, Matched[]][] {
+  const columns = new Map<Column, Matched[]>();
+  for (const matched of properties) {
+    const known = columns.get(matched.column);
+    if (known) known.push(matched);
+    else columns.set(matched.column, [matched]);
+  }
+  return [...columns];
+}
+
+type LanguageBinder = (language: string | undefined) => string;
+
+/** Placeholders of languages, each bound when it is first asked for; undefined = `own`. */
+function binder(values: unknown[], own: string): LanguageBinder {
+  const placeholders = new Map<string, string>();
+  return (language = own) => {
+    let placeholder = placeholders.get(language);
+    if (placeholder === undefined) {
+      placeholder = `$${values.push(language)}`;
+      placeholders.set(language, placeholder);
+    }
     return placeholder;
   };
 }
