@@ -1,5 +1,6 @@
 import type { Route } from "../http/types.js";
 import { constraintRoutes } from "./constraints.js";
+import { exportOperations } from "./export.js";
 import { fileRoutes } from "./files.js";
 import { folderRoutes } from "./folders.js";
 import { healthRoutes } from "./health.js";
@@ -47,6 +48,7 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...makevalidRoutes,
   ...visualizationRoutes,
   ...transferRoutes,
+  ...exportOperations,
   ...healthRoutes,
 ];
 

@@ -2,6 +2,7 @@ import type { Column } from "../catalog/state.js";
 import { jsonValue, type Languages } from "./columns.js";
 import { type GeometryShape, geometryJson, type Srid } from "./geometry-sql.js";
 import { concat, literal, type Values } from "./sql.js";
+import { otherTranslations, type Translations, translatedValues } from "./translations.js";
 
 /** What an object looks like in an answer. */
 export interface ObjectShape {
@@ -11,12 +12,14 @@ export interface ObjectShape {
   /** With the object's box, in this reference system. */
   readonly bbox?: Srid | undefined;
   readonly languages: Languages;
+  /** Localised columns as properties of their languages, in the place of the one value that a reader sees. */
+  readonly translations?: Translations | undefined;
 }
 
 /** SQL of an object as JSON text, over one row of its layer's table. */
 export function objectJson(shape: ObjectShape, values: Values): string {
   const parts = [`'{"id":'`, "svc_id"];
-  if (shape.fields) parts.push(`',"fields":'`, fieldsJson(shape.fields, shape.languages, values));
+  if (shape.fields) parts.push(`',"fields":'`, fieldsJson(shape.fields, shape, values));
   if (shape.geom) parts.push(`',"geom":'`, geometryJson(shape.geom));
   if (shape.bbox) parts.push(`',"bbox":'`, boxJson(shape.bbox, "contract"));
   parts.push("'}'");
@@ -30,7 +33,7 @@ export function featureJson(shape: ObjectShape, values: Values): string {
   if (shape.bbox) parts.push(`',"bbox":'`, boxJson(shape.bbox, "geojson"));
   parts.push(`',"geometry":'`, geometryJson(shape.geom ?? { srid: 4326 }));
   const listed = fields.filter((column) => column.physical !== "svc_id");
-  const inner = listed.length > 0 ? fieldsJson(listed, shape.languages, values, ",") : `'}'`;
+  const inner = listed.length > 0 ? fieldsJson(listed, shape, values, ",") : `'}'`;
   parts.push(`',"properties":{"svc_id":'`, "svc_id", inner, "'}'");
   return concat(parts);
 }
@@ -38,16 +41,23 @@ export function featureJson(shape: ObjectShape, values: Values): string {
 /** `opening` "," continues an object that was begun; the closing bracket is always written. */
 function fieldsJson(
   columns: readonly Column[],
-  languages: Languages,
+  { languages, translations }: Pick<ObjectShape, "languages" | "translations">,
   values: Values,
   opening: "{" | "," = "{",
 ): string {
   if (columns.length === 0) return "'{}'";
   const parts: string[] = [];
-  columns.forEach((column, index) => {
-    const before = index === 0 ? opening : ",";
-    parts.push(literal(`${before}${JSON.stringify(column.code)}:`), jsonValue(column, languages, values));
-  });
+  const add = (name: string, json: string) => {
+    const before = parts.length === 0 ? opening : ",";
+    parts.push(literal(`${before}${JSON.stringify(name)}:`), json);
+  };
+  for (const column of columns) {
+    if (!translations || !column.localizedValue) add(column.code, jsonValue(column, languages, values));
+    else {
+      for (const [name, json] of translatedValues(column, translations)) add(name, json);
+      if (translations.others) parts.push(otherTranslations(column, translations));
+    }
+  }
   parts.push("'}'");
   return concat(parts);
 }

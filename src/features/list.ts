@@ -14,6 +14,7 @@ import {
 import type { GeometryShape, Srid } from "./geometry-sql.js";
 import { columnsRead, featureJson, type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";
+import type { Translations } from "./translations.js";
 import { readComparison } from "./values.js";
 
 /** The object list as SQL and values: what was asked for, in typed values, becomes one statement. */
@@ -28,6 +29,8 @@ export interface ListRequest {
   readonly fields: readonly string[] | "all" | undefined;
   /** Objects whose column equals the value; an empty one matches empty text and null. */
   readonly filter?: { readonly code: string; readonly value: string } | undefined;
+  /** Only these objects; ids that nothing has are passed over. */
+  readonly ids?: readonly number[] | undefined;
   readonly sort: readonly SortKey[];
   readonly offset: number;
   /** undefined = the whole list. */
@@ -37,6 +40,8 @@ export interface ListRequest {
   readonly bbox?: Srid | undefined;
   readonly geom?: GeometryShape | undefined;
   readonly languages: Languages;
+  /** Localised columns as properties of their languages, in the place of the one value that a reader sees. */
+  readonly translations?: Translations | undefined;
   /** What a row is: an item of the contract's list, or a GeoJSON Feature. */
   readonly form: "items" | "features";
 }
@@ -48,9 +53,11 @@ export interface ListRequest {
 export function listStatement(layer: LayerNode, request: ListRequest): Statement {
   const fields =
     request.fields === "all" ? valueColumns(layer) : request.fields && columnsOf(layer, request.fields);
-  const shape: ObjectShape = { fields, geom: request.geom, bbox: request.bbox, languages: request.languages };
+  const { geom, bbox, languages, translations } = request;
+  const shape: ObjectShape = { fields, geom, bbox, languages, translations };
   const values = new Values();
   const conditions: string[] = [];
+  if (request.ids) conditions.push(`svc_id = any(${values.bind(request.ids)}::bigint[])`);
   if (request.envelope) conditions.push(meets(request.envelope, values));
   if (request.filter)
     conditions.push(equals(filterColumn(layer, request.filter.code, fields), request, values));

@@ -24,6 +24,8 @@ export interface ListSource {
   /** Rewrites each object's JSON text. */
   readonly rewrite?: ((object: string) => string) | undefined;
   readonly signal: AbortSignal;
+  /** Told of each batch of a long list how many objects it has. */
+  readonly onObjects?: ((count: number) => void) | undefined;
 }
 
 /**
@@ -60,6 +62,7 @@ async function* longList(db: Database, source: ListSource, first: number): Async
   let pending = text.opening;
   let separator = "";
   for await (const batch of batches) {
+    source.onObjects?.(batch.length);
     let characters = 0;
     for (const { o } of batch) {
       characters += o.length;

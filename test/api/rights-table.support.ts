@@ -146,6 +146,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     body: { type: "FeatureCollection", features: [] },
   },
   "GET P/:map/layers/:layer/export/": { need: "read", query: "format=geojson" },
+  "POST P/:map/layers/:layer/export/": { need: "read", body: { format: "geojson" } },
   "POST P/:map/layers/:layer/makevalid/": { need: "edit objects" },
 
   "GET P/:map/layers/:layer/count/": { need: "read" },

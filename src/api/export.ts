@@ -1,0 +1,133 @@
+import { badRequest } from "../errors.js";
+import { isLanguage } from "../features/fields.js";
+import { contentDisposition } from "../http/headers.js";
+import type { Reply, Request } from "../http/types.js";
+import { exportLayer } from "../transfer/export.js";
+import { exportFormats } from "../transfer/export-formats.js";
+import { callerHeaders } from "./caller.js";
+import { boxParameter, filterBox } from "./object-parameters.js";
+import { readable, type Target } from "./object-target.js";
+import { type Answer, type Input, type Operation, operation } from "./operation.js";
+import { layerPath } from "./present.js";
+import { form } from "./schema/bodies.js";
+import { codes, flag, needed, type Parameter, srid, text } from "./schema/parameters.js";
+import { ref, type Values } from "./schema/schema.js";
+import type { Services } from "./services.js";
+
+/** Export of layers to files. */
+
+/** `feature_ids`. Else a bad request. */
+const idsParameter: Parameter<readonly number[] | undefined> = {
+  description: "Ids of the objects, separated by commas; without it the whole layer.",
+  schema: { type: "string", examples: ["1,2,3"] },
+  read: (given, name) => {
+    if (!given) return undefined;
+    return given.split(",").map((part) => {
+      const id = /^\s*-?\d{1,16}\s*$/.test(part) ? Number(part) : Number.NaN;
+      if (Number.isSafeInteger(id)) return id;
+      throw badRequest(`${name} must be whole numbers separated by commas.`);
+    });
+  },
+};
+
+const maxLanguages = 100;
+
+/** `langs`. Else a bad request. */
+const languagesParameter: Parameter<readonly [string, ...string[]] | undefined> = {
+  description:
+    "Languages of localised values, separated by commas; without it all. In several languages a column `name` " +
+    "becomes the properties `name_ru`, `name_en`; in one it keeps its code.",
+  schema: { type: "string", examples: ["ru,en"] },
+  read: (given, name) => {
+    const [first, ...others] = new Set(codes(given ?? ""));
+    if (first === undefined) return undefined;
+    if (others.length < maxLanguages && [first, ...others].every(isLanguage)) return [first, ...others];
+    throw badRequest(`${name} must be language codes separated by commas.`);
+  },
+};
+
+const exportParameters = {
+  format: { ...needed(text("Format of the file.")), schema: { enum: exportFormats } },
+  langs: languagesParameter,
+  zip: flag("Whether the file is packed into a zip archive."),
+  feature_ids: idsParameter,
+  fbbox: boxParameter,
+  bboxSR: srid("Reference system of fbbox."),
+  geomSR: srid("Reference system of the file's geometry."),
+  lng: text("Language of the layer's name, which becomes the file's; default: the main language."),
+};
+type ExportParameters = Values<typeof exportParameters>;
+
+async function exportFile(
+  { map, layer, caller }: Target,
+  parameters: ExportParameters,
+  { request, services }: { readonly request: Request; readonly services: Services },
+): Promise<Reply> {
+  const { chunks, mediaType, name } = await exportLayer(
+    services.db,
+    { map, layer },
+    {
+      ids: parameters.feature_ids,
+      envelope: filterBox(parameters.fbbox, parameters.bboxSR),
+      srid: parameters.geomSR,
+      languages: parameters.langs,
+      signal: request.signal,
+    },
+    { format: parameters.format, zip: parameters.zip, language: parameters.lng },
+  );
+  const headers = {
+    "content-type": mediaType,
+    "content-disposition": contentDisposition("attachment", name),
+    ...callerHeaders(caller),
+  };
+  return { kind: "stream", chunks, headers };
+}
+
+async function get(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof exportParameters, undefined>,
+) {
+  return exportFile(await readable(request, services), query(), { request, services });
+}
+
+async function post(request: Request, services: Services, { body }: Input<unknown, ExportParameters>) {
+  return exportFile(await readable(request, services), await body(), { request, services });
+}
+
+const answer: Answer = {
+  description: "The file, or a zip archive with it. Its name is the layer's.",
+  content: {
+    "application/geo+json": ref("FeatureCollection"),
+    "application/zip": { type: "string", format: "binary" },
+  },
+  headers: { "content-disposition": "The file's name (RFC 6266)." },
+};
+const refuses = [404, "invalid_format", "unsupported_format"] as const;
+
+export const exportOperations: readonly Operation[] = [
+  operation({
+    id: "exportLayer",
+    tag: "Import and export",
+    summary: "A layer as a file",
+    details: "Streamed: a layer may be of any length.",
+    methods: ["GET"],
+    path: `${layerPath}/export/`,
+    query: exportParameters,
+    answer,
+    refuses,
+    handle: get,
+  }),
+  operation({
+    id: "exportObjects",
+    tag: "Import and export",
+    summary: "A layer as a file, with the parameters in the body",
+    details: "For ids that an address has no room for.",
+    methods: ["POST"],
+    path: `${layerPath}/export/`,
+    body: form(exportParameters),
+    answer,
+    refuses,
+    handle: post,
+  }),
+];
