@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { docsRoutesOf } from "./api/docs.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { viewerRoutesOf } from "./api/viewer.js";
@@ -10,6 +11,7 @@ import { hashingGate, Logins } from "./catalog/logins.js";
 import { openSessions } from "./catalog/sessions.js";
 import { LoginThrottle } from "./catalog/throttle.js";
 import type { Config } from "./config.js";
+import { VisualCache } from "./features/visual-cache.js";
 import { createImageHost } from "./hosts/image.js";
 import { Pictures } from "./hosts/pictures.js";
 import { startRenderHost } from "./hosts/render.js";
@@ -30,6 +32,7 @@ import { Planner } from "./tiles/planner.js";
 import { startPruning } from "./tiles/prune.js";
 import { TileService } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
+import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 
 /** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
@@ -142,6 +145,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     changes,
     planner,
     search,
+    visuals: new VisualCache(db, changes, log),
     tiles,
     addresses,
     metrics,
@@ -152,7 +156,12 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const pruning = startPruning(db, log);
   const sweeping = startFileSweep(db, blobs, log);
   const server = createServer({
-    routes: [...apiRoutes, ...olderRoutes, ...viewerRoutesOf(loadViewerFiles())],
+    routes: [
+      ...apiRoutes,
+      ...olderRoutes,
+      ...viewerRoutesOf(loadViewerFiles()),
+      ...docsRoutesOf(loadDocsFiles()),
+    ],
     services,
     log,
     config,

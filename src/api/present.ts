@@ -7,6 +7,7 @@ import {
   type ProjectState,
   type TreeNode,
 } from "../catalog/state.js";
+import type { VisualValues } from "../catalog/visual-values.js";
 import { shownSettings } from "../catalog/visualization.js";
 import type { ContractBox } from "../geo/envelope.js";
 import type { Request } from "../http/types.js";
@@ -35,7 +36,7 @@ export function viewOf(request: Request, project: ProjectState): View {
 }
 
 /** The path of a public origin: https://maps.example.org/geo → /geo. */
-const prefixOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/, "");
+export const prefixOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/, "");
 
 /** The map object that get-map and create-map answer. */
 export function mapObject(map: MapState, view: View): Record<string, unknown> {
@@ -59,6 +60,8 @@ export interface LayerExtras {
   readonly timestamp?: number | undefined;
   /** What a virtual or materialized layer is made from, which is not for everybody who sees the layer. */
   readonly source?: boolean;
+  /** What a visualization shows of the layer's objects; undefined = what it showed when it was set. */
+  readonly values?: VisualValues | undefined;
 }
 
 /** The layer object of the contract; for a folder, the tree element. */
@@ -86,7 +89,7 @@ export function layerObject(
     ...(extras.bbox === undefined ? {} : { bbox: extras.bbox }),
     ...(extras.access === undefined ? {} : { access: extras.access }),
     ...(extras.timestamp === undefined ? {} : { timestamp: extras.timestamp }),
-    ...(isLayer(node) ? { ...sourceOf(map, node, extras), ...shownSettings(node) } : {}),
+    ...(isLayer(node) ? { ...sourceOf(map, node, extras), ...shownSettings(node, extras.values) } : {}),
   };
 }
 

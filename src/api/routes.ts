@@ -1,22 +1,25 @@
 import type { Route } from "../http/types.js";
 import { constraintRoutes } from "./constraints.js";
+import { descriptionOperation } from "./docs.js";
 import { exportOperations } from "./export.js";
 import { fileRoutes } from "./files.js";
-import { folderRoutes } from "./folders.js";
+import { folderOperations } from "./folders.js";
 import { healthRoutes } from "./health.js";
 import { iconRoutes } from "./icons.js";
 import { imageRoutes } from "./images.js";
 import { layerRoutes } from "./layers.js";
 import { makevalidRoutes } from "./makevalid.js";
-import { mapRoutes } from "./maps.js";
+import { mapListOperations } from "./map-lists.js";
+import { mapOperations } from "./maps.js";
 import { objectGeometryOperations } from "./object-geometry.js";
 import { objectListOperations } from "./object-list.js";
 import { objectOperations } from "./objects.js";
-import { publishRoutes } from "./publish.js";
+import { isOperation } from "./openapi.js";
+import { publishOperations } from "./publish.js";
 import { refreshRoutes } from "./refresh.js";
 import { searchRoutes } from "./search.js";
 import type { Services } from "./services.js";
-import { sessionRoutes } from "./sessions.js";
+import { sessionOperations } from "./sessions.js";
 import { structureRoutes } from "./structure.js";
 import { tileRoutes } from "./tiles.js";
 import { transferRoutes } from "./transfer.js";
@@ -26,14 +29,14 @@ import { version20 } from "./versions/v20.js";
 import { version22 } from "./versions/v22.js";
 import { visualizationRoutes } from "./visualization.js";
 
-/** Every route but the viewer's and the older versions'. `test/api/rights-table.test.ts` has a line for each. */
-export const apiRoutes: readonly Route<Services>[] = [
+const resources: readonly Route<Services>[] = [
   ...tileRoutes,
-  ...sessionRoutes,
-  ...mapRoutes,
-  ...folderRoutes,
+  ...sessionOperations,
+  ...mapOperations,
+  ...mapListOperations,
+  ...folderOperations,
   ...treeRoutes,
-  ...publishRoutes,
+  ...publishOperations,
   ...layerRoutes,
   ...structureRoutes,
   ...constraintRoutes,
@@ -50,6 +53,12 @@ export const apiRoutes: readonly Route<Services>[] = [
   ...transferRoutes,
   ...exportOperations,
   ...healthRoutes,
+];
+
+/** Every route but the pages' and the older versions'. `test/api/rights-table.test.ts` has a line for each. */
+export const apiRoutes: readonly Route<Services>[] = [
+  ...resources,
+  descriptionOperation(resources.filter(isOperation)),
 ];
 
 /** The routes of the older versions: the same handlers, so the same rights. */

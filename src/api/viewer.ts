@@ -1,10 +1,12 @@
 import { mayRead } from "../catalog/rights.js";
 import { type Caller, publicCaller } from "../catalog/state.js";
 import { Failure, notFound } from "../errors.js";
-import type { Headers, Reply, Request, Route } from "../http/types.js";
-import type { ViewerFile, ViewerFiles } from "../viewer/files.js";
+import type { Reply, Request, Route } from "../http/types.js";
+import type { ViewerFiles } from "../viewer/files.js";
 import { type ViewerProject, viewerMaps } from "../viewer/maps.js";
+import type { PageFile } from "../viewer/page-files.js";
 import { callerOf } from "./caller.js";
+import { forever, pageReply, revalidate } from "./pages.js";
 import type { Services } from "./services.js";
 
 /** The map page at `/`, its files, and the list of maps that it offers. */
@@ -21,32 +23,8 @@ const contentSecurityPolicy = [
   "frame-ancestors 'self'",
 ].join("; ");
 
-const revalidate = "public, max-age=0, must-revalidate";
-const forever = "public, max-age=31536000, immutable";
-
-/** Whether an If-None-Match header names the tag, weakly compared (RFC 9110, 13.1.2). */
-function matches(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(",").some((tag) => {
-    const trimmed = tag.trim();
-    return trimmed === "*" || trimmed.replace(/^W\//, "") === etag;
-  });
-}
-
-function fileReply(request: Request, file: ViewerFile, cacheControl: string): Reply {
-  const headers: Headers = {
-    "content-type": file.type,
-    etag: file.etag,
-    "cache-control": cacheControl,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "content-security-policy": contentSecurityPolicy,
-  };
-  if (matches(request.header("if-none-match"), file.etag)) {
-    return { kind: "bytes", status: 304, body: "", headers };
-  }
-  return { kind: "bytes", body: file.body, headers };
-}
+const fileReply = (request: Request, file: PageFile, cacheControl: string): Reply =>
+  pageReply(request, file, { cacheControl, contentSecurityPolicy });
 
 /** All projects with the maps that the public may see; with `project`, that one with all that the caller may see. */
 async function listMaps(request: Request, services: Services): Promise<Reply> {

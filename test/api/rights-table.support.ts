@@ -62,6 +62,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /health/live": { need: "nothing" },
   "GET /health/ready": { need: "nothing" },
   "GET /metrics": { need: "nothing" },
+  "GET /openapi.json": { need: "nothing" },
 
   "GET /": { need: "nothing" },
   "GET /favicon.ico": { need: "nothing" },

@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Build, buildOf, readFolder } from "./page-files.js";
+
+/** The files of the page that shows the API's description: our frame, and Swagger UI. */
+
+export interface DocsFiles extends Build {
+  /** The page for a server that is known outside by a path prefix, "" or `/geo`. */
+  page(prefix: string): Buffer;
+}
+
+/** Reads the folders `static/docs` and `browser/docs` beside this module and Swagger UI. */
+export function loadDocsFiles(): DocsFiles {
+  const here = dirname(fileURLToPath(import.meta.url));
+  const swagger = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/swagger-ui.css"));
+  const entries = new Map<string, Buffer>([
+    ...readFolder(join(here, "static", "docs")),
+    ...readFolder(join(here, "browser", "docs")),
+    ["favicon.svg", readFileSync(join(here, "static", "favicon.svg"))],
+    ...["swagger-ui.css", "swagger-ui-bundle.js"].map(
+      (name) => [name, readFileSync(join(swagger, name))] as [string, Buffer],
+    ),
+  ]);
+  const html = entries.get("index.html")?.toString("utf8") ?? "";
+  entries.delete("index.html");
+  const { build, files } = buildOf(entries);
+  const page = html.replaceAll("%build%", build);
+  return { build, files, page: (prefix) => Buffer.from(page.replaceAll("%prefix%", escaped(prefix))) };
+}
+
+/** The prefix is a path from the configuration or a trusted proxy; in an attribute it stays one. */
+const escaped = (path: string): string =>
+  path.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+
+/** Files of a page of ours, read once at start into a fixed table: what is not in the table is not served. */
+
+export interface PageFile {
+  readonly body: Buffer;
+  readonly type: string;
+  /** Strong, with quotes. */
+  readonly etag: string;
+}
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+};
+
+const hash = (body: Buffer): string => createHash("sha256").update(body).digest("base64url").slice(0, 22);
+
+/** A file with the type that its name tells. */
+export function pageFile(name: string, body: Buffer): PageFile {
+  return { body, type: types[extname(name)] ?? "application/octet-stream", etag: `"${hash(body)}"` };
+}
+
+/** Files of a folder whose type is known, by name. */
+export function readFolder(folder: string, prefix = ""): [name: string, body: Buffer][] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && extname(entry.name) in types)
+    .map((entry) => [prefix + entry.name, readFileSync(join(folder, entry.name))]);
+}
+
+/** Source maps are not served, so the line that points at one would only cost a request. */
+const withoutSourceMap = (body: Buffer): Buffer =>
+  Buffer.from(body.toString("utf8").replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n"));
+
+export interface Build {
+  /** Hash over all files: an address that holds it always means the same bytes. */
+  readonly build: string;
+  readonly files: ReadonlyMap<string, PageFile>;
+}
+
+/** The files by their names, in the order of the names. */
+export function buildOf(entries: ReadonlyMap<string, Buffer>): Build {
+  const files = new Map<string, PageFile>();
+  const all = createHash("sha256");
+  for (const [name, raw] of [...entries].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const file = pageFile(name, extname(name) === ".js" ? withoutSourceMap(raw) : raw);
+    files.set(name, file);
+    all.update(`${name}\n${file.etag}\n`);
+  }
+  return { build: all.digest("base64url").slice(0, 12), files };
+}

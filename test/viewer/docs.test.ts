@@ -1,0 +1,41 @@
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { makeTown, openPage, startBrowser } from "./support.js";
+
+/** The page that shows the API's description. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+await makeTown(server);
+const browser = await startBrowser(t);
+
+t.test("the page lists the API's operations, from this server alone", async (t) => {
+  for (const address of ["/docs/", "/docs"]) {
+    const { page, requests, problems } = await openPage(browser, `${server.url}${address}`, {
+      waitForMap: false,
+    });
+    await page.locator(".opblock").first().waitFor();
+    t.same(problems, []);
+    t.same(
+      requests.filter((url) => !url.startsWith(`${server.url}/`) && !url.startsWith("data:")),
+      [],
+    );
+    t.ok((await page.locator(".opblock-tag-section").count()) >= 8, "by resources");
+    t.ok(await page.getByText("/api/2.8/{project}/{map}/layers/{layer}/objects/", { exact: true }).count());
+    await page.context().close();
+  }
+});
+
+t.test("an operation can be tried out on the page", async (t) => {
+  const { page, problems } = await openPage(browser, `${server.url}/docs/`, { waitForMap: false });
+  const operation = page.locator("#operations-Objects-countObjects");
+  await operation.locator(".opblock-summary").click();
+  await operation.locator("tr[data-param-name=project] input").fill("p");
+  await operation.locator("tr[data-param-name=map] input").fill("town");
+  await operation.locator("tr[data-param-name=layer] input").fill("parks");
+  await operation.locator(".execute").click();
+  await operation.locator(".live-responses-table .response-col_status").first().waitFor();
+  t.match(await operation.locator(".live-responses-table").innerText(), /200[\s\S]*\n2\n/);
+  t.same(problems, []);
+  await page.context().close();
+});
