@@ -67,10 +67,9 @@ export class Channel {
     this.leave();
   }
 
+  /** The library takes it all for the status: one text to hand over instead of one for each header and value. */
   private writeHead(status: number, headers: string): void {
-    const colon = headers.indexOf(": ");
-    this.res.writeStatus(statusLine(status));
-    this.res.writeHeader(headers.slice(0, colon), headers.slice(colon + 2));
+    this.res.writeStatus(`${statusLine(status)}\r\n${headers}`);
   }
 
   /** Sends an answer without body (HEAD, 204, 304). */
@@ -83,9 +82,12 @@ export class Channel {
     this.usable = false;
   }
 
-  /** Sends a whole answer; settles when the socket has taken it or the client has left. */
-  async sendBytes(status: number, headers: string, body: Uint8Array): Promise<void> {
-    if (!this.usable) return;
+  /**
+   * Sends a whole answer.
+   * @returns undefined when the socket has taken it; else settles when it has, or the client has left
+   */
+  sendBytes(status: number, headers: string, body: Uint8Array): Promise<void> | undefined {
+    if (!this.usable) return undefined;
     let sent = false;
     this.res.cork(() => {
       this.writeHead(status, headers);
@@ -94,9 +96,9 @@ export class Channel {
     });
     if (sent || body.length === 0) {
       this.usable = false;
-      return;
+      return undefined;
     }
-    await new Promise<void>((resolve) => {
+    return new Promise<void>((resolve) => {
       this.writable = resolve;
       this.res.onWritable((offset) => {
         this.res.cork(() => {

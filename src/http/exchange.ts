@@ -5,13 +5,13 @@ import { clientName, isPlain, RequestBody } from "./body.js";
 import { Channel } from "./channel.js";
 import { errorAnswer } from "./errors.js";
 import { addressText, type ForwardedReader } from "./forwarded.js";
-import { commonHeaders } from "./headers.js";
+import { type OwnHeaders, ownHeaders } from "./headers.js";
 import { ClientLeft, IncomingBody } from "./incoming.js";
 import { parseQuery } from "./query.js";
 import { BrokenStream, type ReplyContext, sendReply, sendWhole } from "./reply.js";
-import { makeRequest, type RequestHead } from "./request.js";
+import { HandledRequest, type RequestHead } from "./request.js";
 import type { Router } from "./router.js";
-import type { Headers, Method, Reply, Request } from "./types.js";
+import type { Headers, Method } from "./types.js";
 import { TempFiles } from "./uploads.js";
 
 /** What answering a request needs of its server. */
@@ -51,105 +51,129 @@ const allMethods: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "D
  * One request on its way from the route to the last byte of its answer. Never rejects.
  * Until its first `await` it runs in the tick in which the request arrived, where the library wants its listeners.
  */
-export async function answerRequest<S>(context: ExchangeContext<S>, arrival: Arrival): Promise<Outcome> {
-  const { log } = context;
-  const { id, res, head, last } = arrival;
-  const channel = new Channel(res);
-  const incoming = new IncomingBody(res, head.bodyBytes);
-  channel.onLeft(() => incoming.abort());
-  const peer = addressText(new Uint8Array(res.getRemoteAddress()));
-  const temp = new TempFiles(context.tempDir);
-  const reply: ReplyContext = {
-    channel,
-    head: head.method === "HEAD",
-    ifNoneMatch: head.headers.get("if-none-match"),
-    own: last
-      ? { ...commonHeaders, "x-request-id": id, connection: "close" }
-      : { ...commonHeaders, "x-request-id": id },
-    starting: () => incoming.drop(),
-  };
-  let route = "";
+export const answerRequest = <S>(context: ExchangeContext<S>, arrival: Arrival): Promise<Outcome> =>
+  new Exchange(context, arrival).answer();
 
-  const handle = async (): Promise<number> => {
-    const found = context.router.find(withoutPrefix(head.path, context.prefix), head.method);
-    if (head.method === "OPTIONS") return sendWhole(204, "", preflight(found), reply);
+class Exchange<S> implements ReplyContext {
+  readonly channel: Channel;
+  readonly own: OwnHeaders;
+  private readonly request: RequestHead;
+  private readonly header: (name: string) => string | undefined;
+  private readonly incoming: IncomingBody;
+  private readonly temp: TempFiles;
+  private readonly peer: string;
+  private route = "";
+
+  constructor(
+    private readonly context: ExchangeContext<S>,
+    private readonly arrival: Arrival,
+  ) {
+    const { id, res, head, last } = arrival;
+    this.request = head;
+    this.header = (name) => head.headers.get(name);
+    this.channel = new Channel(res);
+    this.incoming = new IncomingBody(res, head.bodyBytes);
+    this.channel.onLeft(() => this.incoming.abort());
+    this.peer = addressText(new Uint8Array(res.getRemoteAddress()));
+    this.temp = new TempFiles(context.tempDir);
+    this.own = ownHeaders(id, last);
+  }
+
+  get head(): boolean {
+    return this.request.method === "HEAD";
+  }
+
+  get ifNoneMatch(): string | undefined {
+    return this.header("if-none-match");
+  }
+
+  starting(): void {
+    this.incoming.drop();
+  }
+
+  async answer(): Promise<Outcome> {
+    try {
+      const sent = await this.handle();
+      return { route: this.route, status: this.channel.left ? 499 : sent };
+    } catch (error) {
+      return { route: this.route, status: await this.fail(error) };
+    } finally {
+      if (!this.temp.empty) await this.removeFiles();
+    }
+  }
+
+  private async handle(): Promise<number> {
+    const { context, request, incoming, header } = this;
+    const found = context.router.find(withoutPrefix(request.path, context.prefix), request.method);
+    if (request.method === "OPTIONS") return sendWhole(204, "", preflight(found), this);
     if (!("route" in found)) {
       if (found.length === 0) throw notFound("such address");
-      return sendError(
+      return this.sendError(
         new Failure("method_not_allowed", undefined, "This address does not know that method."),
-        {
-          allow: found.join(", "),
-        },
+        { allow: found.join(", ") },
       );
     }
-    route = found.route.path;
-    if (!incoming.empty && !isPlain(head.headers.get("content-encoding"))) {
+    this.route = found.route.path;
+    if (!incoming.empty && !isPlain(header("content-encoding"))) {
       throw new Failure("unsupported_encoding", undefined, "Compressed bodies are not accepted.");
     }
-    if ((head.bodyBytes ?? 0) > Math.max(context.maxBodyBytes, context.maxUploadBytes)) {
+    if ((request.bodyBytes ?? 0) > Math.max(context.maxBodyBytes, context.maxUploadBytes)) {
       throw tooLarge("The body is larger than this server accepts.");
     }
-    const request = makeRequest({
-      id,
-      head,
+    const handled = new HandledRequest({
+      id: this.arrival.id,
+      head: request,
       params: found.params,
-      query: parseQuery(head.query),
+      query: parseQuery(request.query),
+      header,
       body: new RequestBody(
         incoming,
-        {
-          contentType: head.headers.get("content-type") ?? "",
-          clientName: clientName(head.headers.get("x-filename")),
-        },
+        { contentType: header("content-type") ?? "", clientName: clientName(header("x-filename")) },
         { memoryBytes: context.maxBodyBytes, fileBytes: context.maxUploadBytes },
-        temp,
+        this.temp,
       ),
-      ...context.forwarded.read(peer, (name) => head.headers.get(name)),
-      channel,
+      client: context.forwarded.read(this.peer, header),
+      channel: this.channel,
     });
-    return sendReply(await run(found.route.handler, request, context.services), reply);
-  };
+    // Handlers may answer at once or later, and may throw either way.
+    return sendReply(await found.route.handler(handled, context.services), this);
+  }
 
-  const sendError = async (error: unknown, extra: Headers = {}): Promise<number> => {
-    const answer = errorAnswer(error, { requestId: id, accept: head.headers.get("accept") });
-    if (answer.unexpected) log.error({ err: error, request: id }, "a request failed");
-    return sendWhole(answer.status, answer.body, { ...answer.headers, ...extra }, reply);
-  };
+  private sendError(error: unknown, extra: Headers = {}): Promise<number> | number {
+    const { id } = this.arrival;
+    const answer = errorAnswer(error, { requestId: id, accept: this.header("accept") });
+    if (answer.unexpected) this.context.log.error({ err: error, request: id }, "a request failed");
+    return sendWhole(answer.status, answer.body, { ...answer.headers, ...extra }, this);
+  }
 
-  try {
-    const status = await handle();
-    return { route, status: channel.left ? 499 : status };
-  } catch (error) {
+  /** Answers an error as far as that can still be done. @returns the status that the request counts under */
+  private async fail(error: unknown): Promise<number> {
+    const { channel, context } = this;
+    const request = this.arrival.id;
     if (error instanceof BrokenStream) {
-      log.error({ err: error.cause, request: id }, "an answer broke off");
-      return { route, status: 500 };
+      context.log.error({ err: error.cause, request }, "an answer broke off");
+      return 500;
     }
     if (!channel.open) {
       // A handler that fails because its client left has nothing to say; any other failure is worth knowing.
       if (!channel.left || !isConsequenceOfLeaving(error))
-        log.warn({ err: error, request: id }, "failed after the end");
-      return { route, status: 499 };
+        context.log.warn({ err: error, request }, "failed after the end");
+      return 499;
     }
     try {
-      return { route, status: await sendError(error) };
+      return await this.sendError(error);
     } catch (failure) {
-      log.error({ err: failure, request: id }, "an error could not be answered");
+      context.log.error({ err: failure, request }, "an error could not be answered");
       channel.destroy();
-      return { route, status: 500 };
+      return 500;
     }
-  } finally {
-    await temp.remove().catch((error: unknown) => {
-      log.warn({ err: error, request: id }, "temporary files could not be removed");
+  }
+
+  private async removeFiles(): Promise<void> {
+    await this.temp.remove().catch((error: unknown) => {
+      this.context.log.warn({ err: error, request: this.arrival.id }, "temporary files could not be removed");
     });
   }
-}
-
-/** Handlers may answer at once or later, and may throw either way. */
-async function run<S>(
-  handler: (request: Request, services: S) => Promise<Reply> | Reply,
-  request: Request,
-  services: S,
-): Promise<Reply> {
-  return handler(request, services);
 }
 
 const isConsequenceOfLeaving = (error: unknown): boolean =>

@@ -22,7 +22,7 @@ const prefixPattern = /^(\/[\w.~-]+)+$/;
 
 /** Text of an address of 4 or 16 bytes; IPv4 in IPv6 as IPv4, IPv6 as in RFC 5952. */
 export function addressText(bytes: Uint8Array): string {
-  if (bytes.length === 4) return bytes.join(".");
+  if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return "";
   if (bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff) {
     return bytes.subarray(12).join(".");

@@ -17,28 +17,48 @@ const printable = /^[\t\x20-\x7e]*$/;
 const ours = new Set(["content-length", "transfer-encoding", "date", "keep-alive", "upgrade"]);
 
 /**
- * Header lines as text, joined but not ended by line breaks. Of a name in several parts the last value counts; they
- * are not put together as one object first, for each new set of names would cost a hidden class.
+ * Header lines as text, joined but not ended by line breaks.
+ * @param but names that are left out, for they are written elsewhere
  * @throws Error when a name is no token or a value holds anything but printable ASCII
  */
-export function formatHeaders(...parts: readonly Headers[]): string {
+export function formatHeaders(headers: Headers, but: ReadonlySet<string> = ours): string {
   let text = "";
-  for (let place = 0; place < parts.length; place++) {
-    const part = parts[place]!;
-    for (const name of Object.keys(part)) {
-      if (ours.has(name) || givenAgain(name, parts, place + 1)) continue;
-      const value = part[name]!;
-      if (!token.test(name) || !printable.test(value))
-        throw new Error(`The header ${JSON.stringify(name)} is not valid.`);
-      text += `${text === "" ? "" : "\r\n"}${name}: ${value}`;
-    }
+  for (const name of Object.keys(headers)) {
+    if (but.has(name)) continue;
+    const value = headers[name]!;
+    if (!token.test(name) || !printable.test(value))
+      throw new Error(`The header ${JSON.stringify(name)} is not valid.`);
+    text += `${text === "" ? "" : "\r\n"}${name}: ${value}`;
   }
   return text;
 }
 
-function givenAgain(name: string, parts: readonly Headers[], from: number): boolean {
-  for (let place = from; place < parts.length; place++) if (Object.hasOwn(parts[place]!, name)) return true;
-  return false;
+/** Header lines that every answer to one request carries, whatever its handler says. */
+export interface OwnHeaders {
+  readonly lines: string;
+  /** Names in them, and those that are never a handler's. */
+  readonly names: ReadonlySet<string>;
+}
+
+const commonLines = formatHeaders(commonHeaders);
+const ownNames = new Set([...ours, ...Object.keys(commonHeaders), "x-request-id"]);
+const ownNamesOfLast = new Set([...ownNames, "connection"]);
+
+/** @param last whether the answer asks the client not to send more on its connection */
+export function ownHeaders(requestId: string, last: boolean): OwnHeaders {
+  const lines = `${commonLines}\r\nx-request-id: ${requestId}`;
+  return last
+    ? { lines: `${lines}\r\nconnection: close`, names: ownNamesOfLast }
+    : { lines, names: ownNames };
+}
+
+/**
+ * Header lines of an answer, as `formatHeaders`.
+ * @throws Error as `formatHeaders`
+ */
+export function answerLines(headers: Headers, own: OwnHeaders): string {
+  const lines = formatHeaders(headers, own.names);
+  return lines === "" ? own.lines : `${lines}\r\n${own.lines}`;
 }
 
 /**

@@ -45,11 +45,14 @@ export function parseParameters(text: string): Map<string, string> {
   return found;
 }
 
+const noParameters: Parameters = { get: () => undefined, has: () => false, names: () => [] };
+
 /**
  * A query as handlers see it.
  * @throws Failure bad_request as `parseParameters`
  */
 export function parseQuery(text: string): Parameters {
+  if (text === "") return noParameters;
   const found = parseParameters(text);
   return {
     get: (name) => found.get(name),

@@ -1,5 +1,5 @@
 import type { Channel } from "./channel.js";
-import { formatHeaders, matchesEtag, notModifiedHeaders } from "./headers.js";
+import { answerLines, matchesEtag, notModifiedHeaders, type OwnHeaders } from "./headers.js";
 import type { Headers, Reply } from "./types.js";
 
 /** Turns what a handler answers into what is sent. */
@@ -9,10 +9,9 @@ export interface ReplyContext {
   /** HEAD: everything but the body. */
   readonly head: boolean;
   readonly ifNoneMatch: string | undefined;
-  /** Headers that every answer to this request carries. */
-  readonly own: Headers;
+  readonly own: OwnHeaders;
   /** Called once before the first byte. */
-  readonly starting: () => void;
+  starting(): void;
 }
 
 /** A stream broke after its head was sent: the connection was cut, and there is nothing left to answer. */
@@ -30,10 +29,11 @@ const jsonHeaders: Headers = {
 
 /**
  * Sends a reply.
- * @returns the status that was sent
+ * @returns the status that was sent; a promise of it only when the socket does not take it all at once, for each
+ *   promise on the way costs a request about as much as one of its headers
  * @throws BrokenStream, or before anything was sent whatever the reply's source or its headers threw
  */
-export async function sendReply(reply: Reply, context: ReplyContext): Promise<number> {
+export function sendReply(reply: Reply, context: ReplyContext): Promise<number> | number {
   switch (reply.kind) {
     case "json":
       return sendWhole(
@@ -56,26 +56,29 @@ export async function sendReply(reply: Reply, context: ReplyContext): Promise<nu
   }
 }
 
-/** Sends an answer whose body is at hand; a 200 with an ETag that the client has becomes a 304. */
-export async function sendWhole(
+/** Sends an answer whose body is at hand, as `sendReply`; a 200 with an ETag that the client has becomes a 304. */
+export function sendWhole(
   status: number,
   content: Uint8Array | string,
   headers: Headers,
   context: ReplyContext,
-): Promise<number> {
-  const { channel, head, ifNoneMatch, own, starting } = context;
+): Promise<number> | number {
+  const { channel, head, ifNoneMatch, own } = context;
   const body = typeof content === "string" ? Buffer.from(content) : content;
   if (status === 200 && ifNoneMatch && headers.etag && matchesEtag(ifNoneMatch, headers.etag)) {
-    const lines = formatHeaders(notModifiedHeaders(headers), own);
-    starting();
+    const lines = answerLines(notModifiedHeaders(headers), own);
+    context.starting();
     channel.sendHead(304, lines);
     return 304;
   }
-  const lines = formatHeaders(headers, own);
-  starting();
+  const lines = answerLines(headers, own);
+  context.starting();
   if (status === 204 || status === 304) channel.sendHead(status, lines);
   else if (head) channel.sendHead(status, `${lines}\r\ncontent-length: ${body.length}`);
-  else await channel.sendBytes(status, lines, body);
+  else {
+    const rest = channel.sendBytes(status, lines, body);
+    if (rest) return rest.then(() => status);
+  }
   return status;
 }
 
@@ -84,8 +87,8 @@ async function sendStream(
   headers: Headers,
   context: ReplyContext,
 ): Promise<number> {
-  const { channel, head, own, starting } = context;
-  const lines = formatHeaders(headers, own);
+  const { channel, head, own } = context;
+  const lines = answerLines(headers, own);
   const source = chunks[Symbol.asyncIterator]();
   let finished = false;
   let started = false;
@@ -96,7 +99,7 @@ async function sendStream(
     Promise.resolve(source.return?.()).catch(() => undefined);
   };
   if (head) {
-    starting();
+    context.starting();
     channel.sendHead(200, lines);
     stop();
     return 200;
@@ -106,7 +109,7 @@ async function sendStream(
     // Before the first bytes are there nothing is sent: a source that fails at once still gets a proper error.
     let next = await source.next();
     started = true;
-    starting();
+    context.starting();
     await channel.startStream(200, lines);
     while (!next.done && (await channel.write(next.value))) next = await source.next();
     if (next.done) finished = true;

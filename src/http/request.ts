@@ -1,5 +1,6 @@
 import type { HttpRequest } from "uWebSockets.js";
 import type { Channel } from "./channel.js";
+import type { Forwarded } from "./forwarded.js";
 import type { Body, Method, Parameters, Request } from "./types.js";
 
 /** The head of a request, copied out of the library's memory, which is gone when its handler returns. */
@@ -54,28 +55,43 @@ export interface RequestParts {
   readonly head: RequestHead;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Parameters;
+  readonly header: (name: string) => string | undefined;
   readonly body: Body;
-  readonly remoteAddress: string;
-  readonly baseUrl: string;
+  readonly client: Forwarded;
   readonly channel: Channel;
 }
 
-/** A request as handlers see it. */
-export function makeRequest(parts: RequestParts): Request {
-  const { head, channel } = parts;
-  return {
-    id: parts.id,
-    method: head.method as Method,
-    path: head.path,
-    rawQuery: head.query,
-    params: parts.params,
-    query: parts.query,
-    header: (name) => head.headers.get(name),
-    body: parts.body,
-    remoteAddress: parts.remoteAddress,
-    baseUrl: parts.baseUrl,
-    get signal() {
-      return channel.signal;
-    },
-  };
+/** A request as handlers see it. (A class, since an object literal with an accessor costs ten times as much.) */
+export class HandledRequest implements Request {
+  readonly id: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Parameters;
+  /** May be handed on by itself. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: Body;
+  readonly remoteAddress: string;
+  readonly baseUrl: string;
+  private readonly channel: Channel;
+
+  constructor(parts: RequestParts) {
+    const { head } = parts;
+    this.id = parts.id;
+    this.method = head.method as Method;
+    this.path = head.path;
+    this.rawQuery = head.query;
+    this.params = parts.params;
+    this.query = parts.query;
+    this.header = parts.header;
+    this.body = parts.body;
+    this.remoteAddress = parts.client.remoteAddress;
+    this.baseUrl = parts.client.baseUrl;
+    this.channel = parts.channel;
+  }
+
+  get signal(): AbortSignal {
+    return this.channel.signal;
+  }
 }

@@ -59,6 +59,48 @@ function decodeSegment(segment: string): string {
   return text;
 }
 
+interface Wanted {
+  readonly segments: readonly string[];
+  readonly method: string;
+  /** Takes what stands in the place of the variable segments. */
+  readonly values: string[];
+}
+
+function search<S>(node: Node<S>, depth: number, wanted: Wanted): Leaf<S> | undefined {
+  const { segments, method, values } = wanted;
+  if (depth === segments.length) {
+    return node.leaves.get(method) ?? (method === "HEAD" ? node.leaves.get("GET") : undefined);
+  }
+  const segment = segments[depth] as string;
+  const fixed = node.fixed.get(segment);
+  const found = fixed && search(fixed, depth + 1, wanted);
+  // An empty segment is none: `a//b` is no address of anything.
+  if (found || !node.variable || segment === "") return found;
+  values.push(segment);
+  const leaf = search(node.variable, depth + 1, wanted);
+  if (!leaf) values.pop();
+  return leaf;
+}
+
+/** The methods that a path knows. */
+function knownMethods<S>(root: Node<S>, segments: readonly string[]): Method[] {
+  const known = new Set<string>();
+  const collect = (node: Node<S>, depth: number): void => {
+    const segment = segments[depth];
+    if (segment === undefined) {
+      for (const name of node.leaves.keys()) known.add(name);
+      return;
+    }
+    const fixed = node.fixed.get(segment);
+    if (fixed) collect(fixed, depth + 1);
+    if (node.variable && segment !== "") collect(node.variable, depth + 1);
+  };
+  collect(root, 0);
+  if (known.has("GET")) known.add("HEAD");
+  if (known.size > 0) known.add("OPTIONS");
+  return [...known] as Method[];
+}
+
 /**
  * Builds the trie.
  * @throws Error when two routes have the same path and method
@@ -91,36 +133,9 @@ export function createRouter<S>(routes: readonly Route<S>[]): Router<S> {
     find(path, method) {
       const segments = splitPath(path);
       if (segments.length > maxSegments) return [];
-      const wanted = method === "HEAD" ? ["HEAD", "GET"] : [method];
-      const known = new Set<string>();
       const values: string[] = [];
-
-      const search = (node: Node<S>, depth: number): Leaf<S> | undefined => {
-        if (depth === segments.length) {
-          for (const name of wanted) {
-            const leaf = node.leaves.get(name);
-            if (leaf) return leaf;
-          }
-          for (const name of node.leaves.keys()) known.add(name);
-          return undefined;
-        }
-        const segment = segments[depth] as string;
-        const fixed = node.fixed.get(segment);
-        const found = fixed && search(fixed, depth + 1);
-        // An empty segment is none: `a//b` is no address of anything.
-        if (found || !node.variable || segment === "") return found;
-        values.push(segment);
-        const leaf = search(node.variable, depth + 1);
-        if (!leaf) values.pop();
-        return leaf;
-      };
-
-      const leaf = search(root, 0);
-      if (!leaf) {
-        if (known.has("GET")) known.add("HEAD");
-        if (known.size > 0) known.add("OPTIONS");
-        return [...known] as Method[];
-      }
+      const leaf = search(root, 0, { segments, method, values });
+      if (!leaf) return knownMethods(root, segments);
       const params: Record<string, string> = {};
       for (let i = 0; i < leaf.names.length; i++) params[leaf.names[i] as string] = values[i] as string;
       return { route: leaf.route, params };

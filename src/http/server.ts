@@ -8,7 +8,7 @@ import { type CachedReply, mayBeCached, sendCached } from "./cached.js";
 import { errorPage } from "./errors.js";
 import { answerRequest, type ExchangeContext } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
-import { commonHeaders, formatHeaders } from "./headers.js";
+import { answerLines, ownHeaders } from "./headers.js";
 import { readHead } from "./request.js";
 import { createRouter } from "./router.js";
 import { statusLine } from "./status.js";
@@ -84,7 +84,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   let closing = false;
   let drained: (() => void) | undefined;
   let socket: uws.us_listen_socket | undefined;
-  const logsCached = log.isLevelEnabled("debug");
+  const logsSuccess = log.isLevelEnabled("debug");
 
   const finish = (
     route: string,
@@ -95,6 +95,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   ) => {
     onAnswered?.(route, head.method, status, ms);
     // What went as it should is told to those who want to hear it: a viewer's visit is hundreds of lines.
+    if (status < 400 && !logsSuccess) return;
     log[status < 400 ? "debug" : "info"](
       { request: id, method: head.method, path: head.path.slice(0, 500), status, ms: Math.round(ms) },
       "request",
@@ -138,7 +139,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       if (reply) {
         const status = sendCached(res, req, reply, method === "HEAD");
         onAnswered?.(cachedRoute, method, status, 0);
-        if (logsCached) log.debug({ method, path, status }, "cached");
+        if (logsSuccess) log.debug({ method, path, status }, "cached");
         return;
       }
     }
@@ -197,12 +198,8 @@ function refuseUnframed(res: HttpResponse, id: string): void {
   res.onAborted(() => undefined);
   const page = errorPage(400, "The request leaves open where its body ends.");
   res.writeStatus(statusLine(400));
-  const lines = formatHeaders({
-    ...commonHeaders,
-    "content-type": "text/html; charset=utf-8",
-    "cache-control": "no-store",
-    "x-request-id": id,
-  });
+  const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
+  const lines = answerLines(headers, ownHeaders(id, false));
   const colon = lines.indexOf(": ");
   res.writeHeader(lines.slice(0, colon), lines.slice(colon + 2));
   res.end(page.padEnd(17_000, " "), true);

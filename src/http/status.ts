@@ -34,4 +34,5 @@ export const statusTexts: Readonly<Record<number, string>> = {
 };
 
 /** The status line's text: `404 Not Found`. */
-export const statusLine = (status: number): string => `${status} ${statusTexts[status] ?? "Status"}`;
+export const statusLine = (status: number): string =>
+  status === 200 ? "200 OK" : `${status} ${statusTexts[status] ?? "Status"}`;

@@ -47,6 +47,11 @@ export class TempFiles {
     return file;
   }
 
+  /** Whether there is nothing to remove. */
+  get empty(): boolean {
+    return this.paths.length === 0;
+  }
+
   /** Removes them all; a file that is gone already is fine. */
   async remove(): Promise<void> {
     for (const path of this.paths.splice(0)) await rm(path, { force: true });
