@@ -21,6 +21,7 @@ import { flag, srid } from "./parameters.js";
 import { layerObject, projectPath } from "./present.js";
 import type { Services } from "./services.js";
 import { type Visit, visit } from "./visit.js";
+import { visualValues } from "./visuals.js";
 
 /** Layers: creation, reading, change and deletion. */
 
@@ -73,13 +74,24 @@ async function get(request: Request, services: Services): Promise<Reply> {
   const withBox = flag(request.query, "returnBbox");
   const withTimestamp = flag(request.query, "with_timestamp");
   const withAccess = flag(request.query, "with_access");
-  const [bbox, timestamp] = await Promise.all([
+  const [bbox, timestamp, values] = await Promise.all([
     withBox ? (hasObjects(layer) ? layerBox(services.db, layer.id, 4326) : null) : undefined,
     withTimestamp ? layerTimestamp(services.db, layer.id) : undefined,
+    visualValues(services, map, [layer]),
   ]);
   const access = withAccess ? rightsOn(map, caller, layer) : undefined;
   const source = (rightsOn(map, caller, layer) & Right.editStructure) !== 0;
-  return answer(caller, layerObject(map, layer, view, { css: true, bbox, timestamp, access, source }));
+  return answer(
+    caller,
+    layerObject(map, layer, view, {
+      css: true,
+      bbox,
+      timestamp,
+      access,
+      source,
+      values: values.get(layer.id),
+    }),
+  );
 }
 
 /** The box of a layer that has objects; null when none of them has a geometry. */
@@ -152,7 +164,8 @@ async function answerLayer(services: Services, { map, caller, view }: Visit, id:
   const now = await services.catalog.map(map.project.code, map.code);
   const node = now.nodes.get(id);
   if (!node) throw notFound("layer of that code");
-  return answer(caller, layerObject(now, node, view, { css: true, source: true }));
+  const values = (await visualValues(services, now, [node])).get(id);
+  return answer(caller, layerObject(now, node, view, { css: true, source: true, values }));
 }
 
 export const layerRoutes: Route<Services>[] = [

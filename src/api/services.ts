@@ -3,6 +3,7 @@ import type { ExternalTokens } from "../catalog/external.js";
 import type { Logins } from "../catalog/logins.js";
 import type { Sessions } from "../catalog/sessions.js";
 import type { Config } from "../config.js";
+import type { VisualCache } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { Pictures } from "../hosts/pictures.js";
 import type { RenderHost } from "../hosts/render.js";
@@ -40,6 +41,8 @@ export interface Services {
   readonly changes: Changes;
   readonly planner: Planner;
   readonly search: SearchService;
+  /** What visualizations show of their layers' objects. */
+  readonly visuals: VisualCache;
   readonly tiles: TileService;
   /** Public tile answers by their raw address. */
   readonly addresses: AddressCache<CachedReply>;

@@ -10,6 +10,7 @@ import { flag, srid } from "./parameters.js";
 import { layerObject, projectPath } from "./present.js";
 import type { Services } from "./services.js";
 import { type Visit, visit } from "./visit.js";
+import { visualValues } from "./visuals.js";
 
 /** The layer tree of a map: everything in it, or what is published. */
 
@@ -38,8 +39,14 @@ export async function treeElements(
       boxSrid: options.boxSrid,
       held: (folder) => heldLayers(map, folder.id).filter(readable),
     }));
+  const values = await visualValues(
+    services,
+    map,
+    shown.map(({ node }) => node),
+  );
   return shown.map(({ node, element }, at) => ({
     ...layerObject(map, node, view, {
+      values: values.get(node.id),
       css: options.css ?? false,
       bbox: boxes?.[at],
       access: options.access ? rightsOn(map, caller, node) : undefined,

@@ -1,6 +1,8 @@
+import { legendOf } from "../catalog/legend.js";
 import { requireRead, requireRight } from "../catalog/rights.js";
-import { hasObjects, type LayerNode, localName, Right } from "../catalog/state.js";
-import { readSettings, type SettingsKind, shownSettings, storeSettings } from "../catalog/visualization.js";
+import { hasObjects, type LayerNode, Right, type StoredSettings } from "../catalog/state.js";
+import { withValues } from "../catalog/visual-values.js";
+import { readSettings, type SettingsKind, storeSettings } from "../catalog/visualization.js";
 import { failed, notFound, required } from "../errors.js";
 import type { Reply, Request, Route } from "../http/types.js";
 import { answer } from "./caller.js";
@@ -8,6 +10,7 @@ import { bodyObject, type Fields, own } from "./input.js";
 import { layerObject, projectPath } from "./present.js";
 import type { Services } from "./services.js";
 import { again, signedInVisit, type Visit, visit } from "./visit.js";
+import { visualValues } from "./visuals.js";
 
 /** Visualization and vector settings of a layer, and the legend of a visualization. */
 
@@ -32,7 +35,8 @@ async function changed(target: Target, services: Services): Promise<Reply> {
   const { map, caller, view } = await again(target, services);
   const node = map.nodes.get(target.layer.id);
   if (!node) throw notFound("layer of that code");
-  return answer(caller, layerObject(map, node, view, { css: true, source: true }));
+  const values = (await visualValues(services, map, [node])).get(node.id);
+  return answer(caller, layerObject(map, node, view, { css: true, source: true, values }));
 }
 
 async function put(
@@ -44,9 +48,21 @@ async function put(
   const { map, layer } = target;
   const fields = await bodyObject(request);
   const kind = kindOf(fields);
-  const settings = readSettings(layer, kind, own(fields, kind));
+  const settings = await computed(services, target, kind, readSettings(layer, kind, own(fields, kind)));
   await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, kind, settings);
   return changed(target, services);
+}
+
+/** With what a visualization shows of the objects now, so that there is something to show whenever that takes long. */
+async function computed(
+  services: Services,
+  { map, layer }: Target,
+  kind: SettingsKind,
+  settings: StoredSettings,
+): Promise<StoredSettings> {
+  if (kind !== "visualSettings") return settings;
+  const main = map.project.languages[0];
+  return withValues(settings, await services.visuals.current({ ...layer, visualSettings: settings }, main));
 }
 
 /** The one kind of settings that the body holds. @throws Failure required_parameters, invalid_value */
@@ -70,44 +86,18 @@ async function drop(request: Request, services: Services, kind: SettingsKind): P
   return changed(target, services);
 }
 
-async function legend(request: Request, services: Services): Promise<Reply> {
+async function getLegend(request: Request, services: Services): Promise<Reply> {
   const { map, caller, view } = await visit(request, services);
   requireRead(map, caller);
   const layer = map.layers.get(request.params.layer!);
   if (layer) requireRead(map, caller, layer);
   if (!layer?.visualSettings) throw notFound(`visualization layer "${request.params.layer}"`);
-  const settings = shownSettings(layer).visualSettings as Fields;
-  const names = Object.assign({}, ...(settings.legendNames as Fields[])) as Record<string, string>;
-  const localized = Object.keys(names).length > 0;
-  const name = { name: settings.legendName as string, localized, names };
-  return answer(caller, {
-    name: localName(name, view.language, map.project.languages[0]),
-    column: settings.columnCode,
-    showValues: settings.showValues,
-    showLegend: settings.showLegend,
-    minValue: null,
-    maxValue: null,
-    type: settings.type,
-    classificators: classificators(layer, settings, view.language, map.project.languages[0]),
-  });
-}
-
-/** Styles of the groups that the settings name; those by class borders come from the data, which nothing counts yet. */
-function classificators(layer: LayerNode, settings: Fields, language: string, main: string) {
-  const classes = settings.classesSettings as Fields;
-  const item = (value: unknown, fill: unknown, isIcon = false) => ({ value: value ?? null, fill, isIcon });
-  if (settings.type === 2) {
-    return (classes.classes as Fields[])
-      .filter(({ checked }) => checked)
-      .map(({ value, color, useIcon }) => item(value, color, useIcon === true));
-  }
-  if (settings.type === 3) return [item(null, classes.color, classes.useIcon === true)];
-  if (settings.type === 7) return (classes.colors as string[]).map((color) => item(null, color));
-  if (!Array.isArray(classes.columns)) return [];
-  return (classes.columns as Fields[]).map(({ id, code, color, label }) => {
-    const column = layer.columns.find((one) => one.id === id);
-    return item(label || (column && localName(column, language, main)) || code, color);
-  });
+  const main = map.project.languages[0];
+  const values = await services.visuals.current(layer, main);
+  return answer(
+    caller,
+    legendOf(layer, { settings: layer.visualSettings, values }, { language: view.language, main }),
+  );
 }
 
 const layerPath = `${projectPath}/:map/layers/:layer`;
@@ -133,5 +123,5 @@ export const visualizationRoutes: Route<Services>[] = [
     path: `${layerPath}/vector/`,
     handler: (request, services: Services) => drop(request, services, "vectorSettings"),
   },
-  { methods: ["GET"], path: `${layerPath}/legend/`, handler: legend },
+  { methods: ["GET"], path: `${layerPath}/legend/`, handler: getLegend },
 ];

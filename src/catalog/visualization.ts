@@ -10,6 +10,7 @@ import {
   vectorSchema,
   visualSchema,
 } from "./visual-settings.js";
+import { type VisualValues, withValues } from "./visual-values.js";
 
 /**
  * How a layer is shown beyond its CartoCSS: a visualization of its values, a plug-in's visualization, or as vector
@@ -173,17 +174,22 @@ export function storeSettings(
   });
 }
 
-/** The layer's settings as the contract shows them: `visualSettings`, `visualCustomSettings`, `vectorSettings`. */
-export function shownSettings(layer: LayerNode): Plain {
+/**
+ * The layer's settings as the contract shows them: `visualSettings`, `visualCustomSettings`, `vectorSettings`.
+ * @param values of `visualSettings`, as the layer's objects give them now; undefined = those of when they were stored
+ */
+export function shownSettings(layer: LayerNode, values?: VisualValues): Plain {
   const shown: Plain = {};
-  if (layer.visualSettings) shown.visualSettings = shownVisual(layer, layer.visualSettings);
+  if (layer.visualSettings) shown.visualSettings = shownVisual(layer, layer.visualSettings, values);
   if (layer.visualCustomSettings) shown.visualCustomSettings = layer.visualCustomSettings;
   if (layer.vectorSettings)
     shown.vectorSettings = withCode(layer, layer.vectorSettings, ["popupColumn", "popupColumnCode"]);
   return shown;
 }
 
-function shownVisual(layer: LayerNode, settings: StoredSettings): Plain {
+/** As `shownSettings`, for `visualSettings` alone. */
+export function shownVisual(layer: LayerNode, stored: StoredSettings, values?: VisualValues): Plain {
+  const settings = withValues(stored, values);
   const text = settings.textSettings as Plain;
   const classes = settings.classesSettings as Plain;
   const charts = Array.isArray(classes.columns);

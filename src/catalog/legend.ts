@@ -1,0 +1,96 @@
+import { type LayerNode, localName, type StoredSettings } from "./state.js";
+import type { VisualValues } from "./visual-values.js";
+import { shownVisual } from "./visualization.js";
+
+/** Legends of visualizations. */
+
+/** How one group of objects is shown. */
+interface Classificator {
+  readonly value: unknown;
+  /** A colour. */
+  readonly fill: unknown;
+  readonly isIcon: boolean;
+}
+
+type Plain = Record<string, unknown>;
+
+/**
+ * The contract's legend of a layer's visualization. The items of kind 1 have their classes' upper borders as values,
+ * so that `minValue` and the values are all borders; kind 2 has an item for each class that is shown, and one without
+ * a value for the other objects when there are any; the others have one for each colour.
+ */
+export function legendOf(
+  layer: LayerNode,
+  {
+    settings: stored,
+    values,
+  }: { readonly settings: StoredSettings; readonly values: VisualValues | undefined },
+  { language, main }: { readonly language: string; readonly main: string },
+): Plain {
+  const settings = shownVisual(layer, stored, values);
+  const names = Object.assign({}, ...(settings.legendNames as Plain[])) as Record<string, string>;
+  const localized = Object.keys(names).length > 0;
+  const name = { name: settings.legendName as string, localized, names };
+  return {
+    name: localName(name, language, main),
+    column: settings.columnCode,
+    showValues: settings.showValues,
+    showLegend: settings.showLegend,
+    minValue: values?.least ?? null,
+    maxValue: values?.greatest ?? null,
+    type: settings.type,
+    classificators: classificators(layer, settings, (column) => localName(column, language, main)),
+  };
+}
+
+function classificators(
+  layer: LayerNode,
+  settings: Plain,
+  nameOf: (column: LayerNode["columns"][number]) => string,
+): Classificator[] {
+  const classes = settings.classesSettings as Plain;
+  switch (settings.type) {
+    case 1: {
+      const ends = ((classes.borders ?? []) as unknown[]).slice(1);
+      const colours = [classes.minColor, classes.midColor, classes.maxColor] as [string, string, string];
+      return ends.map((end, at) => item(end, classColour(colours, at, ends.length)));
+    }
+    case 2: {
+      const others = classes.defaultClass as Plain;
+      const shown = (classes.classes as Plain[]).filter(({ checked }) => checked);
+      if (others.checked && Number(others.count) > 0) shown.push({ ...others, value: null });
+      return shown.map(({ value, color, useIcon }) => item(value, color, useIcon));
+    }
+    case 3:
+      return [item(null, classes.color, classes.useIcon)];
+    case 7:
+      return (classes.colors as unknown[]).map((colour) => item(null, colour));
+    default:
+      return (classes.columns as Plain[]).map(({ id, code, color, label }) => {
+        const column = layer.columns.find((one) => one.id === id);
+        return item(label || (column && nameOf(column)) || code, color);
+      });
+  }
+}
+
+const item = (value: unknown, fill: unknown, isIcon: unknown = false): Classificator => ({
+  value: value ?? null,
+  fill,
+  isIcon: isIcon === true,
+});
+
+/**
+ * Colour of one of several classes: from the first of three colours over the second to the third, in equal steps of
+ * red, green and blue; that of a single class is the second. All are #RRGGBB.
+ */
+export function classColour(
+  [first, middle, last]: readonly [string, string, string],
+  at: number,
+  classes: number,
+): string {
+  const place = classes > 1 ? (2 * at) / (classes - 1) : 1;
+  const [from, to, part] = place <= 1 ? [first, middle, place] : [middle, last, place - 1];
+  const channel = (colour: string, i: number) => Number.parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
+  const mixed = [0, 1, 2].map((i) => Math.round(channel(from, i) * (1 - part) + channel(to, i) * part));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
