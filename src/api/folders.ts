@@ -1,36 +1,80 @@
 import { changeFolder, createFolder, deleteFolder, folderOf, isFolderShown } from "../catalog/folders.js";
 import { mayRead, requireRight, rightsOn } from "../catalog/rights.js";
 import { type MapState, Right, type TreeNode } from "../catalog/state.js";
-import { failed, forbidden, notFound } from "../errors.js";
-import type { Reply, Request, Route } from "../http/types.js";
-import { answer, hasBody } from "./caller.js";
+import { forbidden, notFound } from "../errors.js";
+import type { Reply, Request } from "../http/types.js";
+import { answer } from "./caller.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { mapPath } from "./present.js";
+import { form, jsonObject } from "./schema/bodies.js";
 import {
-  bodyObject,
-  type Fields,
+  code,
+  type Field,
+  invalid,
   isObject,
-  nameField,
-  numberField,
-  own,
-  parentField,
-  textField,
-} from "./input.js";
-import { projectPath } from "./present.js";
+  type JsonObject,
+  neededParent,
+  number,
+  parent,
+} from "./schema/fields.js";
+import { nameFields, nameOf } from "./schema/names.js";
+import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { again, signedInVisit, type Visit, visit } from "./visit.js";
 
 /** Folders: creation, reading, change and deletion. */
 
-async function create(request: Request, services: Services): Promise<Reply> {
+/** Every snapshot of the map holds the settings, so they are no place for data. */
+const maxSettingsLength = 100_000;
+
+/** An object of moderate size. Else invalid_value. */
+const settings: Field<JsonObject | undefined> = {
+  description: "Settings of the clients' own, at most 100 kB.",
+  schema: { type: "object", additionalProperties: true },
+  read: (given, name) => {
+    if (given === undefined || given === null) return undefined;
+    if (isObject(given) && JSON.stringify(given).length <= maxSettingsLength) return given;
+    throw invalid(name, "must be an object of moderate size");
+  },
+};
+
+const sort = number("Place among the siblings, which are numbered anew.");
+
+const createFields = {
+  code: code("Code of the folder, unique among the map's folders; default: a new one."),
+  ...nameFields,
+  parent_id: parent("Id of the folder or map that it lies in; default: the map."),
+  sort: { ...sort, description: `${sort.description} Default: last.` },
+  json: settings,
+};
+
+const changeFields = {
+  code: code("New code; default: as it is."),
+  ...nameFields,
+  parent_id: neededParent("Id of the folder or map that it lies in from now on."),
+  sort: { ...sort, description: `${sort.description} Default: where it is; last in another parent.` },
+  json: settings,
+};
+
+const deleteParameters = {
+  parent_id: parent("Id of the folder or map that it lies in; when it is given, it has to be right."),
+};
+
+async function create(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof createFields>>,
+): Promise<Reply> {
   const visitor = await visit(request, services);
   const { map, caller, view } = visitor;
   requireRight(map, caller, Right.editStructure);
-  const fields = await bodyObject(request);
+  const sent = await body();
   const id = await createFolder(services.db, map.id, {
-    code: textField(fields, "code"),
-    name: nameField(fields, { language: view.language, main: map.project.languages[0] }),
-    parentId: parentField(fields),
-    sort: numberField(fields, "sort"),
-    json: settingsField(fields),
+    code: sent.code,
+    name: nameOf(sent, { language: view.language, main: map.project.languages[0] }),
+    parentId: sent.parent_id,
+    sort: sent.sort,
+    json: sent.json,
     ownerId: caller.accountId,
   });
   await services.changes.settle({ maps: [map.id] });
@@ -46,24 +90,26 @@ async function get(request: Request, services: Services): Promise<Reply> {
 }
 
 /** PUT gives the name and the settings their defaults again when it does not name them; PATCH leaves them. */
-async function change(request: Request, services: Services): Promise<Reply> {
+async function change(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof changeFields>>,
+): Promise<Reply> {
   const visitor = await signedInVisit(request, services);
   const { map, caller, view } = visitor;
   requireRight(map, caller, Right.editStructure);
   const folder = folderOf(map, request.params.folder!);
-  const fields = await bodyObject(request);
-  const parentId = parentField(fields);
-  if (parentId === undefined) throw notFound("parent: parent_id is required");
+  const sent = await body();
   const replace = request.method === "PUT";
   const context = { language: view.language, main: map.project.languages[0] };
   await changeFolder(services.db, map.id, folder.id, {
-    code: textField(fields, "code"),
-    parentId,
-    sort: numberField(fields, "sort"),
+    code: sent.code,
+    parentId: sent.parent_id,
+    sort: sent.sort,
     name:
-      nameField(fields, replace ? context : { ...context, previous: folder }) ??
+      nameOf(sent, replace ? context : { ...context, previous: folder }) ??
       (replace ? { name: "", localized: false, names: {} } : undefined),
-    json: settingsField(fields) ?? (replace ? {} : undefined),
+    json: sent.json ?? (replace ? {} : undefined),
   });
   await services.changes.settle({ maps: [map.id] });
   return answerFolder(services, visitor, folder.id);
@@ -73,29 +119,20 @@ async function change(request: Request, services: Services): Promise<Reply> {
  * Many clients send DELETE without a body, so unlike with PUT the parent may be left out; when it comes, in the
  * query or the body, it must be the one that the folder lies in.
  */
-async function remove(request: Request, services: Services): Promise<Reply> {
+async function remove(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof deleteParameters>>,
+): Promise<Reply> {
   const { map, caller } = await signedInVisit(request, services);
   requireRight(map, caller, Right.editStructure);
   const folder = folderOf(map, request.params.folder!);
-  const fields = hasBody(request) ? await request.body.fields() : {};
-  const parentId = parentField(fields) ?? parentField({ parent_id: request.query.get("parent_id") });
   const layers = await deleteFolder(services.db, map.id, folder.id, {
-    parentId,
+    parentId: (await body()).parent_id,
     mayDelete: (id) => (rightsOn(map, caller, { id }) & Right.editStructure) !== 0,
   });
   await services.changes.settle({ maps: [map.id], layers });
   return answer(caller, true);
-}
-
-/** Every snapshot of the map holds the settings, so they are no place for data. */
-const maxSettingsLength = 100_000;
-
-/** `json`: the settings, which are the clients' own. @throws Failure invalid_value when it is no object or too long */
-function settingsField(fields: Fields): Fields | undefined {
-  const value = own(fields, "json");
-  if (value === undefined) return undefined;
-  if (isObject(value) && JSON.stringify(value).length <= maxSettingsLength) return value;
-  throw failed("invalid_value", "json must be an object of moderate size.", { parameter: "json" });
 }
 
 /** The folder as it is now. */
@@ -126,9 +163,60 @@ function folderObject(map: MapState, folder: TreeNode): Record<string, unknown> 
   };
 }
 
-export const folderRoutes: Route<Services>[] = [
-  { methods: ["POST"], path: `${projectPath}/:map/folders/`, handler: create },
-  { methods: ["GET"], path: `${projectPath}/:map/folders/:folder/`, handler: get },
-  { methods: ["PUT", "PATCH"], path: `${projectPath}/:map/folders/:folder/`, handler: change },
-  { methods: ["DELETE"], path: `${projectPath}/:map/folders/:folder/`, handler: remove },
+const refusals = ["invalid_value", "invalid_code", "code_exists"] as const;
+
+export const folderOperations: readonly Operation[] = [
+  operation({
+    id: "createFolder",
+    tag: "Folders",
+    summary: "Create a folder",
+    access: "token",
+    methods: ["POST"],
+    path: `${mapPath}/folders/`,
+    body: jsonObject(createFields),
+    answer: answers("The new folder.", ref("Folder")),
+    refuses: refusals,
+    handle: create,
+  }),
+  operation({
+    id: "getFolder",
+    tag: "Folders",
+    summary: "A folder",
+    access: "token",
+    methods: ["GET"],
+    path: `${mapPath}/folders/:folder/`,
+    answer: answers("The folder.", ref("Folder")),
+    handle: get,
+  }),
+  operation({
+    id: "changeFolder",
+    tag: "Folders",
+    summary: "Change a folder, or move it",
+    details:
+      "PUT gives the name and the settings their defaults when they are not named, PATCH leaves them. Without " +
+      "parent_id, or with one that there is not in this map, the answer is 404.",
+    access: "token",
+    methods: ["PUT", "PATCH"],
+    path: `${mapPath}/folders/:folder/`,
+    body: jsonObject(changeFields),
+    answer: answers("The folder as it is now.", ref("Folder")),
+    refuses: refusals,
+    handle: change,
+  }),
+  operation({
+    id: "deleteFolder",
+    tag: "Folders",
+    summary: "Delete a folder with all that it holds",
+    details:
+      "Nothing is deleted when it holds a layer that the user may not delete (403), or one that layers elsewhere " +
+      "are made from (invalid_value).",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${mapPath}/folders/:folder/`,
+    query: deleteParameters,
+    body: form(deleteParameters),
+    answer: answers("It is gone.", { const: true }),
+    refuses: ["invalid_value"],
+    handle: remove,
+  }),
 ];

@@ -2,10 +2,13 @@ import { type Account, findMember, projectLogins } from "../catalog/accounts.js"
 import { coversRights, requireProjectRight } from "../catalog/rights.js";
 import { type ProjectState, Right } from "../catalog/state.js";
 import { forbidden, required, unauthenticated } from "../errors.js";
-import type { Reply, Request, Route } from "../http/types.js";
-import { answer, callerOf, callerOfToken, hasBody, tokenOf } from "./caller.js";
-import { own } from "./input.js";
+import type { Reply, Request } from "../http/types.js";
+import { answer, callerOf, callerOfToken, tokenOf } from "./caller.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
 import { projectPath } from "./present.js";
+import { form } from "./schema/bodies.js";
+import { type Parameter, text } from "./schema/parameters.js";
+import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 
 /** Sessions and users: login, ext-login, ext-auth, logout, authorized, users/list. */
@@ -17,18 +20,24 @@ const privately = (value: unknown): Reply => ({
   headers: { "cache-control": "private, no-store" },
 });
 
-/** Parameters of a POST: of its body (form or JSON) or its query; the first of the names that is there. */
-async function parametersOf(request: Request): Promise<(...names: string[]) => string | undefined> {
-  const fields = hasBody(request) ? await request.body.fields() : {};
-  return (...names) => {
-    for (const name of names) {
-      const value = own(fields, name) ?? request.query.get(name);
-      if (typeof value === "string") return value;
-      if (typeof value === "number") return String(value);
-    }
-    return undefined;
-  };
-}
+/** What tells who a user is: "" is given, and wrong. */
+const credential = (description: string): Parameter<string> => ({
+  ...text(description),
+  required: true,
+  read: (given) => given ?? "",
+});
+
+const loginParameters = {
+  user: { ...credential("Login of the user."), aliases: ["login"] },
+  pass: { ...credential("Password."), aliases: ["password"] },
+};
+
+/** The handler takes it from wherever tokens may travel. */
+const externalLoginParameters = {
+  token: text("The external token, a JWT. It may also travel as session tokens do."),
+};
+
+const externalAuthorizationParameters = { login: credential("Login of the other user.") };
 
 /** A session of the account in the project, opened through the API. */
 async function opened(services: Services, project: ProjectState, account: Account): Promise<Reply> {
@@ -41,15 +50,14 @@ async function opened(services: Services, project: ProjectState, account: Accoun
   return privately({ token });
 }
 
-async function login(request: Request, services: Services): Promise<Reply> {
+async function login(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof loginParameters>>,
+): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
-  const read = await parametersOf(request);
-  const user = read("user", "login");
-  const password = read("pass", "password");
-  if (user === undefined || password === undefined) {
-    throw required([...(user === undefined ? ["user"] : []), ...(password === undefined ? ["pass"] : [])]);
-  }
-  const attempt = { login: user, password, address: request.remoteAddress };
+  const { user, pass } = await body();
+  const attempt = { login: user, password: pass, address: request.remoteAddress };
   return opened(services, project, await services.logins.check(project.id, attempt, request.signal));
 }
 
@@ -65,13 +73,15 @@ async function externalLogin(request: Request, services: Services): Promise<Repl
 }
 
 /** A session of another user, for a caller who may do all that this user may. */
-async function externalAuthorization(request: Request, services: Services): Promise<Reply> {
+async function externalAuthorization(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof externalAuthorizationParameters>>,
+): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
   const caller = await callerOf(request, services, project);
   requireProjectRight(project, caller, Right.editObjects);
-  const login = (await parametersOf(request))("login");
-  if (login === undefined) throw required(["login"]);
-  const account = await findMember(services.db, project.id, login);
+  const account = await findMember(services.db, project.id, (await body()).login);
   const user = account && { accountId: account.id, login: account.login, projectId: project.id };
   if (!user || !coversRights(project, caller, user)) {
     throw forbidden("The login is unknown, or its rights go beyond yours.");
@@ -105,11 +115,79 @@ async function listUsers(request: Request, services: Services): Promise<Reply> {
   return answer(caller, await projectLogins(services.db, project.id));
 }
 
-export const sessionRoutes: Route<Services>[] = [
-  { methods: ["POST"], path: `${projectPath}/login/`, handler: login },
-  { methods: ["POST"], path: `${projectPath}/ext-login/`, handler: externalLogin },
-  { methods: ["POST"], path: `${projectPath}/ext-auth/`, handler: externalAuthorization },
-  { methods: ["POST"], path: `${projectPath}/logout/`, handler: logout },
-  { methods: ["GET"], path: `${projectPath}/authorized/`, handler: authorized },
-  { methods: ["GET"], path: `${projectPath}/users/list/`, handler: listUsers },
+export const sessionOperations: readonly Operation[] = [
+  operation({
+    id: "login",
+    tag: "Sessions",
+    summary: "Open a session with a login and a password",
+    details: "An unknown login, a wrong password and too many attempts are all refused with 403.",
+    methods: ["POST"],
+    path: `${projectPath}/login/`,
+    body: form(loginParameters),
+    answer: answers("The token of the new session.", ref("Token")),
+    refuses: ["required_parameters"],
+    handle: login,
+  }),
+  operation({
+    id: "loginExternally",
+    tag: "Sessions",
+    summary: "Open a session with a token of another system",
+    details:
+      "The token is a JWT that is signed with one of the project's keys and names a user of the project. " +
+      "One that is not accepted is refused with 403.",
+    methods: ["POST"],
+    path: `${projectPath}/ext-login/`,
+    body: form(externalLoginParameters),
+    answer: answers("The token of the new session.", ref("Token")),
+    refuses: ["required_parameters"],
+    handle: externalLogin,
+  }),
+  operation({
+    id: "authorizeOther",
+    tag: "Sessions",
+    summary: "Open a session of another user",
+    details:
+      "For users who may edit the project. A login that is unknown, or whose rights go beyond the caller's, is " +
+      "refused with 403.",
+    access: "token",
+    methods: ["POST"],
+    path: `${projectPath}/ext-auth/`,
+    body: form(externalAuthorizationParameters),
+    answer: answers("The token of the other user's session.", ref("Token")),
+    refuses: ["required_parameters"],
+    handle: externalAuthorization,
+  }),
+  operation({
+    id: "logout",
+    tag: "Sessions",
+    summary: "End the session",
+    access: "token",
+    methods: ["POST"],
+    path: `${projectPath}/logout/`,
+    answer: answers("An empty token: the session has ended.", ref("Token")),
+    handle: logout,
+  }),
+  operation({
+    id: "isAuthorized",
+    tag: "Sessions",
+    summary: "Whether the token is that of a live session",
+    methods: ["GET"],
+    path: `${projectPath}/authorized/`,
+    answer: answers(
+      "false without a token, for a session that has ended, and for one that was opened in the administration system.",
+      { type: "boolean" },
+    ),
+    handle: authorized,
+  }),
+  operation({
+    id: "listUsers",
+    tag: "Sessions",
+    summary: "Logins of the project's users",
+    details: "For administrators.",
+    access: "token",
+    methods: ["GET"],
+    path: `${projectPath}/users/list/`,
+    answer: answers("The logins.", { type: "array", items: { type: "string" } }),
+    handle: listUsers,
+  }),
 ];

@@ -5,12 +5,15 @@ import { failed } from "../errors.js";
 /** Longest text that a name, title or comment may be, in UTF-16 units. */
 const maxTextLength = 10_000;
 
+/** What a code of a project, map, folder or layer is like. */
+export const codePattern = /^[A-Za-z0-9_-]{1,64}$/;
+
 /**
  * Code of a project, map, folder or layer: Latin letters, digits, `_` and `-`, 1 to 64 characters.
  * @throws Failure invalid_code
  */
 export function checkCode(code: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(code)) return code;
+  if (codePattern.test(code)) return code;
   throw failed("invalid_code", "A code has 1 to 64 characters: Latin letters, digits, _ and -.");
 }
 

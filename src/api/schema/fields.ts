@@ -1,5 +1,5 @@
-import { checkText, isStorable } from "../../catalog/codes.js";
-import { badRequest, failed, notFound } from "../../errors.js";
+import { checkText, codePattern, isStorable } from "../../catalog/codes.js";
+import { badRequest, type Failure, failed, notFound } from "../../errors.js";
 import { readMembers } from "./read.js";
 import type { JsonSchema, Member, Members, Values } from "./schema.js";
 
@@ -25,7 +25,9 @@ export const readFields = <D extends FieldDefinitions>(definitions: D, object: J
 
 /** The schema of an object with these fields; others may be there and are not looked at. */
 export function objectSchema(definitions: Members<never>): JsonSchema {
-  const required = Object.keys(definitions).filter((name) => definitions[name]!.required);
+  const required = Object.keys(definitions).filter(
+    (name) => definitions[name]!.required || definitions[name]!.refusesAbsence,
+  );
   return {
     type: "object",
     properties: Object.fromEntries(
@@ -42,7 +44,11 @@ export function objectSchema(definitions: Members<never>): JsonSchema {
 export const needed = <Out>(field: Field<Out>): Field<Exclude<Out, undefined>> =>
   ({ ...field, required: true }) as Field<Exclude<Out, undefined>>;
 
-const invalid = (name: string, what: string) =>
+/** How a value that cannot be read is refused; `what` it should be. */
+export type Refuse = (name: string, what: string) => Failure;
+
+const unreadable: Refuse = (name, what) => badRequest(`${name} ${what}.`);
+export const invalid: Refuse = (name, what) =>
   failed("invalid_value", `${name} ${what}.`, { parameter: name });
 
 /** A text that can be stored. Else invalid_value. */
@@ -56,27 +62,52 @@ export const text = (description: string): Field<string | undefined> => ({
   },
 });
 
-/** A finite number, or one written as text. Else a bad request. */
-export const number = (description: string): Field<number | undefined> => ({
+/** The code of a map, folder or layer, which is yet to be checked. Else invalid_value. */
+export const code = (description: string): Field<string | undefined> => ({
+  ...text(description),
+  schema: { type: "string", pattern: codePattern.source },
+});
+
+/** A finite number, or one written as text. Else a bad request, or what `refuse` makes. */
+export const number = (description: string, refuse = unreadable): Field<number | undefined> => ({
   description,
   schema: { type: "number" },
   read: (given, name) => {
     if (given === undefined || given === null || given === "") return undefined;
     const value = typeof given === "string" ? Number(given) : given;
-    if (typeof value !== "number" || !Number.isFinite(value)) throw badRequest(`${name} must be a number.`);
+    if (typeof value !== "number" || !Number.isFinite(value)) throw refuse(name, "must be a number");
     return value;
   },
 });
 
-/** true, false, 1, 0 and their texts. Else a bad request. */
-export const flag = (description: string, otherwise?: boolean): Field<boolean | undefined> => ({
+/** A whole number that must be there, or one written as text. Else a bad request, or what `refuse` makes. */
+export function integer(description: string, refuse = unreadable): Field<number> {
+  const { read } = number(description, refuse);
+  return {
+    description,
+    schema: { type: "integer" },
+    required: true,
+    read: (given, name) => {
+      const value = read(given, name);
+      if (!Number.isSafeInteger(value)) throw refuse(name, "must be a whole number");
+      return value as number;
+    },
+  };
+}
+
+/** true, false, 1, 0 and their texts. Else a bad request, or what `refuse` makes. */
+export const flag = <Otherwise extends boolean | undefined = undefined>(
+  description: string,
+  otherwise?: Otherwise,
+  refuse = unreadable,
+): Field<boolean | Otherwise> => ({
   description,
   schema: { type: "boolean", ...(otherwise === undefined ? {} : { default: otherwise }) },
   read: (given, name) => {
-    if (given === undefined || given === null) return otherwise;
+    if (given === undefined || given === null) return otherwise as Otherwise;
     if (given === true || given === 1 || given === "1" || given === "true") return true;
     if (given === false || given === 0 || given === "0" || given === "false") return false;
-    throw badRequest(`${name} is 1 or 0.`);
+    throw refuse(name, "is 1 or 0");
   },
 });
 
@@ -91,6 +122,21 @@ export const parent = (description: string): Field<number | undefined> => ({
     return id;
   },
 });
+
+/** As `parent`, for elements that are changed. Without it, there is no such parent either. */
+export function neededParent(description: string): Field<number> {
+  const { read, schema } = parent(description);
+  return {
+    description,
+    schema,
+    refusesAbsence: true,
+    read: (given, name) => {
+      const id = read(given, name);
+      if (id === undefined) throw notFound(`parent: ${name} is required`);
+      return id;
+    },
+  };
+}
 
 /** Longest style that is looked at, in UTF-16 units. */
 const maxStyleLength = 1_000_000;

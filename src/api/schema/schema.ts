@@ -16,6 +16,8 @@ export interface Member<In, Out> {
   readonly description: string;
   /** Absent or null, it is named in `required_parameters` and not read. */
   readonly required?: boolean;
+  /** It has to be there as well, but it is `read` that refuses its absence, in another way. */
+  readonly refusesAbsence?: boolean;
   /** Other names that clients use for it; its own comes first. */
   readonly aliases?: readonly string[];
 }

@@ -1,8 +1,8 @@
 import { hasObjects, isLayer, type MapState, type TreeNode } from "../../catalog/state.js";
 import { layerBox } from "../../features/bbox.js";
 import type { Parameters, Request } from "../../http/types.js";
-import { isObject } from "../input.js";
 import { apiPath, iconPath, type View, viewOf } from "../present.js";
+import { isObject } from "../schema/fields.js";
 import type { Services } from "../services.js";
 import { treeElements } from "../tree.js";
 import { visit } from "../visit.js";

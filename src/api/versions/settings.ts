@@ -1,13 +1,17 @@
 import { requireRead } from "../../catalog/rights.js";
-import { required } from "../../errors.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Handler } from "../../http/types.js";
 import { answer, callerOf } from "../caller.js";
-import { srid, text } from "../parameters.js";
 import { mapObject, viewOf } from "../present.js";
+import { needed, readParameters, srid, text } from "../schema/parameters.js";
 import type { Services } from "../services.js";
 import { treeElements } from "../tree.js";
 import { olderTree, type TreeTraits } from "./adapt.js";
+
+const settingsParameters = {
+  map_code: needed(text("Code of the map.")),
+  bboxSR: srid("Reference system of boxes."),
+};
 
 /**
  * Initial settings of a public map, `GET P/?map_code=…`: all that a client needs to show the map, in one answer.
@@ -26,12 +30,10 @@ export const initialSettings =
   async (request, services) => {
     const project = await services.catalog.project(request.params.project!);
     const caller = await callerOf(request, services, project);
-    const code = text(request.query, "map_code");
-    if (code === undefined) throw required(["map_code"]);
+    const { map_code: code, bboxSR: boxSrid } = readParameters(settingsParameters, request.query);
     const map = await services.catalog.map(project.code, code);
     requireRead(map, caller);
     const visitor = { map, caller, view: viewOf(request, map.project) };
-    const boxSrid = srid(request.query, "bboxSR");
     const elements = await treeElements(services, visitor, { boxSrid });
     return answer(caller, {
       map: mapObject(map, visitor.view),

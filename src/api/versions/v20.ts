@@ -1,5 +1,6 @@
-import { flagField } from "../input.js";
-import { creation } from "../maps.js";
+import { creation, mapFields } from "../maps.js";
+import { jsonObject } from "../schema/bodies.js";
+import { flag } from "../schema/fields.js";
 import { fileAnswer, publicationAnswer, treeAnswer } from "./adapt.js";
 import type { OlderVersion } from "./older.js";
 import { initialSettings } from "./settings.js";
@@ -12,6 +13,11 @@ import { version22 } from "./v22.js";
 
 const traits = { visualType: true };
 
+/** A map could be made without being shown to the public at once. */
+const createMap = creation(
+  jsonObject({ ...mapFields, publish: flag("Whether the public may see it.", true) }),
+);
+
 const lacking = new Set([
   "GET P/:map/layers/:layer/count/",
   "POST P/:map/layers/:layer/objects/",
@@ -23,8 +29,7 @@ export const version20: OlderVersion = {
   name: "2.0",
   operations: {
     ...Object.fromEntries(Object.entries(version22.operations).filter(([key]) => !lacking.has(key))),
-    // A map could be made without being shown to the public at once.
-    "POST P/": () => creation((fields) => flagField(fields, "publish") ?? true),
+    "POST P/": () => createMap.handler,
     "GET P/:map/layers/": treeAnswer(traits),
     "POST P/:map/publish/": publicationAnswer(traits),
     "POST P/:map/layers/:layer/objects/:object/files/": fileAnswer("2.0"),
