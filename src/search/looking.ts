@@ -3,10 +3,11 @@ import type { Queryable } from "../storage/postgres.js";
 import type { SearchEntry } from "./entries.js";
 import type { Found } from "./found.js";
 import { indexedValues, indexNames, rowsSql, weightSql } from "./index-names.js";
-import { isIndexable } from "./phrase.js";
+import { isSpoken } from "./phrase.js";
 import {
   estimateStatement,
   type FoundRow,
+  isClosed,
   type Look,
   lookStatement,
   type Reach,
@@ -20,10 +21,11 @@ const beginMs = 600;
 /** Values without an index that are looked at, long ones counting as several: of one column, and of all together. */
 const tableValues = 20_000;
 const allTableValues = 60_000;
-/** Values that are looked at closely of those that the index finds, and in their order. (Some 10 µs each.) */
+/** Values that are looked at closely of those that the index finds, in their order, and of a sample. (5 µs each.) */
 const wordValues = 500;
 const orderValues = 250;
-/** Rows that the index lists in some 10 ms. */
+const sampleValues = 2_000;
+/** Rows that the index lists in less than 10 ms. */
 const listedRows = 50_000;
 /** Words whose beginnings are looked at where there are more rows. */
 const beginnings = 4;
@@ -40,8 +42,8 @@ interface Standing {
   readonly rows: number;
   /** How many usual values one of its values counts as. */
   readonly weight: number;
-  /** Whether its first values alone have enough of what is looked for. */
-  readonly frequent: { known: boolean; all: boolean; some: boolean };
+  /** Whether enough of its first values alone have some words. */
+  frequent: boolean;
 }
 
 /**
@@ -71,15 +73,9 @@ export class Looking {
       if (!standing.indexed) await this.lookThrough(standing);
     }
     const indexed = standings.filter((standing) => standing.indexed);
-    if (phrase.signs) {
-      for (const column of indexed) {
-        await this.add(column.entry, { by: "signs", rows: rowsOf(wordValues, column) + limit });
-      }
-    } else {
-      if (this.found.count(20) < limit) for (const column of indexed) await this.addWords(column, "all");
-      if (this.found.count(20) < limit && phrase.needles.length > 1) {
-        for (const column of indexed) await this.addWords(column, "some");
-      }
+    if (this.found.count(20) < limit) for (const column of indexed) await this.addAll(column);
+    if (this.found.count(20) < limit && phrase.needles.length > 1) {
+      for (const column of indexed) await this.addSome(column);
     }
     return standings.some(
       ({ indexed, virtual, rows, weight }) => !indexed && !virtual && rows * weight >= indexedValues,
@@ -87,42 +83,76 @@ export class Looking {
   }
 
   /**
-   * What has all (or some) words, of a column with indexes. The first values in their order come first: where the
-   * words are frequent these hold enough of them, and the index need not list what it has. Else the index is asked.
+   * What has all words, of a column with indexes. The first values in their order come first: where the words are
+   * frequent these hold enough of them, and the index need not list what it has. Then come the values with the words
+   * as wholes, which the index lists faster than those that have them anywhere.
    */
-  private async addWords(column: Standing, by: "all" | "some"): Promise<void> {
-    const { entry, frequent } = column;
-    const { limit } = this.look;
-    if (!frequent.known && !severalLanguages(entry.search)) {
+  private async addAll(column: Standing): Promise<void> {
+    const { entry } = column;
+    const { limit, phrase } = this.look;
+    const isEnough = (rows: readonly FoundRow[] | undefined) =>
+      !!rows && rows.filter((row) => row.priority >= 20).length >= limit;
+    if (!severalLanguages(entry.search)) {
       const first = await this.add(entry, { by: "order", rows: rowsOf(orderValues, column) });
-      frequent.all = !!first && first.filter((row) => row.priority >= 20).length >= limit;
-      frequent.some = !!first && first.length >= limit;
+      column.frequent = !!first && first.length >= limit;
+      if (isEnough(first)) return;
     }
-    frequent.known = true;
-    if (frequent[by] || (await this.addBeginnings(column, by))) return;
-    await this.add(entry, { by, rows: Math.max(rowsOf(wordValues, column), 2 * limit) });
+    const share = await this.oftenShare(column, "all");
+    if (share) {
+      const rows = rowsOf(orderValues / 2, column);
+      const ordered = !severalLanguages(entry.search);
+      if (ordered && isEnough(await this.add(entry, { by: "beginning", text: phrase.folded, rows }))) return;
+      // Of several words the planner does not know how often they meet.
+      if (phrase.needles.length === 1 && isEnough(await this.addSample(column, share))) return;
+    }
+    const rows = Math.max(rowsOf(wordValues, column), 2 * limit);
+    if (!isClosed(phrase) && isEnough(await this.add(entry, { by: "terms", rows }))) return;
+    await this.add(entry, { by: "all", rows });
   }
 
   /**
-   * Where so many values have the words that the index cannot list them in time, those that begin with one of them
-   * stand for all. Gives whether these were enough.
+   * What has some words. Where so many values have them that the index cannot list them in time, those that begin with
+   * one of them stand for all, or those among rows from all over the table.
    */
-  private async addBeginnings(column: Standing, by: "all" | "some"): Promise<boolean> {
-    const { entry, rows } = column;
-    if (rows < listedRows || severalLanguages(entry.search)) return false;
+  private async addSome(column: Standing): Promise<void> {
+    const { entry, frequent } = column;
+    const { limit, phrase } = this.look;
+    if (frequent) return;
+    const share = await this.oftenShare(column, "some");
+    if (share) {
+      const ids = new Set<number>();
+      if (!severalLanguages(entry.search)) {
+        for (const text of phrase.needles.filter(isSpoken).slice(0, beginnings)) {
+          const rows = rowsOf(orderValues / 2, column);
+          for (const { id } of (await this.add(entry, { by: "beginning", text, rows })) ?? []) ids.add(id);
+        }
+        if (ids.size >= limit) return;
+      }
+      if (((await this.addSample(column, share))?.length ?? 0) >= limit) return;
+    }
+    await this.add(entry, { by: "some", rows: Math.max(rowsOf(wordValues, column), 2 * limit) });
+  }
+
+  /** Adds what is found in rows from all over the table, of which this share has what is looked for. */
+  private async addSample(column: Standing, share: number): Promise<readonly FoundRow[] | undefined> {
+    // A view has no sample.
+    if (column.virtual) return undefined;
+    const rows = rowsOf(Math.min(sampleValues, wordValues / share), column);
+    return this.add(column.entry, { by: "sample", percent: Math.min(100, (100 * rows) / column.rows), rows });
+  }
+
+  /**
+   * What share of the rows has all (or some) words, as the planner expects; undefined when these are few enough for the
+   * index to list them.
+   */
+  private async oftenShare({ entry, rows }: Standing, by: "all" | "some"): Promise<number | undefined> {
+    if (rows < listedRows) return undefined;
     const [estimate] =
       (await this.attempt<{ "QUERY PLAN": [{ Plan: { "Plan Rows": number } }] }>(
         estimateStatement(entry, this.look.phrase, by),
       )) ?? [];
-    if (!estimate || estimate["QUERY PLAN"][0].Plan["Plan Rows"] < listedRows) return false;
-    const needles = this.look.phrase.needles.filter(isIndexable).slice(0, beginnings);
-    const least = by === "all" ? 20 : 10;
-    const ids = new Set<number>();
-    for (const needle of needles) {
-      const first = await this.add(entry, { by: "beginning", needle, rows: rowsOf(orderValues / 2, column) });
-      for (const { id, priority } of first ?? []) if (priority >= least) ids.add(id);
-    }
-    return ids.size >= this.look.limit;
+    const expected = estimate?.["QUERY PLAN"][0].Plan["Plan Rows"] ?? 0;
+    return expected >= listedRows ? Math.min(1, expected / rows) : undefined;
   }
 
   private async lookThrough(column: Standing): Promise<void> {
@@ -189,14 +219,13 @@ export class Looking {
     return entries.map((entry, i): Standing => {
       const { virtual, rows: count, indexes } = rows[i]!;
       const indexed = virtual ? count >= indexedValues : indexes === 2;
-      const frequent = { known: false, all: false, some: false };
       return {
         entry,
         indexed,
         virtual: virtual === true,
         rows: count ?? 0,
         weight: weights[i] ?? 1,
-        frequent,
+        frequent: false,
       };
     });
   }

@@ -8,8 +8,6 @@ export interface Phrase {
    * anywhere; a shorter one begins a word of the value, since any two letters are in nearly every text.
    */
   readonly needles: readonly string[];
-  /** The words as they came when none of them has a letter or digit, which the index on words does not know. */
-  readonly signs: readonly string[] | undefined;
 }
 
 /** Longest phrase that is looked at, in UTF-16 units; `search_fold` looks at no more of a value. */
@@ -25,16 +23,11 @@ export function phraseTexts(phrase: string): string[] {
   return [whole, ...new Set(words.slice(0, 4 * maxWords))];
 }
 
-/** @param texts what `phraseTexts` gave; @param folds the same, each folded */
-export function readPhrase(texts: readonly string[], folds: readonly string[]): Phrase {
+/** @param folds what `search_fold` makes of the texts that `phraseTexts` gave */
+export function readPhrase(folds: readonly string[]): Phrase {
   const words = folds.slice(1).map((fold) => fold.trim());
-  const spoken = words.filter((word) => /[\p{L}\p{N}]/u.test(word));
-  const needles = (spoken.length > 0 ? words : []).map(needle);
-  return {
-    folded: folds[0] ?? "",
-    needles: [...new Set(needles.filter((text) => text.trim() !== ""))].slice(0, maxWords),
-    signs: spoken.length === 0 && words.some(Boolean) ? texts.slice(1, 1 + maxWords) : undefined,
-  };
+  const needles = new Set(words.filter(Boolean).map(needle));
+  return { folded: folds[0] ?? "", needles: [...needles].slice(0, maxWords) };
 }
 
 /** A needle begins with a space when the word's first run of letters is short: then it has to begin a word. */
@@ -43,8 +36,8 @@ function needle(word: string): string {
   return first && [...first[0]].length >= 3 ? word : ` ${word}`;
 }
 
-/** Whether a needle has what the index on words knows. */
-export const isIndexable = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
+/** Whether a needle has letters or digits, and is no sign alone. */
+export const isSpoken = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /** A LIKE pattern for values that hold the text as it is. */
 export const holding = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
@@ -53,11 +46,9 @@ export const holding = (text: string): string => `%${text.replace(/[\\%_]/g, "\\
 export type Priority = 30 | 20 | 10;
 
 /** The priority of a text; undefined when it has nothing of the phrase. @param folded what `search_fold` makes of it */
-export function priorityOf(text: string, folded: string, phrase: Phrase): Priority | undefined {
+export function priorityOf(folded: string, phrase: Phrase): Priority | undefined {
   if (folded.trim() === "") return undefined;
   if (folded === phrase.folded) return 30;
-  const source = phrase.signs ? text : folded;
-  const sought = phrase.signs ?? phrase.needles;
-  if (!sought.some((part) => source.includes(part))) return undefined;
-  return sought.every((part) => source.includes(part)) ? 20 : 10;
+  if (!phrase.needles.some((part) => folded.includes(part))) return undefined;
+  return phrase.needles.every((part) => folded.includes(part)) ? 20 : 10;
 }

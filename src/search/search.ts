@@ -47,16 +47,15 @@ export async function search(db: Database, map: MapState, request: SearchRequest
       [map.id, [...texts, ...names]],
     );
     const { folds, settings } = first!;
-    const phrase = readPhrase(texts, folds.slice(0, texts.length));
-    if (request.limit === 0 || (phrase.needles.length === 0 && !phrase.signs)) {
+    const phrase = readPhrase(folds.slice(0, texts.length));
+    if (request.limit === 0 || phrase.needles.length === 0) {
       return { hits: [], indexMissing: false };
     }
     const found = new Found();
     for (const [i, layer] of published.entries()) {
       const key = folds[texts.length + i]!;
-      const name = names[i]!;
-      const priority = priorityOf(name, key, phrase);
-      if (priority) found.addLayer({ kind: "layer", priority, key, layer, name });
+      const priority = priorityOf(key, phrase);
+      if (priority) found.addLayer({ kind: "layer", priority, key, layer, name: names[i]! });
     }
     const entries = searchEntries(map, request.caller, published, settings);
     const looking = new Looking(tx, request.signal, found, {

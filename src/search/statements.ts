@@ -2,7 +2,8 @@ import type { Column } from "../catalog/state.js";
 import { comparable, isId, type Languages } from "../features/columns.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import type { SearchEntry } from "./entries.js";
-import { holding, isIndexable, type Phrase } from "./phrase.js";
+import { holding, isSpoken, type Phrase } from "./phrase.js";
+import { isOpen, sureTerms, wholeTerms } from "./terms.js";
 
 /** The statements that look through one column of one layer. */
 
@@ -21,16 +22,18 @@ export interface FoundRow {
 export type Reach =
   /** Values that are the phrase, by the index. */
   | { readonly by: "whole" }
-  /** Values with all (or some) of the words, by the index; any `rows` of them when there are more. */
+  /** Values with all of the words as whole words, by the index; any `rows` of them when there are more. */
+  | { readonly by: "terms"; readonly rows: number }
+  /** The same of values with all (or some) of the words, which may be within others. */
   | { readonly by: "all" | "some"; readonly rows: number }
   /** The first values in their order. */
   | { readonly by: "order"; readonly rows: number }
-  /** The first values in their order that begin with a word. */
-  | { readonly by: "beginning"; readonly needle: string; readonly rows: number }
+  /** The first values in their order that begin with a folded text. */
+  | { readonly by: "beginning"; readonly text: string; readonly rows: number }
   /** Any rows. */
   | { readonly by: "table"; readonly rows: number }
-  /** Any rows whose value holds the signs. */
-  | { readonly by: "signs"; readonly rows: number };
+  /** Rows from all over the table, about so many percent of them. */
+  | { readonly by: "sample"; readonly percent: number; readonly rows: number };
 
 /** Characters of a folded value that are in the index of whole values. */
 const keyLength = 100;
@@ -57,14 +60,13 @@ export function lookStatement(entry: SearchEntry, look: Look, reach: Reach): Sta
   const isWhole = severalLanguages(search)
     ? `position(e'\\n'||${whole}||e'\\n' in folded)>0`
     : `folded=${whole}`;
-  const patterns = `${values.bind(patternsOf(phrase))}::text[]`;
-  const source = phrase.signs ? rawOf(search) : "folded";
+  const patterns = `${values.bind(phrase.needles.map(holding))}::text[]`;
   const key = severalLanguages(search) ? `left(mapwright.search_fold(${value}),200)` : `left(folded,200)`;
   return {
     text:
       `select svc_id as id,priority,key,${value} as value,${textOf(name, languages, values)} as name ` +
-      `from (select c.*,${key} as key,case when ${isWhole} then 30 when ${source} like all(${patterns}) then 20 ` +
-      `when ${source} like any(${patterns}) then 10 end as priority ` +
+      `from (select c.*,${key} as key,case when ${isWhole} then 30 when folded like all(${patterns}) then 20 ` +
+      `when folded like any(${patterns}) then 10 end as priority ` +
       `from (${rows}) c) found where priority is not null ` +
       `order by priority desc,key collate "C",svc_id limit ${values.bind(limit)}::bigint`,
     values: values.list,
@@ -77,15 +79,15 @@ export function lookStatement(entry: SearchEntry, look: Look, reach: Reach): Sta
  */
 export function estimateStatement(entry: SearchEntry, phrase: Phrase, by: "all" | "some"): Statement {
   const values = new Values();
-  const condition = reached(entry.search, phrase, { reach: { by, rows: 1 }, limit: 1 }, values);
-  const where = condition.slice(0, condition.lastIndexOf(" limit "));
+  const condition = (by === "all" ? allOf : someOf)(entry.search, phrase.needles, values);
   return {
-    text: `explain (format json) select from ${layerTable(entry.layer.id)}${where}`,
-    values: values.list.slice(0, -1),
+    text: `explain (format json) select from ${layerTable(entry.layer.id)} where ${condition}`,
+    values: values.list,
   };
 }
 
-const patternsOf = (phrase: Phrase): string[] => (phrase.signs ?? phrase.needles).map(holding);
+/** Whether the index on terms tells of all needles; then there is nothing that trigrams would add. */
+export const isClosed = ({ needles }: Phrase): boolean => !needles.some(isOpen);
 
 /** What comes after FROM, so that only the rows in reach are read. */
 function reached(
@@ -106,7 +108,7 @@ function reached(
       return ` order by ${orderOf(column)},svc_id limit ${values.bind(reach.rows)}::bigint`;
     case "beginning": {
       // A space stands before every word, and no character comes after U+10FFFF.
-      const start = `${values.bind(` ${reach.needle.trimStart()}`)}::text`;
+      const start = `${values.bind(` ${reach.text.trim()}`)}::text`;
       const order = orderOf(column);
       return (
         ` where ${order}>=${start} and ${order}<${start}||U&'\\+10FFFF'` +
@@ -115,19 +117,36 @@ function reached(
     }
     case "table":
       return ` limit ${values.bind(reach.rows)}::bigint`;
-    case "signs": {
-      const signs = (phrase.signs ?? []).map((sign) => `${rawOf(column)} like ${values.bind(holding(sign))}`);
-      return ` where ${signs.join(" or ") || "false"} limit ${values.bind(reach.rows)}::bigint`;
-    }
-    default: {
-      // Signs beside words are left to the closer look: the index would have to go through all of its rows for them.
-      const needles = phrase.needles.filter(isIndexable);
-      const terms = needles.map((needle) => `${fold} like ${values.bind(holding(needle))}`);
-      const condition = terms.join(reach.by === "all" ? " and " : " or ") || "false";
-      return ` where ${condition} limit ${values.bind(reach.rows)}::bigint`;
-    }
+    case "sample":
+      return ` tablesample system (${values.bind(reach.percent)}::float8) repeatable (0) limit ${values.bind(reach.rows)}::bigint`;
+    case "terms":
+      return ` where ${hasTerms(column, wholeTerms(phrase.needles), values)} limit ${values.bind(reach.rows)}::bigint`;
+    case "all":
+      return ` where ${allOf(column, phrase.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
+    case "some":
+      return ` where ${someOf(column, phrase.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
   }
 }
+
+/** SQL of what the index tells of values that hold all needles. */
+function allOf(column: Column, needles: readonly string[], values: Values): string {
+  const sure = sureTerms(needles);
+  const holds = needles
+    .filter(isOpen)
+    .map((needle) => `${foldOf(column)} like ${values.bind(holding(needle))}`);
+  return [...(sure.length > 0 ? [hasTerms(column, sure, values)] : []), ...holds].join(" and ");
+}
+
+/** The same for some needle. Signs beside words are left to the closer look: nearly every value has one. */
+function someOf(column: Column, needles: readonly string[], values: Values): string {
+  const spoken = needles.filter(isSpoken);
+  return (spoken.length > 0 ? spoken : needles)
+    .map((needle) => `(${allOf(column, [needle], values)})`)
+    .join(" or ");
+}
+
+const hasTerms = (column: Column, terms: readonly string[], values: Values): string =>
+  `${termsOf(column)} @> ${values.bind(terms)}::text[]`;
 
 /** Whether a value is an object of languages. */
 export const severalLanguages = (column: Column): boolean => column.localizedValue && !isId(column);
@@ -136,11 +155,13 @@ export const severalLanguages = (column: Column): boolean => column.localizedVal
 export const foldOf = (column: Pick<Column, "physical">): string =>
   `mapwright.search_fold(${column.physical})`;
 
+/** SQL of what is told of a value beside its trigrams; the text of the index expression. */
+export const termsOf = (column: Pick<Column, "physical">): string =>
+  `mapwright.search_terms(${foldOf(column)})`;
+
 /** SQL of what values are ordered and found by as a whole; the text of the index expression. */
 export const orderOf = (column: Pick<Column, "physical">): string =>
   `left(${foldOf(column)},${keyLength}) collate "C"`;
-
-const rawOf = (column: Column): string => `${column.physical}::text`;
 
 /** SQL of a value as the text that a reader sees. */
 function textOf(column: Column, languages: Languages, values: Values): string {
