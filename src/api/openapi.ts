@@ -25,7 +25,11 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   object: { schema: id, description: "Id of the object, the value of svc_id" },
   file: { schema: code, description: "Id or uuid of the file" },
   z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom" },
-  x: { schema: { type: "integer", minimum: 0 }, description: "Column of the tile" },
+  x: { schema: { type: "integer", minimum: 0 }, description: "Column of the tile, from the west" },
+  tile: {
+    schema: { type: "string", pattern: "^\\d{1,8}(@[123]x)?\\.png$" },
+    description: "`y.png`, or `y@2x.png` for a tile of 512 × 512 pixels; y = row of the tile, from the north",
+  },
 };
 
 /** What every request below a project may carry. */
@@ -107,11 +111,11 @@ function described(operation: Operation, method: Method): OpenApi {
 }
 
 const listed = (definitions: ParameterDefinitions, place: "query" | "header") =>
-  Object.entries(definitions).map(([name, { schema, description, required }]) => ({
+  Object.entries(definitions).map(([name, { schema, description, required, refusesAbsence }]) => ({
     name,
     in: place,
     description,
-    ...(required ? { required } : {}),
+    ...(required || refusesAbsence ? { required: true } : {}),
     schema,
   }));
 

@@ -7,8 +7,9 @@ import { folderOperations } from "./folders.js";
 import { healthRoutes } from "./health.js";
 import { iconRoutes } from "./icons.js";
 import { imageRoutes } from "./images.js";
-import { layerRoutes } from "./layers.js";
-import { makevalidRoutes } from "./makevalid.js";
+import { layerEditOperations } from "./layer-edit.js";
+import { layerOperations } from "./layers.js";
+import { makevalidOperations } from "./makevalid.js";
 import { mapListOperations } from "./map-lists.js";
 import { mapOperations } from "./maps.js";
 import { objectGeometryOperations } from "./object-geometry.js";
@@ -16,28 +17,29 @@ import { objectListOperations } from "./object-list.js";
 import { objectOperations } from "./objects.js";
 import { isOperation } from "./openapi.js";
 import { publishOperations } from "./publish.js";
-import { refreshRoutes } from "./refresh.js";
+import { refreshOperations } from "./refresh.js";
 import { searchRoutes } from "./search.js";
 import type { Services } from "./services.js";
 import { sessionOperations } from "./sessions.js";
 import { structureRoutes } from "./structure.js";
-import { tileRoutes } from "./tiles.js";
+import { tileOperations } from "./tiles.js";
 import { transferRoutes } from "./transfer.js";
-import { treeRoutes } from "./tree.js";
+import { treeOperations } from "./tree.js";
 import { routesOf } from "./versions/older.js";
 import { version20 } from "./versions/v20.js";
 import { version22 } from "./versions/v22.js";
 import { visualizationRoutes } from "./visualization.js";
 
 const resources: readonly Route<Services>[] = [
-  ...tileRoutes,
+  ...tileOperations,
   ...sessionOperations,
   ...mapOperations,
   ...mapListOperations,
   ...folderOperations,
-  ...treeRoutes,
+  ...treeOperations,
   ...publishOperations,
-  ...layerRoutes,
+  ...layerOperations,
+  ...layerEditOperations,
   ...structureRoutes,
   ...constraintRoutes,
   ...objectListOperations,
@@ -47,8 +49,8 @@ const resources: readonly Route<Services>[] = [
   ...imageRoutes,
   ...iconRoutes,
   ...searchRoutes,
-  ...refreshRoutes,
-  ...makevalidRoutes,
+  ...refreshOperations,
+  ...makevalidOperations,
   ...visualizationRoutes,
   ...transferRoutes,
   ...exportOperations,

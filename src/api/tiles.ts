@@ -2,29 +2,45 @@ import { requireRead } from "../catalog/rights.js";
 import { localName, type MapState } from "../catalog/state.js";
 import { maxZoom } from "../geo/tile.js";
 import { type CachedReply, prebuildHeaders } from "../http/cached.js";
-import type { Reply, Request, Route } from "../http/types.js";
-import { contractCoord, pathCoord, type TileAddress, tileParameters } from "../tiles/address.js";
+import type { Reply, Request } from "../http/types.js";
+import type { TileAddress } from "../tiles/address.js";
 import { callerOf, usedToken } from "./caller.js";
+import { type Answer, answers, type Input, type Operation, operation } from "./operation.js";
+import type { Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
+import {
+  addressOf,
+  contractCoord,
+  contractParameters,
+  mapTileParameters,
+  pathCoord,
+  tileParameters,
+} from "./tile-parameters.js";
 
-/** Tiles by the contract's address, by XYZ path, and as TileJSON. */
+/** Tiles by the contract's address, by XYZ path, and as TileJSON. Addresses that mean no tile are refused first of all. */
 
-export const tileRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: "/tms/:project/:map/", handler: contractTile },
-  { methods: ["GET"], path: "/tms/:project/:map/:z/:x/:file", handler: pathTile },
-  { methods: ["GET"], path: "/tms/:project/:map/tile.json", handler: tileJson },
-];
-
-function contractTile(request: Request, services: Services): Promise<Reply> {
-  const read = (name: string) => request.query.get(name);
-  return answer(request, services, { coord: contractCoord(read), ...tileParameters(read) });
+function contractTile(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof contractParameters, undefined>,
+): Promise<Reply> {
+  const parameters = query();
+  return answer(request, services, addressOf(contractCoord(parameters), parameters));
 }
 
-function pathTile(request: Request, services: Services): Promise<Reply> {
-  const { z, x, file } = request.params as { z: string; x: string; file: string };
-  const { coord, scale } = pathCoord(z, x, file);
-  const parameters = tileParameters((name) => request.query.get(name));
-  return answer(request, services, { coord, ...parameters, scale: scale ?? parameters.scale });
+function pathTile(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof tileParameters, undefined>,
+): Promise<Reply> {
+  const { z, x, tile } = request.params as { z: string; x: string; tile: string };
+  const { coord, scale } = pathCoord(z, x, tile);
+  const parameters = query();
+  return answer(
+    request,
+    services,
+    addressOf(coord, scale === undefined ? parameters : { ...parameters, retina: scale }),
+  );
 }
 
 async function answer(request: Request, services: Services, address: TileAddress): Promise<Reply> {
@@ -78,17 +94,22 @@ async function seenMap(request: Request, services: Services) {
 }
 
 /** TileJSON 3.0.0: https://github.com/mapbox/tilejson-spec/tree/master/3.0.0 */
-async function tileJson(request: Request, services: Services): Promise<Reply> {
+async function tileJson(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof mapTileParameters, undefined>,
+): Promise<Reply> {
   const { map, isPublic } = await seenMap(request, services);
-  const language = tileParameters((name) => request.query.get(name)).language ?? map.project.languages[0];
+  const parameters = query();
+  const main = map.project.languages[0];
   return {
     kind: "json",
     value: {
       tilejson: "3.0.0",
-      name: localName(map, language, map.project.languages[0]) || map.code,
+      name: localName(map, parameters.lng ?? main, main) || map.code,
       ...(map.comment ? { description: map.comment } : {}),
       scheme: "xyz",
-      tiles: [tileTemplate(request, map)],
+      tiles: [`${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.png${queryOf(parameters)}`],
       minzoom: 0,
       maxzoom: maxZoom,
       bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
@@ -105,13 +126,76 @@ export function attribution(map: MapState): string {
   return own.includes(base) ? own : [own, base].filter(Boolean).join(", ");
 }
 
-/** Parameters of the request's own go on to the tiles, the token aside: addresses of tiles are passed around. */
-function tileTemplate(request: Request, map: MapState): string {
+/** What the request asked for goes on to the tiles, the token aside: addresses of tiles are passed around. */
+function queryOf({ base, layers, lng, q }: Values<typeof mapTileParameters>): string {
   const kept = new URLSearchParams();
-  for (const name of ["base", "layers", "lng", "q"]) {
-    const value = request.query.get(name);
-    if (value !== undefined) kept.set(name, value);
-  }
-  const query = kept.size > 0 ? `?${kept}` : "";
-  return `${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.png${query}`;
+  if (base === 0) kept.set("base", "0");
+  if (layers !== undefined) kept.set("layers", layers.join(","));
+  if (lng !== undefined) kept.set("lng", lng);
+  if (q !== 0) kept.set("q", String(q));
+  return kept.size > 0 ? `?${kept}` : "";
 }
+
+const png: Answer = {
+  description: "The tile, also where nothing is drawn.",
+  content: { "image/png": { type: "string", format: "binary" } },
+  headers: {
+    ETag: "Changes when the picture does; for If-None-Match.",
+    "Cache-Control": "How long who may keep it; `private, no-store` where a token decided.",
+    "Surrogate-Key": "The project, map and layers that it shows, for purging edge caches. Public tiles only.",
+  },
+};
+
+const tileJsonSchema = {
+  type: "object",
+  required: ["tilejson", "name", "scheme", "tiles", "minzoom", "maxzoom", "bounds", "attribution"],
+  properties: {
+    tilejson: { const: "3.0.0" },
+    name: { type: "string" },
+    description: { type: "string" },
+    scheme: { const: "xyz" },
+    tiles: { type: "array", items: { type: "string" }, description: "Template of the tiles' addresses" },
+    minzoom: { type: "integer" },
+    maxzoom: { type: "integer" },
+    bounds: { type: "array", items: { type: "number" }, description: "West, south, east, north in degrees" },
+    attribution: { type: "string" },
+  },
+};
+
+export const tileOperations: readonly Operation[] = [
+  operation({
+    id: "getTile",
+    tag: "Tiles",
+    summary: "A map tile",
+    details:
+      "The contract's address, with `y` counted from the south (TMS). A tile that is asked for after an edit was " +
+      "answered shows that edit.",
+    methods: ["GET"],
+    path: "/tms/:project/:map/",
+    query: contractParameters,
+    answer: png,
+    handle: contractTile,
+  }),
+  operation({
+    id: "getTileByPath",
+    tag: "Tiles",
+    summary: "A map tile by its path",
+    details: "The address that map libraries use, with `y` counted from the north (XYZ).",
+    methods: ["GET"],
+    path: "/tms/:project/:map/:z/:x/:tile",
+    query: tileParameters,
+    answer: png,
+    handle: pathTile,
+  }),
+  operation({
+    id: "getTileJson",
+    tag: "Tiles",
+    summary: "The map as TileJSON",
+    details: "For clients that read TileJSON 3.0.0. The parameters become those of its tiles.",
+    methods: ["GET"],
+    path: "/tms/:project/:map/tile.json",
+    query: mapTileParameters,
+    answer: answers("A TileJSON document.", tileJsonSchema),
+    handle: tileJson,
+  }),
+];

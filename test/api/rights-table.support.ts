@@ -74,10 +74,10 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   },
 
   "GET /tms/:project/:map/": { need: "read", query: "x=0&y=0&z=0" },
-  "GET /tms/:project/:map/:z/:x/:file": {
+  "GET /tms/:project/:map/:z/:x/:tile": {
     need: "read",
-    params: { z: "0", x: "0", file: "0.png" },
-    unknown: { z: 400, x: 400, file: 400 },
+    params: { z: "0", x: "0", tile: "0.png" },
+    unknown: { z: 400, x: 400, tile: 400 },
   },
   "GET /tms/:project/:map/tile.json": { need: "read" },
 
