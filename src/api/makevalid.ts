@@ -2,11 +2,14 @@ import { requireRight } from "../catalog/rights.js";
 import { hasObjects, isDerived, Right } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import { makeValid } from "../features/makevalid.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
-import { layerObject, projectPath } from "./present.js";
+import { answers, type Operation, operation } from "./operation.js";
+import { layerObject, layerPath } from "./present.js";
+import { ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { again, signedInVisit } from "./visit.js";
+import { visualValues } from "./visuals.js";
 
 /** Repair of a layer's geometry. */
 
@@ -21,9 +24,22 @@ async function repair(request: Request, services: Services): Promise<Reply> {
   await makeValid(services.db, layer.id);
   await services.changes.settle({ layers: [layer.id] });
   const now = await again(visitor, services);
-  return answer(caller, layerObject(now.map, now.map.nodes.get(layer.id) ?? layer, now.view));
+  const node = now.map.nodes.get(layer.id) ?? layer;
+  const values = (await visualValues(services, now.map, [node])).get(node.id);
+  return answer(caller, layerObject(now.map, node, now.view, { values }));
 }
 
-export const makevalidRoutes: Route<Services>[] = [
-  { methods: ["POST"], path: `${projectPath}/:map/layers/:layer/makevalid/`, handler: repair },
+export const makevalidOperations: readonly Operation[] = [
+  operation({
+    id: "repairLayer",
+    tag: "Layers",
+    summary: "Repair the invalid geometries of a layer",
+    details: "Each stays of its dimension: a polygon without any area stays as it is.",
+    access: "token",
+    methods: ["POST"],
+    path: `${layerPath}/makevalid/`,
+    answer: answers("The layer, without css_style.", ref("Layer")),
+    refuses: ["invalid_value"],
+    handle: repair,
+  }),
 ];

@@ -7,6 +7,7 @@ import { answer, callerOfToken, mediaType, tokenOf } from "./caller.js";
 import { parametersOf, text } from "./parameters.js";
 import { layerObject, projectPath, viewOf } from "./present.js";
 import type { Services } from "./services.js";
+import { visualValues } from "./visuals.js";
 
 /** Import of files into layers. */
 
@@ -47,7 +48,8 @@ async function importFile(request: Request, services: Services): Promise<Reply> 
   const now = await services.catalog.map(project.code, map.code);
   const node = now.nodes.get(layer.id);
   if (!node) throw notFound(`layer "${layer.code}"`);
-  return answer(caller, layerObject(now, node, viewOf(request, now.project), { css: true }));
+  const values = (await visualValues(services, now, [node])).get(node.id);
+  return answer(caller, layerObject(now, node, viewOf(request, now.project), { css: true, values }));
 }
 
 interface Target {

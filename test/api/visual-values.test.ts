@@ -119,6 +119,19 @@ t.test("after an edit they are new, on every node, in virtual layers too", async
   await waitFor(async () => (await inTree("l")).borders[2] === 100);
 });
 
+t.test("an import answers with the new values", async (t) => {
+  await show(thematic);
+  const point = { type: "Point", coordinates: [1, 1] };
+  const body = {
+    type: "FeatureCollection",
+    features: [{ type: "Feature", geometry: point, properties: { size: 200 } }],
+  };
+  const answer = await api("POST", "m/layers/l/import/", { token: editor, body });
+  t.match(answer.json?.visualSettings.classesSettings, { borders: [0, 100, 200] }, answer.text);
+  await server.sql.query(`delete from layers.l${layer.id} where geom is not null`);
+  await waitFor(async () => (await legend()).maxValue === 100);
+});
+
 t.test("a column that changes or goes takes its values along", async (t) => {
   await show(categories);
   t.match(await classesOf(), { classes: [{ count: 2 }, {}] });
