@@ -6,7 +6,8 @@ import { hasObjects, isLayer, type LayerNode, type MapState } from "../catalog/s
 import { failed, notFound, required } from "../errors.js";
 import { filterSql, requireExpressions } from "../features/filter-language.js";
 import { Constants } from "../features/sql.js";
-import { type Fields, isObject, own, textField } from "./input.js";
+import { maxZoom } from "../geo/tile.js";
+import { anything, type Field, isObject, objectSchema, readFields, text } from "./schema/fields.js";
 import type { Services } from "./services.js";
 import type { Visit } from "./visit.js";
 
@@ -14,25 +15,78 @@ import type { Visit } from "./visit.js";
 
 export type LayerKind = "layer" | DerivedType | "external";
 
-/** `type` of a new layer; absent = a vector layer. @throws Failure invalid_value */
-export function layerKind(fields: Fields): LayerKind {
-  const type = textField(fields, "type") || "layer";
-  switch (type) {
-    case "layer":
-    case "virtual":
-    case "material":
-    case "external":
-      return type;
-    default:
-      throw failed(
-        "invalid_value",
-        type === "raster"
-          ? "A raster layer is made by importing a raster file."
-          : "type is layer, virtual, material or external.",
-        { parameter: "type" },
-      );
-  }
-}
+const kindText = text("`layer`: with objects of its own; the others are made from their `source`.");
+
+/** Absent or empty = a vector layer. Else invalid_value. */
+const kind: Field<LayerKind> = {
+  ...kindText,
+  schema: { enum: ["layer", "virtual", "material", "external"], default: "layer" },
+  read: (given, name) => {
+    const type = kindText.read(given, name) || "layer";
+    switch (type) {
+      case "layer":
+      case "virtual":
+      case "material":
+      case "external":
+        return type;
+      default:
+        throw failed(
+          "invalid_value",
+          type === "raster"
+            ? "A raster layer is made by importing a raster file."
+            : "type is layer, virtual, material or external.",
+          { parameter: name },
+        );
+    }
+  },
+};
+
+/** An array of codes, or codes separated by commas; absent = all. */
+const columns: Field<string[] | undefined> = {
+  description:
+    "Codes of the columns that it has of the source's, also as one text with commas; default: all.",
+  schema: { anyOf: [{ type: "array", items: { type: "string" } }, { type: "string" }] },
+  read: (given, name) => {
+    if (given === undefined || given === null || given === "" || given === "*") return undefined;
+    const list = typeof given === "string" ? given.split(",").map((code) => code.trim()) : given;
+    if (Array.isArray(list) && list.every((code) => typeof code === "string")) return list;
+    throw failed("invalid_value", "source.columns must be an array of column codes.", { parameter: name });
+  },
+};
+
+/** `source` of virtual and materialized layers. */
+const sourceFields = {
+  layer: anything("Code or id of a layer of this map; it has to be there.", {
+    type: ["string", "integer"],
+  }),
+  filter: text("Filter expression that selects the source's objects; default: all of them."),
+  columns,
+};
+
+/** `source` of external layers, which `readExternalSource` reads. */
+const externalSchema = {
+  type: "object",
+  required: ["url"],
+  properties: {
+    url: {
+      type: "string",
+      description:
+        "Address with {z}, {x} and {y} (XYZ) or {-y} (TMS), or with service=WMS in its query, of a host that the " +
+        "installation allows.",
+    },
+    minZoom: { type: "integer", minimum: 0, maximum: maxZoom },
+    maxZoom: { type: "integer", minimum: 0, maximum: maxZoom },
+    attribution: { type: "string" },
+  },
+};
+
+/** Fields of a new layer's body that say what kind of layer it is. */
+export const kindFields = {
+  type: kind,
+  source: anything("What a layer of another type than `layer` is made from; it has to be there for them.", {
+    anyOf: [objectSchema(sourceFields), externalSchema],
+  }),
+};
 
 /**
  * Makes a layer of `kind` from the body's `source`.
@@ -43,10 +97,9 @@ export async function createFromSource(
   services: Services,
   { map, caller }: Visit,
   kind: Exclude<LayerKind, "layer">,
-  { fields, layer }: { readonly fields: Fields; readonly layer: NewLayer },
+  { source, layer }: { readonly source: unknown; readonly layer: NewLayer },
 ): Promise<{ readonly id: number }> {
-  const source = own(fields, "source");
-  if (source === undefined) throw required(["source"]);
+  if (source === undefined || source === null) throw required(["source"]);
   if (!isObject(source)) throw failed("invalid_value", "source must be an object.", { parameter: "source" });
   if (kind === "external") {
     return createExternal(services.db, map.id, {
@@ -54,23 +107,23 @@ export async function createFromSource(
       source: readExternalSource(source, services.config.externalHosts),
     });
   }
-  const from = sourceLayer(map, source);
+  const { layer: named, filter: text = "", columns } = readFields(sourceFields, source);
+  const from = sourceLayer(map, named);
   requireRead(map, caller, from);
-  const filter = textField(source, "filter")?.trim() ?? "";
+  const filter = text.trim();
   return createDerived(services.db, map.id, {
     ...layer,
     type: kind,
     sourceId: from.id,
     filter,
     condition: filter === "" ? undefined : await condition(services, filter, map, from),
-    columns: codesField(source),
+    columns,
   });
 }
 
 /** `source.layer`: a layer's code, or its id. @throws Failure required_parameters, not_found, invalid_value */
-function sourceLayer(map: MapState, source: Fields): LayerNode {
-  const named = own(source, "layer");
-  if (named === undefined || named === "") throw required(["source.layer"]);
+function sourceLayer(map: MapState, named: unknown): LayerNode {
+  if (named === undefined || named === null || named === "") throw required(["source.layer"]);
   const found =
     typeof named === "number" ? map.nodes.get(named) : map.layers.get(typeof named === "string" ? named : "");
   if (!found) throw notFound("source layer of that code in this map");
@@ -94,13 +147,4 @@ async function condition(
   });
   await requireExpressions(services.db, filter);
   return sql;
-}
-
-/** `source.columns`: an array of codes, or codes separated by commas; absent = all. */
-function codesField(source: Fields): string[] | undefined {
-  const given = own(source, "columns");
-  if (given === undefined || given === "" || given === "*") return undefined;
-  const codes = typeof given === "string" ? given.split(",").map((code) => code.trim()) : given;
-  if (Array.isArray(codes) && codes.every((code) => typeof code === "string")) return codes;
-  throw failed("invalid_value", "source.columns must be an array of column codes.", { parameter: "columns" });
 }

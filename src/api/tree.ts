@@ -1,13 +1,14 @@
 import { fullTree, heldLayers, type Published, publicationTree } from "../catalog/publication.js";
 import { mayRead, requireRead, rightsOn } from "../catalog/rights.js";
 import { hasObjects, isLayer, type LayerNode, type TreeNode } from "../catalog/state.js";
-import { badRequest } from "../errors.js";
 import { layersBoxes } from "../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../geo/envelope.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
-import { flag, srid } from "./parameters.js";
-import { layerObject, projectPath } from "./present.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { layerObject, mapPath } from "./present.js";
+import { choice, flag, srid } from "./schema/parameters.js";
+import { ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { type Visit, visit } from "./visit.js";
 import { visualValues } from "./visuals.js";
@@ -92,21 +93,43 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
   return boxes;
 }
 
-async function tree(request: Request, services: Services): Promise<Reply> {
+const treeParameters = {
+  type: choice("`publish`: what the map shows; `full`: all its folders and layers.", ["publish", "full"]),
+  returnBbox: flag("Whether elements come with their boxes; a folder's is around the layers in it."),
+  bboxSR: srid("Reference system of the boxes."),
+  returnCss: flag("Whether elements come with their CartoCSS."),
+  with_access: flag("Whether elements come with the caller's rights on them."),
+};
+
+async function tree(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof treeParameters, undefined>,
+): Promise<Reply> {
   const visitor = await visit(request, services);
   requireRead(visitor.map, visitor.caller);
-  const type = request.query.get("type") || "publish";
-  if (type !== "full" && type !== "publish") throw badRequest("type is full or publish.");
-  const boxSrid = srid(request.query, "bboxSR");
+  const { type, returnBbox, bboxSR, returnCss, with_access: access } = query();
   const elements = await treeElements(services, visitor, {
     full: type === "full",
-    css: flag(request.query, "returnCss"),
-    boxSrid: flag(request.query, "returnBbox") ? boxSrid : undefined,
-    access: flag(request.query, "with_access"),
+    css: returnCss,
+    boxSrid: returnBbox ? bboxSR : undefined,
+    access,
   });
   return answer(visitor.caller, elements);
 }
 
-export const treeRoutes: Route<Services>[] = [
-  { methods: ["GET"], path: `${projectPath}/:map/layers/`, handler: tree },
+export const treeOperations: readonly Operation[] = [
+  operation({
+    id: "getLayerTree",
+    tag: "Maps",
+    summary: "The layer tree of a map",
+    details:
+      "From the top of the tree to its bottom, each folder before what it holds. What the caller may not read is " +
+      "left out.",
+    methods: ["GET"],
+    path: `${mapPath}/layers/`,
+    query: treeParameters,
+    answer: answers("The elements.", { type: "array", items: ref("TreeElement") }),
+    handle: tree,
+  }),
 ];

@@ -1,0 +1,160 @@
+import { changeLayer, createLayer, deleteLayer, type NewLayer } from "../catalog/layers.js";
+import { requireRight } from "../catalog/rights.js";
+import { type MapState, Right } from "../catalog/state.js";
+import type { Reply, Request } from "../http/types.js";
+import { defaultStyle } from "../style/default-style.js";
+import { answer } from "./caller.js";
+import { createFromSource, kindFields } from "./derived.js";
+import { answerLayer, changeableLayer } from "./layer-target.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { layerPath, mapPath } from "./present.js";
+import { jsonObject } from "./schema/bodies.js";
+import { code, neededParent, number, parent, style } from "./schema/fields.js";
+import { nameFields, nameOf } from "./schema/names.js";
+import { ref, type Values } from "./schema/schema.js";
+import type { Services } from "./services.js";
+import { visit } from "./visit.js";
+
+/** Creation, change and deletion of layers. */
+
+const createFields = {
+  ...kindFields,
+  code: code("Code of the layer, unique among the map's layers; default: a new one."),
+  ...nameFields,
+  parent_id: parent("Id of the folder or map that it lies in; default: the map."),
+  sort: number("Place among the siblings, which are numbered anew; default: last."),
+  css_style: style("CartoCSS of the layer; default: one that suits its geometries."),
+};
+
+const changeFields = {
+  code: code("New code; default: as it is."),
+  ...nameFields,
+  parent_id: neededParent("Id of the folder or map that it lies in from now on."),
+  sort: number(
+    "Place among the siblings, which are numbered anew; default: where it is, or last in another parent.",
+  ),
+  css_style: style("CartoCSS of the layer; a blank one asks for the default."),
+};
+
+async function create(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof createFields>>,
+): Promise<Reply> {
+  const visitor = await visit(request, services);
+  const { map, caller, view } = visitor;
+  requireRight(map, caller, Right.editStructure);
+  const sent = await body();
+  const name = nameOf(sent, { language: view.language, main: map.project.languages[0] });
+  if (sent.css_style) await compile(services, map, { code: sent.code ?? "layer", css: sent.css_style });
+  const layer: NewLayer = {
+    code: sent.code,
+    name,
+    parentId: sent.parent_id,
+    sort: sent.sort,
+    cssStyle: sent.css_style || undefined,
+    ownerId: caller.accountId,
+  };
+  const { id } =
+    sent.type === "layer"
+      ? await createLayer(services.db, map.id, layer)
+      : await createFromSource(services, visitor, sent.type, { source: sent.source, layer });
+  await services.changes.settle({ maps: [map.id] });
+  return answerLayer(services, visitor, id);
+}
+
+/** PUT gives what it does not name its default again; PATCH leaves it. The code stays in both. */
+async function change(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof changeFields>>,
+): Promise<Reply> {
+  const visitor = await visit(request, services);
+  const { map, view } = visitor;
+  const layer = changeableLayer(visitor, request);
+  const sent = await body();
+  const replace = request.method === "PUT";
+  const context = { language: view.language, main: map.project.languages[0] };
+  const name = nameOf(sent, replace ? context : { ...context, previous: layer });
+  const css = sent.css_style ?? (replace ? "" : undefined);
+  if (css) await compile(services, map, { code: sent.code ?? layer.code, css });
+  await changeLayer(services.db, map.id, layer.id, {
+    code: sent.code,
+    parentId: sent.parent_id,
+    sort: sent.sort,
+    name: name ?? (replace ? { name: "", localized: false, names: {} } : undefined),
+    cssStyle: css === "" ? defaultStyle(layer.geometryKind) : css,
+  });
+  await services.changes.settle({ maps: [map.id] });
+  return answerLayer(services, visitor, layer.id);
+}
+
+async function remove(request: Request, services: Services): Promise<Reply> {
+  const visitor = await visit(request, services);
+  const { map, caller } = visitor;
+  const layer = changeableLayer(visitor, request);
+  await deleteLayer(services.db, map.id, layer.id);
+  await services.changes.settle({ maps: [map.id], layers: [layer.id] });
+  return answer(caller, null);
+}
+
+/** Compiles the style as that of the map's layer of that code. @throws Failure invalid_style, busy */
+async function compile(
+  services: Services,
+  map: MapState,
+  { code, css }: { readonly code: string; readonly css: string },
+): Promise<void> {
+  await services.styles.compile({
+    mapStyle: map.cssStyle,
+    layerStyle: css,
+    layerCode: code,
+    deadlineMs: services.config.style.deadlineMs,
+  });
+}
+
+const refusals = ["invalid_value", "invalid_code", "code_exists", "invalid_style"] as const;
+
+export const layerEditOperations: readonly Operation[] = [
+  operation({
+    id: "createLayer",
+    tag: "Layers",
+    summary: "Create a layer",
+    details:
+      "A layer of objects of its own, or one that is made from another layer of the map (virtual, material) or " +
+      "from a service elsewhere (external). A parent that there is not in this map is answered with 404.",
+    access: "token",
+    methods: ["POST"],
+    path: `${mapPath}/layers/`,
+    body: jsonObject(createFields),
+    answer: answers("The new layer.", ref("Layer")),
+    refuses: [...refusals, "required_parameters", "unknown_column"],
+    handle: create,
+  }),
+  operation({
+    id: "changeLayer",
+    tag: "Layers",
+    summary: "Change a layer, or move it",
+    details:
+      "PUT gives the name and the style their defaults when they are not named, PATCH leaves them. Without " +
+      "parent_id, or with one that there is not in this map, the answer is 404.",
+    access: "token",
+    methods: ["PUT", "PATCH"],
+    path: `${layerPath}/`,
+    body: jsonObject(changeFields),
+    answer: answers("The layer as it is now.", ref("Layer")),
+    refuses: refusals,
+    handle: change,
+  }),
+  operation({
+    id: "deleteLayer",
+    tag: "Layers",
+    summary: "Delete a layer with its objects",
+    details: "A layer that others are made from stays, with invalid_value.",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${layerPath}/`,
+    answer: answers("It is gone.", { type: "null" }),
+    refuses: ["invalid_value"],
+    handle: remove,
+  }),
+];
