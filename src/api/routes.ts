@@ -21,7 +21,7 @@ import { refreshOperations } from "./refresh.js";
 import { searchRoutes } from "./search.js";
 import type { Services } from "./services.js";
 import { sessionOperations } from "./sessions.js";
-import { structureRoutes } from "./structure.js";
+import { structureOperations } from "./structure.js";
 import { tileOperations } from "./tiles.js";
 import { transferRoutes } from "./transfer.js";
 import { treeOperations } from "./tree.js";
@@ -40,7 +40,7 @@ const resources: readonly Route<Services>[] = [
   ...publishOperations,
   ...layerOperations,
   ...layerEditOperations,
-  ...structureRoutes,
+  ...structureOperations,
   ...constraintRoutes,
   ...objectListOperations,
   ...objectOperations,

@@ -1,13 +1,16 @@
-import { readColumnType } from "../catalog/column-types.js";
 import { requireRead, requireRight } from "../catalog/rights.js";
 import { type Column, type LayerNode, localName, Right } from "../catalog/state.js";
 import { type ColumnInput, changeColumn, createColumn, deleteColumn } from "../catalog/structure.js";
-import { badRequest, failed, notFound, required, unauthenticated } from "../errors.js";
+import { failed, notFound, unauthenticated } from "../errors.js";
 import { readFormat } from "../features/format-settings.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
-import { bodyObject, type Fields, flagField, nameField, numberField, own } from "./input.js";
-import { projectPath } from "./present.js";
+import { columnFields, newColumnFields } from "./column-fields.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { layerPath } from "./present.js";
+import { jsonObject } from "./schema/bodies.js";
+import { nameOf } from "./schema/names.js";
+import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { again, type Visit, visit } from "./visit.js";
 
@@ -24,24 +27,30 @@ async function list(request: Request, services: Services): Promise<Reply> {
   );
 }
 
-async function create(request: Request, services: Services): Promise<Reply> {
+async function create(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof newColumnFields>>,
+): Promise<Reply> {
   const visitor = await visit(request, services);
   const layer = changeableLayer(visitor, request);
-  const fields = await bodyObject(request);
-  const input = columnInput(fields, visitor, undefined);
-  if (input.code === undefined) throw required(["code"]);
-  const id = await createColumn(services.db, targetOf(visitor, layer), { ...input, code: input.code });
+  const sent = await body();
+  const column = { ...columnInput(sent, visitor, undefined), code: sent.code };
+  const id = await createColumn(services.db, targetOf(visitor, layer), column);
   return answerColumn(services, visitor, { layer, id });
 }
 
-async function change(request: Request, services: Services): Promise<Reply> {
+async function change(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof columnFields>>,
+): Promise<Reply> {
   const visitor = await visit(request, services);
   const layer = changeableLayer(visitor, request);
   const code = request.params.column!;
   const column = layer.columns.find((candidate) => candidate.code === code);
   if (!column) throw notFound(`column "${code}"`);
-  const fields = await bodyObject(request);
-  const input = columnInput(fields, visitor, column);
+  const input = columnInput(await body(), visitor, column);
   const id = await changeColumn(services.db, targetOf(visitor, layer), code, input);
   return answerColumn(services, visitor, { layer, id });
 }
@@ -79,45 +88,25 @@ const targetOf = ({ map }: Visit, layer: LayerNode) => ({
 /**
  * What a body says of a column.
  * @param previous the column that is changed
- * @throws Failure type_required, unknown_type, invalid_value, bad_request
+ * @throws Failure invalid_value
  */
-function columnInput(fields: Fields, { map, view }: Visit, previous: Column | undefined): ColumnInput {
-  const type = readColumnType(own(fields, "type"));
+function columnInput(
+  sent: Values<typeof columnFields>,
+  { map, view }: Visit,
+  previous: Column | undefined,
+): ColumnInput {
+  const { type, format } = sent;
   const context = { language: view.language, main: map.project.languages[0] };
   return {
     type,
-    code: codeField(fields),
-    name: nameField(fields, previous ? { ...context, previous } : context),
-    required: flagField(fields, "required"),
-    localizedValue: flagField(fields, "localized_value"),
-    sort: numberField(fields, "sort"),
-    parentId: parentField(fields),
-    format: formatField(fields, type),
+    code: sent.code,
+    name: nameOf(sent, previous ? { ...context, previous } : context),
+    required: sent.required,
+    localizedValue: sent.localized_value,
+    sort: sent.sort,
+    parentId: sent.parent_id,
+    format: format === undefined || format === null ? format : { ...readFormat(format, type) },
   };
-}
-
-/** Any text: which ones are codes is told with invalid_code. @throws Failure invalid_code */
-function codeField(fields: Fields): string | undefined {
-  const code = own(fields, "code");
-  if (code === undefined || code === "") return undefined;
-  if (typeof code !== "string") throw failed("invalid_code", "A column code is a text.");
-  return code;
-}
-
-/** Absent = undefined; null and 0 = top level. @throws Failure bad_request */
-function parentField(fields: Fields): number | undefined {
-  if (!Object.hasOwn(fields, "parent_id")) return undefined;
-  const id = numberField(fields, "parent_id") ?? 0;
-  if (!Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1)
-    throw badRequest("parent_id must be the id of a column.");
-  return id;
-}
-
-/** Absent = undefined; null takes the format away. @throws Failure invalid_value */
-function formatField(fields: Fields, type: Column["type"]): ColumnInput["format"] {
-  if (!Object.hasOwn(fields, "format")) return undefined;
-  const given = own(fields, "format");
-  return given === undefined ? null : { ...readFormat(given, type) };
 }
 
 /** The column element as it is now. */
@@ -149,11 +138,58 @@ function columnElement(column: Column, language: string, main: string): Record<s
   };
 }
 
-const structurePath = `${projectPath}/:map/layers/:layer/structure`;
+const structurePath = `${layerPath}/structure/`;
+const column = answers("The column as it is now.", ref("Column"));
+const refuses = ["type_required", "unknown_type", "invalid_code", "code_exists", "invalid_value"] as const;
 
-export const structureRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: `${structurePath}/`, handler: list },
-  { methods: ["POST"], path: `${structurePath}/`, handler: create },
-  { methods: ["PUT", "PATCH"], path: `${structurePath}/:column/`, handler: change },
-  { methods: ["DELETE"], path: `${structurePath}/:column/`, handler: remove },
+export const structureOperations: readonly Operation[] = [
+  operation({
+    id: "listColumns",
+    tag: "Structure",
+    summary: "Columns of a layer",
+    details: "In their order, `svc_id` and `geom` among them.",
+    methods: ["GET"],
+    path: structurePath,
+    answer: answers("The columns.", { type: "array", items: ref("Column") }),
+    handle: list,
+  }),
+  operation({
+    id: "createColumn",
+    tag: "Structure",
+    summary: "Add a column to a layer",
+    access: "token",
+    methods: ["POST"],
+    path: structurePath,
+    body: jsonObject(newColumnFields),
+    answer: column,
+    refuses: ["required_parameters", ...refuses],
+    handle: create,
+  }),
+  operation({
+    id: "changeColumn",
+    tag: "Structure",
+    summary: "Change a column",
+    details:
+      "What the body does not name stays as it is; `type` is needed, also to keep it. Values that cannot be converted " +
+      "to another type become null.",
+    access: "token",
+    methods: ["PUT", "PATCH"],
+    path: `${structurePath}:column/`,
+    body: jsonObject(columnFields),
+    answer: column,
+    refuses,
+    handle: change,
+  }),
+  operation({
+    id: "deleteColumn",
+    tag: "Structure",
+    summary: "Delete a column with its values",
+    details: "What a title holds moves to the top level.",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${structurePath}:column/`,
+    answer: answers("It is gone.", { type: "null" }),
+    refuses: ["invalid_value"],
+    handle: remove,
+  }),
 ];

@@ -17,13 +17,16 @@ export function checkCode(code: string): string {
   throw failed("invalid_code", "A code has 1 to 64 characters: Latin letters, digits, _ and -.");
 }
 
+/** What a column's code is like. */
+export const columnCodePattern = /^[A-Za-z_][A-Za-z0-9_]{0,43}$/;
+
 /**
  * Code of a layer's column: Latin letters, digits and `_`, not a digit first, 1 to 44 characters.
  * @throws Failure invalid_code
  */
 export function checkColumnCode(code: string): string {
   // Column codes become keys of JSON objects, where this one is not like others.
-  if (/^[A-Za-z_][A-Za-z0-9_]{0,43}$/.test(code) && code !== "__proto__") return code;
+  if (columnCodePattern.test(code) && code !== "__proto__") return code;
   throw failed(
     "invalid_code",
     "A column code has 1 to 44 characters: Latin letters, digits and _, the first of them no digit.",
