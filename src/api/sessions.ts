@@ -7,7 +7,7 @@ import { answer, callerOf, callerOfToken, tokenOf } from "./caller.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
 import { projectPath } from "./present.js";
 import { form } from "./schema/bodies.js";
-import { type Parameter, text } from "./schema/parameters.js";
+import { needed, type Parameter, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 
@@ -34,7 +34,7 @@ const loginParameters = {
 
 /** The handler takes it from wherever tokens may travel. */
 const externalLoginParameters = {
-  token: text("The external token, a JWT. It may also travel as session tokens do."),
+  token: needed(text("The external token, a JWT. It may also travel as session tokens do.")),
 };
 
 const externalAuthorizationParameters = { login: credential("Login of the other user.") };
