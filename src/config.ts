@@ -20,6 +20,22 @@ const bytes = z.union([z.number(), z.string()]).transform((value, context) => {
 const flag = z.union([z.boolean(), z.stringbool()]);
 const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 
+/** Names that every object has already, and keys of a found object. */
+const besideId: ReadonlySet<string> = new Set([
+  "svc_id",
+  "geom",
+  "__proto__",
+  "name",
+  "type",
+  "layer",
+  "priority",
+  "value",
+  "name_column",
+  "search_column",
+  "layer_name",
+  "layer_icon",
+]);
+
 export const configSchema = z.strictObject({
   databaseUrl: z
     .string()
@@ -46,6 +62,12 @@ export const configSchema = z.strictObject({
   trustedProxies: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
     .default([]),
+  /** Another name of svc_id in answers and inputs; "" = none. Not one that answers have beside it. */
+  idAlias: z
+    .string()
+    .regex(/^([A-Za-z_][A-Za-z0-9_]{0,43})?$/, "a column code: Latin letters, digits and _, no digit first")
+    .refine((alias) => !besideId.has(alias), "a name that has no other meaning")
+    .default(""),
   /** Hosts (`host` or `host:port`) whose tiles and maps external layers may show. */
   externalHosts: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])

@@ -64,6 +64,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   const catalog = new CatalogCache(
     db,
+    config.idAlias,
     () => changes.trusted,
     (map) => planner.retire(map),
   );

@@ -37,9 +37,13 @@ async function find(request: Request, services: Services): Promise<Reply> {
   const view: View = { ...viewOf(request, map.project), language };
   return answer(
     caller,
-    hits.map((hit) => item(map, hit, view)),
+    hits.map((hit) => item(map, hit, view)).map((one) => withAlias(one, services.config.idAlias)),
   );
 }
+
+/** An object item has the object's id under its other name too. */
+const withAlias = (item: Record<string, unknown>, alias: string): Record<string, unknown> =>
+  alias !== "" && item.type === "object" ? { ...item, [alias]: item.svc_id } : item;
 
 /** The contract's layer item or object item. */
 function item(map: MapState, hit: Hit, view: View): Record<string, unknown> {

@@ -1,3 +1,4 @@
+import { idNames } from "../catalog/id-alias.js";
 import { requireRead, requireRight } from "../catalog/rights.js";
 import { type Column, type LayerNode, localName, Right } from "../catalog/state.js";
 import { type ColumnInput, changeColumn, createColumn, deleteColumn } from "../catalog/structure.js";
@@ -36,6 +37,7 @@ async function create(
   const layer = changeableLayer(visitor, request);
   const sent = await body();
   const column = { ...columnInput(sent, visitor, undefined), code: sent.code };
+  requireFree(layer, sent.code);
   const id = await createColumn(services.db, targetOf(visitor, layer), column);
   return answerColumn(services, visitor, { layer, id });
 }
@@ -51,6 +53,7 @@ async function change(
   const column = layer.columns.find((candidate) => candidate.code === code);
   if (!column) throw notFound(`column "${code}"`);
   const input = columnInput(await body(), visitor, column);
+  if (input.code !== undefined && input.code !== code) requireFree(layer, input.code);
   const id = await changeColumn(services.db, targetOf(visitor, layer), code, input);
   return answerColumn(services, visitor, { layer, id });
 }
@@ -77,6 +80,12 @@ function changeableLayer({ map, caller }: Visit, request: Request): LayerNode {
     throw failed("invalid_value", "The columns of this layer are not its own.", { type: layer.type });
   }
   return layer;
+}
+
+/** The object id's other name is no column's, which the database does not know. @throws Failure code_exists */
+function requireFree(layer: LayerNode, code: string): void {
+  if (idNames(layer.columns).includes(code))
+    throw failed("code_exists", `There is a column "${code}" already.`);
 }
 
 const targetOf = ({ map }: Visit, layer: LayerNode) => ({

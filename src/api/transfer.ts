@@ -33,7 +33,11 @@ async function importFile(request: Request, services: Services): Promise<Reply> 
   const { caller, layer } = target;
   await importIntoLayer(
     services,
-    { layerId: layer.id, language: text(request.query, "lng") ?? project.languages[0] },
+    {
+      layerId: layer.id,
+      language: text(request.query, "lng") ?? project.languages[0],
+      idAlias: services.config.idAlias,
+    },
     {
       path: upload.file.path,
       extension: upload.extension,

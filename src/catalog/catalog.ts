@@ -39,11 +39,13 @@ export class CatalogCache implements Catalog {
   private readonly mapChanges = new Map<number, number>();
 
   /**
+   * @param idAlias another name of svc_id; "" = none
    * @param trusted whether invalidations arrive now; while they do not, every answer is checked by its revision
    * @param retired called with each map snapshot that is no longer given out
    */
   constructor(
     private readonly db: Database,
+    private readonly idAlias: string,
     private readonly trusted: () => boolean,
     private readonly retired: (map: MapState) => void,
   ) {}
@@ -73,7 +75,7 @@ export class CatalogCache implements Catalog {
     const project = await this.anyProject(projectCode);
     const key = `${projectCode}/${mapCode}`;
     const map = await this.current(this.mapEntries, key, {
-      load: () => loadMap(this.db, project, mapCode),
+      load: () => loadMap(this.db, project, mapCode, this.idAlias),
       changedAt: (id) => this.mapChanges.get(id) ?? 0,
       revision: async (id) => this.revision("map", id),
     });

@@ -1,5 +1,6 @@
 import type { Queryable } from "../storage/postgres.js";
 import { columnsInOrder } from "./column-order.js";
+import { withIdAlias } from "./id-alias.js";
 import type {
   BaseMap,
   Column,
@@ -119,11 +120,15 @@ interface MapRow {
   constraint_rows: ConstraintRow[];
 }
 
-/** The map with that code in the project, or undefined. */
+/**
+ * The map with that code in the project, or undefined.
+ * @param idAlias another name of svc_id; "" = none
+ */
 export async function loadMap(
   db: Queryable,
   project: ProjectState,
   code: string,
+  idAlias = "",
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
@@ -137,10 +142,10 @@ export async function loadMap(
      from map m where m.project_id = $1 and m.code = $2`,
     [project.id, code],
   );
-  return row && mapState(row, project);
+  return row && mapState(row, project, idAlias);
 }
 
-function mapState(row: MapRow, project: ProjectState): MapState {
+function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState {
   const columns = new Map<number, Column[]>();
   for (const column of row.column_rows) {
     const list = columns.get(column.layer_id) ?? [];
@@ -202,7 +207,7 @@ function mapState(row: MapRow, project: ProjectState): MapState {
         visualSettings: node.visual_settings,
         visualCustomSettings: node.visual_custom_settings,
         vectorSettings: node.vector_settings,
-        columns: columnsInOrder(columns.get(node.id) ?? []),
+        columns: withIdAlias(columnsInOrder(columns.get(node.id) ?? []), idAlias),
         constraints: constraints.get(node.id) ?? [],
       };
       layers.set(layer.code, layer);

@@ -90,7 +90,7 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
   try {
     const result = await importIntoLayer(
       { db, transfer, log },
-      { layerId, language: map.project.languages[0] },
+      { layerId, language: map.project.languages[0], idAlias: config.idAlias },
       { path, extension: extname(path).slice(1).toLowerCase(), srs: job.srs, action: job.action },
       { onStaged: (rows) => say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`) },
     );

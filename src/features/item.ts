@@ -26,13 +26,13 @@ export function objectJson(shape: ObjectShape, values: Values): string {
   return concat(parts);
 }
 
-/** SQL of an object as a GeoJSON Feature (RFC 7946); its properties hold svc_id whatever was asked for. */
+/** SQL of an object as a GeoJSON Feature (RFC 7946); its properties hold svc_id whether `fields` do or not. */
 export function featureJson(shape: ObjectShape, values: Values): string {
   const fields = shape.fields ?? [];
   const parts = [`'{"type":"Feature","id":'`, "svc_id"];
   if (shape.bbox) parts.push(`',"bbox":'`, boxJson(shape.bbox, "geojson"));
   parts.push(`',"geometry":'`, geometryJson(shape.geom ?? { srid: 4326 }));
-  const listed = fields.filter((column) => column.physical !== "svc_id");
+  const listed = fields.filter((column) => column.code !== "svc_id");
   const inner = listed.length > 0 ? fieldsJson(listed, shape, values, ",") : `'}'`;
   parts.push(`',"properties":{"svc_id":'`, "svc_id", inner, "'}'");
   return concat(parts);

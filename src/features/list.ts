@@ -54,7 +54,10 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
   const fields =
     request.fields === "all" ? valueColumns(layer) : request.fields && columnsOf(layer, request.fields);
   const { geom, bbox, languages, translations } = request;
-  const shape: ObjectShape = { fields, geom, bbox, languages, translations };
+  const features = request.form === "features";
+  // Features have the id under each of its names.
+  const shown = features ? [...new Set([...layer.columns.filter(isId), ...(fields ?? [])])] : fields;
+  const shape: ObjectShape = { fields: shown, geom, bbox, languages, translations };
   const values = new Values();
   const conditions: string[] = [];
   if (request.ids) conditions.push(`svc_id = any(${values.bind(request.ids)}::bigint[])`);
@@ -64,7 +67,6 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
   const order = orderBy(layer, request, values);
   const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
   const limit = request.limit === undefined ? "" : ` limit ${values.bind(request.limit)}::bigint`;
-  const features = request.form === "features";
   const names = columnsRead(features ? { ...shape, geom: shape.geom ?? { srid: 4326 } } : shape);
   // The inner query picks and sorts rows, the outer one makes text of those that remain: objects before `offset` and
   // the sort carry no text. OFFSET also keeps the two from being merged.

@@ -1,3 +1,4 @@
+import { withIdAlias } from "../catalog/id-alias.js";
 import { layerTable } from "../catalog/load.js";
 import type { Column, GeometryKind } from "../catalog/state.js";
 import { Failure, failed, notFound } from "../errors.js";
@@ -25,6 +26,8 @@ export interface ImportTarget {
   readonly layerId: number;
   /** Language of values of localised columns, where the file's properties do not name it. */
   readonly language: string;
+  /** Another name of svc_id; absent = none. */
+  readonly idAlias?: string;
 }
 
 export interface ImportSource {
@@ -127,7 +130,7 @@ async function settle(db: Database, job: Job): Promise<Imported> {
   const present = await readColumns(db, layerId);
   if (present.length === 0) throw notFound("layer of that code");
   const languages = { own: target.language, all: await projectLanguages(db, layerId) };
-  const matching = matchFields(staged.fields, present, languages);
+  const matching = matchFields(staged.fields, withIdAlias(present, target.idAlias ?? ""), languages);
   if (matching.added.length > 0 && job.options.mayAddColumns === false) {
     throw new Failure("forbidden", undefined, "Your rights do not allow new columns, which this file needs.");
   }

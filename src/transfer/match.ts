@@ -1,4 +1,5 @@
 import type { NewColumn } from "../catalog/columns.js";
+import { idNames } from "../catalog/id-alias.js";
 import type { Column } from "../catalog/state.js";
 import { isLanguage } from "../features/fields.js";
 import { translationName } from "../features/translations.js";
@@ -53,10 +54,14 @@ export function matchFields(
 ): Matching {
   const free = new Set(columns.filter(takesValues));
   const found = new Map<number, { readonly column: Column; readonly language?: string }>();
-  const idIndex = fields.findIndex((field) => field.name === "svc_id");
+  // The first of the id's names that the file has is taken; what it has under the others is the same once more.
+  const ids = idNames(columns).flatMap((id) => {
+    const index = fields.findIndex(({ name }) => name === id);
+    return index < 0 ? [] : [index];
+  });
   const take = (fits: (column: Column, name: string) => boolean) => {
     fields.forEach(({ name }, index) => {
-      if (index === idIndex || found.has(index)) return;
+      if (ids.includes(index) || found.has(index)) return;
       for (const column of free) {
         if (!fits(column, name)) continue;
         found.set(index, { column });
@@ -68,7 +73,7 @@ export function matchFields(
   take((column, name) => column.code === name);
   const translated = translationReader(columns, languages.all);
   fields.forEach(({ name }, index) => {
-    if (index === idIndex || found.has(index)) return;
+    if (ids.includes(index) || found.has(index)) return;
     const place = translated(name);
     // The property of the column's own code has this language already.
     if (!place || (place.language === languages.own && !free.has(place.column))) return;
@@ -79,7 +84,7 @@ export function matchFields(
 
   const rest = fields
     .map((field, index) => ({ field, index }))
-    .filter(({ index }) => index !== idIndex && !found.has(index));
+    .filter(({ index }) => !ids.includes(index) && !found.has(index));
   const codes = columnCodes(
     rest.map(({ field }) => field.name),
     columns.map((column) => column.code),
@@ -95,7 +100,7 @@ export function matchFields(
         name: { name: field.name, localized: false, names: {} },
       },
     })),
-    idIndex: idIndex < 0 ? undefined : idIndex,
+    idIndex: ids[0],
   };
 }
 
