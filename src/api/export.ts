@@ -1,16 +1,16 @@
 import { badRequest } from "../errors.js";
-import { isLanguage } from "../features/fields.js";
 import { contentDisposition } from "../http/headers.js";
 import type { Reply, Request } from "../http/types.js";
 import { exportLayer } from "../transfer/export.js";
 import { exportFormats } from "../transfer/export-formats.js";
+import { type ExportLanguages, exportLanguages } from "../transfer/export-request.js";
 import { callerHeaders } from "./caller.js";
 import { boxParameter, filterBox } from "./object-parameters.js";
 import { readable, type Target } from "./object-target.js";
 import { type Answer, type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
 import { form } from "./schema/bodies.js";
-import { codes, flag, needed, type Parameter, srid, text } from "./schema/parameters.js";
+import { flag, needed, type Parameter, srid, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 
@@ -30,20 +30,13 @@ const idsParameter: Parameter<readonly number[] | undefined> = {
   },
 };
 
-const maxLanguages = 100;
-
 /** `langs`. Else a bad request. */
-const languagesParameter: Parameter<readonly [string, ...string[]] | undefined> = {
+const languagesParameter: Parameter<ExportLanguages | undefined> = {
   description:
     "Languages of localised values, separated by commas; without it all. In several languages a column `name` " +
     "becomes the properties `name_ru`, `name_en`; in one it keeps its code.",
   schema: { type: "string", examples: ["ru,en"] },
-  read: (given, name) => {
-    const [first, ...others] = new Set(codes(given ?? ""));
-    if (first === undefined) return undefined;
-    if (others.length < maxLanguages && [first, ...others].every(isLanguage)) return [first, ...others];
-    throw badRequest(`${name} must be language codes separated by commas.`);
-  },
+  read: (given) => exportLanguages(given ?? ""),
 };
 
 const exportParameters = {

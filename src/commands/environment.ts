@@ -13,7 +13,7 @@ import { readServicesFile } from "../storage/services-file.js";
 export interface CommandEnvironment {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable;
-  readonly stderr: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Environment variables; default: the process's own. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }

@@ -2,11 +2,7 @@ import { access, constants } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { createLayer, deleteLayer } from "../catalog/layers.js";
-import { loadMap, loadProject } from "../catalog/load.js";
-import { projectId } from "../catalog/projects.js";
-import type { MapState } from "../catalog/state.js";
 import { startTransferHost } from "../hosts/transfer.js";
-import type { Queryable } from "../storage/postgres.js";
 import { importIntoLayer } from "../transfer/import.js";
 import {
   type CommandEnvironment,
@@ -16,6 +12,7 @@ import {
   say,
   withServices,
 } from "./environment.js";
+import { findMap } from "./find-map.js";
 
 interface ImportOptions {
   readonly srs?: string;
@@ -79,7 +76,7 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
   await access(path, constants.R_OK).catch(() => {
     throw new CommandError(`The file ${job.file} cannot be read.`);
   });
-  const map = await findMap(db, job);
+  const map = await findMap(db, job.project, job.map);
   const known = map.layers.get(job.layer);
   if (known && known.type !== "layer")
     throw new CommandError(`The layer "${job.layer}" takes no vector data.`);
@@ -107,12 +104,4 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
   } finally {
     await transfer.stop();
   }
-}
-
-async function findMap(db: Queryable, job: Job): Promise<MapState> {
-  await projectId(db, job.project);
-  const project = await loadProject(db, job.project);
-  const map = project && (await loadMap(db, project, job.map));
-  if (!map) throw new CommandError(`There is no map "${job.map}" in the project "${job.project}".`);
-  return map;
 }

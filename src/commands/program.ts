@@ -6,6 +6,7 @@ import * as cache from "./cache.js";
 import * as config from "./config.js";
 import * as doctor from "./doctor.js";
 import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from "./environment.js";
+import * as exportCommand from "./export.js";
 import * as grant from "./grant.js";
 import * as map from "./map.js";
 import * as project from "./project.js";
@@ -40,7 +41,7 @@ Examples:
 
 Exit status: 0 done, 1 failed, 2 not understood.`,
     );
-  for (const { register } of [project, user, grant, map, session, cache, config, doctor])
+  for (const { register } of [project, user, grant, map, session, exportCommand, cache, config, doctor])
     register(program, env);
   return program;
 }

@@ -1,0 +1,50 @@
+import { randomBytes } from "node:crypto";
+import { type FileHandle, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { CommandError } from "./environment.js";
+
+/**
+ * Writes a file that is there when all of it is: it gets its name at the end, in the place of what had that name. A
+ * failure leaves what was there.
+ * @param make is called once the file can be written
+ * @throws CommandError when it cannot; what `make` and its chunks throw
+ */
+export async function writeWholeFile(
+  file: string,
+  make: () => Promise<AsyncIterable<string | Uint8Array>>,
+): Promise<void> {
+  const path = await targetOf(file);
+  const part = join(dirname(path), `.mapwright-${randomBytes(6).toString("hex")}.part`);
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(part, "wx");
+    await writeFile(handle, await make());
+    // Else a crash could leave the name with nothing behind it.
+    await handle.sync();
+    await handle.close();
+    handle = undefined;
+    await rename(part, path);
+  } catch (error) {
+    await handle?.close().catch(() => undefined);
+    await rm(part, { force: true }).catch(() => undefined);
+    throw isFileError(error) ? new CommandError(`${file} cannot be written: ${error.message}.`) : error;
+  }
+}
+
+/** The file behind links, if there is one already. */
+async function targetOf(file: string): Promise<string> {
+  try {
+    const path = await realpath(file);
+    if ((await stat(path)).isFile()) return path;
+  } catch {
+    // The folder may be missing as well, which opening the file tells.
+    return resolve(file);
+  }
+  throw new CommandError(`${file} is not an ordinary file, so that nothing can take its place.`);
+}
+
+/** Whether the file system refused something; a connection's failures have other calls. */
+const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
+  ["open", "write", "writev", "fsync", "close", "rename"].includes(
+    String((error as NodeJS.ErrnoException).syscall),
+  );

@@ -1,0 +1,163 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Readable, Writable } from "node:stream";
+import pg from "pg";
+import t from "tap";
+import { buildProgram, runProgram } from "../../src/commands/program.js";
+import { freshDatabase } from "../support/database.js";
+import { makeLayer } from "../support/layers.js";
+import { testRedisUrl } from "../support/redis.js";
+import { runCommand } from "./support.js";
+
+const database = await freshDatabase();
+const folder = await mkdtemp(join(tmpdir(), "mapwright-test-"));
+const client = new pg.Client({
+  connectionString: database.url,
+  options: "-c search_path=mapwright,public",
+});
+await client.connect();
+t.teardown(async () => {
+  await client.end();
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+const made = await makeLayer(client, "p");
+await client.query("update project set languages = '{en,ru}'");
+const { rows: columns } = await client.query(
+  "insert into layer_column (layer_id, code, type, sort, localized_value) values ($1, 'name', 'string', 3, true) returning id",
+  [made.layerId],
+);
+const name = `c${columns[0].id}`;
+await client.query(`alter table ${made.table} add column ${name} jsonb`);
+await client.query(
+  `insert into ${made.table} (geom, ${name}) select st_setsrid(st_makepoint(i % 90, 50), 4326),
+     jsonb_build_object('en', 'n' || i, 'ru', 'и' || i) from generate_series(1, 20000) i`,
+);
+await client.query("insert into node (map_id, type, code) values ($1, 'external', 'outside')", [made.mapId]);
+
+const variables = {
+  DATABASE_URL: database.url,
+  REDIS_URL: testRedisUrl(),
+  MAPWRIGHT_DATA_DIR: join(folder, "data"),
+};
+const run = (...args: string[]) => runCommand(["export", ...args], { variables });
+const at = (file: string) => join(folder, file);
+const files = async () => (await readdir(folder)).filter((file) => file !== "data").sort();
+const read = async (file: string) => JSON.parse(await readFile(at(file), "utf8"));
+
+t.test("a layer becomes a file of the format that its extension says", async (t) => {
+  const result = await run("p", "m", "l", at("a.geojson"));
+  t.equal(result.status, 0, result.stderr);
+  t.equal(result.stdout, "");
+  t.match(result.stderr, /^p\/m\/l: 20000 objects written to .*a\.geojson\.\n$/);
+  const { features } = await read("a.geojson");
+  t.equal(features.length, 20_000);
+  t.match(features[19_999], {
+    geometry: { type: "Point" },
+    properties: { name_en: "n20000", name_ru: "и20000" },
+  });
+  t.equal((await run("p", "m", "l", at("B.JSON"), "--langs", "ru", "--srs", "3857")).status, 0);
+  const other = await read("B.JSON");
+  t.match(other.features[0].properties, { name: "и1" });
+  t.ok(other.features[0].geometry.coordinates[1] > 1e6);
+  t.same(await files(), ["B.JSON", "a.geojson"]);
+});
+
+t.test("- is the standard output, which the data have for themselves", async (t) => {
+  const collected: Buffer[] = [];
+  const stdout = new Writable({
+    highWaterMark: 1,
+    write: (chunk: Buffer, _, done) => {
+      collected.push(chunk);
+      setImmediate(done);
+    },
+  });
+  const stderr = new PassThrough();
+  const env = { stdin: Readable.from([]), stdout, stderr, variables };
+  const args = ["export", "p", "m", "l", "-", "--format", "geojson"];
+  t.equal(await runProgram(buildProgram(env), env, args), 0);
+  t.equal(JSON.parse(Buffer.concat(collected).toString()).features.length, 20_000);
+  t.notOk(stdout.writableEnded);
+  t.match(String(stderr.read()), /standard output/);
+});
+
+t.test("a reader that goes away ends the command", async (t) => {
+  const stdout = new Writable({
+    write: (_chunk, _encoding, done) => done(new Error("write EPIPE")),
+  });
+  const stderr = new PassThrough();
+  const env = { stdin: Readable.from([]), stdout, stderr, variables };
+  const args = ["export", "p", "m", "l", "-", "--format", "geojson"];
+  t.equal(await runProgram(buildProgram(env), env, args), 1);
+  t.match(String(stderr.read()), /EPIPE/);
+});
+
+t.test("on a terminal it tells how far it is", async (t) => {
+  const stderr = Object.assign(new PassThrough(), { isTTY: true });
+  const env = { stdin: Readable.from([]), stdout: new PassThrough(), stderr, variables };
+  t.equal(await runProgram(buildProgram(env), env, ["export", "p", "m", "l", at("a.geojson")]), 0);
+  const said = String(stderr.read()).split("\r\x1b[K");
+  t.equal(said.length, 2, "and clears the line");
+  t.match(said[0], /^\r\d+ objects …/);
+  t.match(said[1], /^p\/m\/l: 20000 objects/);
+});
+
+t.test("a zip holds the file", async (t) => {
+  t.equal((await run("p", "m", "l", at("a.zip"), "--format", "geojson", "--zip")).status, 0);
+  const bytes = await readFile(at("a.zip"));
+  t.equal(bytes.toString("latin1", 0, 2), "PK");
+  t.ok(bytes.includes("l.geojson"));
+  await rm(at("a.zip"));
+});
+
+t.test("a failure leaves what was there, and nothing else", async (t) => {
+  await writeFile(at("kept.geojson"), "as it was");
+  const before = await files();
+  await client.query(
+    `alter table ${made.table} alter ${name} type text using case when svc_id = 15000 then 'no json' else ${name}::text end`,
+  );
+  const broken = await run("p", "m", "l", at("kept.geojson"));
+  await client.query(
+    `alter table ${made.table} alter ${name} type jsonb using case when svc_id = 15000 then null else ${name}::jsonb end`,
+  );
+  t.equal(broken.status, 1);
+  t.equal(await readFile(at("kept.geojson"), "utf8"), "as it was");
+  for (const [args, reason] of [
+    [["p", "m", "none", at("x.geojson")], /no layer "none"/],
+    [["p", "none", "l", at("x.geojson")], /no map "none"/],
+    [["none", "m", "l", at("x.geojson")], /no project "none"/],
+    [["p", "m", "outside", at("x.geojson")], /no objects/],
+    [["p", "m", "l", at("x.kml")], /cannot be exported as kml/],
+    [["p", "m", "l", at("missing/x.geojson")], /cannot be written/],
+    [["p", "m", "l", folder, "--format", "geojson"], /not an ordinary file/],
+    [["p", "m", "l", "/dev/null", "--format", "geojson"], /not an ordinary file/],
+  ] as const) {
+    const result = await run(...args);
+    t.match(result, { status: 1, stdout: "", stderr: reason }, args.join(" "));
+  }
+  t.same(await files(), before);
+});
+
+t.test("a link leads to the file that is replaced", async (t) => {
+  await mkdir(at("deep"));
+  await writeFile(at("deep/real.geojson"), "old");
+  await symlink("deep/real.geojson", at("link.geojson"));
+  t.equal((await run("p", "m", "l", at("link.geojson"))).status, 0);
+  t.equal((await read("deep/real.geojson")).type, "FeatureCollection");
+  t.same(await readdir(at("deep")), ["real.geojson"]);
+});
+
+t.test("what is not understood ends with status 2", async (t) => {
+  for (const args of [
+    ["p", "m", "l"],
+    ["p", "m", "l", "-"],
+    ["p", "m", "l", at("x.txt")],
+    ["p", "m", "l", at("x")],
+    ["p", "m", "l", at("x.geojson"), "--format", "pdf"],
+    ["p", "m", "l", at("x.geojson"), "--srs", "1"],
+    ["p", "m", "l", at("x.geojson"), "--langs", "r;"],
+  ])
+    t.match(await run(...args), { status: 2, stdout: "" }, args.join(" "));
+  t.match(await run("--help"), { status: 0, stdout: /Examples:\n {2}\$ / });
+});
