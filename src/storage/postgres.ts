@@ -201,8 +201,14 @@ class PooledDatabase implements Database {
       leave();
       throw error;
     });
+    if (signal?.aborted) {
+      client.release();
+      leave();
+      return;
+    }
     const cursor = client.query(new Cursor<Row>(text, values as unknown[]));
     let running = false;
+    let failed = false;
     let stalled = false;
     let timer: NodeJS.Timeout | undefined;
     let cancelled: Promise<void> | undefined;
@@ -213,7 +219,8 @@ class PooledDatabase implements Database {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
         await cancelled;
-        client.release(lost ?? (await closed(cursor)));
+        // One that failed is closed already, and would wait in vain to hear so.
+        client.release(lost ?? (failed ? undefined : await closed(cursor)));
         leave();
       })();
       return finished;
@@ -227,9 +234,15 @@ class PooledDatabase implements Database {
     try {
       while (!signal?.aborted) {
         running = true;
-        const rows = await cursor.read(typeof batch === "number" ? batch : batch()).finally(() => {
-          running = false;
-        });
+        const rows = await cursor
+          .read(typeof batch === "number" ? batch : batch())
+          .catch((error: unknown) => {
+            failed = true;
+            throw error;
+          })
+          .finally(() => {
+            running = false;
+          });
         if (rows.length === 0) return;
         timer = setTimeout(() => {
           stalled = true;
