@@ -12,6 +12,16 @@ export interface Gauges {
   readonly listening: boolean;
 }
 
+const knownMethods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
+
 export class Metrics {
   private readonly registry = new Registry();
   private readonly requests = new Counter({
@@ -38,11 +48,14 @@ export class Metrics {
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
     registers: [],
   });
-  /**
-   * Answers of the address cache by method and status: plain numbers, for their path has no time to spare; the
-   * counters take them over when metrics are read.
-   */
-  private readonly cached = new Map<string, { told: number; count: number }>();
+  // What is counted for each request and tile are plain numbers, for that path has no time to spare (a counter sorts
+  // and joins its labels each time). The counters take them over when metrics are read.
+
+  /** Answers by route, method and status. */
+  private readonly answers = new Map<string, Map<string, Map<number, number>>>();
+  /** Answers of the address cache by method and status. */
+  private readonly cached = new Map<string, { count: number }>();
+  private readonly sources = { memory: 0, redis: 0, render: 0 };
 
   constructor(gauges: () => Gauges) {
     this.registry.setContentType(openMetricsContentType as never);
@@ -88,7 +101,19 @@ export class Metrics {
   }
 
   answered(route: string, method: string, status: number, milliseconds: number): void {
-    this.requests.inc({ route: route || "none", method, status: String(status) });
+    let methods = this.answers.get(route);
+    if (!methods) {
+      methods = new Map();
+      this.answers.set(route, methods);
+    }
+    // Whatever a client makes up is one method: each text is kept for ever.
+    const name = knownMethods.has(method) ? method : "other";
+    let statuses = methods.get(name);
+    if (!statuses) {
+      statuses = new Map();
+      methods.set(name, statuses);
+    }
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
     this.durations.observe(milliseconds / 1000);
   }
 
@@ -99,11 +124,11 @@ export class Metrics {
       method === "GET" ? (status === 200 ? "GET 200" : "GET 304") : status === 200 ? "HEAD 200" : "HEAD 304";
     const cached = this.cached.get(key);
     if (cached) cached.count++;
-    else this.cached.set(key, { told: 0, count: 1 });
+    else this.cached.set(key, { count: 1 });
   }
 
   tile(source: "memory" | "redis" | "render"): void {
-    this.tiles.inc({ source });
+    this.sources[source]++;
   }
 
   rendered(milliseconds: number): void {
@@ -112,11 +137,22 @@ export class Metrics {
 
   /** The exposition and its content type. */
   async expose(): Promise<{ readonly text: string; readonly contentType: string }> {
-    for (const [key, cached] of this.cached) {
+    this.requests.reset();
+    this.tiles.reset();
+    for (const [route, methods] of this.answers) {
+      for (const [method, statuses] of methods) {
+        for (const [status, count] of statuses) {
+          this.requests.inc({ route: route || "none", method, status: String(status) }, count);
+        }
+      }
+    }
+    for (const [source, count] of Object.entries(this.sources)) {
+      if (count > 0) this.tiles.inc({ source }, count);
+    }
+    for (const [key, { count }] of this.cached) {
       const [method = "", status = ""] = key.split(" ");
-      this.tiles.inc({ source: "address" }, cached.count - cached.told);
-      this.requests.inc({ route: "(cached)", method, status }, cached.count - cached.told);
-      cached.told = cached.count;
+      this.tiles.inc({ source: "address" }, count);
+      this.requests.inc({ route: "(cached)", method, status }, count);
     }
     return { text: await this.registry.metrics(), contentType: this.registry.contentType };
   }
