@@ -18,8 +18,17 @@ export const isId = (column: Column): boolean => column.physical === "svc_id";
 
 const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
 
-/** Every column with values, in the layer's order. */
-export const valueColumns = (layer: LayerNode): Column[] => layer.columns.filter(hasValues);
+const valuesOf = new WeakMap<LayerNode, readonly Column[]>();
+
+/** Every column with values, in the layer's order; the same array for the same layer. */
+export function valueColumns(layer: LayerNode): readonly Column[] {
+  let columns = valuesOf.get(layer);
+  if (!columns) {
+    columns = layer.columns.filter(hasValues);
+    valuesOf.set(layer, columns);
+  }
+  return columns;
+}
 
 /** The column with that code, or undefined. */
 export const findColumn = (layer: LayerNode, code: string): Column | undefined =>

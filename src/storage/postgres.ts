@@ -2,6 +2,7 @@ import pg from "pg";
 import Cursor from "pg-cursor";
 import type { Log } from "../log.js";
 import { Gate } from "./gate.js";
+import { type Lookup, Lookups } from "./lookups.js";
 
 /** PostgreSQL: a pool, transactions, and cursors for results of any length. */
 
@@ -34,6 +35,8 @@ export interface Queryable {
   ): Promise<Row[]>;
   /** As `query`, with the number of rows that a write touched. */
   execute(text: string, values?: readonly unknown[]): Promise<number>;
+  /** The row with that key, read together with others that are looked up at the same time. */
+  lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined>;
 }
 
 export interface Database extends Queryable {
@@ -77,6 +80,7 @@ class PooledDatabase implements Database {
   readonly url: string;
   private readonly pool: pg.Pool;
   private readonly streams: Gate;
+  private readonly lookups = new Lookups((text, values) => this.query(text, values, { prepare: true }));
   private readonly statementNames = new Map<string, string>();
   private statementCount = 0;
   /** Names of the statements that a connection has prepared. */
@@ -108,27 +112,32 @@ class PooledDatabase implements Database {
     options?: QueryOptions,
   ): Promise<Row[]> {
     if (!options) return (await this.pool.query<Row>(text, values as unknown[])).rows;
-    options.signal?.throwIfAborted();
+    const { signal, prepare = false } = options;
+    signal?.throwIfAborted();
     const client = await this.pool.connect();
-    if (options.signal?.aborted) {
+    if (signal?.aborted) {
       client.release();
-      throw options.signal.reason;
+      throw signal.reason;
     }
     let broken: Error | undefined;
     let cancelled: Promise<void> | undefined;
-    const cancel = () => {
-      cancelled ??= this.cancel(client);
-    };
-    options.signal?.addEventListener("abort", cancel, { once: true });
+    const cancel =
+      signal &&
+      (() => {
+        cancelled ??= this.cancel(client);
+      });
+    if (cancel) signal.addEventListener("abort", cancel, { once: true });
     try {
-      return await this.run<Row>(client, text, values, options.prepare === true);
+      return await this.run<Row>(client, text, values, prepare);
     } catch (error) {
       if (endsConnection(error)) broken = error as Error;
       throw error;
     } finally {
-      options.signal?.removeEventListener("abort", cancel);
-      // The request to cancel must have arrived before another statement runs on this connection.
-      await cancelled;
+      if (cancel) {
+        signal.removeEventListener("abort", cancel);
+        // The request to cancel must have arrived before another statement runs on this connection.
+        await cancelled;
+      }
       client.release(broken);
     }
   }
@@ -164,6 +173,10 @@ class PooledDatabase implements Database {
     return (await client.query<Row>({ name, text, values: values as unknown[] })).rows;
   }
 
+  lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined> {
+    return this.lookups.find(lookup, key) as Promise<Row | undefined>;
+  }
+
   async execute(text: string, values: readonly unknown[] = []): Promise<number> {
     return (await this.pool.query(text, values as unknown[])).rowCount ?? 0;
   }
@@ -177,6 +190,8 @@ class PooledDatabase implements Database {
         query: <Row extends object>(text: string, values: readonly unknown[] = [], options?: QueryOptions) =>
           this.run<Row>(client, text, values, options?.prepare === true),
         execute: async (text, values = []) => (await client.query(text, values as unknown[])).rowCount ?? 0,
+        lookup: async <Row extends object>({ text, values }: Lookup, key: number): Promise<Row | undefined> =>
+          (await this.run<Row>(client, text, [[key], ...values], true))[0],
       });
       await client.query("commit");
       return result;
