@@ -45,16 +45,10 @@ export class RequestBody implements Body {
       if (file.bytes > limit) throw tooLarge(`The body is larger than ${limit} bytes.`);
       this.whole ??= readFile(file.path);
     }
-    this.whole ??= this.collect(limit);
+    this.whole ??= this.incoming.whole(limit);
     const bytes = await this.whole;
     if (bytes.length > limit) throw tooLarge(`The body is larger than ${limit} bytes.`);
     return bytes;
-  }
-
-  private async collect(limit: number): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of this.incoming.chunks(limit)) chunks.push(chunk);
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
   }
 
   json(limit?: number): Promise<unknown> {

@@ -102,17 +102,32 @@ export class IncomingBody {
    * @throws ClientLeft
    */
   async *chunks(limit: number): AsyncGenerator<Buffer, void, undefined> {
-    const refuse = () => {
-      this.drop();
-      return tooLarge(`The body is larger than ${limit} bytes.`);
-    };
-    if ((this.declaredBytes ?? 0) > limit) throw refuse();
+    this.requireAtMost(limit, this.declaredBytes ?? 0);
     let bytes = 0;
     for (let chunk = await this.next(); chunk; chunk = await this.next()) {
       bytes += chunk.length;
-      if (bytes > limit) throw refuse();
+      this.requireAtMost(limit, bytes);
       yield chunk;
     }
+  }
+
+  /** The whole body in memory. @throws as `chunks` */
+  async whole(limit: number): Promise<Buffer> {
+    this.requireAtMost(limit, this.declaredBytes ?? 0);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for (let chunk = await this.next(); chunk; chunk = await this.next()) {
+      bytes += chunk.length;
+      this.requireAtMost(limit, bytes);
+      chunks.push(chunk);
+    }
+    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  }
+
+  private requireAtMost(limit: number, bytes: number): void {
+    if (bytes <= limit) return;
+    this.drop();
+    throw tooLarge(`The body is larger than ${limit} bytes.`);
   }
 
   /** Lets what is still to come go by unread. To be called before the answer: a paused socket would never be read again. */

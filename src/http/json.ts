@@ -5,13 +5,15 @@ import { badRequest } from "../errors.js";
 const maxDepth = 100;
 const unstorable = /[\0\p{Surrogate}]/u;
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 /**
  * Decodes UTF-8; a byte order mark at the start is dropped.
  * @throws Failure bad_request
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw badRequest("The body is not valid UTF-8.");
   }

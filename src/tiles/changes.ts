@@ -161,6 +161,7 @@ export class ChangeLog implements Changes {
       `select layer_id, version, area from layer_change
        where layer_id = any($1) and version > $2 order by layer_id, version`,
       [ids, after],
+      { prepare: true },
     );
   }
 

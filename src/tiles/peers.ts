@@ -28,7 +28,7 @@ interface Word {
 interface Waiting {
   needed: number;
   answered: number;
-  readonly done: () => void;
+  done: () => void;
 }
 
 export class Peers {
@@ -37,8 +37,11 @@ export class Peers {
   private readonly waiting = new Map<number, Waiting>();
   private readonly channel: string;
   private readonly inbox: string;
+  /** Each word of this node's own begins so. */
+  private readonly ownStart: string;
 
   constructor(private readonly options: PeersOptions) {
+    this.ownStart = JSON.stringify({ from: options.nodeId }).slice(0, -1);
     this.channel = `${options.prefix}changes`;
     this.inbox = `${options.prefix}changes:${options.nodeId}`;
   }
@@ -50,7 +53,7 @@ export class Peers {
     subscriber.on("error", () => undefined);
     subscriber.on("message", (channel: string, text: string) => {
       if (channel === this.inbox) this.answered(Number(text));
-      else void this.heard(JSON.parse(text) as Word);
+      else if (!text.startsWith(this.ownStart)) void this.heard(JSON.parse(text) as Word);
     });
     try {
       await subscriber.connect();
@@ -70,19 +73,20 @@ export class Peers {
   /** Tells the others and waits until each has answered, or for a quarter of a second. */
   async tell(touched: Touched): Promise<void> {
     const id = this.nextId++;
+    const waiting: Waiting = { needed: Number.POSITIVE_INFINITY, answered: 0, done: () => undefined };
+    this.waiting.set(id, waiting);
     let timer: NodeJS.Timeout | undefined;
-    const answers = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, answerMs);
-      this.waiting.set(id, { needed: Number.POSITIVE_INFINITY, answered: 0, done: resolve });
-    });
     try {
       const word: Word = { from: this.options.nodeId, id, touched };
       const receivers = await this.options.redis.publish(this.channel, JSON.stringify(word));
-      const waiting = this.waiting.get(id)!;
       // This node hears itself too, and says nothing to that.
       const listening = this.subscriber?.status === "ready" ? 1 : 0;
       waiting.needed = Math.max(0, receivers - listening);
-      if (waiting.answered < waiting.needed) await answers;
+      if (waiting.answered >= waiting.needed) return;
+      await new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, answerMs);
+        waiting.done = resolve;
+      });
     } catch {
       // Redis is away: notifications tell the others.
     } finally {
@@ -99,7 +103,6 @@ export class Peers {
   }
 
   private async heard(word: Word): Promise<void> {
-    if (word.from === this.options.nodeId) return;
     try {
       await this.options.apply(word.touched);
     } catch (error) {
