@@ -12,6 +12,9 @@ const numberPattern = "^[+-]?(\\d{1,15}|\\d{0,15}\\.\\d{1,30}|\\d{1,15}\\.)([eE]
 const momentPattern =
   "^(?!0000)\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])([T ]([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-](0\\d|1[0-5])(:?[0-5]\\d)?)?)?$";
 
+/** Text of JSON that is no string; how objects and arrays go on has been checked. */
+const jsonPattern = "^([[{]|(true|false|-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d{1,3})?)$)";
+
 type FieldType = ImportedField["type"];
 
 const isText = (type: FieldType): boolean => type === "string" || type === "text";
@@ -47,7 +50,10 @@ function plainSql(matched: Matched): string {
     case "datetime":
       return `${text}::timestamptz`;
     case "json":
-      return isText(field.type) || field.type === "datetime" ? `to_jsonb(${text})` : `${text}::jsonb`;
+      if (field.type === "datetime") return `to_jsonb(${text})`;
+      if (!isText(field.type)) return `${text}::jsonb`;
+      // Values of several kinds: staging tells which of those that look like JSON are strings.
+      return `case when ${text} ~ '${jsonPattern}' and ${matched.index} = any(s.texts) is not true then ${text}::jsonb else to_jsonb(${text}) end`;
     case "file":
       return `string_to_array(${text}, ',')::bigint[]`;
     default:

@@ -186,6 +186,27 @@ t.test("a new layer takes the file with all its languages as columns", async (t)
   t.equal(copied.id, original.id);
 });
 
+t.test("JSON values of all kinds come back, and texts that look like them", async (t) => {
+  await layer({ code: "kinds" });
+  await column("kinds", { code: "j", type: "json" });
+  await column("kinds", { code: "l", type: "json", localized_value: true });
+  const kinds = [
+    ["text", "", "5", "-0.5e3", "true", "false", "null", "{", "[1]", '{"a":1}', "2024-01-01", "-", "01"],
+    [5, -0.5e3, 1e-7, true, false, { a: "5" }, ["5", 5], [], {}],
+  ].flat();
+  for (const value of kinds)
+    await must("POST", "m/layers/kinds/objects/", { fields: { j: value, l: value } });
+  const before = await objects("kinds");
+  t.strictSame(
+    before.map((object) => object.fields.j),
+    kinds,
+  );
+  const file = await exported("kinds");
+  t.equal((await replace("kinds", file.text)).status, 200);
+  t.strictSame(await objects("kinds"), before);
+  t.equal((await exported("kinds")).text, file.text);
+});
+
 t.test("languages can be chosen, and one alone keeps the columns' codes", async (t) => {
   await layer({ code: "tongues" });
   await column("tongues", { code: "name", type: "string", localized_value: true });

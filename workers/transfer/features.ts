@@ -1,4 +1,4 @@
-import { FieldSet } from "./fields.js";
+import { FieldSet, looksLikeJson } from "./fields.js";
 import { GeometryEncoder, type Kind } from "./geometry.js";
 import { Byte, eachMember, parseAt } from "./json.js";
 import { refused } from "./refusal.js";
@@ -12,7 +12,8 @@ const srid = 4326;
 /** Type id of smallint in PostgreSQL's catalogue. */
 const smallint = 21;
 
-/** Turns features into rows of PostgreSQL's binary COPY: row number, geometry, what is null, and the properties as text. */
+/** Turns features into rows of PostgreSQL's binary COPY: row number, geometry, what is null or
+ * only looks like JSON, and the properties as text. */
 export class RowEncoder {
   readonly fields = new FieldSet();
   readonly out = new ByteSink(1024 ** 2 + 65_536);
@@ -24,6 +25,8 @@ export class RowEncoder {
   private values: (string | undefined)[] = [];
   /** Indexes of the properties that the feature gives as null; -1 = the geometry. */
   private readonly nulls = new Set<number>();
+  /** Indexes of the properties whose string would be JSON of another kind without its quotes. */
+  private readonly texts = new Set<number>();
 
   /** @param transform to EPSG:4326; absent = the coordinates are that already */
   constructor(private readonly transform: Transform | undefined) {}
@@ -62,6 +65,7 @@ export class RowEncoder {
     }
     this.values = new Array<string | undefined>(this.fields.count).fill(undefined);
     this.nulls.clear();
+    this.texts.clear();
     if (properties && !isNull(bytes, properties)) {
       if (bytes[properties[0]] !== Byte.openObject) {
         throw refused(`Feature ${feature}: "properties" is not an object.`, { feature });
@@ -97,18 +101,21 @@ export class RowEncoder {
     const text = this.fields.value(name, bytes, place[0], place[1]);
     const index = this.fields.index(name);
     this.values[index] = text;
+    if (text !== undefined && bytes[place[0]] === Byte.quote && looksLikeJson(text)) this.texts.add(index);
+    else this.texts.delete(index);
     if (text === undefined) this.nulls.add(index);
     else this.nulls.delete(index);
   }
 
   private row(bytes: Buffer, geometry: readonly [number, number] | undefined): void {
     const { out, values } = this;
-    out.int16(3 + values.length);
+    out.int16(4 + values.length);
     out.int32(8);
     out.int64(this.rows);
     if (geometry) this.geometry(bytes, geometry);
     else out.int32(-1);
-    this.nullIndexes();
+    this.indexes(this.nulls);
+    this.indexes(this.texts);
     for (let index = 0; index < values.length; index++) {
       const text = values[index];
       if (text === undefined) {
@@ -122,16 +129,16 @@ export class RowEncoder {
     }
   }
 
-  /** A one-dimensional array of smallint, or null when the feature gives nothing as null. */
-  private nullIndexes(): void {
-    const { out, nulls } = this;
-    if (nulls.size === 0) {
+  /** A one-dimensional array of smallint, or null when there is none. */
+  private indexes(indexes: ReadonlySet<number>): void {
+    const { out } = this;
+    if (indexes.size === 0) {
       out.int32(-1);
       return;
     }
-    out.int32(20 + 6 * nulls.size);
-    for (const header of [1, 0, smallint, nulls.size, 1]) out.int32(header);
-    for (const index of nulls) {
+    out.int32(20 + 6 * indexes.size);
+    for (const header of [1, 0, smallint, indexes.size, 1]) out.int32(header);
+    for (const index of indexes) {
       out.int32(2);
       out.int16(index);
     }

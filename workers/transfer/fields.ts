@@ -92,6 +92,14 @@ export class FieldSet {
   }
 }
 
+/** Whether a string's characters could be JSON of another kind: a number, true, false, an object or an array. */
+export function looksLikeJson(text: string): boolean {
+  const first = text.charCodeAt(0);
+  if (first === Byte.openObject || first === Byte.openArray) return true;
+  if (first === Byte.minus || (first >= Byte.zero && first <= Byte.nine)) return number.test(text);
+  return text === "true" || text === "false";
+}
+
 function typeOf(field: Field): ImportedField["type"] {
   switch (field.seen) {
     case Seen.number:

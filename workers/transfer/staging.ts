@@ -8,8 +8,8 @@ const trailer = Buffer.from("ffff", "hex");
 
 /**
  * The staging table of one import: `row` (number of the feature from 1), `geom` (EPSG:4326), `nulls` (indexes of the
- * properties that the feature gives as null rather than not at all; -1 = the geometry) and one text column `p<index>`
- * a property. Properties that first come late in a file are added between two COPY commands.
+ * properties that the feature gives as null rather than not at all; -1 = the geometry), `texts` (indexes of properties
+ * whose string could be JSON of another kind) and one text column `p<index>` a property. Properties that first come late in a file are added between two COPY commands.
  */
 export class StagingTable {
   private columns = 0;
@@ -41,7 +41,7 @@ export class StagingTable {
   async clear(): Promise<void> {
     await this.client.query(`drop table if exists ${this.name}`);
     await this.client.query(
-      `create unlogged table ${this.name} (row bigint not null, geom geometry, nulls smallint[]) with (autovacuum_enabled = off)`,
+      `create unlogged table ${this.name} (row bigint not null, geom geometry, nulls smallint[], texts smallint[]) with (autovacuum_enabled = off)`,
     );
     this.columns = 0;
   }
@@ -78,6 +78,7 @@ export class StagingTable {
       "row",
       "geom",
       "nulls",
+      "texts",
       ...Array.from({ length: this.columns }, (_, index) => `p${index}`),
     ];
     const copy = this.client.query(
