@@ -10,53 +10,40 @@ import {
   fileColumn,
   fileOfObject,
 } from "../catalog/files.js";
-import { requireRead, requireRight } from "../catalog/rights.js";
-import {
-  type Caller,
-  type Column,
-  type LayerNode,
-  type MapState,
-  publicCaller,
-  Right,
-} from "../catalog/state.js";
-import { Failure, failed, notFound, required } from "../errors.js";
+import { requireRead } from "../catalog/rights.js";
+import type { Column, LayerNode, MapState } from "../catalog/state.js";
+import { Failure, failed, notFound } from "../errors.js";
 import { contentDisposition, matchesEtag } from "../http/headers.js";
-import type { Parameters, Reply, Request, Route, UploadedFile } from "../http/types.js";
+import type { Reply, Request, UploadedFile } from "../http/types.js";
 import { isUuid } from "../storage/blobs.js";
-import { answer, callerOf, callerOfToken, hasBody, mediaType, tokenOf, usedToken } from "./caller.js";
-import { objectId, parametersOf, text } from "./parameters.js";
-import { projectPath, viewOf } from "./present.js";
+import { answer, callerOf, tokenOf, usedToken } from "./caller.js";
+import { answers, type BodyOf, type Input, type Operation, operation } from "./operation.js";
+import { layerPath, viewOf } from "./present.js";
+import { binary, form, upload } from "./schema/bodies.js";
+import { needed, objectId, text } from "./schema/parameters.js";
+import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
+import { receive, type UploadTarget, uploadTarget } from "./upload.js";
 
 /** Files of objects: attaching, taking away, and getting them. */
 
-interface Target {
-  readonly map: MapState;
-  readonly layer: LayerNode;
-  readonly caller: Caller;
-}
+const placeParameters = {
+  field: needed(text("Code of the column, which is of type `file`.")),
+  lng: text("Language, where the column's values are in several; default: the main one."),
+};
+type PlaceParameters = Values<typeof placeParameters>;
 
-async function attach(request: Request, services: Services): Promise<Reply> {
-  const project = await services.catalog.project(request.params.project!);
-  const map = await services.catalog.map(project.code, request.params.map!);
-  const early = await tokenOf(request, { bodyToken: false });
-  let target: Target | undefined;
-  // Without rights the body is not even read, unless it is what brings the token.
-  if (early !== undefined || mediaType(request) !== "multipart/form-data")
-    target = await editable(request, services, map, early);
-  const { file, fields } = await request.body.upload("file", services.config.maxUploadBytes);
-  const form = parametersOf(fields);
-  target ??= await editable(request, services, map, text(form, "token"));
+const fileBody = upload(placeParameters, { file: "The file." });
 
+async function attach(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, BodyOf<typeof fileBody>>,
+): Promise<Reply> {
+  const { target, sent } = await receive(request, services, { body, check: requireFiles });
   const { layer, caller } = target;
   const id = objectId(request.params.object);
-  const code = given(request, form, "field");
-  if (code === undefined || file === undefined) {
-    throw required([...(code === undefined ? ["field"] : []), ...(file === undefined ? ["file"] : [])]);
-  }
-  const column = fileColumn(layer, code);
-  const language = languageFor(column, given(request, form, "lng"), map);
-  const attached = await store(services, { layer, objectId: id, column, language }, file);
+  const attached = await store(services, placeOf(target, id, sent), sent.file);
   await services.changes.settle({ layers: [layer.id] });
   return answer(caller, fileObject(request, target, id, attached));
 }
@@ -75,19 +62,18 @@ async function store(services: Services, place: FilePlace, file: UploadedFile): 
   }
 }
 
-async function detach(request: Request, services: Services): Promise<Reply> {
-  const project = await services.catalog.project(request.params.project!);
-  const map = await services.catalog.map(project.code, request.params.map!);
-  const target = await editable(request, services, map, await tokenOf(request));
+async function detach(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, PlaceParameters>,
+): Promise<Reply> {
+  const map = await services.catalog.map(request.params.project!, request.params.map!);
+  const target = await uploadTarget(request, services, { map, token: await tokenOf(request) });
   const { layer, caller } = target;
+  requireFiles(layer);
   const id = objectId(request.params.object);
   const fileId = objectId(request.params.file);
-  const form = parametersOf(hasBody(request) ? await request.body.fields() : {});
-  const code = given(request, form, "field");
-  if (code === undefined) throw required(["field"]);
-  const column = fileColumn(layer, code);
-  const language = languageFor(column, given(request, form, "lng"), map);
-  const blob = await detachFile(services.db, { layer, objectId: id, column, language }, fileId);
+  const blob = await detachFile(services.db, placeOf(target, id, await body()), fileId);
   if (blob !== undefined) await services.blobs.remove(blob);
   await services.changes.settle({ layers: [layer.id] });
   return answer(caller, null);
@@ -125,36 +111,27 @@ async function download(request: Request, services: Services): Promise<Reply> {
 /** Files up to this size are sent in one piece. */
 const wholeBytes = 256 * 1024;
 
-/** The layer of the path, for a caller who may edit its objects. */
-async function editable(
-  request: Request,
-  services: Services,
-  map: MapState,
-  token: string | undefined,
-): Promise<Target> {
-  const caller = token === undefined ? publicCaller : await callerOfToken(token, services, map.project);
-  const layer = map.layers.get(request.params.layer!);
-  // Whoever may not edit the map at all does not learn which layers it has.
-  requireRight(map, caller, Right.editObjects, layer);
-  if (!layer) throw notFound(`layer "${request.params.layer}"`);
+/** @throws Failure file_column_required */
+function requireFiles(layer: LayerNode): void {
   if (layer.type !== "layer")
     throw failed("file_column_required", `The layer "${layer.code}" has no columns for files.`);
-  return { map, layer, caller };
 }
 
 const hasTable = (layer: LayerNode): boolean => layer.type === "layer" || layer.type === "material";
 
-const given = (request: Request, form: Parameters, name: string): string | undefined =>
-  text(request.query, name) ?? text(form, name);
+/** @throws Failure file_column_required; invalid_value for what is no language code */
+function placeOf({ map, layer }: UploadTarget, object: number, { field, lng }: PlaceParameters): FilePlace {
+  const column = fileColumn(layer, field);
+  return { layer, objectId: object, column, language: languageFor(column, lng, map) };
+}
 
-/** @throws Failure invalid_value for what is no language code */
 const languageFor = (column: Column, language: string | undefined, map: MapState): string =>
   column.localizedValue && language !== undefined ? checkLanguage(language) : map.project.languages[0];
 
 /** The File of the contract. */
 function fileObject(
   request: Request,
-  { map, layer }: Target,
+  { map, layer }: UploadTarget,
   object: number,
   file: AttachedFile,
 ): Record<string, unknown> {
@@ -192,10 +169,52 @@ async function beginning(path: string): Promise<Buffer> {
   }
 }
 
-const objectFiles = `${projectPath}/:map/layers/:layer/objects/:object/files/`;
+const objectFiles = `${layerPath}/objects/:object/files/`;
 
-export const fileRoutes: readonly Route<Services>[] = [
-  { methods: ["POST"], path: objectFiles, handler: attach },
-  { methods: ["DELETE"], path: `${objectFiles}:file/`, handler: detach },
-  { methods: ["GET"], path: `${objectFiles}:file/`, handler: download },
+export const fileOperations: readonly Operation[] = [
+  operation({
+    id: "attachFile",
+    tag: "Files",
+    summary: "Attach a file to an object",
+    details: "The column lists it after those that it has.",
+    access: "token",
+    methods: ["POST"],
+    path: objectFiles,
+    body: fileBody,
+    answer: answers("The file as it is kept.", ref("File")),
+    refuses: ["file_column_required", "invalid_value"],
+    handle: attach,
+  }),
+  operation({
+    id: "detachFile",
+    tag: "Files",
+    summary: "Take a file away from an object",
+    details: "Which file is told by its id. The column comes in the query or in a form.",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${objectFiles}:file/`,
+    query: { ...placeParameters, field: { ...placeParameters.field, required: false } },
+    body: { ...form(placeParameters), optional: true },
+    answer: answers("It is gone.", { type: "null" }),
+    refuses: ["file_column_required", "invalid_value"],
+    handle: detach,
+  }),
+  operation({
+    id: "getFile",
+    tag: "Files",
+    summary: "A file of an object",
+    details: "The `path` of a file leads here. Browsers save it and never show it as a page.",
+    methods: ["GET"],
+    path: `${objectFiles}:file/`,
+    answer: {
+      description: "The file as it was sent.",
+      content: { "*/*": binary },
+      headers: {
+        ETag: "What a file holds never changes.",
+        "Content-Disposition": "The file's name (RFC 6266).",
+        "Cache-Control": "`private, no-store` where a token decided.",
+      },
+    },
+    handle: download,
+  }),
 ];

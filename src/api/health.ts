@@ -1,22 +1,18 @@
 import { busy, notFound } from "../errors.js";
-import { json, type Reply, type Request, type Route } from "../http/types.js";
+import { json, type Reply, type Request } from "../http/types.js";
+import { answers, type Operation, operation } from "./operation.js";
+import type { JsonSchema } from "./schema/schema.js";
 import type { Services } from "./services.js";
 
 /** What load balancers and operators ask: is the process alive, can it serve, what does it do. */
-
-export const healthRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: "/health/live", handler: () => json({ status: "live" }) },
-  { methods: ["GET"], path: "/health/ready", handler: ready },
-  { methods: ["GET"], path: "/metrics", handler: metrics },
-];
 
 const checkMs = 2_000;
 
 /** 200 when PostgreSQL, Redis and the hosts answer, else 503; the body names each. */
 async function ready(_request: Request, services: Services): Promise<Reply> {
   const [database, redis] = await Promise.all([
-    answers(services.db.query("select 1")),
-    answers(services.redis.ping()),
+    doesAnswer(services.db.query("select 1")),
+    doesAnswer(services.redis.ping()),
   ]);
   const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready };
   const isReady = Object.values(checks).every(Boolean);
@@ -32,7 +28,7 @@ async function ready(_request: Request, services: Services): Promise<Reply> {
   };
 }
 
-async function answers(question: Promise<unknown>): Promise<boolean> {
+async function doesAnswer(question: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(busy("no answer")), checkMs);
@@ -52,3 +48,52 @@ async function metrics(_request: Request, services: Services): Promise<Reply> {
   const { text, contentType } = await services.metrics.expose();
   return { kind: "bytes", body: text, headers: { "content-type": contentType, "cache-control": "no-store" } };
 }
+
+const state = (states: readonly string[], more: JsonSchema = {}): JsonSchema => ({
+  type: "object",
+  required: ["status", ...Object.keys(more)],
+  properties: { status: { enum: states }, ...more },
+});
+
+const boolean = { type: "boolean" };
+const checks = {
+  type: "object",
+  properties: { database: boolean, redis: boolean, render: boolean, transfer: boolean },
+};
+
+export const healthOperations: readonly Operation[] = [
+  operation({
+    id: "isLive",
+    tag: "Server",
+    summary: "Whether the process is alive",
+    methods: ["GET"],
+    path: "/health/live",
+    answer: answers("It is.", state(["live"])),
+    handle: () => json({ status: "live" }),
+  }),
+  operation({
+    id: "isReady",
+    tag: "Server",
+    summary: "Whether the server can serve",
+    details: "It can when PostgreSQL, Redis and the hosts that draw and convert answer.",
+    methods: ["GET"],
+    path: "/health/ready",
+    answer: answers("It can.", state(["ready"], { checks })),
+    unavailable: answers("It cannot, for what is false.", state(["not ready"], { checks })),
+    handle: ready,
+  }),
+  operation({
+    id: "getMetrics",
+    tag: "Server",
+    summary: "Metrics for Prometheus",
+    details: "404 where the installation does not give them out.",
+    methods: ["GET"],
+    path: "/metrics",
+    answer: {
+      description: "Counters, gauges and histograms as OpenMetrics text.",
+      content: { "application/openmetrics-text": { type: "string" } },
+    },
+    refuses: [404],
+    handle: metrics,
+  }),
+];

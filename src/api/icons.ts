@@ -2,25 +2,35 @@ import { requireRead } from "../catalog/rights.js";
 import type { LayerNode, MapState } from "../catalog/state.js";
 import { Failure, notFound } from "../errors.js";
 import { pictureTag } from "../hosts/pictures.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import type { Reply, Request } from "../http/types.js";
 import type { CompiledStyle } from "../style/model.js";
 import { swatchOf, swatchSvg } from "../style/swatch.js";
 import { callerOf } from "./caller.js";
-import { pictureHeaders, pictureReply } from "./images.js";
-import { integer } from "./parameters.js";
-import { projectPath } from "./present.js";
+import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
+import { type Input, type Operation, operation } from "./operation.js";
+import { layerPath } from "./present.js";
+import { binary } from "./schema/bodies.js";
+import { integer, orElse } from "./schema/parameters.js";
 import type { Services } from "./services.js";
 
 /** Icons of layers, drawn from their styles. */
 
-async function icon(request: Request, services: Services): Promise<Reply> {
+const iconParameters = {
+  size: orElse(integer("Pixels of a side.", { least: 8, most: 512 }), 32),
+};
+
+async function icon(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof iconParameters, undefined>,
+): Promise<Reply> {
   const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
   const map = await services.catalog.map(project, mapCode);
   const caller = await callerOf(request, services, map.project);
   const layer = map.layers.get(layerCode);
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
-  const size = integer(request.query, "size", { least: 8, most: 512 }) ?? 32;
+  const { size } = query();
   const svg = swatchSvg(swatchOf(await styleOf(services, map, layer), layer.geometryKind));
   const headers = pictureHeaders(services, { map, layer, caller });
   return pictureReply(request, pictureTag({ svg, size }), headers, () =>
@@ -46,6 +56,16 @@ async function styleOf(services: Services, map: MapState, layer: LayerNode): Pro
   }
 }
 
-export const iconRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: `${projectPath}/:map/layers/:layer/icon/`, handler: icon },
+export const iconOperations: readonly Operation[] = [
+  operation({
+    id: "getIcon",
+    tag: "Layers",
+    summary: "The icon of a layer",
+    details: "Drawn from the layer's style, so it shows kind of geometry, colour and size.",
+    methods: ["GET"],
+    path: `${layerPath}/icon/`,
+    query: iconParameters,
+    answer: { description: "The icon.", content: { "image/png": binary }, headers: describedHeaders },
+    handle: icon,
+  }),
 ];

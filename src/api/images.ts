@@ -2,25 +2,49 @@ import { isPicture } from "../catalog/file-types.js";
 import { findFile, isListed } from "../catalog/files.js";
 import { requireRead } from "../catalog/rights.js";
 import type { Caller, LayerNode, MapState } from "../catalog/state.js";
-import { badRequest, failed, notFound } from "../errors.js";
-import { type PictureFit, type PictureFormat, pictureFits, type ResizeRequest } from "../hosts/messages.js";
+import { failed, notFound } from "../errors.js";
+import { type PictureFormat, pictureFits, type ResizeRequest } from "../hosts/messages.js";
 import { type Picture, pictureTag } from "../hosts/pictures.js";
 import { matchesEtag } from "../http/headers.js";
-import type { Headers, Parameters, Reply, Request, Route } from "../http/types.js";
+import type { Headers, Reply, Request } from "../http/types.js";
 import { isUuid } from "../storage/blobs.js";
 import { callerOf, usedToken } from "./caller.js";
-import { integer, text } from "./parameters.js";
+import { type Input, type Operation, operation } from "./operation.js";
 import { projectPath } from "./present.js";
+import { binary } from "./schema/bodies.js";
+import { choice, integer, type Parameter } from "./schema/parameters.js";
 import type { Services } from "./services.js";
 
 /** Pictures attached to objects, in any size. */
 
-const maxSidePixels = 8_192;
+const side = { least: 1, most: 8_192 };
 
-async function image(request: Request, services: Services): Promise<Reply> {
+/** `f`. Else invalid_format. */
+const formatParameter: Parameter<PictureFormat | undefined> = {
+  description: "Format of the answer; default: the picture's own.",
+  schema: { enum: ["png", "jpg", "jpeg"] },
+  read: (given, name) => {
+    if (!given) return undefined;
+    if (given === "png") return "png";
+    if (given === "jpg" || given === "jpeg") return "jpeg";
+    throw failed("invalid_format", `${name} must be png, jpg or jpeg.`);
+  },
+};
+
+const imageParameters = {
+  w: integer("Width in pixels; alone it keeps the picture's ratio.", side),
+  h: integer("Height in pixels; alone it keeps the picture's ratio.", side),
+  fit: choice("How the picture fills w × h, as object-fit of CSS.", pictureFits),
+  f: formatParameter,
+};
+
+async function image(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof imageParameters, undefined>,
+): Promise<Reply> {
   const { project: projectCode = "", file: given = "" } = request.params;
   const uuid = given.toLowerCase();
-  const wish = wishOf(request.query);
   const project = await services.catalog.project(projectCode);
   const caller = await callerOf(request, services, project);
   const file = isUuid(uuid) ? await findFile(services.db, uuid) : undefined;
@@ -29,39 +53,14 @@ async function image(request: Request, services: Services): Promise<Reply> {
   const layer = map.layers.get(file.layer);
   requireRead(map, caller, layer);
   if (!layer || !(await isListed(services.db, layer, file))) throw notFound("image of that uuid");
+  const { w, h, fit, f } = query();
   if (!isPicture(file.mime))
     throw failed("unsupported_format", "The file is no picture that can be shown.", { mime: file.mime });
-  const resize: ResizeRequest = { path: services.blobs.path(file.uuid), ...wish };
+  const path = services.blobs.path(file.uuid);
+  const resize: ResizeRequest = { path, width: w, height: h, fit, format: f };
   return pictureReply(request, pictureTag(resize), pictureHeaders(services, { map, layer, caller }), () =>
     services.pictures.resized(resize),
   );
-}
-
-/** @throws Failure bad_request, invalid_format */
-function wishOf(parameters: Parameters): Omit<ResizeRequest, "path"> {
-  const side = (name: string) => integer(parameters, name, { least: 1, most: maxSidePixels });
-  const fit = text(parameters, "fit") ?? "fill";
-  if (!pictureFits.includes(fit as PictureFit)) throw badRequest(`fit is one of ${pictureFits.join(", ")}.`);
-  return {
-    width: side("w"),
-    height: side("h"),
-    fit: fit as PictureFit,
-    format: formatOf(text(parameters, "f")),
-  };
-}
-
-function formatOf(value: string | undefined): PictureFormat | undefined {
-  switch (value) {
-    case undefined:
-      return undefined;
-    case "png":
-      return "png";
-    case "jpg":
-    case "jpeg":
-      return "jpeg";
-    default:
-      throw failed("invalid_format", "f must be png, jpg or jpeg.");
-  }
 }
 
 /** Whose layer a picture shows or belongs to. */
@@ -95,6 +94,31 @@ export async function pictureReply(
   return { kind: "bytes", body: bytes, headers: { "content-type": `image/${format}`, etag, ...headers } };
 }
 
-export const imageRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: `${projectPath}/image/:file/`, handler: image },
+/** Headers of answers with pictures, as the description has them. */
+export const describedHeaders = {
+  ETag: "Changes when the picture does; for If-None-Match.",
+  "Cache-Control": "How long who may keep it; `private, no-store` where a token decided.",
+  "Surrogate-Key":
+    "The project, map and layers that it shows, for purging edge caches. Public pictures only.",
+};
+
+export const imageOperations: readonly Operation[] = [
+  operation({
+    id: "getImage",
+    tag: "Files",
+    summary: "A picture of an object in any size",
+    details: "The file is told by its uuid. Without w and h the picture keeps its size.",
+    methods: ["GET"],
+    path: `${projectPath}/image/:file/`,
+    query: imageParameters,
+    answer: {
+      description: "The picture.",
+      content: Object.fromEntries(
+        ["png", "jpeg", "gif", "webp"].map((format) => [`image/${format}`, binary]),
+      ),
+      headers: describedHeaders,
+    },
+    refuses: [404, "unsupported_format", "invalid_format"],
+    handle: image,
+  }),
 ];

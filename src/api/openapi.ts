@@ -162,12 +162,20 @@ const failure = (reason: string, codes: readonly string[]): OpenApi => ({
   description: reason,
   content: {
     "application/json": {
-      schema: { allOf: [ref("Error"), { properties: { code: { enum: codes } } }] },
+      schema: { allOf: [ref("Error"), { properties: { code: { enum: [...new Set(codes)] } } }] },
     },
   },
 });
 
-function responses({ description, body, path }: Operation, ofProject: boolean): Record<string, OpenApi> {
+/** Whether something must be there that may be missing. */
+const hasRequired = ({ query, headers, body }: Operation): boolean =>
+  [...Object.values(query), ...Object.values(headers)].some(({ required }) => required) ||
+  Object.values(body?.content ?? {}).some(
+    ({ required, items }) => required ?? (items as JsonSchema)?.required,
+  );
+
+function responses(operation: Operation, ofProject: boolean): Record<string, OpenApi> {
+  const { description, body, path } = operation;
   const refuses = description.refuses ?? [];
   const found: Record<string, OpenApi> = { 200: answered(description.answer), 400: refusal(reasons[400]) };
   if (description.answer.headers?.ETag !== undefined) found[304] = { description: reasons[304] };
@@ -181,10 +189,13 @@ function responses({ description, body, path }: Operation, ofProject: boolean): 
   for (const status of statuses) found[status] = refusal(reasons[status]);
   const codes = [
     ...(ofProject || isBelowMap ? ["project_not_found"] : []),
+    ...(hasRequired(operation) ? ["required_parameters"] : []),
     ...refuses.filter((one) => typeof one === "string" && one !== "busy"),
     "internal",
   ];
   found[500] = failure("It failed, for the reason that the code gives.", codes);
-  found[503] = failure("There is no room for it now; try again after Retry-After seconds.", ["busy"]);
+  found[503] = description.unavailable
+    ? answered(description.unavailable)
+    : failure("There is no room for it now; try again after Retry-After seconds.", ["busy"]);
   return found;
 }

@@ -46,6 +46,8 @@ export interface Description {
   /** Default: open. */
   readonly access?: Access;
   readonly answer: Answer;
+  /** What 503 means here; default: that there is no room. */
+  readonly unavailable?: Answer;
   /**
    * How it may fail beyond what every request of its kind may: statuses, and codes of the 500 body. Without a path
    * below a project, 400 is all that every request may be refused with.
@@ -59,6 +61,9 @@ export interface Input<Query, Body, Headers = unknown> {
   body(): Promise<Body>;
   headers(): Values<Headers>;
 }
+
+/** What a body's definition reads. */
+export type BodyOf<Definition> = Definition extends BodyDefinition<infer Out> ? Out : never;
 
 interface Definition<Query, Body, Headers> extends Description {
   readonly methods: readonly Method[];

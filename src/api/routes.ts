@@ -2,11 +2,11 @@ import type { Route } from "../http/types.js";
 import { constraintRoutes } from "./constraints.js";
 import { descriptionOperation } from "./docs.js";
 import { exportOperations } from "./export.js";
-import { fileRoutes } from "./files.js";
+import { fileOperations } from "./files.js";
 import { folderOperations } from "./folders.js";
-import { healthRoutes } from "./health.js";
-import { iconRoutes } from "./icons.js";
-import { imageRoutes } from "./images.js";
+import { healthOperations } from "./health.js";
+import { iconOperations } from "./icons.js";
+import { imageOperations } from "./images.js";
 import { layerEditOperations } from "./layer-edit.js";
 import { layerOperations } from "./layers.js";
 import { makevalidOperations } from "./makevalid.js";
@@ -23,7 +23,7 @@ import type { Services } from "./services.js";
 import { sessionOperations } from "./sessions.js";
 import { structureOperations } from "./structure.js";
 import { tileOperations } from "./tiles.js";
-import { transferRoutes } from "./transfer.js";
+import { transferOperations } from "./transfer.js";
 import { treeOperations } from "./tree.js";
 import { routesOf } from "./versions/older.js";
 import { version20 } from "./versions/v20.js";
@@ -45,16 +45,16 @@ const resources: readonly Route<Services>[] = [
   ...objectListOperations,
   ...objectOperations,
   ...objectGeometryOperations,
-  ...fileRoutes,
-  ...imageRoutes,
-  ...iconRoutes,
+  ...fileOperations,
+  ...imageOperations,
+  ...iconOperations,
   ...searchRoutes,
   ...refreshOperations,
   ...makevalidOperations,
   ...visualizationRoutes,
-  ...transferRoutes,
+  ...transferOperations,
   ...exportOperations,
-  ...healthRoutes,
+  ...healthOperations,
 ];
 
 /** Every route but the pages' and the older versions'. `test/api/rights-table.test.ts` has a line for each. */

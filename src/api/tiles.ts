@@ -5,7 +5,9 @@ import { type CachedReply, prebuildHeaders } from "../http/cached.js";
 import type { Reply, Request } from "../http/types.js";
 import type { TileAddress } from "../tiles/address.js";
 import { callerOf, usedToken } from "./caller.js";
+import { describedHeaders } from "./images.js";
 import { type Answer, answers, type Input, type Operation, operation } from "./operation.js";
+import { binary } from "./schema/bodies.js";
 import type { Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import {
@@ -138,12 +140,8 @@ function queryOf({ base, layers, lng, q }: Values<typeof mapTileParameters>): st
 
 const png: Answer = {
   description: "The tile, also where nothing is drawn.",
-  content: { "image/png": { type: "string", format: "binary" } },
-  headers: {
-    ETag: "Changes when the picture does; for If-None-Match.",
-    "Cache-Control": "How long who may keep it; `private, no-store` where a token decided.",
-    "Surrogate-Key": "The project, map and layers that it shows, for purging edge caches. Public tiles only.",
-  },
+  content: { "image/png": binary },
+  headers: describedHeaders,
 };
 
 const tileJsonSchema = {

@@ -1,50 +1,72 @@
-import { requireRight, rightsOn } from "../catalog/rights.js";
-import { type Caller, type LayerNode, type MapState, publicCaller, Right } from "../catalog/state.js";
-import { badRequest, failed, notFound, required } from "../errors.js";
-import type { Parameters, Reply, Request, Route, UploadedFile } from "../http/types.js";
+import { rightsOn } from "../catalog/rights.js";
+import { type LayerNode, Right } from "../catalog/state.js";
+import { badRequest, failed, notFound } from "../errors.js";
+import type { Reply, Request } from "../http/types.js";
 import { importIntoLayer } from "../transfer/import.js";
-import { answer, callerOfToken, mediaType, tokenOf } from "./caller.js";
-import { parametersOf, text } from "./parameters.js";
-import { layerObject, projectPath, viewOf } from "./present.js";
+import { answer, mediaType } from "./caller.js";
+import { answers, type BodyOf, type Input, type Operation, operation } from "./operation.js";
+import { layerObject, layerPath, viewOf } from "./present.js";
+import { binary, multipart, upload } from "./schema/bodies.js";
+import { type Parameter, text } from "./schema/parameters.js";
+import { ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
+import { receive, type UploadTarget } from "./upload.js";
 import { visualValues } from "./visuals.js";
 
 /** Import of files into layers. */
 
-/** What was sent, in any of the three ways. */
-interface Upload {
-  readonly file: UploadedFile;
-  readonly extension: string;
-  /** Fields of a multipart body; they count where the query has no parameter of that name. */
-  readonly fields: Parameters;
-}
+/** `action`. Else a bad request. */
+const actionParameter: Parameter<"replace" | "merge"> = {
+  description:
+    "1 = the data replace the layer's; 2 = objects whose svc_id the data name are changed, others added.",
+  schema: { enum: [1, 2], default: 2 },
+  read: (given, name) => {
+    if (!given || given === "2") return "merge";
+    if (given === "1") return "replace";
+    throw badRequest(`${name} is 1 (replace) or 2 (merge).`);
+  },
+};
 
-/** The token may travel in a multipart form, but a body that is data holds none. */
-async function importFile(request: Request, services: Services): Promise<Reply> {
-  const project = await services.catalog.project(request.params.project!);
-  const map = await services.catalog.map(project.code, request.params.map!);
-  const early = await tokenOf(request, { bodyToken: false });
-  let target: Target | undefined;
-  // Without rights the body is not even read, unless it is what brings the token.
-  if (early !== undefined || !isMultipart(request)) target = await targetOf(request, services, map, early);
-  const upload = await receive(request, services.config.maxUploadBytes);
-  target ??= await targetOf(request, services, map, text(upload.fields, "token"));
+const importParameters = {
+  srs: text(
+    "Reference system of the data: an EPSG number, WKT or proj4; default: the file's own, else 4326.",
+  ),
+  action: actionParameter,
+  raster_bbox: text("Box of raster data without georeference: `BOX(x_min y_min,x_max y_max)`."),
+};
 
-  const { caller, layer } = target;
+const importHeaders = {
+  "x-filename": text("Name of a file that is the body itself; its extension tells the format."),
+};
+
+const importBody = upload(importParameters, {
+  file: "The file; the extension of its name tells the format.",
+  raw: {
+    "application/geo+json": ref("FeatureCollection"),
+    "application/json": ref("FeatureCollection"),
+    "application/octet-stream": binary,
+  },
+});
+
+async function importFile(
+  request: Request,
+  services: Services,
+  { headers, body }: Input<typeof importParameters, BodyOf<typeof importBody>, typeof importHeaders>,
+): Promise<Reply> {
+  const { target, sent } = await receive(request, services, { body, check: requireOwnObjects });
+  const { map, layer, caller } = target;
+  const { project } = map;
+  const clientName =
+    mediaType(request) === multipart ? sent.file.clientName : (headers()["x-filename"] ?? ".geojson");
   await importIntoLayer(
     services,
     {
       layerId: layer.id,
-      language: text(request.query, "lng") ?? project.languages[0],
+      language: viewOf(request, project).language,
       idAlias: services.config.idAlias,
     },
-    {
-      path: upload.file.path,
-      extension: upload.extension,
-      srs: text(request.query, "srs") ?? text(upload.fields, "srs"),
-      action: actionOf(text(request.query, "action") ?? text(upload.fields, "action")),
-    },
-    { mayAddColumns: mayAddColumns(map, caller, layer), signal: request.signal },
+    { path: sent.file.path, extension: extensionOf(clientName), srs: sent.srs, action: sent.action },
+    { mayAddColumns: mayAddColumns(target), signal: request.signal },
   );
   await services.changes.settle({ layers: [layer.id], maps: [map.id] });
   services.search.reconsider();
@@ -56,47 +78,14 @@ async function importFile(request: Request, services: Services): Promise<Reply> 
   return answer(caller, layerObject(now, node, viewOf(request, now.project), { css: true, values }));
 }
 
-interface Target {
-  readonly caller: Caller;
-  readonly layer: LayerNode;
-}
-
-/** The layer of the path, for a caller who may edit its objects. */
-async function targetOf(
-  request: Request,
-  services: Services,
-  map: MapState,
-  token?: string,
-): Promise<Target> {
-  const caller = token === undefined ? publicCaller : await callerOfToken(token, services, map.project);
-  const layer = map.layers.get(request.params.layer!);
-  // Whoever may not edit the map at all does not learn which layers it has.
-  requireRight(map, caller, Right.editObjects, layer);
-  if (!layer) throw notFound(`layer "${request.params.layer}"`);
+/** @throws Failure import_failed */
+function requireOwnObjects(layer: LayerNode): void {
   if (layer.type !== "layer")
     throw failed("import_failed", `The layer "${layer.code}" takes no vector data.`);
-  return { caller, layer };
 }
 
-function mayAddColumns(map: MapState, caller: Caller, layer: LayerNode): boolean {
+function mayAddColumns({ map, caller, layer }: UploadTarget): boolean {
   return (rightsOn(map, caller, layer) & Right.editStructure) !== 0;
-}
-
-const isMultipart = (request: Request): boolean => mediaType(request) === "multipart/form-data";
-
-/**
- * The file: field `file` of a multipart body, a body with `X-Filename`, or GeoJSON as the body.
- * @throws Failure required_parameters, too_large, unsupported_format
- */
-async function receive(request: Request, limit: number): Promise<Upload> {
-  if (isMultipart(request)) {
-    const { file, fields } = await request.body.upload("file", limit);
-    if (!file) throw required(["file"]);
-    return { file, extension: extensionOf(file.clientName), fields: parametersOf(fields) };
-  }
-  const name = request.header("x-filename");
-  const extension = name === undefined ? "geojson" : extensionOf(name);
-  return { file: await request.body.toFile(limit), extension, fields: parametersOf({}) };
 }
 
 /** All that counts of a client's file name. @throws Failure unsupported_format when it has none */
@@ -108,13 +97,32 @@ export function extensionOf(name: string): string {
   return extension.toLowerCase();
 }
 
-/** 1 = replace, 2 = merge (default). */
-function actionOf(value: string | undefined): "replace" | "merge" {
-  if (value === undefined || value === "2") return "merge";
-  if (value === "1") return "replace";
-  throw badRequest("action is 1 (replace) or 2 (merge).");
-}
-
-export const transferRoutes: Route<Services>[] = [
-  { methods: ["POST"], path: `${projectPath}/:map/layers/:layer/import/`, handler: importFile },
+export const transferOperations: readonly Operation[] = [
+  operation({
+    id: "importData",
+    tag: "Import and export",
+    summary: "Import data into a layer",
+    details:
+      "Wholly or not at all: when it fails, the layer is as it was. The data come as GeoJSON in the body, as a file in " +
+      "the field `file` of a form, or as a file that is the body, named by `X-Filename`. Properties that have no " +
+      "column get one.",
+    access: "token",
+    methods: ["POST"],
+    path: `${layerPath}/import/`,
+    query: importParameters,
+    headers: importHeaders,
+    body: importBody,
+    answer: answers("The layer with its new objects.", ref("Layer")),
+    refuses: [
+      "import_failed",
+      "unsupported_format",
+      "no_georeference",
+      "invalid_geometry",
+      "invalid_code",
+      "code_exists",
+      "invalid_value",
+      "constraint_violated",
+    ],
+    handle: importFile,
+  }),
 ];

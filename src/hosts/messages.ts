@@ -64,8 +64,8 @@ export interface RenderMessages {
 
 export type PictureFormat = "png" | "jpeg" | "gif" | "webp";
 
-/** How a picture fills a box of width × height, as CSS object-fit has it. */
-export const pictureFits = ["none", "fill", "contain", "cover", "scale-down"] as const;
+/** How a picture fills a box of width × height, as CSS object-fit has it; the first is the default. */
+export const pictureFits = ["fill", "none", "contain", "cover", "scale-down"] as const;
 export type PictureFit = (typeof pictureFits)[number];
 
 /** A picture in another size or format. With one side only, the other follows by the picture's own ratio. */
