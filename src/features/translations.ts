@@ -42,11 +42,10 @@ export function translatedValues(
 
 /** SQL of the properties of languages that are not listed, each with a comma before it; null where there is none. */
 export function otherTranslations(column: Column, { languages }: Translations): string {
-  const listed = languages.map(literal).join(",");
+  const others = `${column.physical}-array[${languages.map(literal).join(",")}]::text[]`;
   // Those of the project are listed, so that no other name has to be found for these.
   const name = `to_json(${literal(`${column.code}:`)}||e.key)`;
-  return (
-    `(select string_agg(concat(',',${name},':',e.value),'' order by e.key) ` +
-    `from jsonb_each(${column.physical}) e where e.key <> all(array[${listed}]))`
-  );
+  const list = `select string_agg(concat(',',${name},':',e.value),'' order by e.key) from jsonb_each(${others}) e`;
+  // Taking languages apart costs much more than to see that there is none.
+  return `case when ${others}<>'{}' then (${list}) end`;
 }
