@@ -54,11 +54,20 @@ const columns: Field<string[] | undefined> = {
   },
 };
 
+/** Absent or empty: required_parameters, by its whole name. */
+const sourceName: Field<unknown> = {
+  description: "Code or id of a layer of this map.",
+  schema: { type: ["string", "integer"] },
+  refusesAbsence: true,
+  read: (given) => {
+    if (given === undefined || given === null || given === "") throw required(["source.layer"]);
+    return given;
+  },
+};
+
 /** `source` of virtual and materialized layers. */
 const sourceFields = {
-  layer: anything("Code or id of a layer of this map; it has to be there.", {
-    type: ["string", "integer"],
-  }),
+  layer: sourceName,
   filter: text("Filter expression that selects the source's objects; default: all of them."),
   columns,
 };
@@ -121,9 +130,8 @@ export async function createFromSource(
   });
 }
 
-/** `source.layer`: a layer's code, or its id. @throws Failure required_parameters, not_found, invalid_value */
+/** The layer of that code or id. @throws Failure not_found, invalid_value */
 function sourceLayer(map: MapState, named: unknown): LayerNode {
-  if (named === undefined || named === null || named === "") throw required(["source.layer"]);
   const found =
     typeof named === "number" ? map.nodes.get(named) : map.layers.get(typeof named === "string" ? named : "");
   if (!found) throw notFound("source layer of that code in this map");
