@@ -12,11 +12,10 @@ import type { VisualQuestion } from "./visual-question.js";
 /** How long one statement over the objects may take. */
 const statementTimeoutMs = 10_000;
 
-/**
- * Values that natural breaks are found among: of more, as many as this at equal distances in their order. So they take
- * some milliseconds of the event loop for the usual number of classes.
- */
+/** Values that natural breaks are found among; of more, so many at equal distances in their order. */
 const mostValues = 2_048;
+/** Bounds that number for many classes, so that finding the breaks holds the event loop up for some ms at most. */
+const mostSteps = 400_000;
 
 const nothing: VisualValues = { least: null, greatest: null, borders: [], counts: [], others: 0 };
 
@@ -56,7 +55,9 @@ async function classesOf(
   const bound = new Values();
   const x = measure(column, languages, bound);
   if (x === undefined) return nothing;
-  const from = `from (select ${x} as x from ${layerTable(layer.id)}) v where x is not null`;
+  // OFFSET keeps the value of a localised column from being looked for once for each use of it.
+  const fence = column.localizedValue ? " offset 0" : "";
+  const from = `from (select ${x} as x from ${layerTable(layer.id)}${fence}) v where x is not null`;
   const [limits] = await tx.query<{ n: number; least: number; greatest: number }>(
     `select count(*) as n, min(x) as least, max(x) as greatest ${from}`,
     bound.list,
@@ -91,7 +92,7 @@ async function classesOf(
   let borders: Borders;
   let counts: readonly number[];
   if (algorithm === 3) {
-    const looked = await valuesAt(spreadPlaces(n));
+    const looked = await valuesAt(spreadPlaces(n, classes));
     const found = await counted(betweenValues(naturalBreaks(looked, classes), looked));
     borders = [least, ...found.ends];
     counts = found.counts;
@@ -112,9 +113,9 @@ async function classesOf(
   };
 }
 
-/** Places, from 1, of at most `mostValues` of `total` values in their order, the first and the last among them. */
-function spreadPlaces(total: number): number[] {
-  const count = Math.min(total, mostValues);
+/** Places, from 1, of a bounded number of `total` values in their order, the first and the last among them. */
+function spreadPlaces(total: number, classes: number): number[] {
+  const count = Math.min(total, mostValues, Math.max(classes, Math.floor(mostSteps / classes)));
   const step = count > 1 ? (total - 1) / (count - 1) : 0;
   return Array.from({ length: count }, (_, i) => 1 + Math.round(i * step));
 }

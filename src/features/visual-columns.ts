@@ -11,6 +11,9 @@ function plainValue(column: Column, languages: Languages, bound: Values): string
   const value = comparable(column, languages, bound);
   if (!column.localizedValue || isId(column) || column.type === "string" || column.type === "text")
     return value;
+  // Quicker by far than the conversion that stands for the other types.
+  if (column.type === "number")
+    return `(select case when jsonb_typeof(v) = 'number' then v::float8 end from (select ${value} as v offset 0) one)`;
   return `(convert_value(${value},'${column.type}','${column.type}') #>> '{}')::${boundType(column)}`;
 }
 
