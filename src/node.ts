@@ -80,6 +80,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
         memory.clear();
         addresses.clear();
       },
+      imported: () => search.reconsider(),
     },
   });
   // The thread that compiles is ended at the style's deadline; the host itself only if that fails.

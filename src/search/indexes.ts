@@ -19,6 +19,8 @@ export interface SearchIndexes {
 }
 
 const everyMs = 30_000;
+/** When a layer is looked at again that an import held. */
+const heldMs = 1_000;
 /** A layer must shrink well below the size from which it has indexes to lose them. */
 const keptValues = indexedValues / 4;
 /** Of a map without search settings so many columns of each layer get indexes; more are searched as far as time goes. */
@@ -38,11 +40,15 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
   let stopped = false;
   let client: pg.Client | undefined;
 
+  let retry: NodeJS.Timeout | undefined;
+
   const pass = async () => {
     client = await db.dedicated();
     client.on("error", () => undefined);
     try {
-      await adjustIndexes(client, () => stopped, log);
+      const held = await adjustIndexes(client, () => stopped, log);
+      clearTimeout(retry);
+      if (held) retry = setTimeout(kick, heldMs).unref();
     } finally {
       await client.end();
       client = undefined;
@@ -72,6 +78,7 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
     stop: async () => {
       stopped = true;
       clearInterval(timer);
+      clearTimeout(retry);
       const pid = (client as unknown as { processID?: number | null } | undefined)?.processID;
       // An index that is being made is left unfinished, and made anew by who comes next.
       if (pid) await db.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
@@ -80,11 +87,12 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
   };
 }
 
-async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log): Promise<void> {
+/** Gives whether a layer was left as it was because an import held it. */
+async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log): Promise<boolean> {
   const lock = await client.query<{ ours: boolean }>(
     "select pg_try_advisory_lock(hashtext('mapwright search indexes')) as ours",
   );
-  if (!lock.rows[0]!.ours) return;
+  if (!lock.rows[0]!.ours) return false;
   await client.query("set lock_timeout = '60s'");
   // A GIN index of a million names fits in it; with less it takes twice as long to make.
   await client.query("set maintenance_work_mem = '256MB'");
@@ -94,21 +102,26 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
   for (const column of wanted) amounts.set(column, await amountOf(client, column));
   const kept = new Set(wanted.filter((column) => amounts.get(column)! >= keptValues).flatMap(namesOf));
   for (const [name, valid] of present) {
-    if (stopped()) return;
+    if (stopped()) return false;
     if (valid && kept.has(name)) continue;
     await client.query(`drop index concurrently if exists layers.${name}`);
     present.delete(name);
   }
+  let held = false;
   for (const column of wanted) {
     if (amounts.get(column)! < indexedValues || namesOf(column).every((name) => present.has(name))) continue;
-    if (stopped()) return;
+    if (stopped()) return false;
     const started = performance.now();
-    if (!(await makeIndexes(client, column))) continue;
+    if (!(await makeIndexes(client, column))) {
+      held = true;
+      continue;
+    }
     log.info(
       { layer: column.layer_id, column: column.id, ms: Math.round(performance.now() - started) },
       "made the indexes of a searched column",
     );
   }
+  return held;
 }
 
 const namesOf = (column: WantedColumn): string[] => Object.values(indexNames(column.id));

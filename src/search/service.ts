@@ -11,13 +11,17 @@ export class SearchService {
   private readonly gate: Gate;
   private readonly indexes: SearchIndexes;
 
-  /** @param places searches at once; each holds a connection for up to a second */
+  /**
+   * @param places searches at once; each holds a connection for up to a second
+   * @param patienceMs how long others wait for a place
+   */
   constructor(
     private readonly db: Database,
     log: Log,
     places: number,
+    patienceMs = 5_000,
   ) {
-    this.gate = new Gate(places, 5_000, "Too many searches are running now.");
+    this.gate = new Gate(places, patienceMs, "Too many searches are running now.");
     this.indexes = keepSearchIndexes(db, log);
   }
 

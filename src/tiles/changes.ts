@@ -38,6 +38,8 @@ export interface CatalogueListener {
   mapChanged(id: number | undefined): void;
   /** Drop cached tiles (an operator asked for it). */
   purged(): void;
+  /** A file was brought into some layer. */
+  imported?(): void;
 }
 
 export interface ChangeLogOptions {
@@ -46,6 +48,12 @@ export interface ChangeLogOptions {
   readonly redisPrefix: string;
   readonly log: Log;
   readonly listener: CatalogueListener;
+}
+
+/** A reading of the log that has not begun. */
+interface Reading {
+  readonly layers: Set<LayerVersion>;
+  readonly done: Promise<void>;
 }
 
 interface ChangeRow {
@@ -63,6 +71,9 @@ export class ChangeLog implements Changes {
   >();
   /** Virtual layers among them by their sources: what touches a source touches them. */
   private readonly derived = new Map<number, Set<number>>();
+  /** The reading of the log that runs, or the last one; it may have failed. */
+  private reading: Promise<void> = Promise.resolve();
+  private nextReading: Reading | undefined;
   private readonly listener: Listener;
   private readonly peers: Peers;
 
@@ -108,7 +119,10 @@ export class ChangeLog implements Changes {
     try {
       // The log first: a change that comes between the two statements is then seen in the version alone, which
       // counts as a change of the whole layer, and not the other way round.
-      const changes = await this.readLog(ids, 0);
+      const changes = await this.readLog(
+        ids,
+        ids.map(() => 0),
+      );
       const rows = await this.options.db.query<{ id: number; version: number; source_id: number | null }>(
         "select id, version, source_id from layer where id = any($1)",
         [ids],
@@ -130,14 +144,36 @@ export class ChangeLog implements Changes {
     }
   }
 
-  /** Reads what changed in these layers from the database itself. */
-  async refresh(layers: readonly LayerVersion[]): Promise<void> {
-    if (layers.length === 0) return;
-    const oldest = Math.min(...layers.map((layer) => layer.version));
-    for (const row of await this.readLog(
+  /**
+   * Reads what changed in these layers from the database itself. One reading runs at a time; whoever comes meanwhile
+   * shares the next one, which begins after the change that brought them here.
+   */
+  refresh(layers: readonly LayerVersion[]): Promise<void> {
+    if (layers.length === 0) return Promise.resolve();
+    const next = this.nextReading ?? this.planReading();
+    for (const layer of layers) next.layers.add(layer);
+    return next.done;
+  }
+
+  private planReading(): Reading {
+    const layers = new Set<LayerVersion>();
+    const read = (): Promise<void> => {
+      this.nextReading = undefined;
+      this.reading = this.readChanges([...layers]);
+      return this.reading;
+    };
+    // How the one before ends is the matter of those who wait for that.
+    const next: Reading = { layers, done: this.reading.then(read, read) };
+    this.nextReading = next;
+    return next;
+  }
+
+  private async readChanges(layers: readonly LayerVersion[]): Promise<void> {
+    const rows = await this.readLog(
       layers.map((layer) => layer.id),
-      oldest,
-    )) {
+      layers.map((layer) => layer.version),
+    );
+    for (const row of rows) {
       this.layers.get(row.layer_id)?.apply({ version: row.version, boxes: boxesOf(row.area) });
     }
   }
@@ -156,11 +192,12 @@ export class ChangeLog implements Changes {
     await this.refresh(known);
   }
 
-  private readLog(ids: readonly number[], after: number): Promise<ChangeRow[]> {
+  /** What the log has of these layers beyond the versions that are known of each. */
+  private readLog(ids: readonly number[], versions: readonly number[]): Promise<ChangeRow[]> {
     return this.options.db.query<ChangeRow>(
-      `select layer_id, version, area from layer_change
-       where layer_id = any($1) and version > $2 order by layer_id, version`,
-      [ids, after],
+      `select c.layer_id, c.version, c.area from unnest($1::bigint[], $2::bigint[]) known(id, version)
+       join layer_change c on c.layer_id = known.id and c.version > known.version order by c.layer_id, c.version`,
+      [ids, versions],
       { prepare: true },
     );
   }
@@ -177,6 +214,7 @@ export class ChangeLog implements Changes {
     } else if (kind === "M") this.options.listener.mapChanged(Number(id));
     else if (kind === "P") this.options.listener.projectChanged(Number(id));
     else if (kind === "C") this.options.listener.purged();
+    else if (kind === "S") this.options.listener.imported?.();
   }
 
   /** After (re)connecting, when notifications arrive again: reads what was missed. */

@@ -210,6 +210,8 @@ async function write(tx: Queryable, { job, plan, present, reserved }: Writing): 
   await registerColumns(tx, layerId, reserved);
   if (job.staged.vertices > 0)
     await setKind(tx, layerId, job.staged.geometryKind, !replace && before!.occupied);
+  // Whoever runs the import: nodes see to the indexes of search.
+  await tx.query("select pg_notify('mapwright', 'S')");
   return written;
 }
 
