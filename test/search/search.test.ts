@@ -50,6 +50,11 @@ t.test("case, accents, ё and white space make no difference, in any language", 
     "नमस्ते",
     "שלום",
     "القاهرة",
+    "عَمَّان",
+    "Avenue V",
+    "\u202eRight\u200bangle\u00ad",
+    "🏖️ Beach",
+    "x\u030c",
   ];
   await add(...values);
   for (const [phrase, value] of [
@@ -69,6 +74,11 @@ t.test("case, accents, ё and white space make no difference, in any language", 
     ["नमस्ते", "नमस्ते"],
     ["שלום", "שלום"],
     ["القاهرة", "القاهرة"],
+    ["عمان", "عَمَّان"],
+    ["avenue v", "Avenue V"],
+    ["rightangle", "\u202eRight\u200bangle\u00ad"],
+    ["🏖 beach", "🏖️ Beach"],
+    ["X", "x\u030c"],
     ["Café École".normalize("NFD"), "Café École"],
   ] as const) {
     t.same(await found(phrase), [[30, value]], phrase);
@@ -88,6 +98,11 @@ t.test("a word of three letters is found anywhere, a shorter one where a word be
   ]);
   t.same(await found("朝阳"), [[20, "北京市朝阳区"]], "scripts without spaces");
   t.same(await found("朝"), [[20, "北京市朝阳区"]]);
+  t.same(await found("阳朝"), []);
+  await add("River", "Avenue", "ไทยแลนด์", "नमस्ते");
+  t.same(await found("ive"), [[20, "River"]]);
+  t.same(await found("แลนด์"), [[20, "ไทยแลนด์"]]);
+  t.same(await found("मस्ते"), [[20, "नमस्ते"]]);
 });
 
 t.test("everything in a phrase is literal", async (t) => {

@@ -18,13 +18,14 @@ begin
         f := lower(f);
       else
         if f is not nfkc normalized then f := normalize(f, nfkc); end if;
-        f := lower(extensions.unaccent('extensions.unaccent'::regdictionary, f));
+        -- A soft hyphen is nothing, which unaccent takes for a hyphen.
+        f := lower(extensions.unaccent('extensions.unaccent'::regdictionary, replace(f, u&'\00ad', '')));
         f := replace(replace(f, 'ё', 'е'), 'ς', 'σ');
       end if;
       -- Most names are letters, digits and spaces alone. What the classes name: letters, their marks, other marks,
       -- scripts without spaces.
       if f ~ '[^[:alnum:] ]|[\u0591-\u05c7\u0640\u064b-\u065f\u0670\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]' then
-        f := regexp_replace(f, '[\u00ad\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]', '', 'g');
+        f := regexp_replace(f, '[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]', '', 'g');
         f := translate(f, e'\t\n\x0b\f\r\u0085\u2028\u2029', '        ');
         f := regexp_replace(f, '([^[:alnum:] \u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ecd\u102b-\u103e\u17b4-\u17d3]|[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff])', ' \1 ', 'g');
       end if;
