@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { parseRights, setGrant } from "../catalog/grants.js";
+import { projectId } from "../catalog/projects.js";
 import { type CommandEnvironment, say, UsageError, withServices } from "./environment.js";
+import { tellNodes } from "./tell.js";
 
 interface Options {
   readonly project: string;
@@ -37,7 +39,10 @@ Examples:
       const rights = options.rights === "default" ? undefined : rightsOf(options.rights);
       const { project, map, layer } = options;
       const target = { project, map, layer, login: login === "public" ? null : login };
-      await withServices(env, command, ({ db }) => setGrant(db, target, rights));
+      await withServices(env, command, async (services) => {
+        await setGrant(services.db, target, rights);
+        await tellNodes(services, { projects: [await projectId(services.db, project)] });
+      });
       const place = [project, map, layer].filter((part) => part !== undefined).join("/");
       say(env, `${login} has rights "${options.rights}" on ${place}.`);
     });

@@ -3,6 +3,7 @@ import { listMaps, setPublication } from "../catalog/maps.js";
 import { projectId } from "../catalog/projects.js";
 import { type CommandEnvironment, print, say, withServices } from "./environment.js";
 import { table } from "./table.js";
+import { tellNodes } from "./tell.js";
 
 /** mapwright map list | publish | unpublish */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -36,9 +37,11 @@ export function register(program: Command, env: CommandEnvironment): void {
       .argument("<map>", "code of the map")
       .addHelpText("after", `\nExample:\n  $ mapwright map ${name} city roads`)
       .action(async (project: string, code: string, _options: unknown, command: Command) => {
-        await withServices(env, command, async ({ db }) =>
-          setPublication(db, await projectId(db, project), code, published),
-        );
+        await withServices(env, command, async (services) => {
+          const { db } = services;
+          const id = await setPublication(db, await projectId(db, project), code, published);
+          await tellNodes(services, { maps: [id] });
+        });
         say(env, `Map ${project}/${code} ${done}.`);
       });
   publication("publish", true, "open a map to everybody", "is published");

@@ -7,6 +7,7 @@ import { notFound } from "../errors.js";
 import { type CommandEnvironment, type CommandServices, print, say, withServices } from "./environment.js";
 import { readPassword } from "./password.js";
 import { table } from "./table.js";
+import { tellNodes } from "./tell.js";
 
 /** mapwright user add | list | password | remove */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -34,7 +35,8 @@ Examples:
   $ mapwright user add script --project city --role editor < password.txt`,
     )
     .action(async (login: string, options: { project: string; role: Role }, command: Command) => {
-      await withServices(env, command, async ({ db }) => {
+      await withServices(env, command, async (services) => {
+        const { db } = services;
         const project = await projectId(db, options.project);
         const known = await findAccount(db, login);
         const password = known ? undefined : await readPassword(env, login);
@@ -44,6 +46,7 @@ Examples:
           role: options.role,
           ...(password === undefined ? {} : { password }),
         });
+        await tellNodes(services, { projects: [project] });
         const note = created ? "" : " The login existed already and keeps its password.";
         say(env, `${login} is ${options.role} of ${options.project}.${note}`);
       });
@@ -97,12 +100,18 @@ Examples:
       await withServices(env, command, async (services) => {
         const { db } = services;
         const project = options.project === undefined ? undefined : await projectId(db, options.project);
+        const projects = project === undefined ? await projectsOf(db) : [project];
         const account = await removeMember(db, login, project);
+        await tellNodes(services, { projects });
         await endSessions(env, services, account.id);
         say(env, `${login} was removed${options.project === undefined ? "" : ` from ${options.project}`}.`);
       });
     });
 }
+
+/** Ids of all projects: a user who is removed altogether may have been in any of them. */
+const projectsOf = async (db: CommandServices["db"]): Promise<number[]> =>
+  (await db.query<{ id: number }>("select id from project")).map(({ id }) => id);
 
 /** The change stands without it; sessions then end by themselves when they are not used. */
 async function endSessions(

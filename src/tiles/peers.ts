@@ -60,9 +60,10 @@ export class Peers {
     } catch {
       // It goes on trying; until then there is no word from others.
     }
-    subscriber.subscribe(this.channel, this.inbox).catch((error: Error) => {
+    const subscribed = subscriber.subscribe(this.channel, this.inbox).catch((error: Error) => {
       this.options.log.warn({ err: error }, "no word from other nodes");
     });
+    if (subscriber.status === "ready") await subscribed;
   }
 
   async stop(): Promise<void> {
