@@ -158,7 +158,10 @@ export function rowOffends(
   );
 }
 
-/** The offending objects in words of the filter language (features/filter-parser.ts). */
+/**
+ * The offending objects in words of the filter language (features/filter-parser.ts), which sees the main language's
+ * values of localised columns; constraints are for those of every language.
+ */
 export function offendersFilter(constraint: ColumnConstraint, columns: readonly Column[]): string {
   const terms = columns.map((column) => filterOf(constraint, column));
   return terms.length > 1 ? terms.map((term) => `(${term})`).join(" or ") : (terms[0] ?? "");

@@ -4,6 +4,7 @@ import { failed } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { comparable, isId, type Languages, unknownColumns } from "./columns.js";
 import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
+import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
 import { boundType, readValue } from "./values.js";
 
@@ -69,16 +70,17 @@ function sqlOf(filter: Filter, context: FilterContext): string {
     }
     case "compare": {
       const column = columnOf(filter.column, context);
-      checkOrder(column, filter.comparator);
-      return `(${side(column, context)} ${filter.comparator} ${value(column, filter.literal, context)})`;
+      const ordered = isOrdered(column, filter.comparator);
+      const literal = value(ordered ? { ...column, localizedValue: false } : column, filter.literal, context);
+      return `(${side(column, context, ordered)} ${filter.comparator} ${literal})`;
     }
     case "columns": {
       const column = columnOf(filter.column, context);
       const other = columnOf(filter.other, context);
-      checkOrder(column, filter.comparator);
+      const ordered = isOrdered(column, filter.comparator);
       if (family(column) !== family(other) || column.localizedValue !== other.localizedValue)
         throw unfit(other, `It cannot be compared with ${column.code}.`);
-      return `(${side(column, context)} ${filter.comparator} ${side(other, context)})`;
+      return `(${side(column, context, ordered)} ${filter.comparator} ${side(other, context, ordered)})`;
     }
   }
 }
@@ -110,18 +112,21 @@ const family = (column: Column): string => (isText(column) ? "text" : column.typ
 const stored = (column: Column, { languages, values }: FilterContext): string =>
   comparable(column, languages, values);
 
-/** SQL of what stands beside a comparison. */
-function side(column: Column, context: FilterContext): string {
+/**
+ * SQL of what stands beside a comparison.
+ * @param ordered whether a localised value has to be one of its own type, which its JSON has no order of
+ */
+function side(column: Column, context: FilterContext, ordered = false): string {
   if (column.type === "geom" || column.type === "json" || column.type === "file")
     throw unfit(column, "It can only be asked whether it is null.");
-  return stored(column, context);
+  return ordered ? plainValue(column, context.languages, context.values) : stored(column, context);
 }
 
-function checkOrder(column: Column, comparator: Comparator): void {
-  if (comparator === "=" || comparator === "<>") return;
+/** Whether values are compared by their order. */
+function isOrdered(column: Column, comparator: Comparator): boolean {
+  if (comparator === "=" || comparator === "<>") return false;
   if (column.type === "bool") throw unfit(column, "true and false have no order.");
-  if (column.localizedValue && !isText(column))
-    throw unfit(column, "Localised values of its type have no order.");
+  return true;
 }
 
 /** SQL of a literal as a value of the column. */

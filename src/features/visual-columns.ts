@@ -1,21 +1,11 @@
 import type { Column } from "../catalog/state.js";
 import type { Limit } from "../catalog/visual-values.js";
 import { comparable, isId, type Languages } from "./columns.js";
+import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
 import { boundType, readValue } from "./values.js";
 
 /** A column's values as visualizations take them: measured, or told apart. */
-
-/** SQL of a column's values in its own type; a localised one by the languages. */
-function plainValue(column: Column, languages: Languages, bound: Values): string {
-  const value = comparable(column, languages, bound);
-  if (!column.localizedValue || isId(column) || column.type === "string" || column.type === "text")
-    return value;
-  // Quicker by far than the conversion that stands for the other types.
-  if (column.type === "number")
-    return `(select case when jsonb_typeof(v) = 'number' then v::float8 end from (select ${value} as v offset 0) one)`;
-  return `(convert_value(${value},'${column.type}','${column.type}') #>> '{}')::${boundType(column)}`;
-}
 
 /** SQL of a column's values as finite numbers, moments in seconds since 1970; undefined for types without a measure. */
 export function measure(column: Column, languages: Languages, bound: Values): string | undefined {

@@ -39,6 +39,7 @@ await db.transaction((tx) =>
     { code: "title", type: "title" },
     { code: "place", type: "string", localizedValue: true },
     { code: "rank", type: "number", localizedValue: true },
+    { code: "since", type: "datetime", localizedValue: true },
   ]),
 );
 const project = await loadProject(db, "p");
@@ -47,11 +48,11 @@ const physical = (code: string) => columns.find((column: Column) => column.code 
 
 // 1: Oslo, 2: O'Brien, 3: nothing but a name, 4: all null
 await db.execute(
-  `insert into ${layerTable(layerId)} (${["name", "note", "size", "born", "open", "in", "place", "rank"].map(physical).join(", ")}, geom)
-   values ('Oslo', 'north', 12.5, '2020-01-01T00:00:00Z', true, 1, '{"en":"Harbour","ru":"Порт"}', '{"en":7}', 'SRID=4326;POINT(10 60)'),
-     ('O''Brien', '50% \\ _', -3, '2021-06-01T12:00:00+02', false, 2, '{"ru":"Лес"}', null, null),
-     ('x', '', 0, null, null, null, null, null, null),
-     (null, null, null, null, null, null, null, null, null)`,
+  `insert into ${layerTable(layerId)} (${["name", "note", "size", "born", "open", "in", "place", "rank", "since"].map(physical).join(", ")}, geom)
+   values ('Oslo', 'north', 12.5, '2020-01-01T00:00:00Z', true, 1, '{"en":"Harbour","ru":"Порт"}', '{"en":7}', '{"en":"2020-01-01T12:00:00Z"}', 'SRID=4326;POINT(10 60)'),
+     ('O''Brien', '50% \\ _', -3, '2021-06-01T12:00:00+02', false, 2, '{"ru":"Лес"}', null, '{"en":"2020-02-01T00:00:00.5Z"}', null),
+     ('x', '', 0, null, null, null, null, null, null, null),
+     (null, null, null, null, null, null, null, null, null, null)`,
 );
 
 async function ids(filter: string, values = new Values()): Promise<number[]> {
@@ -106,6 +107,12 @@ const cases: Readonly<Record<string, number[]>> = {
   "place = 'Лес'": [2],
   "place is null": [3, 4],
   "rank = 7": [1],
+  "rank < 7": [],
+  "rank < 7.5 or rank > 100": [1],
+  "7 <= rank": [1],
+  "rank >= rank": [1],
+  "since < '2020-02-01'": [1],
+  "since > '2020-01-01T12:00:00Z'": [2],
   "rank is null": [2, 3, 4],
   "(((name = 'x')))": [3],
   "name = 'a' or name = 'Oslo' and size = 0": [],
@@ -188,7 +195,6 @@ t.test("values and columns have to fit each other", async (t) => {
     "files = 1",
     "geom = 'x'",
     "name = size",
-    "rank < 7",
     "place = name",
     "size = ''",
   ])
