@@ -28,14 +28,17 @@ const code: Field<string | undefined> = {
 
 const sort = number("Place among the parent's columns; default: the last. The others are renumbered.");
 
+/** Ids of columns are PostgreSQL integers. */
+const highestId = 2 ** 31 - 1;
+
 /** Absent = undefined; null and 0 = top level. Else a bad request. */
 const parent: Field<number | undefined> = {
   description: "Id of the title column that it is under; 0 = top level.",
-  schema: { type: ["integer", "null"] },
+  schema: { type: "integer", minimum: 0, maximum: highestId },
   read: (given, name) => {
     if (given === undefined) return undefined;
     const id = sort.read(given, name) ?? 0;
-    if (!Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1)
+    if (!Number.isInteger(id) || Math.abs(id) > highestId)
       throw badRequest(`${name} must be the id of a column.`);
     return id;
   },

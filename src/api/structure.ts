@@ -171,7 +171,7 @@ export const structureOperations: readonly Operation[] = [
     path: structurePath,
     body: jsonObject(newColumnFields),
     answer: column,
-    refuses: [...refuses],
+    refuses,
     handle: create,
   }),
   operation({

@@ -7,6 +7,7 @@ import { type ViewerProject, viewerMaps } from "../viewer/maps.js";
 import type { PageFile } from "../viewer/page-files.js";
 import { callerOf } from "./caller.js";
 import { forever, pageReply, revalidate } from "./pages.js";
+import { orElse, readParameters, text } from "./schema/parameters.js";
 import type { Services } from "./services.js";
 
 /** The map page at `/`, its files, and the list of maps that it offers. */
@@ -26,11 +27,15 @@ const contentSecurityPolicy = [
 const fileReply = (request: Request, file: PageFile, cacheControl: string): Reply =>
   pageReply(request, file, { cacheControl, contentSecurityPolicy });
 
+const listParameters = {
+  lng: orElse(text("Language of names."), "en"),
+  project: text("Code of the one project to list."),
+};
+
 /** All projects with the maps that the public may see; with `project`, that one with all that the caller may see. */
 async function listMaps(request: Request, services: Services): Promise<Reply> {
-  const language = request.query.get("lng") ?? "en";
-  const only = request.query.get("project");
-  if (!only) {
+  const { lng: language, project: only } = readParameters(listParameters, request.query);
+  if (only === undefined) {
     // Grants to the public can close a published map: rare, so maps are looked at only where there are some.
     const states = await services.catalog.projects();
     const restricted = new Set(

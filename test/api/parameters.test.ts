@@ -1,33 +1,48 @@
 import t from "tap";
 import {
-  fieldList,
+  boxParameter,
+  fieldsParameter,
   filterBox,
+  geometryParameters,
+  sortParameter,
+} from "../../src/api/object-parameters.js";
+import {
+  choice,
   flag,
   integer,
+  needed,
   objectId,
+  orElse,
+  type Parameter,
   parametersOf,
-  sortKeys,
+  readParameters,
   srid,
-  zoomLevel,
-} from "../../src/api/parameters.js";
+  text,
+} from "../../src/api/schema/parameters.js";
 import { failure } from "../support/failure.js";
 
-const given = (record: Record<string, unknown>) => parametersOf(record);
+/** What parameters become, and which are refused. */
+
 const bad = failure("bad_request");
 
+/** The value of a parameter `p`, given as in a query, a form or a JSON body; none when nothing is given. */
+const read = <Out>(parameter: Parameter<Out>, ...given: unknown[]): Out =>
+  readParameters({ p: parameter }, parametersOf(given.length > 0 ? { p: given[0] } : {})).p as Out;
+
 t.test("whole numbers", async (t) => {
-  for (const [text, value] of [
+  const n = integer("A number.");
+  for (const [given, value] of [
     ["0", 0],
     ["1000000000000", 1e12],
     ["1e12", 1e12],
     ["+5", 5],
     ["", undefined],
   ] as const) {
-    t.equal(integer(given({ n: text }), "n"), value, text);
+    t.equal(read(n, given), value, given);
   }
-  t.equal(integer(given({}), "n"), undefined);
-  t.equal(integer(given({ n: 7 }), "n"), 7);
-  for (const text of [
+  t.equal(read(n), undefined);
+  t.equal(read(n, 7), 7);
+  for (const given of [
     "-1",
     "1.5",
     "x",
@@ -39,37 +54,58 @@ t.test("whole numbers", async (t) => {
     "Infinity",
     "1;drop",
   ]) {
-    t.throws(() => integer(given({ n: text }), "n"), bad, text);
+    t.throws(() => read(n, given), bad, given);
   }
+  const bounded = integer("A number.", { least: 8, most: 512 });
+  t.same(
+    ["8", "512"].map((given) => read(bounded, given)),
+    [8, 512],
+  );
+  for (const given of ["7", "513", "-8"]) t.throws(() => read(bounded, given), bad, given);
 });
 
 t.test("flags", async (t) => {
-  for (const text of ["1", "true", true, 1]) t.equal(flag(given({ f: text }), "f"), true);
-  for (const text of ["0", "false", false, 0, "", null]) t.equal(flag(given({ f: text }), "f"), false);
-  for (const text of ["2", "yes", "' or 1=1", {}]) t.throws(() => flag(given({ f: text }), "f"), bad);
+  const f = flag("A flag.");
+  t.equal(read(f), false);
+  for (const given of ["1", "true", true, 1]) t.equal(read(f, given), true);
+  for (const given of ["0", "false", false, 0, "", null]) t.equal(read(f, given), false);
+  for (const given of ["2", "yes", "' or 1=1", {}]) t.throws(() => read(f, given), bad);
+});
+
+t.test("words, needed ones, and what counts when nothing is given", async (t) => {
+  const word = choice("A word.", ["a", "b"]);
+  t.same([read(word), read(word, ""), read(word, "b")], ["a", "a", "b"]);
+  for (const given of ["c", "A", "a,b"]) t.throws(() => read(word, given), bad, given);
+  t.equal(read(orElse(integer("A number."), 3)), 3);
+  t.equal(read(orElse(integer("A number."), 3), "0"), 0);
+  const missing = { code: "required_parameters", data: { required: ["p"] } };
+  t.throws(() => read(needed(text("A text."))), missing);
+  t.throws(() => read(needed(text("A text.")), ""), missing);
+  const two = { a: needed(text("A text.")), b: text("A text."), c: needed(text("A text.")) };
+  t.throws(() => readParameters(two, parametersOf({ b: "x" })), {
+    code: "required_parameters",
+    data: { required: ["a", "c"] },
+  });
 });
 
 t.test("reference systems", async (t) => {
-  t.equal(srid(given({}), "bboxSR"), 4326);
-  t.equal(srid(given({ bboxSR: 3857 }), "bboxSR"), 3857);
-  for (const text of ["0", "900913", "EPSG:3857", "3857.0", "-4326"]) {
-    t.throws(() => srid(given({ bboxSR: text }), "bboxSR"), bad, text);
+  const system = srid("A system.");
+  t.equal(read(system), 4326);
+  t.equal(read(system, 3857), 3857);
+  for (const given of ["0", "900913", "EPSG:3857", "3857.0", "-4326"]) {
+    t.throws(() => read(system, given), bad, given);
   }
 });
 
 t.test("boxes are Lat, Lon in degrees and y, x in metres", async (t) => {
-  t.same(filterBox(given({ fbbox: "10,20,30,40" }), 4326), { south: 10, west: 20, north: 30, east: 40 });
-  t.same(filterBox(given({ fbbox: [10, 170, 30, -170] }), 4326), {
-    south: 10,
-    west: 170,
-    north: 30,
-    east: -170,
-  });
-  const metres = filterBox(given({ fbbox: "0,0,5621521.486192066,1113194.9079327357" }), 3857);
+  const box = (given: unknown, system: 4326 | 3857) => filterBox(read(boxParameter, given), system);
+  t.same(box("10,20,30,40", 4326), { south: 10, west: 20, north: 30, east: 40 });
+  t.same(box([10, 170, 30, -170], 4326), { south: 10, west: 170, north: 30, east: -170 });
+  const metres = box("0,0,5621521.486192066,1113194.9079327357", 3857);
   t.ok(metres && Math.abs(metres.north - 45) < 1e-9 && Math.abs(metres.east - 10) < 1e-9);
-  t.ok(Number.isFinite(filterBox(given({ fbbox: "-1e300,0,1e300,1" }), 3857)?.north));
-  t.equal(filterBox(given({ fbbox: "" }), 4326), undefined);
-  for (const text of [
+  t.ok(Number.isFinite(box("-1e300,0,1e300,1", 3857)?.north));
+  t.equal(box("", 4326), undefined);
+  for (const given of [
     "NaN,0,1,1",
     "1e400,0,1,1",
     "0,0,1e400,1",
@@ -83,28 +119,28 @@ t.test("boxes are Lat, Lon in degrees and y, x in metres", async (t) => {
     "0,1e9,1,1e9",
     "Infinity,0,1,1",
   ]) {
-    t.throws(() => filterBox(given({ fbbox: text }), 4326), bad, text);
-    t.throws(() => filterBox(given({ fbbox: text }), 3857), bad, `${text} in metres`);
+    t.throws(() => box(given, 4326), bad, given);
+    t.throws(() => box(given, 3857), bad, `${given} in metres`);
   }
 });
 
 t.test("columns, sort keys, zooms and ids", async (t) => {
-  t.equal(fieldList(given({})), undefined);
-  t.equal(fieldList(given({ fields: "a,*" })), "all");
-  t.same(fieldList(given({ fields: " a, b ,,c" })), ["a", "b", "c"]);
-  t.same(fieldList(given({ fields: ["a", "b"] })), ["a", "b"]);
-  t.same(sortKeys(given({ sort: "a|b,d|c,a|" })), [
+  t.equal(read(fieldsParameter), undefined);
+  t.equal(read(fieldsParameter, "a,*"), "all");
+  t.same(read(fieldsParameter, " a, b ,,c"), ["a", "b", "c"]);
+  t.same(read(fieldsParameter, ["a", "b"]), ["a", "b"]);
+  t.same(read(sortParameter, "a|b,d|c,a|"), [
     { code: "a", descending: false },
     { code: "b", descending: true },
     { code: "c", descending: false },
   ]);
   for (const sort of ["a,x", "a,desc", "a,d;drop", "name,d--"])
-    t.throws(() => sortKeys(given({ sort })), bad, sort);
-  t.equal(zoomLevel(given({ geomZoom: "0" })), 0);
-  t.throws(() => zoomLevel(given({ geomZoom: "99" })), bad);
+    t.throws(() => read(sortParameter, sort), bad, sort);
+  t.equal(read(geometryParameters.geomZoom, "0"), 0);
+  t.throws(() => read(geometryParameters.geomZoom, "99"), bad);
   t.equal(objectId("12"), 12);
-  for (const text of ["1.5", "x", "", "1e3", "99999999999999999999", "1 or 1=1", "%00"]) {
-    t.throws(() => objectId(text), bad, text);
+  for (const segment of ["1.5", "x", "", "1e3", "99999999999999999999", "1 or 1=1", "%00"]) {
+    t.throws(() => objectId(segment), bad, segment);
   }
   t.throws(() => objectId(undefined), bad);
 });
