@@ -1,0 +1,103 @@
+import t from "tap";
+import type { LayerNode } from "../../src/catalog/state.js";
+import { readSettings } from "../../src/catalog/visualization.js";
+import { VisualCache } from "../../src/features/visual-cache.js";
+import type { Database } from "../../src/storage/postgres.js";
+import { quietLog } from "../support/log.js";
+import { waitFor } from "../support/server.js";
+import { makeFeatures } from "./support.js";
+
+/** What visualizations show is computed once for each version of a layer. */
+
+const features = await makeFeatures([
+  { code: "n", type: "number" },
+  { code: "gone", type: "number" },
+]);
+t.teardown(() => features.close());
+const { table, physical } = features;
+const shown = (columnCode: string, classesCount = 1): LayerNode => ({
+  ...features.layer,
+  visualSettings: readSettings(features.layer, "visualSettings", { type: 1, columnCode, classesCount }),
+});
+const layer = shown("n");
+
+/** The real database, with a count of the computations. */
+let computed = 0;
+const db: Database = new Proxy(features.db, {
+  get: (target, name: keyof Database) => {
+    if (name !== "transaction") return target[name];
+    return (work: Parameters<Database["transaction"]>[0]) => {
+      computed++;
+      return target.transaction(work);
+    };
+  },
+});
+const tracked = { id: layer.id, version: 1 };
+const versions = { trusted: true, track: async () => [tracked], refresh: async () => undefined };
+const cache = new VisualCache(db, versions, quietLog);
+const current = async (of = layer) => (await cache.current(of, "ru"))?.greatest;
+const add = async (value: number) => {
+  await features.db.execute(`insert into ${table} (${physical("n")}) values ($1)`, [value]);
+  tracked.version++;
+};
+
+t.test("those who ask at once share one computation, which lasts until the layer changes", async (t) => {
+  await add(1);
+  t.same(await Promise.all([current(), current(), current()]), [1, 1, 1]);
+  t.equal(await current(), 1);
+  t.equal(computed, 1);
+  await add(5);
+  t.same(await Promise.all([current(), current()]), [5, 5]);
+  t.equal(computed, 2);
+});
+
+t.test("other settings ask anew, the same ones of another snapshot do not", async (t) => {
+  const before = computed;
+  t.equal(await current({ ...layer, columns: [...layer.columns] }), 5);
+  t.equal(computed, before);
+  await current(shown("n", 2));
+  t.equal(computed, before + 1);
+  t.equal(await cache.current({ ...layer, visualSettings: null }, "ru"), undefined);
+});
+
+t.test("who asks after an edit does not get what was looked at before it", async (t) => {
+  const blocker = await features.db.dedicated();
+  await blocker.query(`begin; lock table ${table} in access exclusive mode`);
+  tracked.version++;
+  const before = computed;
+  const early = current();
+  await waitFor(async () => computed > before);
+  await blocker.query(`insert into ${table} (${physical("n")}) values (9); commit`);
+  tracked.version++;
+  const late = current();
+  await blocker.end();
+  await early;
+  t.equal(await late, 9);
+});
+
+t.test("what takes too long is shown as it was last, and as it is when it is there", async (t) => {
+  t.equal(await current(), 9);
+  const blocker = await features.db.dedicated();
+  await blocker.query(`begin; lock table ${table} in access exclusive mode`);
+  tracked.version++;
+  const known = await cache.inTime([layer, { ...layer, visualSettings: null }], "ru", 20);
+  t.equal(known.get(layer.id)?.greatest, 9);
+  t.equal((await cache.inTime([shown("n", 3)], "ru", 20)).size, 0, "nothing is known of other settings");
+  await blocker.query(`insert into ${table} (${physical("n")}) values (20); commit`);
+  tracked.version++;
+  await blocker.end();
+  await waitFor(async () => (await cache.inTime([layer], "ru", 1_000)).get(layer.id)?.greatest === 20);
+});
+
+t.test("what fails is not tried again at once", async (t) => {
+  const lost = shown("gone");
+  await features.db.execute(`update ${table} set ${physical("gone")} = 3`);
+  tracked.version++;
+  t.equal(await current(lost), 3);
+  await features.db.execute(`alter table ${table} drop column ${physical("gone")}`);
+  tracked.version++;
+  const before = computed;
+  t.same([await current(lost), await current(lost), await current(lost)], [3, 3, 3]);
+  t.equal(computed, before + 1);
+  t.equal((await cache.inTime([lost], "ru", 1_000)).get(layer.id)?.greatest, 3);
+});
