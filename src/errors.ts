@@ -69,6 +69,10 @@ export const forbidden = (message = "Your rights do not allow this."): Failure =
 export const notFound = (what: string): Failure =>
   new Failure("not_found", undefined, `There is no ${what}.`);
 
+/** What the request was made for is no longer as the client knows it. */
+export const preconditionFailed = (message: string): Failure =>
+  new Failure("precondition_failed", undefined, message);
+
 /** The input is larger than the installation allows. */
 export const tooLarge = (message: string): Failure => new Failure("too_large", undefined, message);
 

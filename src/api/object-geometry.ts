@@ -3,6 +3,7 @@ import { getGeometry, putGeometry } from "../features/edit.js";
 import { encodeGeometry } from "../features/geometry.js";
 import type { Reply, Request } from "../http/types.js";
 import { geometryParameters } from "./object-parameters.js";
+import { matchHeaders } from "./object-tag.js";
 import { editable, readableSignedIn, written } from "./object-target.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
@@ -34,14 +35,18 @@ async function read(
 async function change(
   request: Request,
   services: Services,
-  { query, body }: Input<typeof changeParameters, unknown>,
+  { query, body, headers }: Input<typeof changeParameters, unknown, typeof matchHeaders>,
 ): Promise<Reply> {
   const { layer, caller } = await editable(request, services);
   const id = objectId(request.params.object);
   const { geomSR: srid } = query();
   const sent = await body();
   const geom = sent === null ? null : encodeGeometry(sent, { srid, kind: layer.geometryKind });
-  const geometry = await putGeometry(services.db, layer, id, { geom, shape: { srid } });
+  const geometry = await putGeometry(services.db, layer, id, {
+    geom,
+    shape: { srid },
+    versions: headers()["if-match"],
+  });
   if (geometry === undefined) throw notFound(`object ${id}`);
   await services.changes.settle({ layers: [layer.id] });
   return written(caller, geometry);
@@ -70,9 +75,10 @@ export const objectGeometryOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${layerPath}/objects/:object/geom/`,
     query: changeParameters,
+    headers: matchHeaders,
     body: jsonValue(geometry, (value) => value),
     answer: answers("The geometry as it is now.", geometry),
-    refuses: [404, "invalid_geometry", "invalid_value", "constraint_violated"],
+    refuses: [404, 412, "invalid_geometry", "invalid_value", "constraint_violated"],
     handle: change,
   }),
 ];

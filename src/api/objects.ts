@@ -10,8 +10,9 @@ import type { ObjectShape } from "../features/item.js";
 import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
 import { geometryParameters, geometryShape, languageParameter } from "./object-parameters.js";
-import { editable, languagesOf, readable, written } from "./object-target.js";
-import { answers, type Input, type Operation, operation } from "./operation.js";
+import { matchHeaders, taggedObject } from "./object-tag.js";
+import { editable, languagesOf, readable } from "./object-target.js";
+import { type Answer, answers, type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
 import { printObject } from "./print.js";
 import { jsonObject } from "./schema/bodies.js";
@@ -56,7 +57,9 @@ async function get(
   if (parameters.f === "pdf") return printObject(request, services, { map, layer, caller, id, languages });
   const found = await getObject(services.db, layer, id, shape);
   if (found === undefined) return answer(caller, { id, fields: {} });
-  return written(caller, parameters.f === "fjson" ? objectFormatter(layer.columns, languages)(found) : found);
+  if (parameters.f !== "fjson") return taggedObject(caller, layer, found);
+  const format = objectFormatter(layer.columns, languages);
+  return taggedObject(caller, layer, { ...found, json: format(found.json) });
 }
 
 const fields = anything("Values by column codes.", { type: "object", additionalProperties: true });
@@ -70,7 +73,7 @@ const changeBody = {
   geom: described(geom, "GeoJSON; null takes the geometry away, absent leaves it."),
 };
 
-type Write<Body> = Input<typeof objectParameters, Values<Body>>;
+type Write<Body> = Input<typeof objectParameters, Values<Body>, typeof matchHeaders>;
 
 async function create(
   request: Request,
@@ -87,13 +90,13 @@ async function create(
     shape,
   });
   await services.changes.settle({ layers: [layer.id] });
-  return written(caller, made);
+  return taggedObject(caller, layer, made);
 }
 
 async function change(
   request: Request,
   services: Services,
-  { query, body }: Write<typeof changeBody>,
+  { query, body, headers }: Write<typeof changeBody>,
 ): Promise<Reply> {
   const { map, layer, caller } = await editable(request, services);
   const id = objectId(request.params.object);
@@ -106,17 +109,23 @@ async function change(
     assignments: readFields(layer, { fields: given, languages: shape.languages, id }),
     geom: storedGeometry(sent.geom, layer, parameters.geomSR),
     shape,
+    versions: headers()["if-match"],
   };
   const changed = await updateObject(services.db, layer, id, wanted);
   if (changed === undefined) throw notFound(`object ${id}`);
   await services.changes.settle({ layers: [layer.id] });
-  return written(caller, changed);
+  return taggedObject(caller, layer, changed);
 }
 
-async function remove(request: Request, services: Services): Promise<Reply> {
+async function remove(
+  request: Request,
+  services: Services,
+  { headers }: Input<unknown, undefined, typeof matchHeaders>,
+): Promise<Reply> {
   const { layer, caller } = await editable(request, services);
   const id = objectId(request.params.object);
-  if (!(await deleteObject(services.db, layer, id))) throw notFound(`object ${id}`);
+  const versions = headers()["if-match"];
+  if (!(await deleteObject(services.db, layer, id, versions))) throw notFound(`object ${id}`);
   await services.changes.settle({ layers: [layer.id] });
   return answer(caller, true);
 }
@@ -127,7 +136,10 @@ function storedGeometry(sent: unknown, layer: LayerNode, srid: 4326 | 3857): Buf
   return encodeGeometry(sent, { srid, kind: layer.geometryKind });
 }
 
-const object = answers("The object with all of its columns.", ref("Object"));
+const object: Answer = {
+  ...answers("The object with all of its columns.", ref("Object")),
+  headers: { ETag: "Changes with each write of the object; objects of virtual layers have none." },
+};
 const writeRefusals = [
   404,
   "invalid_value",
@@ -174,9 +186,10 @@ export const objectOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${layerPath}/objects/:object/`,
     query: objectParameters,
+    headers: matchHeaders,
     body: jsonObject(changeBody),
     answer: object,
-    refuses: writeRefusals,
+    refuses: [412, ...writeRefusals],
     handle: change,
   }),
   operation({
@@ -186,8 +199,9 @@ export const objectOperations: readonly Operation[] = [
     access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/objects/:object/`,
+    headers: matchHeaders,
     answer: answers("It is gone.", { const: true }),
-    refuses: [404, "invalid_value"],
+    refuses: [404, 412, "invalid_value"],
     handle: remove,
   }),
 ];

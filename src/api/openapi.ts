@@ -106,7 +106,7 @@ function described(operation: Operation, method: Method): OpenApi {
         }
       : {}),
     ...(ofProject ? { security: description.access === "token" ? security : [{}, ...security] } : {}),
-    responses: responses(operation, ofProject),
+    responses: responses(operation, method, ofProject),
   };
 }
 
@@ -174,11 +174,12 @@ const hasRequired = ({ query, headers, body }: Operation): boolean =>
     ({ required, items }) => required ?? (items as JsonSchema)?.required,
   );
 
-function responses(operation: Operation, ofProject: boolean): Record<string, OpenApi> {
+function responses(operation: Operation, method: Method, ofProject: boolean): Record<string, OpenApi> {
   const { description, body, path } = operation;
   const refuses = description.refuses ?? [];
   const found: Record<string, OpenApi> = { 200: answered(description.answer), 400: refusal(reasons[400]) };
-  if (description.answer.headers?.ETag !== undefined) found[304] = { description: reasons[304] };
+  if (method === "GET" && description.answer.headers?.ETag !== undefined)
+    found[304] = { description: reasons[304] };
   const isBelowMap = path.includes("/:map");
   const statuses = [
     ...(ofProject || isBelowMap ? ([401, 403] as const) : []),

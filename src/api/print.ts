@@ -35,9 +35,12 @@ export async function printObject(request: Request, services: Services, target: 
   const { layer, map, id, languages, caller } = target;
   const { db } = services;
   const shape = { fields: valueColumns(layer), bbox: 3857, languages } as const;
-  const text = await getObject(db, layer, id, shape);
-  if (text === undefined) throw notFound(`object ${id}`);
-  const { fields, bbox } = JSON.parse(text) as { fields: Record<string, unknown>; bbox: ContractBox | null };
+  const found = await getObject(db, layer, id, shape);
+  if (!found) throw notFound(`object ${id}`);
+  const { fields, bbox } = JSON.parse(found.json) as {
+    fields: Record<string, unknown>;
+    bbox: ContractBox | null;
+  };
   const files = await filesOfObject(db, layer, id);
   const names = new Map(files.map((file) => [file.id, file.name]));
   const [drawn, pictures] = await Promise.all([

@@ -1,13 +1,15 @@
 import { requireOwnFiles } from "../catalog/files.js";
 import type { LayerNode } from "../catalog/state.js";
+import { preconditionFailed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { enforceConstraints } from "./enforce.js";
 import { type Assignment, assignedValue, listedFiles } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
-import { getObject } from "./get.js";
+import { getObject, type ObjectRow, type ObjectText, objectText } from "./get.js";
 import { type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 import { saveFailed } from "./statement-failure.js";
+import { requireAbsence, versionCondition, versionSql } from "./version.js";
 
 /** Writes of one object, each one statement that also reads the answer. When they return, the write is committed. */
 
@@ -17,12 +19,18 @@ export interface ObjectChange {
   readonly geom: Buffer | null | undefined;
   /** What the answer shows. */
   readonly shape: ObjectShape;
+  /** The versions that an object to change may have; undefined = any. */
+  readonly versions?: readonly string[] | undefined;
 }
 
 const geometryValue = (geom: Buffer | null, values: Values): string =>
   `st_geomfromewkb(${values.bind(geom)}::bytea)`;
 
-/** The statement that makes an object and reads it as JSON text `o`. */
+/** What a write reads of the object: JSON text `o` and version `v`. */
+const returning = (layer: LayerNode, shape: ObjectShape, values: Values): string =>
+  `returning ${objectJson(shape, values)} as o, ${versionSql(layer)} as v`;
+
+/** The statement that makes an object and reads it. */
 export function createStatement(layer: LayerNode, change: ObjectChange): Statement {
   const values = new Values();
   const names: string[] = [];
@@ -37,32 +45,36 @@ export function createStatement(layer: LayerNode, change: ObjectChange): Stateme
   }
   const row = names.length > 0 ? `(${names.join(",")}) values (${terms.join(",")})` : "default values";
   return {
-    text: `insert into ${layerTable(layer.id)} ${row} returning ${objectJson(change.shape, values)} as o`,
+    text: `insert into ${layerTable(layer.id)} ${row} ${returning(layer, change.shape, values)}`,
     values: values.list,
   };
 }
 
-/** Makes an object; its JSON text. @throws Failure invalid_value for files, which a new object cannot have */
-export async function createObject(db: Database, layer: LayerNode, change: ObjectChange): Promise<string> {
+/** Makes an object. @throws Failure invalid_value for files, which a new object cannot have */
+export async function createObject(
+  db: Database,
+  layer: LayerNode,
+  change: ObjectChange,
+): Promise<ObjectText> {
   const files = listedFiles(change.assignments);
   if (files.length > 0) await requireOwnFiles(db, layer, undefined, files);
   await enforceConstraints(db, layer, change.assignments);
   const { text, values } = createStatement(layer, change);
-  const [row] = await db.query<{ o: string }>(text, values, { prepare: true }).catch(saveFailed);
+  const [row] = await db.query<ObjectRow>(text, values, { prepare: true }).catch(saveFailed);
   if (!row) throw new Error("INSERT returned no row.");
-  return row.o;
+  return objectText(row);
 }
 
 /**
- * Changes what `change` names of an object; its JSON text, or undefined when there is none with that id.
- * @throws Failure invalid_value for files that are not the object's
+ * Changes what `change` names of an object; undefined when there is none with that id.
+ * @throws Failure invalid_value for files that are not the object's; precondition_failed for another version
  */
 export async function updateObject(
   db: Database,
   layer: LayerNode,
   id: number,
   change: ObjectChange,
-): Promise<string | undefined> {
+): Promise<ObjectText | undefined> {
   await enforceConstraints(db, layer, change.assignments);
   const files = listedFiles(change.assignments);
   if (files.length === 0) return update(db, layer, id, change);
@@ -77,7 +89,8 @@ async function update(
   layer: LayerNode,
   id: number,
   change: ObjectChange,
-): Promise<string | undefined> {
+): Promise<ObjectText | undefined> {
+  const { versions } = change;
   const values = new Values();
   const key = values.bind(id);
   const terms = change.assignments.map(
@@ -85,21 +98,39 @@ async function update(
       `${assignment.column.physical} = ${assignedValue(assignment, assignment.column.physical, values)}`,
   );
   if (change.geom !== undefined) terms.push(`geom = ${geometryValue(change.geom, values)}`);
-  if (terms.length === 0) return getObject(db, layer, id, change.shape);
+  if (terms.length === 0) {
+    const found = await getObject(db, layer, id, change.shape);
+    if (found && versions && !versions.includes(found.version ?? "")) {
+      throw preconditionFailed(`The object ${id} has changed since.`);
+    }
+    return found;
+  }
   const [row] = await db
-    .query<{ o: string }>(
-      `update ${layerTable(layer.id)} set ${terms.join(", ")} where svc_id = ${key}::bigint
-      returning ${objectJson(change.shape, values)} as o`,
+    .query<ObjectRow>(
+      `update ${layerTable(layer.id)} set ${terms.join(", ")}
+      where svc_id = ${key}::bigint${versionCondition(versions, values)}
+      ${returning(layer, change.shape, values)}`,
       values.list,
       { prepare: true },
     )
     .catch(saveFailed);
-  return row?.o;
+  if (!row) await requireAbsence(db, layer, id, versions);
+  return row && objectText(row);
 }
 
-/** Whether there was such an object. */
-export async function deleteObject(db: Database, layer: LayerNode, id: number): Promise<boolean> {
-  return (await db.execute(`delete from ${layerTable(layer.id)} where svc_id = $1::bigint`, [id])) > 0;
+/** Whether there was such an object. @throws Failure precondition_failed when it has none of the versions */
+export async function deleteObject(
+  db: Database,
+  layer: LayerNode,
+  id: number,
+  versions?: readonly string[],
+): Promise<boolean> {
+  const values = new Values();
+  const key = values.bind(id);
+  const condition = `svc_id = ${key}::bigint${versionCondition(versions, values)}`;
+  const count = await db.execute(`delete from ${layerTable(layer.id)} where ${condition}`, values.list);
+  if (count === 0) await requireAbsence(db, layer, id, versions);
+  return count > 0;
 }
 
 /** An object's geometry as GeoJSON text ('null' when it has none); undefined when there is no such object. */
@@ -117,18 +148,34 @@ export async function getGeometry(
   return row?.g;
 }
 
-/** Replaces an object's geometry; the new one as GeoJSON text, or undefined when there is no such object. */
+export interface GeometryChange {
+  /** EWKB in EPSG:4326; null = none. */
+  readonly geom: Buffer | null;
+  /** How the answer shows it. */
+  readonly shape: GeometryShape;
+  /** As in `ObjectChange`. */
+  readonly versions?: readonly string[] | undefined;
+}
+
+/**
+ * Replaces an object's geometry; the new one as GeoJSON text, or undefined when there is no such object.
+ * @throws Failure precondition_failed when it has none of the versions
+ */
 export async function putGeometry(
   db: Database,
   layer: LayerNode,
   id: number,
-  put: { readonly geom: Buffer | null; readonly shape: GeometryShape },
+  { geom, shape, versions }: GeometryChange,
 ): Promise<string | undefined> {
+  const values = new Values();
+  const key = values.bind(id);
   const [row] = await db.query<{ g: string }>(
-    `update ${layerTable(layer.id)} set geom = st_geomfromewkb($2::bytea) where svc_id = $1::bigint
-      returning ${geometryJson(put.shape)} as g`,
-    [id, put.geom],
+    `update ${layerTable(layer.id)} set geom = ${geometryValue(geom, values)}
+      where svc_id = ${key}::bigint${versionCondition(versions, values)}
+      returning ${geometryJson(shape)} as g`,
+    values.list,
     { prepare: true },
   );
+  if (!row) await requireAbsence(db, layer, id, versions);
   return row?.g;
 }

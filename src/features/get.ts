@@ -5,31 +5,47 @@ import { valueColumns } from "./columns.js";
 import { type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
+import { versionSql } from "./version.js";
 
-/** The statement that reads one object as JSON text `o`. */
+/** An object as it was read. */
+export interface ObjectText {
+  readonly json: string;
+  /** Changes with each write of the object; undefined where none can be told. */
+  readonly version: string | undefined;
+}
+
+export interface ObjectRow {
+  readonly o: string;
+  readonly v: string | null;
+}
+
+export const objectText = ({ o, v }: ObjectRow): ObjectText => ({ json: o, version: v ?? undefined });
+
+/** The statement that reads one object as JSON text `o`, with its version `v`. */
 export function getStatement(layer: LayerNode, id: number, shape: ObjectShape): Statement {
   const values = new Values();
   const key = values.bind(id);
   return {
-    text: `select ${objectJson(shape, values)} as o from ${layerTable(layer.id)} where svc_id = ${key}::bigint`,
+    text: `select ${objectJson(shape, values)} as o, ${versionSql(layer)} as v from ${layerTable(layer.id)} where svc_id = ${key}::bigint`,
     values: values.list,
   };
 }
 
-/** One object as JSON text; undefined when the layer has none with that id. */
+/** One object; undefined when the layer has none with that id. */
 export async function getObject(
   db: Queryable,
   layer: LayerNode,
   id: number,
   shape: ObjectShape,
-): Promise<string | undefined> {
+): Promise<ObjectText | undefined> {
   // Geometry may be large: nobody else should have to wait for it.
   if (!shape.geom && shape.fields === valueColumns(layer)) {
-    return (await db.lookup<{ o: string }>(wholeObjects(layer, shape), id).catch(readFailed))?.o;
+    const found = await db.lookup<ObjectRow>(wholeObjects(layer, shape), id).catch(readFailed);
+    return found && objectText(found);
   }
   const { text, values } = getStatement(layer, id, shape);
-  const [row] = await db.query<{ o: string }>(text, values, { prepare: true }).catch(readFailed);
-  return row?.o;
+  const [row] = await db.query<ObjectRow>(text, values, { prepare: true }).catch(readFailed);
+  return row && objectText(row);
 }
 
 /** Lookups of objects with all their columns, by the form of what is shown; writing them anew would cost each request more than their use. */
@@ -50,7 +66,7 @@ function wholeObjects(layer: LayerNode, shape: ObjectShape): Lookup {
     const ids = values.bind(undefined);
     const shown = objectJson(shape, values);
     lookup = {
-      text: `select svc_id as k, ${shown} as o from ${layerTable(layer.id)} where svc_id = any(${ids}::bigint[])`,
+      text: `select svc_id as k, ${shown} as o, ${versionSql(layer)} as v from ${layerTable(layer.id)} where svc_id = any(${ids}::bigint[])`,
       values: values.list.slice(1),
     };
     // Languages are whatever clients ask for.

@@ -84,7 +84,9 @@ class Exchange<S> implements ReplyContext {
   }
 
   get ifNoneMatch(): string | undefined {
-    return this.header("if-none-match");
+    const { method } = this.request;
+    // A write that was done is answered, whatever the client has.
+    return method === "GET" || method === "HEAD" ? this.header("if-none-match") : undefined;
   }
 
   starting(): void {
@@ -197,7 +199,7 @@ function preflight<S>(found: ReturnType<Router<S>["find"]>): Headers {
     "access-control-allow-methods": allowed,
     // The asterisk does not cover Authorization, and older browsers do not know it.
     "access-control-allow-headers":
-      "Accept, Accept-Language, Authorization, Content-Type, If-None-Match, X-Filename, X-Requested-With, X-Token, *",
+      "Accept, Accept-Language, Authorization, Content-Type, If-Match, If-None-Match, X-Filename, X-Requested-With, X-Token, *",
     "access-control-max-age": "86400",
     "cache-control": "no-store",
   };

@@ -36,23 +36,22 @@ const point = (x: number, y: number) =>
 const create = async (fields: unknown, geom?: Buffer, own = "ru") => {
   const asked = { own, main: "ru" };
   const assignments = readFields(layer, { fields, languages: asked });
-  return JSON.parse(
-    await createObject(db, layer, { assignments, geom, shape: { ...shape, languages: asked } }),
-  );
+  const made = await createObject(db, layer, { assignments, geom, shape: { ...shape, languages: asked } });
+  return JSON.parse(made.json);
 };
 const update = async (id: number, fields: unknown, geom?: Buffer | null, own = "ru") => {
   const asked = { own, main: "ru" };
   const assignments = readFields(layer, { fields, languages: asked, id });
-  const text = await updateObject(db, layer, id, {
+  const changed = await updateObject(db, layer, id, {
     assignments,
     geom,
     shape: { ...shape, languages: asked },
   });
-  return text && JSON.parse(text);
+  return changed && JSON.parse(changed.json);
 };
 const get = async (id: number, more: Partial<ObjectShape> = {}) => {
-  const text = await getObject(db, layer, id, { ...shape, ...more });
-  return text && JSON.parse(text);
+  const found = await getObject(db, layer, id, { ...shape, ...more });
+  return found && JSON.parse(found.json);
 };
 const filled = { name: "n", label: "ярлык" };
 

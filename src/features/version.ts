@@ -1,0 +1,34 @@
+import type { LayerNode } from "../catalog/state.js";
+import { preconditionFailed } from "../errors.js";
+import type { Queryable } from "../storage/postgres.js";
+import { layerTable, type Values } from "./sql.js";
+
+/**
+ * Which state of an object a row is. It is the transaction that wrote the row, whoever wrote it, so it changes with each
+ * committed write. The rows of a view have none.
+ */
+
+/** SQL of a row's version, a text; null in a view. */
+export const versionSql = (layer: LayerNode): string => (layer.type === "virtual" ? "null" : "xmin::text");
+
+/**
+ * SQL that narrows a write to rows of these versions; undefined = any. A write that had to wait for another one is held
+ * to it as well: PostgreSQL looks at the condition again with the row as it is then.
+ */
+export const versionCondition = (versions: readonly string[] | undefined, values: Values): string =>
+  versions === undefined ? "" : ` and xmin::text = any(${values.bind(versions)}::text[])`;
+
+/**
+ * For a write that met no row: tells whether it was for its version.
+ * @throws Failure precondition_failed when there is such an object
+ */
+export async function requireAbsence(
+  db: Queryable,
+  layer: LayerNode,
+  id: number,
+  versions: readonly string[] | undefined,
+): Promise<void> {
+  if (versions === undefined) return;
+  const rows = await db.query(`select from ${layerTable(layer.id)} where svc_id = $1::bigint`, [id]);
+  if (rows.length > 0) throw preconditionFailed(`The object ${id} has changed since.`);
+}
