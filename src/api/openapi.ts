@@ -1,7 +1,6 @@
 import type { Method, Route } from "../http/types.js";
 import { answerSchemas } from "./answers.js";
 import { type Answer, type Operation, tags } from "./operation.js";
-import { projectPath } from "./present.js";
 import { type ParameterDefinitions, text } from "./schema/parameters.js";
 import { type JsonSchema, ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
@@ -79,7 +78,7 @@ const security = [{ query: [] }, { bearer: [] }, { header: [] }];
 
 function described(operation: Operation, method: Method): OpenApi {
   const { description, path, methods, body } = operation;
-  const ofProject = path.startsWith(projectPath);
+  const ofProject = path.includes("/:project/");
   const parameters = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
       name,
@@ -182,14 +181,14 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
     found[304] = { description: reasons[304] };
   const isBelowMap = path.includes("/:map");
   const statuses = [
-    ...(ofProject || isBelowMap ? ([401, 403] as const) : []),
+    ...(ofProject ? ([401, 403] as const) : []),
     ...(isBelowMap ? ([404] as const) : []),
     ...(body ? ([413, 415] as const) : []),
     ...refuses.filter((one) => typeof one === "number"),
   ];
   for (const status of statuses) found[status] = refusal(reasons[status]);
   const codes = [
-    ...(ofProject || isBelowMap ? ["project_not_found"] : []),
+    ...(ofProject ? ["project_not_found"] : []),
     ...(hasRequired(operation) ? ["required_parameters"] : []),
     ...refuses.filter((one) => typeof one === "string" && one !== "busy"),
     "internal",
