@@ -1,5 +1,6 @@
 import { createDerived, createExternal, type DerivedType } from "../catalog/derived.js";
 import { readExternalSource } from "../catalog/external-source.js";
+import { idNames } from "../catalog/id-alias.js";
 import type { NewLayer } from "../catalog/layers.js";
 import { requireRead } from "../catalog/rights.js";
 import { hasObjects, isLayer, type LayerNode, type MapState } from "../catalog/state.js";
@@ -126,7 +127,8 @@ export async function createFromSource(
     sourceId: from.id,
     filter,
     condition: filter === "" ? undefined : await condition(services, filter, map, from),
-    columns,
+    // svc_id comes along under each of its names.
+    columns: columns?.filter((code) => !idNames(from.columns).includes(code)),
   });
 }
 

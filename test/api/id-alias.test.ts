@@ -60,7 +60,11 @@ t.test("the name is taken wherever svc_id is", async (t) => {
     (await list("sort=obj_id,d")).map(({ id }: { id: number }) => id),
     [two.id, one.id],
   );
-  const body = { code: "v", type: "virtual", source: { layer: "l", filter: `obj_id = ${two.id}` } };
+  const body = {
+    code: "v",
+    type: "virtual",
+    source: { layer: "l", filter: `obj_id = ${two.id}`, columns: ["obj_id", "title"] },
+  };
   t.equal((await api("POST", "m/layers/", { token: editor, body })).status, 200);
   t.match((await api("GET", "m/layers/v/objects/?fields=*")).json, [
     { id: two.id, fields: { obj_id: two.id, svc_id: two.id } },
