@@ -4,7 +4,7 @@ import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import { Listener } from "./listener.js";
 import { Peers } from "./peers.js";
-import { boxesOf, type LayerChange, LayerVersion } from "./versions.js";
+import { boxesOf, keptChanges, type LayerChange, LayerVersion } from "./versions.js";
 
 /**
  * Knowledge of what changed, on this node and the others.
@@ -192,11 +192,15 @@ export class ChangeLog implements Changes {
     await this.refresh(known);
   }
 
-  /** What the log has of these layers beyond the versions that are known of each. */
+  /**
+   * What the log has of these layers beyond the versions that are known of each: the last changes, as many as are kept.
+   * (The limit also holds the planner to the index, which it would leave for all of the log.)
+   */
   private readLog(ids: readonly number[], versions: readonly number[]): Promise<ChangeRow[]> {
     return this.options.db.query<ChangeRow>(
-      `select c.layer_id, c.version, c.area from unnest($1::bigint[], $2::bigint[]) known(id, version)
-       join layer_change c on c.layer_id = known.id and c.version > known.version order by c.layer_id, c.version`,
+      `select c.* from unnest($1::bigint[], $2::bigint[]) known(id, version) cross join lateral (
+         select layer_id, version, area from layer_change where layer_id = known.id and version > known.version
+         order by version desc limit ${keptChanges}) c order by c.layer_id, c.version`,
       [ids, versions],
       { prepare: true },
     );

@@ -11,7 +11,7 @@ export interface LayerChange {
 }
 
 /** Changes kept in memory for each layer; a tile older than these is drawn again. */
-const keptChanges = 256;
+export const keptChanges = 256;
 
 /** Counts up whenever something changes that a plan depends on. A stamp below zero is never current again. */
 export interface Stamp {
