@@ -8,8 +8,9 @@ import type { Row } from "../report.js";
 import { startServer } from "../server.js";
 
 /**
- * Single objects over HTTP, by nobody in particular, beside a bare handler that runs the same statement. What is left
- * for the product is the way to it: address, rights, columns, the statement's text, the answer's headers, metrics.
+ * Single objects over HTTP, by nobody in particular, beside a bare handler that runs the same statement for each. The
+ * product has more to do on the way to it (address, rights, columns, the answer's headers, metrics), and less to ask:
+ * objects that are asked for in one turn of its event loop are read by one statement.
  */
 
 const layerCode = "cities";
