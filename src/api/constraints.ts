@@ -9,55 +9,51 @@ import {
 import { longestExpression } from "../catalog/regular-expression.js";
 import { requireRead, requireRight } from "../catalog/rights.js";
 import { type Column, type ConstraintType, type LayerNode, Right } from "../catalog/state.js";
-import { badRequest, failed, notFound, unauthenticated } from "../errors.js";
+import { badRequest, failed, unauthenticated } from "../errors.js";
 import { readValue } from "../features/values.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
-import { type Fields, isObject, own, textField } from "./input.js";
-import { projectPath } from "./present.js";
+import { layerOf } from "./layer-target.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { layerPath } from "./present.js";
+import { jsonValue } from "./schema/bodies.js";
+import { anything, type Field, isObject, objectSchema, readFields, text } from "./schema/fields.js";
+import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { again, type Visit, visit } from "./visit.js";
 
 /** Constraints of a layer's columns, for administrators. */
 
-const limits = { constraints: 200, values: 1_000, nameLength: 200 } as const;
+const limits = { constraints: 200, columns: 100, values: 1_000, nameLength: 200 } as const;
 
 async function list(request: Request, services: Services): Promise<Reply> {
   const visitor = await visit(request, services);
   return answerConstraints(services, visitor, administeredLayer(visitor, request));
 }
 
-async function replace(request: Request, services: Services): Promise<Reply> {
+async function replace(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, GivenConstraint[]>,
+): Promise<Reply> {
   const visitor = await visit(request, services);
   const layer = administeredLayer(visitor, request);
   if (layer.type !== "layer") {
     throw failed("invalid_value", "The objects of this layer come from elsewhere.", { type: layer.type });
   }
-  const body = await request.body.json();
-  if (!Array.isArray(body)) throw badRequest("The body must be an array of constraints.");
-  if (body.length > limits.constraints) {
-    throw failed("invalid_value", `A layer has at most ${limits.constraints} constraints.`);
-  }
-  await replaceConstraints(
-    services.db,
-    layer.id,
-    body.map((item) => readConstraint(item, layer)),
-  );
+  const wanted = (await body()).map((given) => constraintOf(given, layer));
+  await replaceConstraints(services.db, layer.id, wanted);
   await services.changes.settle({ maps: [visitor.map.id] });
   const now = await again(visitor, services);
-  const changed = now.map.layers.get(layer.code);
-  if (!changed) throw notFound(`layer "${layer.code}"`);
-  return answerConstraints(services, now, changed);
+  return answerConstraints(services, now, layerOf(now.map, request));
 }
 
 /** The layer of the path, for an administrator. @throws Failure unauthenticated, forbidden, not_found */
 function administeredLayer({ map, caller }: Visit, request: Request): LayerNode {
   if (caller.accountId === null) throw unauthenticated();
   requireRead(map, caller);
-  const layer = map.layers.get(request.params.layer!);
-  requireRight(map, caller, Right.administer, layer);
-  if (!layer) throw notFound(`layer "${request.params.layer}"`);
-  return layer;
+  requireRight(map, caller, Right.administer, map.layers.get(request.params.layer!));
+  return layerOf(map, request);
 }
 
 async function answerConstraints(services: Services, { caller }: Visit, layer: LayerNode): Promise<Reply> {
@@ -80,17 +76,57 @@ async function answerConstraints(services: Services, { caller }: Visit, layer: L
 
 const refuse = (parameter: string, message: string) => failed("invalid_value", message, { parameter });
 
-/** @throws Failure invalid_value, unknown_column, bad_request */
-function readConstraint(item: unknown, layer: LayerNode): NewConstraint {
-  if (!isObject(item)) throw badRequest("Each constraint must be a JSON object.");
-  const type = own(item, "type");
-  if (type !== "enum" && type !== "range" && type !== "pattern") {
+const types = ["enum", "range", "pattern"] as const;
+
+const typeField: Field<ConstraintType> = {
+  description: "enum = one of some values, range = between two, pattern = a regular expression.",
+  schema: { enum: types },
+  required: true,
+  read: (given) => {
+    const type = types.find((one) => one === given);
+    if (type) return type;
     throw refuse("type", "The type of a constraint is enum, range or pattern.");
+  },
+};
+
+const codesField: Field<readonly string[]> = {
+  description: "Codes of the columns that it holds for.",
+  schema: { type: "array", items: { type: "string" }, minItems: 1, maxItems: limits.columns },
+  required: true,
+  read: (given) => {
+    if (Array.isArray(given) && given.length > 0 && given.length <= limits.columns) return given.map(String);
+    throw refuse("columns", `columns must be an array of 1 to ${limits.columns} column codes.`);
+  },
+};
+
+const constraintFields = {
+  type: typeField,
+  name: text("Name of the constraint."),
+  columns: codesField,
+  definition: anything("The allowed values; [least, greatest], one of them may be null; one expression.", {
+    anyOf: [{ type: "array", items: {}, maxItems: limits.values }, { type: "string" }],
+  }),
+};
+type GivenConstraint = Values<typeof constraintFields>;
+
+/** @throws Failure bad_request, invalid_value, required_parameters */
+function constraintsOf(body: unknown): GivenConstraint[] {
+  if (!Array.isArray(body)) throw badRequest("The body must be an array of constraints.");
+  if (body.length > limits.constraints) {
+    throw failed("invalid_value", `A layer has at most ${limits.constraints} constraints.`);
   }
-  const name = textField(item, "name") ?? "";
+  return body.map((item: unknown) => {
+    if (!isObject(item)) throw badRequest("Each constraint must be a JSON object.");
+    return readFields(constraintFields, item);
+  });
+}
+
+/** @throws Failure invalid_value, unknown_column */
+function constraintOf(given: GivenConstraint, layer: LayerNode): NewConstraint {
+  const { type, name = "" } = given;
   if (name.length > limits.nameLength) throw refuse("name", "The name of a constraint is too long.");
-  const columns = columnsOf(item, type, layer);
-  const definitions = columns.map((column) => definitionOf(type, own(item, "definition"), column));
+  const columns = columnsOf(given.columns, type, layer);
+  const definitions = columns.map((column) => definitionOf(type, given.definition ?? undefined, column));
   const [definition] = definitions;
   if (definitions.some((other) => JSON.stringify(other) !== JSON.stringify(definition))) {
     throw refuse("columns", "The columns of one constraint must have one type.");
@@ -98,15 +134,11 @@ function readConstraint(item: unknown, layer: LayerNode): NewConstraint {
   return { type, name, columns, definition: definition! };
 }
 
-function columnsOf(item: Fields, type: ConstraintType, layer: LayerNode): Column[] {
-  const codes = own(item, "columns");
-  if (!Array.isArray(codes) || codes.length === 0 || codes.length > 100) {
-    throw refuse("columns", "columns must be an array of 1 to 100 column codes.");
-  }
+function columnsOf(codes: readonly string[], type: ConstraintType, layer: LayerNode): Column[] {
   const columns = new Set<Column>();
   for (const code of codes) {
     const column = layer.columns.find((candidate) => candidate.code === code);
-    if (!column) throw failed("unknown_column", "The layer has no such column.", { column: String(code) });
+    if (!column) throw failed("unknown_column", "The layer has no such column.", { column: code });
     if (!fitsConstraint(type, column))
       throw refuse("columns", `A constraint of type ${type} cannot be on the column ${column.code}.`);
     columns.add(column);
@@ -149,9 +181,35 @@ function patternOf(given: unknown): string {
   return given;
 }
 
-const constraintsPath = `${projectPath}/:map/layers/:layer/constraints/`;
+const constraintsAnswer = answers("The constraints.", { type: "array", items: ref("Constraint") });
 
-export const constraintRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: constraintsPath, handler: list },
-  { methods: ["PUT"], path: constraintsPath, handler: replace },
+export const constraintOperations: readonly Operation[] = [
+  operation({
+    id: "listConstraints",
+    tag: "Structure",
+    summary: "Constraints of a layer's columns",
+    access: "token",
+    methods: ["GET"],
+    path: `${layerPath}/constraints/`,
+    answer: constraintsAnswer,
+    handle: list,
+  }),
+  operation({
+    id: "saveConstraints",
+    tag: "Structure",
+    summary: "Set the constraints of a layer's columns",
+    details:
+      "They hold for what is saved from then on. Objects that are there already stay; `validated` tells whether all " +
+      "of them keep to it, and `raw_definition` selects those that do not.",
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/constraints/`,
+    body: jsonValue(
+      { type: "array", maxItems: limits.constraints, items: objectSchema(constraintFields) },
+      constraintsOf,
+    ),
+    answer: constraintsAnswer,
+    refuses: ["invalid_value", "unknown_column"],
+    handle: replace,
+  }),
 ];

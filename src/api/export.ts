@@ -47,6 +47,10 @@ const exportParameters = {
   fbbox: boxParameter,
   bboxSR: srid("Reference system of fbbox."),
   geomSR: srid("Reference system of the file's geometry."),
+  // The contract's parameters of single formats; clients send them whatever the format is.
+  orig: text("For geotif: whether the image comes as it was uploaded."),
+  encoding: text("For csv: the text's encoding."),
+  dialect: text("For csv: `comma` instead of semicolons."),
   lng: text("Language of the layer's name, which becomes the file's; default: the main language."),
 };
 type ExportParameters = Values<typeof exportParameters>;

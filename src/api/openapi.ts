@@ -1,15 +1,12 @@
-import type { Method, Route } from "../http/types.js";
+import type { Method } from "../http/types.js";
 import { answerSchemas } from "./answers.js";
 import { type Answer, type Operation, tags } from "./operation.js";
 import { type ParameterDefinitions, text } from "./schema/parameters.js";
 import { type JsonSchema, ref } from "./schema/schema.js";
-import type { Services } from "./services.js";
 
 /** The description of the API by OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), made from its operations. */
 
 export type OpenApi = { readonly [key: string]: unknown };
-
-export const isOperation = (route: Route<Services>): route is Operation => "description" in route;
 
 const code = { type: "string" };
 const id = { type: "integer" };

@@ -1,5 +1,5 @@
 import type { Route } from "../http/types.js";
-import { constraintRoutes } from "./constraints.js";
+import { constraintOperations } from "./constraints.js";
 import { descriptionOperation } from "./docs.js";
 import { exportOperations } from "./export.js";
 import { fileOperations } from "./files.js";
@@ -15,10 +15,10 @@ import { mapOperations } from "./maps.js";
 import { objectGeometryOperations } from "./object-geometry.js";
 import { objectListOperations } from "./object-list.js";
 import { objectOperations } from "./objects.js";
-import { isOperation } from "./openapi.js";
+import type { Operation } from "./operation.js";
 import { publishOperations } from "./publish.js";
 import { refreshOperations } from "./refresh.js";
-import { searchRoutes } from "./search.js";
+import { searchOperations } from "./search.js";
 import type { Services } from "./services.js";
 import { sessionOperations } from "./sessions.js";
 import { structureOperations } from "./structure.js";
@@ -28,9 +28,9 @@ import { treeOperations } from "./tree.js";
 import { routesOf } from "./versions/older.js";
 import { version20 } from "./versions/v20.js";
 import { version22 } from "./versions/v22.js";
-import { visualizationRoutes } from "./visualization.js";
+import { visualizationOperations } from "./visualization.js";
 
-const resources: readonly Route<Services>[] = [
+const resources: readonly Operation[] = [
   ...tileOperations,
   ...sessionOperations,
   ...mapOperations,
@@ -41,27 +41,24 @@ const resources: readonly Route<Services>[] = [
   ...layerOperations,
   ...layerEditOperations,
   ...structureOperations,
-  ...constraintRoutes,
+  ...constraintOperations,
   ...objectListOperations,
   ...objectOperations,
   ...objectGeometryOperations,
   ...fileOperations,
   ...imageOperations,
   ...iconOperations,
-  ...searchRoutes,
+  ...searchOperations,
   ...refreshOperations,
   ...makevalidOperations,
-  ...visualizationRoutes,
+  ...visualizationOperations,
   ...transferOperations,
   ...exportOperations,
   ...healthOperations,
 ];
 
 /** Every route but the pages' and the older versions'. `test/api/rights-table.test.ts` has a line for each. */
-export const apiRoutes: readonly Route<Services>[] = [
-  ...resources,
-  descriptionOperation(resources.filter(isOperation)),
-];
+export const apiRoutes: readonly Operation[] = [...resources, descriptionOperation(resources)];
 
 /** The routes of the older versions: the same handlers, so the same rights. */
 export const olderRoutes: readonly Route<Services>[] = [version20, version22].flatMap((version) =>

@@ -1,16 +1,27 @@
 import { isStorable } from "../catalog/codes.js";
 import { requireRead, requireRight } from "../catalog/rights.js";
 import { type LayerNode, localName, type MapState, Right } from "../catalog/state.js";
-import { badRequest, failed, notFound, required } from "../errors.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import { badRequest, failed, notFound } from "../errors.js";
+import type { Reply, Request } from "../http/types.js";
 import { isNaming, isSearchable } from "../search/entries.js";
 import type { Hit } from "../search/found.js";
 import { loadSettings, type SearchSetting, saveSettings } from "../search/settings.js";
-import { answer, callerOf } from "./caller.js";
-import { isObject, numberField, textField } from "./input.js";
-import { integer, text } from "./parameters.js";
-import { iconPath, projectPath, type View, viewOf } from "./present.js";
+import { answer } from "./caller.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { iconPath, mapPath, type View } from "./present.js";
+import { jsonValue } from "./schema/bodies.js";
+import {
+  text as fieldText,
+  isObject,
+  needed as neededField,
+  number,
+  objectSchema,
+  readFields,
+} from "./schema/fields.js";
+import { integer, needed, orElse, type Parameter, text } from "./schema/parameters.js";
+import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
+import { type Visit, visit } from "./visit.js";
 
 /** Search of a map, and its settings. */
 
@@ -20,24 +31,44 @@ const maxSettings = 1_000;
 /** The contract's default, whatever the map's main language is. */
 const defaultLanguage = "ru";
 
-async function find(request: Request, services: Services): Promise<Reply> {
-  const project = await services.catalog.project(request.params.project!);
-  const caller = await callerOf(request, services, project);
-  const map = await services.catalog.map(project.code, request.params.map!);
+/** A text that the database can compare. Else a bad request. */
+const comparable = (description: string): Parameter<string | undefined> => ({
+  ...text(description),
+  read: (given, name) => {
+    if (given && !isStorable(given))
+      throw badRequest(`${name} must not hold NUL or halves of surrogate pairs.`);
+    return given || undefined;
+  },
+});
+
+const findParameters = {
+  phrase: needed(comparable("What is looked for, without regard to case and accents.")),
+  lang: comparable("Language of layers' names; default: lng, else ru."),
+  lng: comparable("As lang."),
+  limit: orElse(integer("Most results; at most 1000 are given."), defaultLimit),
+};
+
+async function find(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof findParameters, undefined>,
+): Promise<Reply> {
+  const { map, caller, view } = await visit(request, services);
   requireRead(map, caller);
-  const phrase = text(request.query, "phrase");
-  if (phrase === undefined) throw required(["phrase"]);
-  const language = text(request.query, "lang") ?? text(request.query, "lng") ?? defaultLanguage;
-  if (!isStorable(phrase) || !isStorable(language)) {
-    throw badRequest("phrase and lang must not hold NUL or halves of surrogate pairs.");
-  }
-  const limit = Math.min(integer(request.query, "limit") ?? defaultLimit, maxLimit);
+  const { phrase, lang, lng, limit } = query();
+  const language = lang ?? lng ?? defaultLanguage;
   const { signal } = request;
-  const hits = await services.search.find(map, { phrase, language, limit, caller, signal });
-  const view: View = { ...viewOf(request, map.project), language };
+  const hits = await services.search.find(map, {
+    phrase,
+    language,
+    limit: Math.min(limit, maxLimit),
+    caller,
+    signal,
+  });
+  const shown = { ...view, language };
   return answer(
     caller,
-    hits.map((hit) => item(map, hit, view)).map((one) => withAlias(one, services.config.idAlias)),
+    hits.map((hit) => withAlias(item(map, hit, shown), services.config.idAlias)),
   );
 }
 
@@ -74,13 +105,11 @@ function item(map: MapState, hit: Hit, view: View): Record<string, unknown> {
   };
 }
 
-/** The map that an administrator of it asks about. */
-async function administered(request: Request, services: Services) {
-  const project = await services.catalog.project(request.params.project!);
-  const caller = await callerOf(request, services, project);
-  const map = await services.catalog.map(project.code, request.params.map!);
-  requireRight(map, caller, Right.administer);
-  return { caller, map };
+/** A visit by an administrator of the map. */
+async function administered(request: Request, services: Services): Promise<Visit> {
+  const visitor = await visit(request, services);
+  requireRight(visitor.map, visitor.caller, Right.administer);
+  return visitor;
 }
 
 async function settings(request: Request, services: Services): Promise<Reply> {
@@ -88,14 +117,33 @@ async function settings(request: Request, services: Services): Promise<Reply> {
   return answer(caller, settingItems(map, await loadSettings(services.db, map.id)));
 }
 
-async function saveAll(request: Request, services: Services): Promise<Reply> {
-  const { caller, map } = await administered(request, services);
-  const given = await request.body.json();
+const settingFields = {
+  layer: neededField(fieldText("Code of the layer.")),
+  search_column: neededField(fieldText("Code of the column that is searched.")),
+  name_column: fieldText("Code of the column that names the objects found; default: the searched one."),
+  priority: number("Order of the search among its equals."),
+};
+type Setting = Values<typeof settingFields>;
+
+/** @throws Failure bad_request, invalid_value, required_parameters */
+function settingsOf(given: unknown): Setting[] {
   if (!Array.isArray(given)) throw badRequest("The body must be an array of search settings.");
   if (given.length > maxSettings) {
     throw failed("invalid_value", `A map has at most ${maxSettings} search settings.`);
   }
-  const wanted = given.map((element) => readSetting(map, element));
+  return given.map((element: unknown) => {
+    if (!isObject(element)) throw badRequest("Each search setting must be an object.");
+    return readFields(settingFields, element);
+  });
+}
+
+async function saveAll(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Setting[]>,
+): Promise<Reply> {
+  const { caller, map } = await administered(request, services);
+  const wanted = (await body()).map((setting) => stored(map, setting));
   await saveSettings(services.db, map.id, wanted);
   services.search.reconsider();
   return answer(caller, settingItems(map, wanted));
@@ -119,20 +167,15 @@ function settingItems(map: MapState, list: readonly SearchSetting[]): Record<str
   });
 }
 
-/** @throws Failure bad_request, required_parameters, not_found for a layer, unknown_column */
-function readSetting(map: MapState, element: unknown): SearchSetting {
-  if (!isObject(element)) throw badRequest("Each search setting must be an object.");
-  const code = textField(element, "layer");
-  const searched = textField(element, "search_column");
-  const missing = [...(code ? [] : ["layer"]), ...(searched ? [] : ["search_column"])];
-  if (!code || !searched) throw required(missing);
-  const layer = map.layers.get(code);
-  if (!layer) throw notFound(`layer "${code}"`);
+/** @throws Failure not_found for a layer, unknown_column */
+function stored(map: MapState, setting: Setting): SearchSetting {
+  const layer = map.layers.get(setting.layer);
+  if (!layer) throw notFound(`layer "${setting.layer}"`);
   return {
     layerId: layer.id,
-    searchColumnId: columnId(layer, searched, isSearchable),
-    nameColumnId: columnId(layer, textField(element, "name_column") ?? searched, isNaming),
-    priority: numberField(element, "priority") ?? null,
+    searchColumnId: columnId(layer, setting.search_column, isSearchable),
+    nameColumnId: columnId(layer, setting.name_column ?? setting.search_column, isNaming),
+    priority: setting.priority ?? null,
   };
 }
 
@@ -154,8 +197,49 @@ function columnId(
   });
 }
 
-export const searchRoutes: readonly Route<Services>[] = [
-  { methods: ["GET"], path: `${projectPath}/:map/search/`, handler: find },
-  { methods: ["GET"], path: `${projectPath}/:map/search/settings/`, handler: settings },
-  { methods: ["PUT"], path: `${projectPath}/:map/search/settings/`, handler: saveAll },
+const settingsAnswer = answers("The settings, in the order of the search.", {
+  type: "array",
+  items: ref("SearchSetting"),
+});
+
+export const searchOperations: readonly Operation[] = [
+  operation({
+    id: "search",
+    tag: "Search",
+    summary: "Layers and objects that a phrase finds",
+    details:
+      "By priority: 30 = the phrase itself, 20 = all of its words, 10 = some of them; then layers before objects, " +
+      "then by value.",
+    methods: ["GET"],
+    path: `${mapPath}/search/`,
+    query: findParameters,
+    answer: answers("What was found.", {
+      type: "array",
+      items: { anyOf: [ref("LayerItem"), ref("ObjectItem")] },
+    }),
+    handle: find,
+  }),
+  operation({
+    id: "getSearchSettings",
+    tag: "Search",
+    summary: "What is searched, and in which order",
+    details: "Without settings all texts of the published layers are searched, in the order of the tree.",
+    access: "token",
+    methods: ["GET"],
+    path: `${mapPath}/search/settings/`,
+    answer: settingsAnswer,
+    handle: settings,
+  }),
+  operation({
+    id: "saveSearchSettings",
+    tag: "Search",
+    summary: "Set what is searched, and in which order",
+    access: "token",
+    methods: ["PUT"],
+    path: `${mapPath}/search/settings/`,
+    body: jsonValue({ type: "array", maxItems: maxSettings, items: objectSchema(settingFields) }, settingsOf),
+    answer: settingsAnswer,
+    refuses: ["invalid_value", "unknown_column"],
+    handle: saveAll,
+  }),
 ];

@@ -1,16 +1,20 @@
 import { legendOf } from "../catalog/legend.js";
-import { requireRead, requireRight } from "../catalog/rights.js";
-import { hasObjects, type LayerNode, Right, type StoredSettings } from "../catalog/state.js";
+import { requireRead } from "../catalog/rights.js";
+import { hasObjects, type LayerNode, type StoredSettings } from "../catalog/state.js";
+import { settingsJsonSchemas } from "../catalog/visual-settings.js";
 import { withValues } from "../catalog/visual-values.js";
 import { readSettings, type SettingsKind, storeSettings } from "../catalog/visualization.js";
 import { failed, notFound, required } from "../errors.js";
-import type { Reply, Request, Route } from "../http/types.js";
+import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
-import { bodyObject, type Fields, own } from "./input.js";
-import { layerObject, projectPath } from "./present.js";
+import { answerLayer, changeableLayer } from "./layer-target.js";
+import { answers, type Input, type Operation, operation } from "./operation.js";
+import { layerPath } from "./present.js";
+import { type BodyDefinition, jsonObject, mapped } from "./schema/bodies.js";
+import { anything, needed } from "./schema/fields.js";
+import { ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
-import { again, signedInVisit, type Visit, visit } from "./visit.js";
-import { visualValues } from "./visuals.js";
+import { type Visit, visit } from "./visit.js";
 
 /** Visualization and vector settings of a layer, and the legend of a visualization. */
 
@@ -20,10 +24,8 @@ interface Target extends Visit {
 
 /** The layer of the path, for a user who may change how it looks. */
 async function changeable(request: Request, services: Services): Promise<Target> {
-  const visitor = await signedInVisit(request, services);
-  const layer = visitor.map.layers.get(request.params.layer!);
-  if (!layer) throw notFound(`layer "${request.params.layer}"`);
-  requireRight(visitor.map, visitor.caller, Right.editStructure, layer);
+  const visitor = await visit(request, services);
+  const layer = changeableLayer(visitor, request);
   if (!hasObjects(layer))
     throw failed("invalid_value", "Only layers of objects have such settings.", { type: layer.type });
   return { ...visitor, layer };
@@ -32,24 +34,23 @@ async function changeable(request: Request, services: Services): Promise<Target>
 /** The layer object after a change of its settings. */
 async function changed(target: Target, services: Services): Promise<Reply> {
   await services.changes.settle({ maps: [target.map.id] });
-  const { map, caller, view } = await again(target, services);
-  const node = map.nodes.get(target.layer.id);
-  if (!node) throw notFound("layer of that code");
-  const values = (await visualValues(services, map, [node])).get(node.id);
-  return answer(caller, layerObject(map, node, view, { css: true, source: true, values }));
+  return answerLayer(services, target, target.layer.id);
 }
 
-async function put(
-  request: Request,
-  services: Services,
-  kindOf: (fields: Fields) => SettingsKind,
-): Promise<Reply> {
+/** What a request stores. */
+interface Wish {
+  readonly kind: SettingsKind;
+  /** As the client sent them. */
+  readonly settings: unknown;
+}
+
+async function put(request: Request, services: Services, { body }: Input<unknown, Wish>): Promise<Reply> {
   const target = await changeable(request, services);
   const { map, layer } = target;
-  const fields = await bodyObject(request);
-  const kind = kindOf(fields);
-  const settings = await computed(services, target, kind, readSettings(layer, kind, own(fields, kind)));
-  await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, kind, settings);
+  const wish = await body();
+  const checked = readSettings(layer, wish.kind, wish.settings);
+  const settings = await computed(services, target, wish.kind, checked);
+  await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, wish.kind, settings);
   return changed(target, services);
 }
 
@@ -65,26 +66,38 @@ async function computed(
   return withValues(settings, await services.visuals.current({ ...layer, visualSettings: settings }, main));
 }
 
+const settingsField = (kind: SettingsKind, description: string) =>
+  anything(description, settingsJsonSchemas[kind]);
+
+const visualFields = {
+  visualSettings: settingsField("visualSettings", "A visualization of one of the seven kinds."),
+  visualCustomSettings: settingsField("visualCustomSettings", "A visualization by a plug-in, instead."),
+};
+
 /** The one kind of settings that the body holds. @throws Failure required_parameters, invalid_value */
-function visualKind(fields: Fields): SettingsKind {
-  const simple = own(fields, "visualSettings") !== undefined;
-  const custom = own(fields, "visualCustomSettings") !== undefined;
-  if (simple && custom)
+const visualBody: BodyDefinition<Wish> = mapped(jsonObject(visualFields), (sent) => {
+  const simple = sent.visualSettings ?? undefined;
+  const custom = sent.visualCustomSettings ?? undefined;
+  if (simple !== undefined && custom !== undefined)
     throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
-  if (!simple && !custom) throw required(["visualSettings"]);
-  return simple ? "visualSettings" : "visualCustomSettings";
-}
+  if (simple !== undefined) return { kind: "visualSettings", settings: simple };
+  if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
+  throw required(["visualSettings"]);
+});
 
-function vectorKind(fields: Fields): SettingsKind {
-  if (own(fields, "vectorSettings") === undefined) throw required(["vectorSettings"]);
-  return "vectorSettings";
-}
+const vectorFields = {
+  vectorSettings: needed(settingsField("vectorSettings", "How clients draw the layer as vectors.")),
+};
+const vectorBody: BodyDefinition<Wish> = mapped(jsonObject(vectorFields), ({ vectorSettings }) => ({
+  kind: "vectorSettings",
+  settings: vectorSettings,
+}));
 
-async function drop(request: Request, services: Services, kind: SettingsKind): Promise<Reply> {
+const drop = (kind: SettingsKind) => async (request: Request, services: Services) => {
   const target = await changeable(request, services);
   await storeSettings(services.db, { mapId: target.map.id, layerId: target.layer.id }, kind, null);
   return changed(target, services);
-}
+};
 
 async function getLegend(request: Request, services: Services): Promise<Reply> {
   const { map, caller, view } = await visit(request, services);
@@ -100,28 +113,67 @@ async function getLegend(request: Request, services: Services): Promise<Reply> {
   );
 }
 
-const layerPath = `${projectPath}/:map/layers/:layer`;
+const layerAnswer = answers("The layer object.", ref("Layer"));
+const refuses = ["invalid_value", "unknown_column", "required_parameters"] as const;
 
-export const visualizationRoutes: Route<Services>[] = [
-  {
+export const visualizationOperations: readonly Operation[] = [
+  operation({
+    id: "getLegend",
+    tag: "Layers",
+    summary: "The legend of a visualization",
+    details: "Only for layers with a visualization of one of the seven kinds; others have none (404).",
+    methods: ["GET"],
+    path: `${layerPath}/legend/`,
+    answer: answers("The legend; its values and borders are computed from the objects.", ref("Legend")),
+    handle: getLegend,
+  }),
+  operation({
+    id: "saveVisualization",
+    tag: "Layers",
+    summary: "Show a layer as a visualization",
+    details:
+      "`classesSettings` depend on the kind: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
+      "charts, 7 heat map. Columns are named by id or code. Counts and class borders are computed by the server.",
+    access: "token",
     methods: ["PUT"],
     path: `${layerPath}/visualization/`,
-    handler: (request, services: Services) => put(request, services, visualKind),
-  },
-  {
+    body: visualBody,
+    answer: layerAnswer,
+    refuses,
+    handle: put,
+  }),
+  operation({
+    id: "deleteVisualization",
+    tag: "Layers",
+    summary: "Show a layer by its style again",
+    access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/visualization/`,
-    handler: (request, services: Services) => drop(request, services, "visualSettings"),
-  },
-  {
+    answer: layerAnswer,
+    refuses: ["invalid_value"],
+    handle: drop("visualSettings"),
+  }),
+  operation({
+    id: "saveVectorSettings",
+    tag: "Layers",
+    summary: "Have a layer drawn as vectors by clients",
+    access: "token",
     methods: ["PUT"],
     path: `${layerPath}/vector/`,
-    handler: (request, services: Services) => put(request, services, vectorKind),
-  },
-  {
+    body: vectorBody,
+    answer: layerAnswer,
+    refuses,
+    handle: put,
+  }),
+  operation({
+    id: "deleteVectorSettings",
+    tag: "Layers",
+    summary: "Have a layer drawn by the server again",
+    access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/vector/`,
-    handler: (request, services: Services) => drop(request, services, "vectorSettings"),
-  },
-  { methods: ["GET"], path: `${layerPath}/legend/`, handler: getLegend },
+    answer: layerAnswer,
+    refuses: ["invalid_value"],
+    handle: drop("vectorSettings"),
+  }),
 ];

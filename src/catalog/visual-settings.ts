@@ -16,7 +16,7 @@ const pattern = z.union([z.string().max(100), z.number()]);
 const columnId = z.number().int().positive();
 const columnCode = z.string().max(44);
 const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, "a language code");
-const jsonObject = z.record(z.string(), z.json());
+const jsonObject = z.record(z.string(), z.unknown());
 
 /** Classes that one visualization may have. */
 const mostClasses = 1_000;
@@ -204,3 +204,24 @@ export const vectorSchema = z.object({
     })
     .prefault({}),
 });
+
+const schemaOf = (schema: z.ZodType) => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input" });
+  return rest;
+};
+
+/** JSON Schemas of the settings as requests give them. */
+export const settingsJsonSchemas = {
+  visualSettings: {
+    allOf: [
+      schemaOf(common),
+      {
+        properties: {
+          classesSettings: { anyOf: [gradient, categories, bubbles, charts, heat].map(schemaOf) },
+        },
+      },
+    ],
+  },
+  visualCustomSettings: schemaOf(customSchema),
+  vectorSettings: schemaOf(vectorSchema),
+} as const;
