@@ -12,7 +12,10 @@ import {
   lookStatement,
   type Reach,
   severalLanguages,
+  sharesStatement,
+  type WordShare,
 } from "./statements.js";
+import { rarestFirst } from "./terms.js";
 
 /** How the columns of a search are gone through: by their indexes or without, within bounds of time and of rows. */
 
@@ -107,7 +110,15 @@ export class Looking {
     }
     const rows = Math.max(rowsOf(wordValues, column), 2 * limit);
     if (!isClosed(phrase) && isEnough(await this.add(entry, { by: "terms", rows }))) return;
-    await this.add(entry, { by: "all", rows });
+    await this.add(entry, { by: "all", needles: await this.ordered(entry), rows });
+  }
+
+  /** The needles in the order in which they are found soonest in a column. */
+  private async ordered(entry: SearchEntry): Promise<readonly string[]> {
+    const { phrase } = this.look;
+    if (phrase.needles.length === 1) return phrase.needles;
+    const shares = (await this.attempt<WordShare>(sharesStatement(entry, phrase))) ?? [];
+    return rarestFirst(phrase.needles, new Map(shares.map(({ word, share }) => [word, share])));
   }
 
   /**

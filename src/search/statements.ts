@@ -2,6 +2,7 @@ import type { Column } from "../catalog/state.js";
 import { comparable, isId, type Languages } from "../features/columns.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import type { SearchEntry } from "./entries.js";
+import { indexNames } from "./index-names.js";
 import { holding, isSpoken, type Phrase } from "./phrase.js";
 import { isOpen, sureTerms, wholeTerms } from "./terms.js";
 
@@ -24,8 +25,9 @@ export type Reach =
   | { readonly by: "whole" }
   /** Values with all of the words as whole words, by the index; any `rows` of them when there are more. */
   | { readonly by: "terms"; readonly rows: number }
-  /** The same of values with all (or some) of the words, which may be within others. */
-  | { readonly by: "all" | "some"; readonly rows: number }
+  /** The same of values with all of these needles, or with some of the words; they may be within other words. */
+  | { readonly by: "all"; readonly needles: readonly string[]; readonly rows: number }
+  | { readonly by: "some"; readonly rows: number }
   /** The first values in their order. */
   | { readonly by: "order"; readonly rows: number }
   /** The first values in their order that begin with a folded text. */
@@ -86,6 +88,27 @@ export function estimateStatement(entry: SearchEntry, phrase: Phrase, by: "all" 
   };
 }
 
+/**
+ * The statement that tells what share of an entry's values has words of the phrase as wholes, of words that are among
+ * the most frequent; the rows' type is `WordShare`.
+ */
+export function sharesStatement(entry: SearchEntry, phrase: Phrase): Statement {
+  const values = new Values();
+  const index = values.bind(indexNames(entry.search.id).words);
+  return {
+    text:
+      "select word,share from pg_stats s,unnest(s.most_common_elems::text::text[],s.most_common_elem_freqs) u(word,share) " +
+      `where schemaname='layers' and tablename=${index} and attname='search_terms' ` +
+      `and word=any(${values.bind(wholeTerms(phrase.needles))}::text[])`,
+    values: values.list,
+  };
+}
+
+export interface WordShare {
+  readonly word: string;
+  readonly share: number;
+}
+
 /** Whether the index on terms tells of all needles; then there is nothing that trigrams would add. */
 export const isClosed = ({ needles }: Phrase): boolean => !needles.some(isOpen);
 
@@ -122,7 +145,7 @@ function reached(
     case "terms":
       return ` where ${hasTerms(column, wholeTerms(phrase.needles), values)} limit ${values.bind(reach.rows)}::bigint`;
     case "all":
-      return ` where ${allOf(column, phrase.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
+      return ` where ${allOf(column, reach.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
     case "some":
       return ` where ${someOf(column, phrase.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
   }

@@ -16,6 +16,16 @@ export function wholeTerms(needles: readonly string[]): string[] {
   return distinct(needles.flatMap((needle) => [...wordsOf(needle), ...surely(needle)]));
 }
 
+/**
+ * The needles in the order in which the index finds them soonest: the rarest first, for the others are then looked for
+ * where it is. (Three words that never meet take 21 ms in this order and 62 ms in the opposite one.)
+ * @param shares shares of values that have these words as wholes; a word that is not in it is rare
+ */
+export function rarestFirst(needles: readonly string[], shares: ReadonlyMap<string, number>): string[] {
+  const share = (needle: string) => Math.min(...wordsOf(needle).map((word) => shares.get(word) ?? 0));
+  return [...needles].sort((one, other) => share(one) - share(other) || other.length - one.length);
+}
+
 /** Whether the needle has a word that may go on in the value: terms do not tell of it, trigrams do. */
 export const isOpen = (needle: string): boolean => wordsOf(needle).some((word) => !alone.test(word));
 
