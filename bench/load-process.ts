@@ -12,7 +12,6 @@ answerParent<LoadRequest, Load>(async (request) => {
     duration: request.seconds,
     ...(request.headers ? { headers: { ...request.headers } } : {}),
     ...(request.paths ? { requests: request.paths.map((path) => ({ path })) } : {}),
-    ...(request.bodies ? { requests: request.bodies.map((body) => ({ method: "POST", body })) } : {}),
   });
   const expected = result.statusCodeStats?.[`${request.status}`]?.count ?? 0;
   if (result.errors > 0 || expected < result.requests.total) {

@@ -13,8 +13,6 @@ export interface LoadRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Asked for in turn; absent: the address itself. */
   readonly paths?: readonly string[];
-  /** Posted to the address in turn instead. */
-  readonly bodies?: readonly string[];
 }
 export interface Load {
   readonly requests: number;
@@ -27,19 +25,12 @@ export interface Load {
  *   up their memory seconds after they last drew.
  * @throws Error when an answer fails or has another status
  */
-export const load = (pid: number, request: LoadRequest): Promise<Round> =>
-  loadCounted(() => ownCpuSeconds(pid), request);
-
-/**
- * As `load`.
- * @param cpu CPU seconds that those processes have used so far which count
- */
-export async function loadCounted(cpu: () => number, request: LoadRequest): Promise<Round> {
+export async function load(pid: number, request: LoadRequest): Promise<Round> {
   const generator = startChild<LoadRequest, Load>("load-process.js");
   try {
-    const before = cpu();
+    const before = ownCpuSeconds(pid);
     const { requests, seconds } = await generator.ask(request);
-    return { perSecond: requests / seconds, perCpuSecond: requests / (cpu() - before) };
+    return { perSecond: requests / seconds, perCpuSecond: requests / (ownCpuSeconds(pid) - before) };
   } finally {
     await generator.stop();
   }

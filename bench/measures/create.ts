@@ -10,14 +10,15 @@ import { readFields } from "../../src/features/fields.js";
 import { encodeGeometry } from "../../src/features/geometry.js";
 import type { Statement } from "../../src/features/sql.js";
 import { withCatalogue } from "../catalogue.js";
+import { startChild } from "../child.js";
 import type { Context } from "../context.js";
 import { cpuSeconds, ownCpuSeconds } from "../cpu.js";
 import { fetchOne } from "../fetch.js";
 import { mapCode as projectCode } from "../import.js";
-import { loadCounted } from "../load.js";
 import { pgbench, statementScripts } from "../pgbench.js";
+import type { Posts, PostsRequest } from "../posts.js";
 import { type Row, rate } from "../report.js";
-import { compare } from "../rounds.js";
+import { compare, type Round } from "../rounds.js";
 import { startServer } from "../server.js";
 import type { World } from "../world.js";
 
@@ -40,15 +41,24 @@ export async function createdByHttp(context: Context): Promise<Row[]> {
   const scripts = statementScripts(join(world.folder, "pgbench"), statements);
   const { databaseUrl } = world.config();
   const server = await startServer(world.config({ redisPrefix }), world.log);
-  const url = `${server.url}/api/2.8/${projectCode}/${code}/layers/${code}/objects/`;
+  const { hostname: host, port } = new URL(server.url);
+  const path = `/api/2.8/${projectCode}/${code}/layers/${code}/objects/`;
   const headers = { "content-type": "application/json", "x-token": token };
   const serving = () => ownCpuSeconds(server.pid) + cpuSeconds([world.postgresPid, world.redisPid]);
   const { seconds } = size;
+  const posts = startChild<PostsRequest, Posts>("posts.js");
   try {
     // A layer that somebody looks at: of others a node need not know what changes in them.
     await fetchOne(`${server.url}/tms/${projectCode}/${code}/0/0/0.png?base=0`);
-    const ours = (length: number) =>
-      loadCounted(serving, { url, connections: clients, seconds: length, status: 200, headers, bodies });
+    const ours = async (length: number): Promise<Round> => {
+      const before = serving();
+      const asked = { host, port: Number(port), path, headers, bodies, clients, seconds: length };
+      const done = await posts.ask(asked);
+      return {
+        perSecond: done.answers / done.seconds,
+        perCpuSecond: done.answers / (serving() - before),
+      };
+    };
     // Node compiles what has run some ten thousand times, which takes longer here than with what is only read.
     if (size.rounds > 1) await ours(warmUpSeconds);
     const sides = await compare(
@@ -71,7 +81,7 @@ export async function createdByHttp(context: Context): Promise<Row[]> {
       rate("", "objects / CPU s", sides.perCpuSecond),
     ];
   } finally {
-    await server.stop();
+    await Promise.all([posts.stop(), server.stop()]);
   }
 }
 
