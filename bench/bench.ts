@@ -9,6 +9,7 @@ import { coldTiles } from "./measures/cold.js";
 import { createdByHttp } from "./measures/create.js";
 import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
+import { searchNames } from "./measures/search.js";
 import { type Options, wanted } from "./options.js";
 import { broken, type Row } from "./report.js";
 import { viewports } from "./viewports.js";
@@ -24,6 +25,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   objects: objectsByHttp,
   catalog: catalogByHttp,
   create: createdByHttp,
+  search: searchNames,
 };
 
 export type BenchOptions = Pick<Options, "small" | "only" | "work"> & {

@@ -18,7 +18,9 @@ export interface Size {
   readonly coldRounds: number;
   /** Tiles of a cold round. */
   readonly coldTiles: number;
+  /** Names to search in. */
+  readonly names: number;
 }
 
-export const fullSize: Size = { rounds: 9, seconds: 1, coldRounds: 5, coldTiles: 400 };
-export const smallSize: Size = { rounds: 1, seconds: 1, coldRounds: 1, coldTiles: 40 };
+export const fullSize: Size = { rounds: 9, seconds: 1, coldRounds: 5, coldTiles: 400, names: 1_000_000 };
+export const smallSize: Size = { rounds: 1, seconds: 1, coldRounds: 1, coldTiles: 40, names: 5_000 };

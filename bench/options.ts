@@ -19,7 +19,7 @@ export interface Options {
 export const usage = `npm run bench -- [--small] [--only MEASURE]… [--peers DIR [--data DIR] [--rounds N]] [--work DIR]
 
   --small        little data, short rounds; only gates that are not about time count
-  --only NAME    cached, redis, cold, once, objects, catalog, create or peers; may be repeated
+  --only NAME    cached, redis, cold, once, objects, catalog, create, search or peers; may be repeated
   --peers DIR    also compare with renderd and MapServer: DIR has style.mss, viewports, peers/up and peers/down,
                  and their data as dcw, coast, rivers and cities.geojsonl in DIR/data or the folder of --data
   --rounds N     turns of each server in that comparison (default 2)
