@@ -84,7 +84,7 @@ async function bodyToken(request: Request): Promise<string | undefined> {
 }
 
 /** Whether the request came with a body that is not empty. */
-export const hasBody = (request: Request): boolean =>
+const hasBody = (request: Request): boolean =>
   request.header("transfer-encoding") !== undefined || Number(request.header("content-length") ?? 0) > 0;
 
 /** The Content-Type without its parameters, in lower case. */
