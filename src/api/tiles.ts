@@ -1,7 +1,7 @@
 import { requireRead } from "../catalog/rights.js";
 import { localName, type MapState } from "../catalog/state.js";
 import { maxZoom } from "../geo/tile.js";
-import { type CachedReply, prebuildHeaders } from "../http/cached.js";
+import { CachedAnswer } from "../http/cached.js";
 import type { Reply, Request } from "../http/types.js";
 import type { TileAddress } from "../tiles/address.js";
 import { callerOf, usedToken } from "./caller.js";
@@ -73,8 +73,7 @@ async function answer(request: Request, services: Services, address: TileAddress
     "cache-control": services.config.tiles.cacheControl,
     "surrogate-key": plan.surrogateKey,
   };
-  const cached: CachedReply = { etag, body: tile.png, ...prebuildHeaders(headers) };
-  services.addresses.set(rawAddress(request), cached, {
+  services.addresses.set(rawAddress(request), new CachedAnswer(etag, tile.png, headers), {
     plan,
     stamp,
     // A tile of one colour shares its bytes with all the others.
