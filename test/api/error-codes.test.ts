@@ -19,7 +19,7 @@ const log = createLog(
     },
   }) as unknown as Parameters<typeof createLog>[2],
 );
-const server = await startServer({ log, config: { statementTimeoutMs: 1_000 } });
+const server = await startServer({ log, config: { statementTimeoutMs: 2_000 } });
 t.teardown(() => server.stop());
 const token = await server.token("admin");
 const { api, sql } = server;
