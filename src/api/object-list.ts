@@ -9,6 +9,7 @@ import {
   boxParameter,
   fieldsParameter,
   filterBox,
+  formParameter,
   geometryParameters,
   geometryShape,
   languageParameter,
@@ -49,7 +50,7 @@ const listParameters = {
   ...geometryParameters,
   lng: languageParameter,
   format: formatParameter,
-  f: text("`fjson`: values as texts, by the formats of their columns."),
+  f: formParameter("`fjson`: values as texts, by the formats of their columns.", ["fjson"]),
 };
 type ListParameters = Values<typeof listParameters>;
 
@@ -82,7 +83,8 @@ async function listReply(
     offset: parameters.offset,
     limit,
     envelope: filterBox(parameters.fbbox, bboxSR),
-    bbox: parameters.returnBbox ? bboxSR : undefined,
+    // A Feature's box is in the system of its geometry (RFC 7946, 5).
+    bbox: parameters.returnBbox ? (features ? parameters.geomSR : bboxSR) : undefined,
     geom: hasGeometry
       ? { ...geometryShape(parameters), centroid: parameters.returnGeom && parameters.returnCentroid }
       : undefined,

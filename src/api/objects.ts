@@ -9,7 +9,7 @@ import { getObject } from "../features/get.js";
 import type { ObjectShape } from "../features/item.js";
 import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
-import { geometryParameters, geometryShape, languageParameter } from "./object-parameters.js";
+import { formParameter, geometryParameters, geometryShape, languageParameter } from "./object-parameters.js";
 import { matchHeaders, taggedObject } from "./object-tag.js";
 import { editable, languagesOf, readable } from "./object-target.js";
 import { type Answer, answers, type Input, type Operation, operation } from "./operation.js";
@@ -17,7 +17,7 @@ import { layerPath } from "./present.js";
 import { printObject } from "./print.js";
 import { jsonObject } from "./schema/bodies.js";
 import { anything, needed } from "./schema/fields.js";
-import { objectId, text } from "./schema/parameters.js";
+import { objectId } from "./schema/parameters.js";
 import { described, ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 
@@ -27,7 +27,10 @@ const objectParameters = { ...geometryParameters, lng: languageParameter };
 
 const getParameters = {
   ...objectParameters,
-  f: text("`fjson`: values as texts, by the formats of their columns; `pdf`: a document of the object."),
+  f: formParameter(
+    "`fjson`: values as texts, by the formats of their columns; `pdf`: a document of the object.",
+    ["fjson", "pdf"],
+  ),
 };
 
 /** An object with all of its columns, and what else the parameters ask for. */
@@ -175,7 +178,7 @@ export const objectOperations: readonly Operation[] = [
       ...object,
       content: { ...object.content, "application/pdf": { type: "string", format: "binary" } },
     },
-    refuses: [404],
+    refuses: [404, "invalid_format"],
     handle: get,
   }),
   operation({

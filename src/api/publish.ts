@@ -1,7 +1,7 @@
 import { savePublication } from "../catalog/publication.js";
 import { requireRight } from "../catalog/rights.js";
 import { type PublicationElement, Right } from "../catalog/state.js";
-import { failed } from "../errors.js";
+import { badRequest } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
@@ -26,10 +26,10 @@ const elementFields = {
 
 /** The elements of a request. One without `sort` has its place among its siblings, in the order of the request. */
 function elementsOf(list: unknown): PublicationElement[] {
-  if (!Array.isArray(list)) throw failed("invalid_value", "The body must be an array of elements.");
+  if (!Array.isArray(list)) throw badRequest("The body must be an array of elements.");
   const places = new Map<number, number>();
-  return list.map((item: unknown, at) => {
-    if (!isObject(item)) throw failed("invalid_value", "Each element must be an object.", { element: at });
+  return list.map((item: unknown) => {
+    if (!isObject(item)) throw badRequest("Each element must be an object.");
     const { id, parent_id: parentId, map_layer_id: nodeId, ...element } = readFields(elementFields, item);
     if (id === 0) throw invalid("id", "is not 0, which stands for the root");
     const place = (places.get(parentId) ?? 0) + 1;

@@ -6,12 +6,12 @@ import type { Values } from "./schema/schema.js";
 
 /** What the addresses of tiles hold: parameters of the query, and segments of the path. */
 
-/** A whole number that must be there. Else a bad request, for without it there is no address. */
+/** A whole number that must be there. Else a bad request. */
 function coordinate(description: string, most?: number): Parameter<number> {
   return {
     description,
     schema: { type: "integer", minimum: 0, ...(most === undefined ? {} : { maximum: most }) },
-    refusesAbsence: true,
+    required: true,
     read: (given, name) => {
       const value = wholeNumber(name, given);
       if (most !== undefined && value > most) throw badRequest(`${name} must be 0 to ${most}.`);

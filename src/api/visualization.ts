@@ -4,15 +4,15 @@ import { hasObjects, type LayerNode, type StoredSettings } from "../catalog/stat
 import { settingsJsonSchemas } from "../catalog/visual-settings.js";
 import { withValues } from "../catalog/visual-values.js";
 import { readSettings, type SettingsKind, storeSettings } from "../catalog/visualization.js";
-import { failed, notFound, required } from "../errors.js";
+import { badRequest, failed, notFound, required } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
 import { answer } from "./caller.js";
 import { answerLayer, changeableLayer } from "./layer-target.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
-import { type BodyDefinition, jsonObject, mapped } from "./schema/bodies.js";
-import { anything, needed } from "./schema/fields.js";
-import { ref } from "./schema/schema.js";
+import { jsonValue } from "./schema/bodies.js";
+import { anything, isObject, type JsonObject, objectSchema, own } from "./schema/fields.js";
+import { type JsonSchema, ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { type Visit, visit } from "./visit.js";
 
@@ -74,24 +74,48 @@ const visualFields = {
   visualCustomSettings: settingsField("visualCustomSettings", "A visualization by a plug-in, instead."),
 };
 
+/** A body of settings under their name, or of the settings by themselves. */
+function settingsBody(
+  wrapped: JsonSchema,
+  kinds: readonly SettingsKind[],
+  kindOf: (body: JsonObject) => Wish,
+) {
+  const bare = kinds.map((kind) => settingsJsonSchemas[kind]);
+  return jsonValue<Wish>({ anyOf: [wrapped, ...bare] }, (body) => {
+    if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+    return kindOf(body);
+  });
+}
+
 /** The one kind of settings that the body holds. @throws Failure required_parameters, invalid_value */
-const visualBody: BodyDefinition<Wish> = mapped(jsonObject(visualFields), (sent) => {
-  const simple = sent.visualSettings ?? undefined;
-  const custom = sent.visualCustomSettings ?? undefined;
-  if (simple !== undefined && custom !== undefined)
-    throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
-  if (simple !== undefined) return { kind: "visualSettings", settings: simple };
-  if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
-  throw required(["visualSettings"]);
-});
+const visualBody = settingsBody(
+  objectSchema(visualFields),
+  ["visualSettings", "visualCustomSettings"],
+  (body) => {
+    const simple = own(body, "visualSettings");
+    const custom = own(body, "visualCustomSettings");
+    if (simple !== undefined && custom !== undefined)
+      throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
+    if (simple !== undefined) return { kind: "visualSettings", settings: simple };
+    if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
+    // Kinds of our own have numbers, plug-ins have names.
+    const type = own(body, "type");
+    if (type === undefined) throw required(["visualSettings"]);
+    return { kind: typeof type === "string" ? "visualCustomSettings" : "visualSettings", settings: body };
+  },
+);
 
 const vectorFields = {
-  vectorSettings: needed(settingsField("vectorSettings", "How clients draw the layer as vectors.")),
+  vectorSettings: settingsField("vectorSettings", "How clients draw the layer as vectors."),
 };
-const vectorBody: BodyDefinition<Wish> = mapped(jsonObject(vectorFields), ({ vectorSettings }) => ({
-  kind: "vectorSettings",
-  settings: vectorSettings,
-}));
+const vectorBody = settingsBody(objectSchema(vectorFields), ["vectorSettings"], (body) => {
+  const settings = own(body, "vectorSettings") ?? body;
+  const isAny = Object.keys(settings).some((name) =>
+    Object.hasOwn(settingsJsonSchemas.vectorSettings.properties ?? {}, name),
+  );
+  if (settings === body && !isAny) throw required(["vectorSettings"]);
+  return { kind: "vectorSettings", settings };
+});
 
 const drop = (kind: SettingsKind) => async (request: Request, services: Services) => {
   const target = await changeable(request, services);

@@ -67,8 +67,17 @@ const english = {
 };
 
 t.test("without f=fjson values are as they are", async (t) => {
-  for (const query of ["", "f=json", "f=other"])
+  for (const query of ["", "f=json", "f="])
     t.match((await get(query)).fields, { plain: 1234567.125, day: "2024-05-01T12:05:09.5Z", word: false });
+});
+
+t.test("a form that an operation does not have is refused", async (t) => {
+  const refused = { status: 500, json: { code: "invalid_format" } };
+  t.match(await server.api("GET", `m/layers/l/objects/${id}/?f=other`), refused);
+  for (const f of ["pdf", "xml"]) {
+    t.match(await server.api("GET", `m/layers/l/objects/?f=${f}`), refused);
+    t.match(await server.api("POST", "m/layers/l/filter/", { body: { f } }), refused);
+  }
 });
 
 t.test("an object's values are formatted", async (t) => {

@@ -275,3 +275,25 @@ t.test("only who may change the structure sets them", async (t) => {
     }
   }
 });
+
+t.test("settings may come by themselves as well as under their name", async (t) => {
+  const token = editor;
+  const own = "m/layers/l/";
+  const path = `${own}visualization/`;
+  const simple = await api("PUT", path, { token, body: { type: 2, columnCode: "kind" } });
+  t.equal(simple.status, 200, simple.text);
+  t.equal(simple.json.visualSettings.type, 2);
+  const custom = await api("PUT", path, { token, body: { type: "plug-in", settings: { a: 1 } } });
+  t.equal(custom.json.visualCustomSettings.type, "plug-in");
+  const vector = await api("PUT", `${own}vector/`, { token, body: { minZoom: 3 } });
+  t.equal(vector.json.vectorSettings.minZoom, 3);
+  for (const [name, body] of [
+    ["visualization/", {}],
+    ["vector/", {}],
+    ["vector/", { other: 1 }],
+  ] as const) {
+    const answer = await api("PUT", own + name, { token, body });
+    t.equal(answer.json.code, "required_parameters");
+  }
+  t.equal((await api("PUT", path, { token, body: [] })).status, 400);
+});

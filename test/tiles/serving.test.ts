@@ -85,10 +85,15 @@ t.test("a tile where nothing is drawn is an image all the same", async (t) => {
   t.equal((await picture(body)).painted, 0);
 });
 
+t.test("what an address lacks is named", async (t) => {
+  const answer = await fetch(`${server.url}/tms/p/m/?y=0`);
+  t.equal(answer.status, 500);
+  t.match(await answer.json(), { code: "required_parameters", data: { required: ["x", "z"] } });
+});
+
 t.test("addresses and parameters out of range are answered 400", async (t) => {
   const tile = `${server.url}/tms/p/m/`;
   for (const query of [
-    "x=0&y=0",
     "x=0&y=0&z=99",
     "x=0&y=0&z=-1",
     "x=1.5&y=0&z=3",

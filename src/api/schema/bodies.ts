@@ -30,12 +30,6 @@ export const jsonObject = <D extends FieldDefinitions>(fields: D): BodyDefinitio
   },
 });
 
-/** A body whose value is made into another. */
-export const mapped = <In, Out>(body: BodyDefinition<In>, make: (value: In) => Out): BodyDefinition<Out> => ({
-  ...body,
-  read: async (request) => make(await body.read(request)),
-});
-
 /** JSON of any form; `read` turns what was parsed into what the handler works with. */
 export const jsonValue = <Out>(schema: JsonSchema, read: (value: unknown) => Out): BodyDefinition<Out> => ({
   content: { "application/json": schema },
