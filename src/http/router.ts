@@ -1,7 +1,10 @@
 import { badRequest } from "../errors.js";
 import type { Method, Route } from "./types.js";
 
-/** The route table as a trie of path segments: a static segment beats a variable one, whatever the table's order. */
+/**
+ * The route table as a trie of path segments: a static segment beats a variable one, whatever the table's order and the
+ * method. So an address has the methods of one path of the table, and a wrong one is not taken for another resource.
+ */
 
 export interface Match<S> {
   readonly route: Route<S>;
@@ -59,46 +62,33 @@ function decodeSegment(segment: string): string {
   return text;
 }
 
-interface Wanted {
-  readonly segments: readonly string[];
-  readonly method: string;
-  /** Takes what stands in the place of the variable segments. */
-  readonly values: string[];
-}
-
-function search<S>(node: Node<S>, depth: number, wanted: Wanted): Leaf<S> | undefined {
-  const { segments, method, values } = wanted;
-  if (depth === segments.length) {
-    return node.leaves.get(method) ?? (method === "HEAD" ? node.leaves.get("GET") : undefined);
-  }
+/**
+ * The end of the path that the segments go, where there is a route.
+ * @param values takes what stands in the place of the variable segments
+ */
+function search<S>(
+  node: Node<S>,
+  depth: number,
+  segments: readonly string[],
+  values: string[],
+): Node<S> | undefined {
+  if (depth === segments.length) return node.leaves.size > 0 ? node : undefined;
   const segment = segments[depth] as string;
   const fixed = node.fixed.get(segment);
-  const found = fixed && search(fixed, depth + 1, wanted);
+  const found = fixed && search(fixed, depth + 1, segments, values);
   // An empty segment is none: `a//b` is no address of anything.
   if (found || !node.variable || segment === "") return found;
   values.push(segment);
-  const leaf = search(node.variable, depth + 1, wanted);
-  if (!leaf) values.pop();
-  return leaf;
+  const end = search(node.variable, depth + 1, segments, values);
+  if (!end) values.pop();
+  return end;
 }
 
-/** The methods that a path knows. */
-function knownMethods<S>(root: Node<S>, segments: readonly string[]): Method[] {
-  const known = new Set<string>();
-  const collect = (node: Node<S>, depth: number): void => {
-    const segment = segments[depth];
-    if (segment === undefined) {
-      for (const name of node.leaves.keys()) known.add(name);
-      return;
-    }
-    const fixed = node.fixed.get(segment);
-    if (fixed) collect(fixed, depth + 1);
-    if (node.variable && segment !== "") collect(node.variable, depth + 1);
-  };
-  collect(root, 0);
-  if (known.has("GET")) known.add("HEAD");
-  if (known.size > 0) known.add("OPTIONS");
-  return [...known] as Method[];
+/** The methods of an end of a path. */
+function methodsOf<S>({ leaves }: Node<S>): Method[] {
+  const methods = [...leaves.keys()] as Method[];
+  if (leaves.has("GET")) methods.push("HEAD");
+  return [...methods, "OPTIONS"];
 }
 
 /**
@@ -134,8 +124,10 @@ export function createRouter<S>(routes: readonly Route<S>[]): Router<S> {
       const segments = splitPath(path);
       if (segments.length > maxSegments) return [];
       const values: string[] = [];
-      const leaf = search(root, 0, { segments, method, values });
-      if (!leaf) return knownMethods(root, segments);
+      const end = search(root, 0, segments, values);
+      if (!end) return [];
+      const leaf = end.leaves.get(method) ?? (method === "HEAD" ? end.leaves.get("GET") : undefined);
+      if (!leaf) return methodsOf(end);
       const params: Record<string, string> = {};
       for (let i = 0; i < leaf.names.length; i++) params[leaf.names[i] as string] = values[i] as string;
       return { route: leaf.route, params };

@@ -2,7 +2,7 @@ import t from "tap";
 import { addressText, createForwardedReader } from "../../src/http/forwarded.js";
 import { contentDisposition } from "../../src/http/headers.js";
 import { createRouter } from "../../src/http/router.js";
-import { json, type Route } from "../../src/http/types.js";
+import { json, type Method, type Route } from "../../src/http/types.js";
 import { startServer } from "./harness.js";
 
 const routes: readonly Route<undefined>[] = [
@@ -119,5 +119,24 @@ t.test("two routes for one address are a mistake", (t) => {
   const route = (path: string): Route<undefined> => ({ methods: ["GET"], path, handler: () => json(1) });
   t.throws(() => createRouter([route("/a/:b/"), route("/a/:c")]));
   t.doesNotThrow(() => createRouter([route("/a/:b/"), route("/a/b/"), route("/a/")]));
+  t.end();
+});
+
+t.test("an address with a route of its own is never taken for another resource, whatever the method", (t) => {
+  const route = (method: Method, path: string): Route<undefined> => ({
+    methods: [method],
+    path,
+    handler: () => json(1),
+  });
+  const { find } = createRouter([
+    route("GET", "/:map/"),
+    route("POST", "/login/"),
+    route("GET", "/login/as/:user/"),
+  ]);
+  t.match(find("/login/", "POST"), { route: { path: "/login/" } });
+  t.same(find("/login/", "GET"), ["POST", "OPTIONS"]);
+  t.match(find("/roads/", "HEAD"), { route: { path: "/:map/" }, params: { map: "roads" } });
+  t.match(find("/login/as/ada/", "GET"), { params: { user: "ada" } });
+  t.same(find("/login/as/", "GET"), [], "a part of an address has no methods");
   t.end();
 });
