@@ -87,8 +87,8 @@ export class Looking {
 
   /**
    * What has all words, of a column with indexes. The first values in their order come first: where the words are
-   * frequent these hold enough of them, and the index need not list what it has. Then come the values with the words
-   * as wholes, which the index lists faster than those that have them anywhere.
+   * frequent these hold enough of them, and the index need not list what it has. Of what else is frequent come the values
+   * with the words as wholes, which the index lists faster than those that have them anywhere.
    */
   private async addAll(column: Standing): Promise<void> {
     const { entry } = column;
@@ -109,7 +109,7 @@ export class Looking {
       if (phrase.needles.length === 1 && isEnough(await this.addSample(column, share))) return;
     }
     const rows = Math.max(rowsOf(wordValues, column), 2 * limit);
-    if (!isClosed(phrase) && isEnough(await this.add(entry, { by: "terms", rows }))) return;
+    if (share && !isClosed(phrase) && isEnough(await this.add(entry, { by: "terms", rows }))) return;
     await this.add(entry, { by: "all", needles: await this.ordered(entry), rows });
   }
 
