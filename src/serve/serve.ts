@@ -40,7 +40,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     const nodes = new Nodes(config, log);
     ending.unshift(() => nodes.stop(drainMs));
     const port = await nodes.start();
-    say(`Mapwright is ready: ${viewerAddress(config, port)}`);
+    const address = viewerAddress(config, port);
+    say(`Mapwright is ready: ${address}`);
+    say(`Its API, to read and try: ${address}docs/`);
     if (demoAccounts.length > 0) {
       say("Sign in to the project demo with (shown this once):");
       for (const { login, password } of demoAccounts) say(`  ${login.padEnd(8)} ${password}`);
