@@ -7,6 +7,7 @@ import { addColumns, addPhysical } from "./columns.js";
 import { checkConstraintsFit, forgetColumn } from "./constraints.js";
 import { takeStructure } from "./derived.js";
 import { layerTable, physicalName } from "./load.js";
+import { fitSettings } from "./settings-columns.js";
 import type { Column, ColumnType, LocalizedName } from "./state.js";
 import { lockMap } from "./tree.js";
 
@@ -69,7 +70,7 @@ export function createColumn(
 }
 
 /**
- * Changes a column. Values that the new type cannot hold become empty.
+ * Changes a column. Values that the new type cannot hold become empty; settings that cannot use the type go.
  * @returns its id
  * @throws Failure invalid_code, code_exists, invalid_value, busy; not_found (layer, column)
  */
@@ -121,6 +122,7 @@ export function changeColumn(
     if (moved || change.sort !== undefined)
       await placeColumn(tx, layerId, { id: column.id, parentId }, change.sort);
     if (moved) await closeGaps(tx, layerId, column.parentId);
+    if (change.type !== column.type) await fitSettings(tx, layerId);
     if (drawnOtherwise(column, change, localizedValue)) await redraw(tx, layerId);
     return column.id;
   });
@@ -136,7 +138,7 @@ function drawnOtherwise(column: Column, change: ColumnInput, localizedValue: boo
 }
 
 /**
- * Deletes a column with its values. What a title holds moves to the top level.
+ * Deletes a column with its values, and takes it out of the layer's settings. What a title holds moves to the top level.
  * @throws Failure not_found (layer, column), invalid_value, busy
  */
 export function deleteColumn(db: Database, target: StructureTarget, code: string): Promise<void> {
@@ -151,6 +153,7 @@ export function deleteColumn(db: Database, target: StructureTarget, code: string
       await tx.execute(`alter table ${layerTable(layerId)} drop column if exists ${column.physical}`);
     }
     await tx.execute("delete from layer_column where id = $1", [column.id]);
+    await fitSettings(tx, layerId);
     await closeGaps(tx, layerId, column.parentId);
     await redraw(tx, layerId);
   });

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { failed, notFound } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
+import { canBuild, columnsOf, type SettingsKind, settingsLeft } from "./settings-columns.js";
 import type { Column, LayerNode, StoredSettings } from "./state.js";
 import { lockMap } from "./tree.js";
 import {
@@ -17,7 +18,7 @@ import { type VisualValues, withValues } from "./visual-values.js";
  * by the client. Columns are stored by their ids, and shown with the codes that they have at the time.
  */
 
-export type SettingsKind = "visualSettings" | "visualCustomSettings" | "vectorSettings";
+export type { SettingsKind } from "./settings-columns.js";
 
 type Plain = Record<string, unknown>;
 
@@ -52,6 +53,9 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   const stored: Plain = byId(layer, settings, ["column", "columnCode"], "visualSettings");
   if (type <= 3 && stored.column === undefined)
     throw wrong("visualSettings", { column: "This kind is built from a column." });
+  const built = layer.columns.find(({ id }) => id === stored.column);
+  if (built && !canBuild(type, built))
+    throw wrong("visualSettings", { column: "This kind is built from a column of numbers or moments." });
   const text = settings.textSettings;
   if (text.column !== undefined) {
     const { column: code, ...rest } = text;
@@ -149,7 +153,7 @@ const styleModes = { visualSettings: 3, visualCustomSettings: 4 } as const;
  * Stores settings that `readSettings` checked. They keep the id of those that they replace; a layer has one
  * visualization, of either kind.
  * @param settings null = none any more
- * @throws Failure not_found when the layer is gone
+ * @throws Failure not_found when the layer is gone, invalid_value when a column just went
  */
 export function storeSettings(
   db: Database,
@@ -171,6 +175,8 @@ export function storeSettings(
       settings && JSON.stringify(settings),
     ]);
     if (changed === 0) throw notFound("layer of that code");
+    if (settings && settingsLeft(kind, settings, await columnsOf(tx, at.layerId)) !== settings)
+      throw failed("invalid_value", "The layer's columns were just changed.", { parameter: kind });
   });
 }
 
