@@ -188,3 +188,34 @@ t.test("who may not read the layer, or names no object, gets no document", async
   t.equal(own.headers.get("cache-control"), "private, no-store");
   t.equal((await print(id, "", { "x-token": "made-up" })).status, 401);
 });
+
+t.test(
+  "objects of virtual and materialized layers are documents like others, in their layer's name",
+  async (t) => {
+    await make({ name: "Derived", depth: 2 }, { type: "Point", coordinates: [1, 2] });
+    for (const type of ["virtual", "material"]) {
+      const made = await server.api("POST", "m/layers/", {
+        token,
+        body: {
+          code: type,
+          name: `The ${type} one`,
+          type,
+          source: { layer: "a", filter: "name = 'Derived'" },
+        },
+      });
+      t.equal(made.status, 200, made.text);
+      const objects = (await server.api("GET", `m/layers/${type}/objects/?fields=name`)).json;
+      t.match(objects, [{ fields: { name: "Derived" } }]);
+      const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${type}/objects/${objects[0].id}/?f=pdf`);
+      t.equal(answer.headers.get("content-type"), "application/pdf");
+      const { text, images } = readPdf(new Uint8Array(await answer.arrayBuffer()));
+      for (const word of ["Derived", `The ${type} one`, "Measures", "2.0 m²"]) {
+        t.ok(text.includes(word.replace("m²", "м²")), `${word} in ${text}`);
+      }
+      t.ok(images >= 1, "with a map");
+      const icon = await fetch(`${server.url}/api/2.8/p/m/layers/${type}/icon/?size=16`);
+      t.equal(icon.headers.get("content-type"), "image/png");
+      t.match(await sharp(Buffer.from(await icon.arrayBuffer())).metadata(), { width: 16, height: 16 });
+    }
+  },
+);

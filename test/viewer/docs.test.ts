@@ -39,3 +39,16 @@ t.test("an operation can be tried out on the page", async (t) => {
   t.same(problems, []);
   await page.context().close();
 });
+
+t.test("behind a path prefix the page finds its files and the API", async (t) => {
+  const prefixed = await startServer({ config: { baseUrl: "/geo" } });
+  t.teardown(() => prefixed.stop());
+  const { page, requests, problems } = await openPage(browser, `${prefixed.url}/geo/docs/`, {
+    waitForMap: false,
+  });
+  await page.locator(".opblock").first().waitFor();
+  t.same(problems, []);
+  t.ok(requests.includes(`${prefixed.url}/geo/openapi.json`));
+  t.match(await page.locator(".servers").innerText(), `${prefixed.url}/geo`);
+  await page.context().close();
+});
