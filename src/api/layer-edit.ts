@@ -1,6 +1,6 @@
 import { changeLayer, createLayer, deleteLayer, type NewLayer } from "../catalog/layers.js";
 import { requireRight } from "../catalog/rights.js";
-import { type MapState, Right } from "../catalog/state.js";
+import { type LayerNode, type MapState, Right } from "../catalog/state.js";
 import type { Reply, Request } from "../http/types.js";
 import { defaultStyle } from "../style/default-style.js";
 import { answer } from "./caller.js";
@@ -83,7 +83,7 @@ async function change(
     parentId: sent.parent_id,
     sort: sent.sort,
     name: name ?? (replace ? { name: "", localized: false, names: {} } : undefined),
-    cssStyle: css === "" ? defaultStyle(layer.geometryKind) : css,
+    cssStyle: css === "" ? unstyled(layer) : css,
   });
   await services.changes.settle({ maps: [map.id] });
   return answerLayer(services, visitor, layer.id);
@@ -97,6 +97,10 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   await services.changes.settle({ maps: [map.id], layers: [layer.id] });
   return answer(caller, null);
 }
+
+/** What a layer is drawn with that nobody styles; clients draw external ones themselves. */
+const unstyled = (layer: LayerNode): string =>
+  layer.type === "external" ? "" : defaultStyle(layer.geometryKind);
 
 /** Compiles the style as that of the map's layer of that code. @throws Failure invalid_style, busy */
 async function compile(

@@ -61,6 +61,9 @@ export function createLayer(
 /** A layer of any type, as far as its rows in `node` and `layer` go. */
 export type NewLayerRow = Omit<NewLayer, "columns"> & { readonly type: LayerNode["type"] };
 
+/** `style_mode` of a layer without a visualization: CartoCSS, or nothing is set. */
+const plainStyleMode = (cssStyle: string): number => (cssStyle === "" ? 0 : 2);
+
 /**
  * Puts a layer into the map's tree; its columns and objects are up to the caller, in the same transaction.
  * @throws Failure not_found (map, parent), invalid_code, code_exists
@@ -76,10 +79,11 @@ export async function insertLayer(
   const code = await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);
   const name = layer.name ?? { name: "", localized: false, names: {} };
   const kind = layer.geometryKind ?? "Unknown";
+  const cssStyle = layer.cssStyle ?? defaultStyle(kind);
   await tx.execute(
     `insert into node (id, map_id, parent_id, type, code, name, localized_name, names, sort, selected, css_style,
-       owner_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+       style_mode, owner_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       id,
       mapId,
@@ -91,7 +95,8 @@ export async function insertLayer(
       JSON.stringify(name.names),
       await lastPlace(tx, mapId, parentId),
       layer.selected ?? true,
-      layer.cssStyle ?? defaultStyle(kind),
+      cssStyle,
+      plainStyleMode(cssStyle),
       layer.ownerId ?? null,
     ],
   );
@@ -119,7 +124,8 @@ export function changeLayer(
     await tx.execute(
       `update node set code = $2, parent_id = $3, sort = $4, name = coalesce($5, name),
          localized_name = coalesce($6, localized_name), names = coalesce($7, names),
-         css_style = coalesce($8, css_style)
+         css_style = coalesce($8, css_style),
+         style_mode = case when style_mode in (0, 2) then coalesce($9, style_mode) else style_mode end
        where id = $1`,
       [
         layerId,
@@ -132,6 +138,7 @@ export function changeLayer(
         change.name?.localized ?? null,
         change.name ? JSON.stringify(change.name.names) : null,
         change.cssStyle ?? null,
+        change.cssStyle === undefined ? null : plainStyleMode(change.cssStyle),
       ],
     );
     if (change.sort !== undefined) await place(tx, mapId, { id: layerId, parentId }, change.sort);

@@ -31,6 +31,19 @@ t.test("an external layer is in the tree with its source", async (t) => {
   t.equal((await api("POST", "m/layers/tiles/makevalid/", { token: editor })).status, 404);
 });
 
+t.test("an external layer has no style, unless it is given one", async (t) => {
+  const source = { url: "https://tiles.example.org/b/{z}/{x}/{y}.png" };
+  t.match(await make(source, "bare"), { status: 200, json: { css_style: "", style_mode: 0 } });
+  const change = (method: string, more: object) =>
+    api(method, "m/layers/bare/", { token: editor, body: { parent_id: 0, ...more } });
+  t.match((await change("PUT", { name: "Bare" })).json, { css_style: "", style_mode: 0, name: "Bare" });
+  const css = "#a { raster-opacity: 0.5; }";
+  t.match((await change("PATCH", { css_style: css })).json, { css_style: css, style_mode: 2 });
+  t.match((await change("PATCH", { name: "Styled" })).json, { css_style: css, style_mode: 2 });
+  t.match((await change("PUT", {})).json, { css_style: "", style_mode: 0 });
+  t.equal((await api("DELETE", "m/layers/bare/", { token: editor })).status, 200);
+});
+
 t.test("addresses of the three kinds of services are taken", async (t) => {
   for (const url of [
     "http://tiles.example.org/{z}/{x}/{-y}.png",
