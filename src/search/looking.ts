@@ -7,7 +7,6 @@ import { isSpoken } from "./phrase.js";
 import {
   estimateStatement,
   type FoundRow,
-  isClosed,
   type Look,
   lookStatement,
   type Reach,
@@ -88,7 +87,7 @@ export class Looking {
   /**
    * What has all words, of a column with indexes. The first values in their order come first: where the words are
    * frequent these hold enough of them, and the index need not list what it has. Of what else is frequent come the values
-   * with the words as wholes, which the index lists faster than those that have them anywhere.
+   * that begin with the phrase, or those among rows from all over the table.
    */
   private async addAll(column: Standing): Promise<void> {
     const { entry } = column;
@@ -105,11 +104,11 @@ export class Looking {
       const rows = rowsOf(orderValues / 2, column);
       const ordered = !severalLanguages(entry.search);
       if (ordered && isEnough(await this.add(entry, { by: "beginning", text: phrase.folded, rows }))) return;
-      // Of several words the planner does not know how often they meet.
-      if (phrase.needles.length === 1 && isEnough(await this.addSample(column, share))) return;
+      // Of several words the planner does not know how often they meet: a small sample tells.
+      const wanted = phrase.needles.length === 1 ? wordValues : 8 * limit;
+      if (isEnough(await this.addSample(column, share, wanted))) return;
     }
     const rows = Math.max(rowsOf(wordValues, column), 2 * limit);
-    if (share && !isClosed(phrase) && isEnough(await this.add(entry, { by: "terms", rows }))) return;
     await this.add(entry, { by: "all", needles: await this.ordered(entry), rows });
   }
 
@@ -139,16 +138,20 @@ export class Looking {
         }
         if (ids.size >= limit) return;
       }
-      if (((await this.addSample(column, share))?.length ?? 0) >= limit) return;
+      if (((await this.addSample(column, share, wordValues))?.length ?? 0) >= limit) return;
     }
     await this.add(entry, { by: "some", rows: Math.max(rowsOf(wordValues, column), 2 * limit) });
   }
 
-  /** Adds what is found in rows from all over the table, of which this share has what is looked for. */
-  private async addSample(column: Standing, share: number): Promise<readonly FoundRow[] | undefined> {
+  /** Adds what is found in so many rows from all over the table that at this share some `wanted` are found. */
+  private async addSample(
+    column: Standing,
+    share: number,
+    wanted: number,
+  ): Promise<readonly FoundRow[] | undefined> {
     // A view has no sample.
     if (column.virtual) return undefined;
-    const rows = rowsOf(Math.min(sampleValues, wordValues / share), column);
+    const rows = rowsOf(Math.min(sampleValues, wanted / share), column);
     return this.add(column.entry, { by: "sample", percent: Math.min(100, (100 * rows) / column.rows), rows });
   }
 

@@ -23,9 +23,7 @@ export interface FoundRow {
 export type Reach =
   /** Values that are the phrase, by the index. */
   | { readonly by: "whole" }
-  /** Values with all of the words as whole words, by the index; any `rows` of them when there are more. */
-  | { readonly by: "terms"; readonly rows: number }
-  /** The same of values with all of these needles, or with some of the words; they may be within other words. */
+  /** Values with all of these needles, or with some of the words, by the index; any `rows` of them when there are more. */
   | { readonly by: "all"; readonly needles: readonly string[]; readonly rows: number }
   | { readonly by: "some"; readonly rows: number }
   /** The first values in their order. */
@@ -109,9 +107,6 @@ export interface WordShare {
   readonly share: number;
 }
 
-/** Whether the index on terms tells of all needles; then there is nothing that trigrams would add. */
-export const isClosed = ({ needles }: Phrase): boolean => !needles.some(isOpen);
-
 /** What comes after FROM, so that only the rows in reach are read. */
 function reached(
   column: Column,
@@ -142,8 +137,6 @@ function reached(
       return ` limit ${values.bind(reach.rows)}::bigint`;
     case "sample":
       return ` tablesample system (${values.bind(reach.percent)}::float8) repeatable (0) limit ${values.bind(reach.rows)}::bigint`;
-    case "terms":
-      return ` where ${hasTerms(column, wholeTerms(phrase.needles), values)} limit ${values.bind(reach.rows)}::bigint`;
     case "all":
       return ` where ${allOf(column, reach.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
     case "some":
