@@ -4,22 +4,33 @@ import type { Column, ColumnConstraint } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import { reasonOf } from "../features/enforce.js";
 import type { Queryable } from "../storage/postgres.js";
+import { idSql } from "./check.js";
 
 /** Required columns and constraints, for the objects that an import has just written in its transaction. */
 
 /** How long regular expressions may take over all objects of an import. */
 const checkTimeoutMs = 60_000;
 
+/** What an import has written. */
+export interface WrittenObjects {
+  readonly layerId: number;
+  /** Staging table's name, made by us. */
+  readonly staging: string;
+  /** Index of the property with object ids. */
+  readonly idIndex: number | undefined;
+}
+
 /**
  * @param columns the layer's
  * @throws Failure import_failed for a required column without a value, constraint_violated; both with
- *   `data.columns` = code → reason and `data.object` = id of the first object that offends
+ *   `data.columns` = code → reason, `data.column` and `data.feature`, which counts from 1
  */
 export async function enforceOnImport(
   tx: Queryable,
-  layerId: number,
+  written: WrittenObjects,
   columns: readonly Column[],
 ): Promise<void> {
+  const { layerId } = written;
   const constraints = await readConstraints(tx, layerId);
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
@@ -39,11 +50,36 @@ export async function enforceOnImport(
   if (!bad) return;
   const { column, constraint } = checks[bad.offended.indexOf(true)]!;
   const reason = constraint ? reasonOf(constraint) : "This column must be filled.";
+  const feature = await featureOf(tx, written, bad.id);
   throw failed(
     constraint ? "constraint_violated" : "import_failed",
-    `The object ${bad.id} would have no allowed value in the column ${column.code}.`,
-    { columns: { [column.code]: reason }, column: column.code, object: bad.id },
+    `Feature ${feature}: its value for column ${column.code} is not allowed. ${reason}`,
+    { columns: { [column.code]: reason }, column: column.code, feature },
   );
+}
+
+/**
+ * The number of the feature that an object was written from: by the id that the file gave it; else objects got their
+ * ids in the order of the features, so it is the place among those that the file gave none.
+ */
+async function featureOf(
+  tx: Queryable,
+  { layerId, staging, idIndex }: WrittenObjects,
+  objectId: number,
+): Promise<number> {
+  const id = idIndex === undefined ? "null::bigint" : idSql(idIndex);
+  const [named] = await tx.query<{ row: number }>(
+    `select row from staging.${staging} s where ${id} = $1 limit 1`,
+    [objectId],
+  );
+  if (named) return named.row;
+  const [counted] = await tx.query<{ row: number }>(
+    `select row from staging.${staging} s where ${id} is null order by row offset (
+       select count(*) from ${layerTable(layerId)} t where t.xmin = pg_current_xact_id()::xid and t.svc_id < $1
+         and not exists (select from staging.${staging} s where ${id} = t.svc_id)) limit 1`,
+    [objectId],
+  );
+  return counted!.row;
 }
 
 interface Conditions {
@@ -54,10 +90,11 @@ interface Conditions {
 async function firstOffender(tx: Queryable, layerId: number, { conditions, values }: Conditions) {
   await tx.execute(`set local statement_timeout = ${checkTimeoutMs}`);
   try {
-    // Rows of this transaction are what the import wrote; others are as they were.
+    // Rows of this transaction are what the import wrote; others are as they were. The sum keeps the planner from
+    // following the index on ids: mostly no object offends, and all have to be looked at.
     return await tx.query<{ id: number; offended: boolean[] }>(
       `select svc_id as id, offended from ${layerTable(layerId)} t, lateral (select array[${conditions.join(",")}] as offended) o
-       where t.xmin = pg_current_xact_id()::xid and true = any(offended) limit 1`,
+       where t.xmin = pg_current_xact_id()::xid and true = any(offended) order by svc_id + 0 limit 1`,
       values,
     );
   } catch (error) {

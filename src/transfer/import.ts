@@ -204,7 +204,7 @@ async function write(tx: Queryable, { job, plan, present, reserved }: Writing): 
   );
   const replace = job.source.action === "replace";
   const written = replace ? await replaceObjects(tx, plan) : await mergeObjects(tx, plan);
-  await enforceOnImport(tx, layerId, present);
+  await enforceOnImport(tx, plan, present);
   await tx.execute(`analyze ${table}`);
   await tx.query("select generalize_layer($1)", [layerId]);
   await registerColumns(tx, layerId, reserved);

@@ -37,11 +37,38 @@ t.test("a file that offends a constraint changes nothing", async (t) => {
       const rows = collection(feature({ kind: "city" }), feature(properties));
       t.match(await failureOf(bench.import(layer, rows, { action })), {
         code: "constraint_violated",
-        data: { columns: { [column]: String }, column, object: Number },
+        message: /^Feature 2: /,
+        data: { columns: { [column]: String }, column, feature: 2 },
       });
       t.equal(await bench.state(layer), before);
     }
   }
+});
+
+t.test("the feature is named by its number in the file, whatever its object's id", async (t) => {
+  const layer = await constrained();
+  const good = (svc_id?: number) => feature({ ...(svc_id ? { svc_id } : {}), kind: "town" });
+  const bad = (svc_id?: number) => feature({ ...(svc_id ? { svc_id } : {}), kind: "village" });
+  // New objects get ids after those that there are.
+  await bench.import(layer, collection(...Array.from({ length: 40 }, () => good())));
+  const cases: [string, object[], number][] = [
+    ["no ids", [good(), good(), bad(), bad()], 3],
+    ["an object that is there", [good(7), bad(3), good()], 2],
+    ["ids in another order", [good(9), good(500), bad(400), good(8)], 3],
+    ["ids and none", [good(900), good(), good(5), bad(), good()], 4],
+    ["ids of objects that are not there, and none", [good(), good(700), good(), bad(701)], 4],
+    ["none after an id", [bad(), good(800)], 1],
+  ];
+  for (const action of ["merge", "replace"] as const) {
+    for (const [name, features, number] of cases) {
+      t.match(
+        await failureOf(bench.import(layer, collection(...features), { action })),
+        { code: "constraint_violated", data: { column: "kind", feature: number } },
+        `${action}: ${name}`,
+      );
+    }
+  }
+  await bench.import(layer, collection(good(), good(900), good()));
 });
 
 t.test("files that keep the constraints come in, and old offenders stay", async (t) => {
@@ -82,7 +109,7 @@ t.test("required columns must be filled by what a file brings", async (t) => {
   ] as const) {
     t.match(await failureOf(bench.import(layer, collection(feature(properties)))), {
       code: "import_failed",
-      data: { column },
+      data: { column, columns: { [column]: "This column must be filled." }, feature: 1 },
     });
     t.equal(await bench.state(layer), before);
   }
