@@ -15,6 +15,7 @@ import {
   withServices,
 } from "./environment.js";
 import { findMap } from "./find-map.js";
+import { interruptible } from "./interrupt.js";
 import { writeWholeFile } from "./whole-file.js";
 
 interface ExportOptions {
@@ -64,7 +65,8 @@ Examples:
   $ mapwright export city main roads roads.geojson
   $ mapwright export city main roads - --format geojson --langs en | gzip > roads.geojson.gz
 
-The file is there once all of it is: until then it has another name, and a failure leaves nothing of it.`,
+The file is there once all of it is: until then it has another name, and a failure leaves nothing of it, nor does
+Ctrl-C (exit status 130) or SIGTERM (143).`,
     )
     .action(
       async (
@@ -105,11 +107,11 @@ async function run(
   if (!layer) throw new CommandError(`There is no layer "${job.layer}" in the map "${job.map}".`);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env);
-  const make = async () => {
+  const make = async (signal: AbortSignal) => {
     const request = {
       srid: job.srs === "3857" ? 3857 : 4326,
       languages,
-      signal: new AbortController().signal,
+      signal,
       onObjects: (count: number) => progress.add(count),
     } as const;
     const file = await exportLayer(db, { map, layer }, request, {
@@ -118,9 +120,18 @@ async function run(
     });
     return file.chunks;
   };
+  const write = async (signal: AbortSignal) => {
+    try {
+      if (job.file === standardOutput) await pipeline(await make(signal), env.stdout, { end: false, signal });
+      else await writeWholeFile(job.file, () => make(signal), signal);
+    } catch (error) {
+      // Whatever fails then fails because of it.
+      signal.throwIfAborted();
+      throw error;
+    }
+  };
   try {
-    if (job.file === standardOutput) await pipeline(await make(), env.stdout, { end: false });
-    else await writeWholeFile(job.file, make);
+    await interruptible(write);
   } finally {
     progress.end();
   }

@@ -8,6 +8,7 @@ import * as doctor from "./doctor.js";
 import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from "./environment.js";
 import * as exportCommand from "./export.js";
 import * as grant from "./grant.js";
+import { Interrupted } from "./interrupt.js";
 import * as map from "./map.js";
 import * as project from "./project.js";
 import * as session from "./session.js";
@@ -49,7 +50,7 @@ Exit status: 0 done, 1 failed, 2 not understood.`,
 /**
  * Runs one command line.
  * @param args without the program's own name
- * @returns the exit status: 0 done, 1 failed, 2 not understood
+ * @returns the exit status: 0 done, 1 failed, 2 not understood, 130 or 143 interrupted
  */
 export async function runProgram(
   program: Command,
@@ -68,6 +69,7 @@ export async function runProgram(
       say(env, `error: ${error.message}`);
       return 2;
     }
+    if (error instanceof Interrupted) return error.status;
     say(env, `error: ${messageOf(error)}`);
     return 1;
   }

@@ -3,6 +3,7 @@ import { AlreadyRunning } from "../local/services.js";
 import { createLog } from "../log.js";
 import { serve } from "../serve/serve.js";
 import { type CommandEnvironment, CommandError, configOf, say, unconfigured } from "./environment.js";
+import { interruptible } from "./interrupt.js";
 
 interface ServeFlags {
   readonly host?: string;
@@ -35,33 +36,20 @@ Examples:
     .action(async (flags: ServeFlags, command: Command) => {
       const config = configOf(env, command, { host: flags.host, port: flags.port, nodes: flags.nodes });
       const local = flags.local ? unconfigured(env, command) : { database: false, redis: false };
-      const stop = new AbortController();
-      // A second Ctrl-C is for those who cannot wait: it ends the process at once, and with it all it started.
-      // Under npm the first comes twice, from the terminal and from npm, so one in the same second does not count.
-      let stoppedAt = 0;
-      const onSignal = () => {
-        if (!stop.signal.aborted) {
-          stoppedAt = Date.now();
-          stop.abort();
-        } else if (Date.now() - stoppedAt > 1_000) process.exit(1);
-      };
-      process.on("SIGINT", onSignal);
-      process.on("SIGTERM", onSignal);
       try {
-        await serve({
-          config,
-          log: createLog(config.logLevel, "serve"),
-          local,
-          demo: flags.demo,
-          say: (line) => say(env, line),
-          signal: stop.signal,
-        });
+        await interruptible((signal) =>
+          serve({
+            config,
+            log: createLog(config.logLevel, "serve"),
+            local,
+            demo: flags.demo,
+            say: (line) => say(env, line),
+            signal,
+          }),
+        );
       } catch (error) {
         if (error instanceof AlreadyRunning) throw new CommandError(error.message);
         throw error;
-      } finally {
-        process.off("SIGINT", onSignal);
-        process.off("SIGTERM", onSignal);
       }
     });
 }

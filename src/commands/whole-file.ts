@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
 import { type FileHandle, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { CommandError } from "./environment.js";
@@ -7,27 +8,36 @@ import { CommandError } from "./environment.js";
  * Writes a file that is there when all of it is: it gets its name at the end, in the place of what had that name. A
  * failure leaves what was there.
  * @param make is called once the file can be written
- * @throws CommandError when it cannot; what `make` and its chunks throw
+ * @param signal ends it, with nothing left behind at once, whatever `make` still waits for
+ * @throws CommandError when it cannot; what `make` and its chunks throw; the signal's reason
  */
 export async function writeWholeFile(
   file: string,
   make: () => Promise<AsyncIterable<string | Uint8Array>>,
+  signal: AbortSignal,
 ): Promise<void> {
   const path = await targetOf(file);
   const part = join(dirname(path), `.mapwright-${randomBytes(6).toString("hex")}.part`);
+  // Now, since the process may not live until the work has come to its end.
+  const remove = () => rmSync(part, { force: true });
   let handle: FileHandle | undefined;
   try {
     handle = await open(part, "wx");
+    signal.addEventListener("abort", remove);
+    signal.throwIfAborted();
     await writeFile(handle, await make());
     // Else a crash could leave the name with nothing behind it.
     await handle.sync();
     await handle.close();
     handle = undefined;
+    signal.throwIfAborted();
     await rename(part, path);
   } catch (error) {
     await handle?.close().catch(() => undefined);
     await rm(part, { force: true }).catch(() => undefined);
     throw isFileError(error) ? new CommandError(`${file} cannot be written: ${error.message}.`) : error;
+  } finally {
+    signal.removeEventListener("abort", remove);
   }
 }
 

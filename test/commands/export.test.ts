@@ -1,13 +1,17 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
 import t from "tap";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import { freshDatabase } from "../support/database.js";
 import { makeLayer } from "../support/layers.js";
 import { testRedisUrl } from "../support/redis.js";
+import { waitFor } from "../support/server.js";
 import { runCommand } from "./support.js";
 
 const database = await freshDatabase();
@@ -137,6 +141,39 @@ t.test("a failure leaves what was there, and nothing else", async (t) => {
     t.match(result, { status: 1, stdout: "", stderr: reason }, args.join(" "));
   }
   t.same(await files(), before);
+});
+
+t.test("Ctrl-C and SIGTERM leave what was there, and nothing else", async (t) => {
+  const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+  const before = await files();
+  const isPart = (file: string) => file.endsWith(".part");
+  await client.query("begin");
+  await client.query(`lock table ${made.table} in access exclusive mode`);
+  t.teardown(() => client.query("rollback"));
+  const waiting = async () =>
+    (
+      await client.query(
+        "select from pg_locks where relation = $1::regclass and not granted and mode = 'AccessShareLock'",
+        [made.table],
+      )
+    ).rows.length > 0;
+  for (const [signal, status, target] of [
+    ["SIGINT", 130, at("kept.geojson")],
+    ["SIGTERM", 143, at("new.geojson")],
+    ["SIGINT", 130, "-"],
+  ] as const) {
+    const args = [program, "export", "p", "m", "l", target, "--format", "geojson"];
+    const env = { PATH: process.env.PATH ?? "", ...variables };
+    const child = spawn(process.execPath, args, { env, stdio: "ignore" });
+    t.teardown(() => child.kill("SIGKILL"));
+    const exit = once(child, "exit");
+    await waitFor(waiting);
+    t.equal((await files()).filter(isPart).length, target === "-" ? 0 : 1, "it is at work");
+    child.kill(signal);
+    t.same(await exit, [status, null], `${signal} ${target}`);
+    t.same(await files(), before);
+  }
+  t.equal(await readFile(at("kept.geojson"), "utf8"), "as it was");
 });
 
 t.test("a link leads to the file that is replaced", async (t) => {
