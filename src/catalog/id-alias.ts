@@ -19,5 +19,9 @@ export function withIdAlias(columns: Column[], alias: string): Column[] {
 /** Whether it holds the object id, under either name. */
 const isId = ({ physical }: Column): boolean => physical === "svc_id";
 
+/** The columns with the object id once, as svc_id: for people, to whom it is one thing. */
+export const withoutIdAlias = (columns: readonly Column[]): Column[] =>
+  columns.filter((column) => !isId(column) || column.code === "svc_id");
+
 /** The names under which the columns have the object id, svc_id first. */
 export const idNames = (columns: readonly Column[]): string[] => columns.filter(isId).map(({ code }) => code);

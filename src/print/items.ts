@@ -1,3 +1,4 @@
+import { withoutIdAlias } from "../catalog/id-alias.js";
 import { type Column, type LayerNode, localName } from "../catalog/state.js";
 import type { Languages } from "../features/columns.js";
 import { columnFormatter } from "../features/format.js";
@@ -20,7 +21,7 @@ export function printedItems(layer: LayerNode, object: PrintedFields): PrintedIt
   const { own, main } = object.languages;
   const children = new Map<number | null, Column[]>();
   const titles = new Set(layer.columns.filter(({ type }) => type === "title").map(({ id }) => id));
-  for (const column of layer.columns) {
+  for (const column of withoutIdAlias(layer.columns)) {
     const parent = column.parentId !== null && titles.has(column.parentId) ? column.parentId : null;
     children.set(parent, [...(children.get(parent) ?? []), column]);
   }

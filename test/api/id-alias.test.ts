@@ -1,6 +1,7 @@
 import t from "tap";
 import { ConfigError, loadConfig } from "../../src/config.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
+import { readPdf } from "../support/pdf.js";
 import { startServer } from "../support/server.js";
 
 /** An installation where svc_id has another name, too. */
@@ -50,6 +51,15 @@ t.test("answers have the id under both names", async (t) => {
   }
   const [found] = (await api("GET", "m/search/?phrase=Oslo")).json;
   t.match(found, { type: "object", svc_id: one.id, obj_id: one.id });
+});
+
+t.test("a document has the id once", async (t) => {
+  const answer = await fetch(`${server.url}/api/2.8/p/m/layers/l/objects/${one.id}/?f=pdf`);
+  const lines = readPdf(Buffer.from(await answer.arrayBuffer())).text.split("\n");
+  t.same(
+    lines.filter((line) => ["svc_id", "obj_id", "title"].includes(line)),
+    ["svc_id", "title"],
+  );
 });
 
 t.test("the name is taken wherever svc_id is", async (t) => {

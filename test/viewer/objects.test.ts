@@ -4,7 +4,7 @@ import { makeTown, openPage, press, startBrowser } from "./support.js";
 
 /** Asking the map what is at a place, over the real server. */
 
-const server = await startServer();
+const server = await startServer({ config: { idAlias: "obj_id" } });
 t.teardown(() => server.stop());
 const town = await makeTown(server);
 const browser = await startBrowser(t);
@@ -25,6 +25,10 @@ t.test("a click shows the object's attributes", async (t) => {
   t.ok(
     rows.some((row) => row?.endsWith("1921")),
     "a year without one",
+  );
+  t.notOk(
+    rows.some((row) => /^(svc|obj).id/i.test(row ?? "")),
+    "its id is no attribute, under neither name",
   );
   t.equal(await page.locator("path.mark").count(), 1, "its outline is on the map");
   await page.keyboard.press("Escape");

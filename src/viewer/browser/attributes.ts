@@ -14,6 +14,12 @@ export type Row = { readonly heading: string } | { readonly title: string; reado
 
 const hidden: ReadonlySet<string> = new Set(["svc_id", "geom"]);
 
+/** Columns of an object's own: neither its geometry nor its id, which may have another name, too. */
+export function ownColumns(columns: readonly ColumnInfo[]): ColumnInfo[] {
+  const id = columns.find(({ code }) => code === "svc_id")?.id;
+  return columns.filter((column) => column.id !== id && column.type !== "geom");
+}
+
 /** Rows in the order of the layer's columns; without them by the codes of the fields, as they came. */
 export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[], reader: Reader): Row[] {
   const fields = object.fields ?? {};
@@ -22,13 +28,13 @@ export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[]
       .filter((code) => !hidden.has(code))
       .map((code) => ({ title: readable(code), value: valueNode(fields[code], undefined, reader) }));
   }
-  const ids = new Set(columns.map((column) => column.id));
+  const own = ownColumns(columns);
+  const ids = new Set(own.map((column) => column.id));
   const rowsUnder = (parent: number): Row[] =>
-    columns
+    own
       .filter((column) => (ids.has(column.parent_id) ? column.parent_id : 0) === parent)
       .sort((a, b) => a.sort - b.sort || a.id - b.id)
       .flatMap((column): Row[] => {
-        if (hidden.has(column.code) || column.type === "geom") return [];
         // An import that knows no titles repeats the codes.
         const title = column.name && column.name !== column.code ? column.name : readable(column.code);
         if (column.type === "title") {

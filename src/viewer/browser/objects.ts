@@ -1,3 +1,4 @@
+import { ownColumns } from "./attributes.js";
 import { type Pixel, pixelDistance } from "./distance.js";
 import { drawnBy } from "./drawn.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
@@ -22,8 +23,7 @@ export interface Hits {
 
 /** Whether a layer's objects have something to tell; a layer whose columns are not known may have. */
 const hasAttributes = (columns: readonly ColumnInfo[]): boolean =>
-  columns.length === 0 ||
-  columns.some(({ code, type }) => code !== "svc_id" && type !== "geom" && type !== "title");
+  columns.length === 0 || ownColumns(columns).some(({ type }) => type !== "title");
 
 export interface Click {
   readonly latlng: L.LatLng;
