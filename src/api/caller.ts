@@ -1,6 +1,7 @@
+import { coversRights } from "../catalog/rights.js";
 import type { Session } from "../catalog/sessions.js";
 import { type Caller, type ProjectState, publicCaller } from "../catalog/state.js";
-import { forbidden, unauthenticated } from "../errors.js";
+import { type Failure, forbidden, unauthenticated } from "../errors.js";
 import type { Headers, Reply, Request } from "../http/types.js";
 import type { Services } from "./services.js";
 
@@ -13,8 +14,8 @@ export interface TokenOptions {
 
 /**
  * The caller of a request to a project; the public when there is no token.
- * @throws Failure unauthenticated for an unknown or ended session, or one of a user who has left the project;
- *   forbidden for a session of another project; busy while sessions cannot be checked
+ * @throws Failure unauthenticated for an unknown or ended session, one of a user who has left the project, or one of
+ *   a user who may do more by now than who asked for it; forbidden for a session of another project; busy while sessions cannot be checked
  */
 export async function callerOf(
   request: Request,
@@ -35,13 +36,25 @@ export async function callerOfToken(
   return callerOfSession(await services.sessions.find(token), project);
 }
 
-/** The caller that a session stands for. */
+/** The caller that a session stands for. @throws Failure as `callerOf` */
 export function callerOfSession(session: Session | undefined, project: ProjectState): Caller {
-  if (!session) throw unauthenticated("The session token is unknown or has expired.");
-  if (session.projectId !== project.id) throw forbidden("This session belongs to another project.");
-  if (!project.roles.has(session.accountId))
-    throw unauthenticated("This user is no longer one of the project's.");
-  return { accountId: session.accountId, login: session.login, projectId: session.projectId };
+  const refusal = refusalOf(session, project);
+  if (refusal) throw refusal;
+  const { accountId, login, projectId, grantedBy } = session!;
+  return { accountId, login, projectId, ...(grantedBy === undefined ? {} : { grantedBy }) };
+}
+
+/** Why a session stands for nobody in the project; undefined when it does for somebody. */
+export function refusalOf(session: Session | undefined, project: ProjectState): Failure | undefined {
+  if (!session) return unauthenticated("The session token is unknown or has expired.");
+  const { accountId, login, projectId, grantedBy } = session;
+  if (projectId !== project.id) return forbidden("This session belongs to another project.");
+  if (!project.roles.has(accountId)) return unauthenticated("This user is no longer one of the project's.");
+  if (grantedBy === undefined) return undefined;
+  const granter = { accountId: grantedBy, login: null, projectId };
+  return coversRights(project, granter, { accountId, login, projectId })
+    ? undefined
+    : unauthenticated("This session's user may do more than the user who asked for it.");
 }
 
 /** Whether a token decided what this caller gets: such answers are for nobody else. */

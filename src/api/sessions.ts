@@ -1,9 +1,10 @@
 import { type Account, findMember, projectLogins } from "../catalog/accounts.js";
 import { coversRights, requireProjectRight } from "../catalog/rights.js";
+import type { Session } from "../catalog/sessions.js";
 import { type ProjectState, Right } from "../catalog/state.js";
 import { forbidden, required, unauthenticated } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
-import { answer, callerOf, callerOfToken, tokenOf } from "./caller.js";
+import { answer, callerOf, callerOfToken, refusalOf, tokenOf } from "./caller.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
 import { projectPath } from "./present.js";
 import { form } from "./schema/bodies.js";
@@ -39,13 +40,22 @@ const externalLoginParameters = {
 
 const externalAuthorizationParameters = { login: credential("Login of the other user.") };
 
-/** A session of the account in the project, opened through the API. */
-async function opened(services: Services, project: ProjectState, account: Account): Promise<Reply> {
+/**
+ * A session of the account in the project, opened through the API.
+ * @param more of a session that another user asked for
+ */
+async function opened(
+  services: Services,
+  project: ProjectState,
+  account: Account,
+  more: Pick<Session, "grantedBy"> = {},
+): Promise<Reply> {
   const token = await services.sessions.open({
     accountId: account.id,
     login: account.login,
     projectId: project.id,
     origin: "api",
+    ...more,
   });
   return privately({ token });
 }
@@ -86,7 +96,8 @@ async function externalAuthorization(
   if (!user || !coversRights(project, caller, user)) {
     throw forbidden("The login is unknown, or its rights go beyond yours.");
   }
-  return opened(services, project, account);
+  // Who acts for another already stays the one whose rights count.
+  return opened(services, project, account, { grantedBy: caller.grantedBy ?? caller.accountId! });
 }
 
 async function logout(request: Request, services: Services): Promise<Reply> {
@@ -103,9 +114,7 @@ async function authorized(request: Request, services: Services): Promise<Reply> 
   const project = await services.catalog.project(request.params.project!);
   const token = await tokenOf(request);
   const session = token === undefined ? undefined : await services.sessions.find(token);
-  return privately(
-    session?.projectId === project.id && project.roles.has(session.accountId) && session.origin === "api",
-  );
+  return privately(session?.origin === "api" && refusalOf(session, project) === undefined);
 }
 
 async function listUsers(request: Request, services: Services): Promise<Reply> {
@@ -148,7 +157,7 @@ export const sessionOperations: readonly Operation[] = [
     summary: "Open a session of another user",
     details:
       "For users who may edit the project. A login that is unknown, or whose rights go beyond the caller's, is " +
-      "refused with 403.",
+      "refused with 403. The session is refused with 401 while the other user may do more than the caller.",
     access: "token",
     methods: ["POST"],
     path: `${projectPath}/ext-auth/`,

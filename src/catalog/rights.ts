@@ -1,5 +1,13 @@
 import { forbidden, unauthenticated } from "../errors.js";
-import { type Caller, type MapState, type ProjectState, Right, type Rights, type Role } from "./state.js";
+import {
+  type Caller,
+  type Grant,
+  type MapState,
+  type ProjectState,
+  Right,
+  type Rights,
+  type Role,
+} from "./state.js";
 
 /**
  * The one place that decides every right.
@@ -87,21 +95,45 @@ export function coversRights(project: ProjectState, caller: Caller, user: Caller
   const other = roleIn(project, user);
   if (own === undefined || other === undefined) return false;
   if ((roleRights[other] & ~roleRights[own]) !== 0) return false;
-  // Rights differ from the project's only where a grant of one of the two, or of the public, says so.
   const grants = project.grants.filter(
     ({ accountId }) => accountId === null || accountId === caller.accountId || accountId === user.accountId,
   );
-  const reduced = { ...project, grants };
-  const exceeds = (rightsOf: (who: Caller) => Rights) => (rightsOf(user) & ~rightsOf(caller)) !== 0;
-  if (exceeds((who) => rightsOnProject(reduced, who))) return false;
-  const places = [{ mapId: anyMap, layerId: null }, ...grants];
-  return places.every(({ mapId, layerId }) =>
-    [true, false].every((hasPublication) => {
-      const map = { id: mapId ?? anyMap, hasPublication, project: reduced };
-      const layer = layerId === null ? undefined : { id: layerId };
-      return !exceeds((who) => rightsOn(map, who)) && !exceeds((who) => rightsOn(map, who, layer));
-    }),
+  const projectWide = grants.filter(({ mapId }) => mapId === null);
+  const mapWide = groupedBy(grants, ({ mapId, layerId }) => (layerId === null ? mapId : null));
+  const ofLayers = groupedBy(grants, ({ layerId }) => layerId);
+  // With only those grants that count at a place, the work grows with their number and not with its square.
+  const exceedsAt = (near: readonly Grant[], mapId: number, layer?: GuardedLayer) =>
+    [true, false].some((hasPublication) => {
+      const map = { id: mapId, hasPublication, project: { ...project, grants: near } };
+      return (rightsOn(map, user, layer) & ~rightsOn(map, caller, layer)) !== 0;
+    });
+  const nearMap = (mapId: number) => [...projectWide, ...(mapWide.get(mapId) ?? [])];
+  // Rights differ from the project's only where a grant of one of the two, or of the public, says so.
+  return !(
+    (rightsOnProject(project, user) & ~rightsOnProject(project, caller)) !== 0 ||
+    exceedsAt(projectWide, anyMap) ||
+    [...mapWide.keys()].some((mapId) => exceedsAt(nearMap(mapId), mapId)) ||
+    [...ofLayers].some(([id, own]) => {
+      const mapId = own[0]?.mapId ?? anyMap;
+      return exceedsAt([...nearMap(mapId), ...own], mapId, { id });
+    })
   );
+}
+
+/** Grants by an id; those without it are left out. */
+function groupedBy(
+  grants: readonly Grant[],
+  idOf: (grant: Grant) => number | null,
+): ReadonlyMap<number, readonly Grant[]> {
+  const groups = new Map<number, Grant[]>();
+  for (const grant of grants) {
+    const id = idOf(grant);
+    if (id === null) continue;
+    const group = groups.get(id);
+    if (group) group.push(grant);
+    else groups.set(id, [grant]);
+  }
+  return groups;
 }
 
 /** Stands for each map that no grant names. */

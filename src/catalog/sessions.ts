@@ -10,6 +10,8 @@ export interface Session {
   readonly login: string;
   readonly projectId: number;
   readonly origin: SessionOrigin;
+  /** Account of the user who asked for this session of another, and whose rights bound it. */
+  readonly grantedBy?: number;
 }
 
 /** Sessions in Redis, kept by Redis's clock; a session lives `idleSeconds` after its last use. */
@@ -82,7 +84,7 @@ export const openSessions = (redis: Redis, options: SessionOptions): Sessions =>
   new RedisSessions(redis, options);
 
 /**
- * Ends every session of an account, for a new password or a removed user.
+ * Ends every session of an account, and those of others that it asked for: for a new password or a removed user.
  * @param prefix of the installation's keys
  * @returns how many there were
  */
@@ -102,7 +104,9 @@ export async function closeSessionsOf(redis: Redis, prefix: string, accountId: n
     const values = await redis.mget(keys);
     const own = keys.filter((_, i) => {
       const text = values[i];
-      return text && (JSON.parse(text) as Session).accountId === accountId;
+      if (!text) return false;
+      const session = JSON.parse(text) as Session;
+      return session.accountId === accountId || session.grantedBy === accountId;
     });
     if (own.length > 0) closed += await redis.unlink(own);
   } while (cursor !== "0");

@@ -186,5 +186,7 @@ export interface Caller {
   readonly login: string | null;
   /** Project that the session belongs to. */
   readonly projectId: number | null;
+  /** Account of the user who asked for this user's session. */
+  readonly grantedBy?: number;
 }
 export const publicCaller: Caller = { accountId: null, login: null, projectId: null };

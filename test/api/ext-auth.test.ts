@@ -1,5 +1,5 @@
 import t from "tap";
-import { addMember } from "../../src/catalog/accounts.js";
+import { addMember, removeMember } from "../../src/catalog/accounts.js";
 import { setGrant } from "../../src/catalog/grants.js";
 import { setPublication } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
@@ -157,4 +157,47 @@ t.test("what the public may do is nobody's advantage", async (t) => {
   t.equal((await extAuth(edgar, "vera")).status, 200, "both have it");
   await grant("edgar", 7, { map: "m", layer: "l" });
   t.equal((await extAuth(edgar, "vera")).status, 403, "a grant of his own replaces it");
+});
+
+t.test("what the other user gains ends the session for as long", async (t) => {
+  const anna = await user("anna", "editor");
+  await user("boris", "viewer");
+  const given = (await extAuth(anna, "boris")).json.token as string;
+  const own = (await server.api("POST", "login/", { body: { user: "boris", pass: "boris" } })).json.token;
+  const uses = async (token: string) => (await server.api("GET", "m/layers/", { token })).status;
+  const authorized = async (token: string) => (await server.api("GET", "authorized/", { token })).text;
+  t.equal(await uses(given), 200);
+  for (const where of [{}, { map: "m" }, { map: "m", layer: "l" }]) {
+    await grant("boris", 15, where);
+    t.equal(await uses(given), 401);
+    t.equal(await authorized(given), "false");
+    t.equal((await server.api("POST", "ext-auth/", { token: given, body: { login: "boris" } })).status, 401);
+    t.equal((await fetch(`${server.url}/tms/p/m/?x=0&y=0&z=0&token=${given}`)).status, 401);
+    t.equal(await uses(own), 200, "his own session has all of it");
+    await grant("boris", undefined, where);
+    t.equal(await uses(given), 200);
+    t.equal(await authorized(given), "true");
+  }
+  await grant("anna", 0, { map: "m" });
+  t.equal(await uses(given), 401, "what she loses counts alike");
+  await grant("anna", undefined, { map: "m" });
+  t.equal(await uses(given), 200);
+});
+
+t.test("of a session that was got with such a session, the first asker's rights count", async (t) => {
+  const clara = await user("clara", "editor");
+  await user("dmitri", "editor");
+  await user("elena", "viewer");
+  const second = (await extAuth(clara, "dmitri")).json.token as string;
+  const third = (await extAuth(second, "elena")).json.token as string;
+  const uses = async (token: string) => (await server.api("GET", "m/layers/", { token })).status;
+  t.same([await uses(second), await uses(third)], [200, 200]);
+  await grant("dmitri", 15, { map: "m" });
+  await grant("elena", 15, { map: "m" });
+  t.same([await uses(second), await uses(third)], [401, 401]);
+  await grant("elena", undefined, { map: "m" });
+  t.same([await uses(second), await uses(third)], [401, 200]);
+  await removeMember(services.db, "clara");
+  await services.changes.settle({ projects: [project.id] });
+  t.same([await uses(second), await uses(third)], [401, 401], "nor does anything stay when she goes");
 });

@@ -1,5 +1,6 @@
 import t from "tap";
 import {
+  coversRights,
   mayRead,
   requireProjectRight,
   requireRight,
@@ -173,4 +174,56 @@ t.test("rights on the project come from the role and the project's own grants", 
   t.equal(of("viewer", [grant("map", me, 15)]), 1);
   t.equal(of("editor", [grant("project", me, 9)]), 9);
   t.equal(of("of another project"), 0);
+});
+
+t.test("a user covers another who has no right more, on any map or layer", (t) => {
+  const roles: readonly Role[] = ["admin", "editor", "viewer"];
+  // A map and a layer that grants name, and others that none does.
+  const places = [10, 20, 30].flatMap((map) =>
+    [undefined, map + 1, map + 2].flatMap((layer) =>
+      [true, false].map((hasPublication) => ({ map, layer, hasPublication })),
+    ),
+  );
+  let seed = 1;
+  const random = (below: number): number => {
+    seed = (seed * 48271) % 2147483647;
+    return seed % below;
+  };
+  const answers = { yes: 0, no: 0 };
+  for (let round = 0; round < 3_000; round++) {
+    const grants: Grant[] = Array.from({ length: random(7) }, () => {
+      const mapId = [null, 10, 20][random(3)]!;
+      const layerId = mapId !== null && random(2) ? mapId + 1 : null;
+      const rights = [1, 3, 7, 15, 0][random(5)]!;
+      return { mapId, layerId, accountId: [null, me, other, 3][random(4)]!, rights };
+    }).filter(
+      // One for each place and subject, as the catalogue has it.
+      (one, at, all) =>
+        all.findIndex(
+          (same) =>
+            same.mapId === one.mapId && same.layerId === one.layerId && same.accountId === one.accountId,
+        ) === at,
+    );
+    const of = [roles[random(3)]!, roles[random(3)]!] as const;
+    const { map: base } = stateOf({ role: of[0], published: true, grants });
+    const project: ProjectState = {
+      ...base.project,
+      roles: new Map([me, other].map((id, i) => [id, of[i]!])),
+    };
+    const [caller, user] = [me, other].map((accountId) => ({ accountId, login: "", projectId: project.id }));
+    const exceeds = (rights: (who: Caller) => number) => (rights(user!) & ~rights(caller!)) !== 0;
+    const expected =
+      !(of[1] === "admin" && of[0] !== "admin") &&
+      !(of[1] === "editor" && of[0] === "viewer") &&
+      !exceeds((who) => rightsOnProject(project, who)) &&
+      !places.some(({ map, layer, hasPublication }) =>
+        exceeds((who) =>
+          rightsOn({ id: map, hasPublication, project }, who, layer ? { id: layer } : undefined),
+        ),
+      );
+    answers[expected ? "yes" : "no"]++;
+    if (coversRights(project, caller!, user!) !== expected) t.fail(JSON.stringify({ of, grants, expected }));
+  }
+  t.ok(answers.yes > 200 && answers.no > 200, JSON.stringify(answers));
+  t.end();
 });

@@ -70,13 +70,17 @@ t.test("while Redis is away a token is neither right nor wrong", async (t) => {
   await t.rejects(sessions.open(session), failure("busy"));
 });
 
-t.test("all sessions of one account can be ended at once", async (t) => {
+t.test("all sessions of one account can be ended at once, also those that it asked for", async (t) => {
   const redis = await redisFor(t);
   const prefix = `${freshPrefix()}[x]*`;
   const sessions = openSessions(redis, { idleSeconds: 60, prefix });
-  const own = [await sessions.open(session), await sessions.open({ ...session, projectId: 4 })];
+  const own = [
+    await sessions.open(session),
+    await sessions.open({ ...session, projectId: 4 }),
+    await sessions.open({ ...session, accountId: 8, grantedBy: 7 }),
+  ];
   const others = await sessions.open({ ...session, accountId: 8 });
-  t.equal(await closeSessionsOf(redis, prefix, 7), 2);
+  t.equal(await closeSessionsOf(redis, prefix, 7), 3);
   for (const token of own) t.equal(await sessions.find(token), undefined);
   t.ok(await sessions.find(others));
 });
