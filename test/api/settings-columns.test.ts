@@ -1,4 +1,5 @@
 import t from "tap";
+import { readSettings, storeSettings } from "../../src/catalog/visualization.js";
 import { makeMap } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
@@ -35,6 +36,7 @@ async function makeLayer() {
     ids[column as Code] = (await must("POST", `${code}/structure/`, { code: column, type })).id;
   const get = () => must("GET", `${code}/`);
   return {
+    code,
     ids,
     get,
     show: (visualSettings: object) => must("PUT", `${code}/visualization/`, { visualSettings }),
@@ -177,4 +179,26 @@ t.test("colours and sizes by value need values in an order", async (t) => {
     for (const code of ["size", "since", "svc_id"])
       t.equal((await layer.tryToShow({ type, columnCode: code })).status, 200, code);
   }
+});
+
+t.test("settings that were checked before a column went are not stored", async (t) => {
+  const { services } = server.nodes[0]!;
+  const layer = await makeLayer();
+  const map = await services.catalog.map("p", "m");
+  const node = map.layers.get(layer.code)!;
+  const checked = {
+    visualSettings: { type: 4, classesSettings: charts("size", "weight") },
+    vectorSettings: { popupColumnCode: "weight" },
+  };
+  const read = Object.entries(checked).map(([kind, settings]) => {
+    const known = kind as keyof typeof checked;
+    return [known, readSettings(node, known, settings)] as const;
+  });
+  const before = await layer.drop("weight");
+  for (const [kind, settings] of read) {
+    const stored = storeSettings(services.db, { mapId: map.id, layerId: node.id }, kind, settings);
+    await t.rejects(stored, { code: "invalid_value" }, kind);
+  }
+  await services.changes.settle({ maps: [map.id] });
+  t.same(await layer.get(), before);
 });
