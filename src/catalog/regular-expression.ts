@@ -8,6 +8,17 @@ export const longestExpression = 1_000;
 /** How long PostgreSQL may take over the regular expressions of one request. */
 export const patternTimeoutMs = 1_000;
 
+const backReference = /(?<!\\)(?:\\\\)*\\[1-9]/;
+const lookaround = /\(\?<?[=!]/g;
+
+/**
+ * Whether matching takes time that grows with the square of a value's length at most. With back references, or with
+ * lookarounds inside others, a value of some kilobytes can take years. What only looks like one counts as one, so that
+ * nothing depends on reading an expression as PostgreSQL does.
+ */
+export const isSteady = (expression: string): boolean =>
+  !backReference.test(expression) && (expression.match(lookaround)?.length ?? 0) <= 1;
+
 /** An expression is for the whole value. */
 export const wholeValue = (expression: string): string => `^(?:${expression})$`;
 

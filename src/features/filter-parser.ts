@@ -1,4 +1,4 @@
-import { longestExpression } from "../catalog/regular-expression.js";
+import { isSteady, longestExpression } from "../catalog/regular-expression.js";
 import { failed } from "../errors.js";
 
 /**
@@ -9,8 +9,9 @@ import { failed } from "../errors.js";
  *
  * Columns stand by their codes (in double quotes where a code is a word of the language), texts and moments in
  * single quotes ('' = a quote), numbers and true/false as they are. Words of the language are blind to case. `like`
- * takes a pattern of SQL, `matches` a regular expression of PostgreSQL that is for the whole value. What is null
- * compares as unknown, as in SQL: neither a condition nor its `not` selects it.
+ * takes a pattern of SQL, `matches` a regular expression of PostgreSQL that is for the whole value, without back
+ * references and with one lookahead or lookbehind at most. What is null compares as unknown, as in SQL: neither a
+ * condition nor its `not` selects it.
  */
 
 export type Comparator = "=" | "<>" | "<" | "<=" | ">" | ">=";
@@ -254,6 +255,12 @@ class Parser {
     if (kind !== "text") throw this.unexpected("a regular expression in quotes");
     if (text === "" || text.length > longestExpression)
       throw refuse(`a regular expression has 1 to ${longestExpression} characters`, at);
+    // Whoever looks at the objects would wait, and everybody for the database.
+    if (!isSteady(text))
+      throw refuse(
+        "a regular expression has no back references, and one lookahead or lookbehind at most",
+        at,
+      );
     if (this.expressions.add(text).size > mostExpressions)
       throw refuse(`a filter has at most ${mostExpressions} regular expressions`, at);
     return String(this.literal("a regular expression in quotes"));
