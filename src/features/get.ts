@@ -38,8 +38,8 @@ export async function getObject(
   id: number,
   shape: ObjectShape,
 ): Promise<ObjectText | undefined> {
-  // Geometry may be large: nobody else should have to wait for it.
-  if (!shape.geom && shape.fields === valueColumns(layer)) {
+  // Nobody else should have to wait for a large geometry, or for what the filter of a view does with one object.
+  if (!shape.geom && layer.type !== "virtual" && shape.fields === valueColumns(layer)) {
     const found = await db.lookup<ObjectRow>(wholeObjects(layer, shape), id).catch(readFailed);
     return found && objectText(found);
   }

@@ -14,12 +14,18 @@ const divided: Lookup = {
   text: "select x as k, 6 / (x - 3) as part from unnest($1::bigint[]) x",
   values: [],
 };
+const slow: Lookup = {
+  text: "select x as k, pg_sleep(case when x = 3 then 10 else 0 end)::text from unnest($1::bigint[]) x",
+  values: [],
+};
 
 t.test("rows by their keys", async (t) => {
   const { url, drop } = await freshDatabase();
   const db = openDatabase({ url, connections: 3, statementTimeoutMs: 5_000, log: quietLog });
+  const hasty = openDatabase({ url, connections: 3, statementTimeoutMs: 200, log: quietLog });
   t.teardown(async () => {
     await db.close();
+    await hasty.close();
     await drop();
   });
 
@@ -38,6 +44,14 @@ t.test("rows by their keys", async (t) => {
     t.same(
       found.map((one) => (one.status === "fulfilled" ? one.value?.part : one.reason.code)),
       [-3, "22012", 3],
+    );
+  });
+
+  await t.test("rows that take too long are asked for once", async (t) => {
+    const found = await Promise.allSettled([1, 3, 5].map((key) => hasty.lookup(slow, key)));
+    t.same(
+      found.map((one) => one.status === "rejected" && one.reason.code),
+      ["57014", "57014", "57014"],
     );
   });
 
