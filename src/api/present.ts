@@ -1,4 +1,5 @@
 import {
+  type Column,
   isDerived,
   isLayer,
   type LayerNode,
@@ -72,6 +73,7 @@ export function layerObject(
   extras: LayerExtras = {},
 ): Record<string, unknown> {
   const main = map.project.languages[0];
+  const titleOf = (column: Column) => localName(column, view.language, main);
   return {
     id: node.id,
     type: node.type,
@@ -89,7 +91,9 @@ export function layerObject(
     ...(extras.bbox === undefined ? {} : { bbox: extras.bbox }),
     ...(extras.access === undefined ? {} : { access: extras.access }),
     ...(extras.timestamp === undefined ? {} : { timestamp: extras.timestamp }),
-    ...(isLayer(node) ? { ...sourceOf(map, node, extras), ...shownSettings(node, extras.values) } : {}),
+    ...(isLayer(node)
+      ? { ...sourceOf(map, node, extras), ...shownSettings(node, titleOf, extras.values) }
+      : {}),
   };
 }
 

@@ -70,7 +70,9 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
 function readClasses(layer: LayerNode, type: VisualType, classes: Plain): Plain {
   const at = "visualSettings.classesSettings";
   if (type >= 4 && type <= 6) {
-    const columns = (classes.columns as Plain[]).map((column) => byId(layer, column, ["id", "code"], at));
+    const columns = (classes.columns as Plain[])
+      .map((column) => byId(layer, column, ["id", "code"], at))
+      .map((column) => withoutTitle(layer, column));
     if (columns.some(({ id }) => id === undefined))
       throw wrong(at, { columns: "Each needs an id or a code." });
     return { ...byId(layer, classes, ["sizeColumn", "sizeColumnCode"], at), columns };
@@ -81,6 +83,14 @@ function readClasses(layer: LayerNode, type: VisualType, classes: Plain): Plain 
     }
   }
   return classes;
+}
+
+/** Without a label that only repeats the column's title, as answers show it: a later title is to be shown too. */
+function withoutTitle(layer: LayerNode, { label, ...rest }: Plain): Plain {
+  const column = layer.columns.find(({ id }) => id === rest.id);
+  const title =
+    !column || label === column.name || Object.values(column.names).some((name) => name === label);
+  return label === undefined || title ? rest : { ...rest, label };
 }
 
 /** The settings with a column's id alone, which was given by id, by code or by both. */
@@ -180,35 +190,68 @@ export function storeSettings(
   });
 }
 
+/** A column's title in the language of a request. */
+export type TitleOf = (column: Column) => string;
+
 /**
  * The layer's settings as the contract shows them: `visualSettings`, `visualCustomSettings`, `vectorSettings`.
  * @param values of `visualSettings`, as the layer's objects give them now; undefined = those of when they were stored
  */
-export function shownSettings(layer: LayerNode, values?: VisualValues): Plain {
+export function shownSettings(layer: LayerNode, titleOf: TitleOf, values?: VisualValues): Plain {
   const shown: Plain = {};
-  if (layer.visualSettings) shown.visualSettings = shownVisual(layer, layer.visualSettings, values);
+  if (layer.visualSettings) {
+    const settings = shownVisual(layer, layer.visualSettings, values);
+    shown.visualSettings = settings.type === 5 ? labelled(layer, settings, titleOf) : settings;
+  }
   if (layer.visualCustomSettings) shown.visualCustomSettings = layer.visualCustomSettings;
   if (layer.vectorSettings)
     shown.vectorSettings = withCode(layer, layer.vectorSettings, ["popupColumn", "popupColumnCode"]);
   return shown;
 }
 
-/** As `shownSettings`, for `visualSettings` alone. */
+/** Bars with their labels: the columns' titles, where no others were chosen. */
+function labelled(layer: LayerNode, settings: Plain, titleOf: TitleOf): Plain {
+  const classes = settings.classesSettings as Plain;
+  const columns = (classes.columns as Plain[]).map((shown) => {
+    const column = layer.columns.find(({ id }) => id === shown.id);
+    return { ...shown, label: shown.label ?? (column ? titleOf(column) : "") };
+  });
+  return { ...settings, classesSettings: { ...classes, columns } };
+}
+
+/** As `shownSettings`, for `visualSettings` alone and without the titles of columns. */
 export function shownVisual(layer: LayerNode, stored: StoredSettings, values?: VisualValues): Plain {
   const settings = withValues(stored, values);
   const text = settings.textSettings as Plain;
-  const classes = settings.classesSettings as Plain;
-  const charts = Array.isArray(classes.columns);
   return {
     ...withCode(layer, settings, ["column", "columnCode"]),
     textSettings: { ...text, column: codeOf(layer, text.column) },
-    classesSettings: charts
-      ? {
-          ...withCode(layer, classes, ["sizeColumn", "sizeColumnCode"]),
-          columns: (classes.columns as Plain[]).map((column) => withCode(layer, column, ["id", "code"])),
-        }
-      : classes,
+    classesSettings: shownClasses(layer, settings.type, settings.classesSettings as Plain),
   };
+}
+
+/** Every field of the kind, null where nothing was chosen. */
+function shownClasses(layer: LayerNode, type: unknown, classes: Plain): Plain {
+  switch (type) {
+    case 2: {
+      const items = (classes.classes as Plain[]).map((item) => ({ value: null, ...item }));
+      return {
+        ...classes,
+        classes: items,
+        defaultClass: { value: null, ...(classes.defaultClass as Plain) },
+      };
+    }
+    case 4:
+    case 5:
+    case 6: {
+      const columns = (classes.columns as Plain[]).map((column) => withCode(layer, column, ["id", "code"]));
+      return { ...withCode(layer, classes, ["sizeColumn", "sizeColumnCode"]), columns };
+    }
+    case 7:
+      return { markerSizeField: null, useWeightField: null, ...classes };
+    default:
+      return classes;
+  }
 }
 
 const codeOf = (layer: LayerNode, id: unknown): string | null =>

@@ -66,7 +66,7 @@ t.test("each kind is stored with its fields and given back with the layer and th
         classesCount: 2,
         classesSettings: {
           classes: [{ value: "a", color: "#00ff00", checked: true, count: 0 }, { value: 7 }],
-          defaultClass: { useIcon: false },
+          defaultClass: { useIcon: false, value: null },
         },
       },
     },
@@ -86,7 +86,14 @@ t.test("each kind is stored with its fields and given back with the layer and th
     },
     5: {
       given: { classesSettings: { ...charts.classesSettings, sizeType: 3, sizeColumn: columns.size } },
-      shown: { classesSettings: { sizeType: 3, sizeColumn: columns.size, sizeColumnCode: "size" } },
+      shown: {
+        classesSettings: {
+          sizeType: 3,
+          sizeColumn: columns.size,
+          sizeColumnCode: "size",
+          columns: [{ code: "size", label: "Title of size" }],
+        },
+      },
     },
     6: { given: charts, shown: { classesSettings: { showScale: false } } },
     7: {
@@ -100,7 +107,11 @@ t.test("each kind is stored with its fields and given back with the layer and th
       },
       shown: {
         algorithm: 1,
-        classesSettings: { markerSizeField: columns.size, colors: ["#000000", "#ffffff"] },
+        classesSettings: {
+          markerSizeField: columns.size,
+          useWeightField: null,
+          colors: ["#000000", "#ffffff"],
+        },
       },
     },
   };
@@ -122,6 +133,25 @@ t.test("each kind is stored with its fields and given back with the layer and th
     for (const field of ["pointSettings", "borderSettings", "textSettings", "legendNames", "showValues"])
       t.ok(field in answer.json.visualSettings, field);
   }
+});
+
+t.test("bars are labelled with their columns' titles, unless another label is given", async (t) => {
+  const labelOf = async (query = "") => (await get(query)).visualSettings.classesSettings.columns[0].label;
+  const title = (name: string | object) =>
+    api("PATCH", "m/layers/l/structure/size/", {
+      token: editor,
+      body: { type: "number", localized_name: typeof name === "object", name },
+    });
+  const bars = (await put({ type: 5, ...charts })).json.visualSettings;
+  t.equal(await labelOf(), "Title of size");
+  t.equal((await put(bars)).status, 200);
+  t.equal((await title({ en: "Size", ru: "Размер" })).status, 200);
+  t.equal(await labelOf(), "Size", "a title that was shown and sent again is no label of its own");
+  t.equal(await labelOf("?lng=ru"), "Размер");
+  const own = { columns: [{ code: "size", label: "Height" }] };
+  t.equal((await put({ type: 5, classesSettings: own })).status, 200);
+  t.equal(await labelOf("?lng=ru"), "Height");
+  t.equal((await title("Title of size")).status, 200);
 });
 
 t.test("columns are shown by the codes that they have now", async (t) => {
