@@ -1,4 +1,4 @@
-import type pg from "pg";
+import pg from "pg";
 import { layerTable } from "../catalog/load.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
@@ -112,8 +112,15 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
     if (amounts.get(column)! < indexedValues || namesOf(column).every((name) => present.has(name))) continue;
     if (stopped()) return false;
     const started = performance.now();
-    if (!(await makeIndexes(client, column))) {
-      held = true;
+    try {
+      if (!(await makeIndexes(client, column))) {
+        held = true;
+        continue;
+      }
+    } catch (error) {
+      if (stopped() || !(error instanceof pg.DatabaseError)) throw error;
+      // Other columns get theirs all the same.
+      log.warn({ err: error, column: column.id }, "the indexes of a searched column could not be made");
       continue;
     }
     log.info(

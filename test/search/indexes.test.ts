@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import t from "tap";
 import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { saveSettings } from "../../src/search/settings.js";
@@ -176,4 +177,23 @@ t.test("few long texts have indexes, too, and are found in either way", async (t
   t.ok((await adjusted()).includes(`s${tales.ids.text}_words`));
   t.equal(await tale(), 1);
   t.equal((await bench.search("tale", { limit: 5 })).hits.length, 5);
+});
+
+t.test("a word is not too long for the indexes", async (t) => {
+  const keys = await bench.layer("keys", [{ code: "text", type: "text" }]);
+  const word = Array.from({ length: 120 }, () => randomBytes(16).toString("hex")).join("");
+  const add = (value: string) =>
+    sql.query(`insert into ${keys.table} (${keys.physical.text}) values ($1)`, [value]);
+  await sql.query(
+    `insert into ${keys.table} (${keys.physical.text}) select 'key ' || g from generate_series(1, 3000) g`,
+  );
+  await add(`${word} (first)`);
+  await sql.query(`analyze ${keys.table}`);
+  t.ok((await adjusted()).includes(`s${keys.ids.text}_words`));
+  await add(`${word} (second)`);
+  t.same(
+    (await found(`${word.slice(1_000, 1_020)} (`, 5)).map(([priority]) => priority),
+    [20, 20],
+  );
+  t.same((await found(word, 5)).length, 2);
 });
