@@ -105,7 +105,12 @@ async function download(request: Request, services: Services): Promise<Reply> {
   }
   const path = services.blobs.path(file.uuid);
   if (file.bytes <= wholeBytes) return { kind: "bytes", body: await readFile(path), headers };
-  return { kind: "stream", chunks: createReadStream(path, { highWaterMark: wholeBytes }), headers };
+  return { kind: "stream", chunks: contentOf(path), headers };
+}
+
+/** Opens the file when it is first read: an answer to HEAD never is, and nobody would close it then. */
+async function* contentOf(path: string): AsyncGenerator<Buffer, void> {
+  yield* createReadStream(path, { highWaterMark: wholeBytes });
 }
 
 /** Files up to this size are sent in one piece. */

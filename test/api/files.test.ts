@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { sweepFiles } from "../../src/catalog/file-sweep.js";
@@ -53,6 +53,20 @@ t.test("a file that was attached is listed and comes back as it was", async (t) 
   t.equal((await fieldsOf(`a/objects/${id}`)).files, `${file.id},${second.json.id}`);
   t.equal(await (await get(second.json.path)).text(), "two");
   t.same(await temporary(), []);
+});
+
+t.test("what asks for the head of a large file leaves nothing open", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: new Uint8Array(600_000) });
+  const opened = async () => {
+    const links = (await readdir("/proc/self/fd")).map((fd) =>
+      readlink(`/proc/self/fd/${fd}`).catch(() => ""),
+    );
+    return (await Promise.all(links)).filter((target) => target.endsWith(file.uuid)).length;
+  };
+  for (let i = 0; i < 3; i++)
+    t.equal((await fetch(`${server.url}${file.path}`, { method: "HEAD" })).status, 200);
+  t.equal(await opened(), 0);
 });
 
 t.test("a file that is deleted is gone, and its bytes with it", async (t) => {
