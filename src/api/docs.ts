@@ -3,23 +3,14 @@ import type { Route } from "../http/types.js";
 import type { DocsFiles } from "../viewer/docs.js";
 import { openApi } from "./openapi.js";
 import { type Operation, operation } from "./operation.js";
-import { forever, pageReply, revalidate } from "./pages.js";
+import { forever, ownContent, pageReply, revalidate } from "./pages.js";
 import { prefixOf } from "./present.js";
 import type { Services } from "./services.js";
 
 /** The API's description at `/openapi.json`, and the page that shows it at `/docs/`. */
 
 /** Swagger UI styles elements by attributes; its code and all that it asks for are ours. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'self'",
-].join("; ");
+const contentSecurityPolicy = ownContent("'unsafe-inline'");
 
 /** The operation that answers the description of these, and of itself. */
 export function descriptionOperation(others: readonly Operation[]): Operation {

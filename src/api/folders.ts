@@ -7,19 +7,10 @@ import { answer } from "./caller.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
 import { mapPath } from "./present.js";
 import { form, jsonObject } from "./schema/bodies.js";
-import {
-  code,
-  type Field,
-  invalid,
-  isObject,
-  type JsonObject,
-  neededParent,
-  number,
-  parent,
-} from "./schema/fields.js";
-import { nameFields, nameOf } from "./schema/names.js";
+import { type Field, invalid, isObject, type JsonObject, parent } from "./schema/fields.js";
 import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
+import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
 import { again, signedInVisit, type Visit, visit } from "./visit.js";
 
 /** Folders: creation, reading, change and deletion. */
@@ -38,23 +29,8 @@ const settings: Field<JsonObject | undefined> = {
   },
 };
 
-const sort = number("Place among the siblings, which are numbered anew.");
-
-const createFields = {
-  code: code("Code of the folder, unique among the map's folders; default: a new one."),
-  ...nameFields,
-  parent_id: parent("Id of the folder or map that it lies in; default: the map."),
-  sort: { ...sort, description: `${sort.description} Default: last.` },
-  json: settings,
-};
-
-const changeFields = {
-  code: code("New code; default: as it is."),
-  ...nameFields,
-  parent_id: neededParent("Id of the folder or map that it lies in from now on."),
-  sort: { ...sort, description: `${sort.description} Default: where it is; last in another parent.` },
-  json: settings,
-};
+const createFields = { ...newNodeFields("folder"), json: settings };
+const changeFields = { ...changedNodeFields, json: settings };
 
 const deleteParameters = {
   parent_id: parent("Id of the folder or map that it lies in; when it is given, it has to be right."),
@@ -66,12 +42,12 @@ async function create(
   { body }: Input<unknown, Values<typeof createFields>>,
 ): Promise<Reply> {
   const visitor = await visit(request, services);
-  const { map, caller, view } = visitor;
+  const { map, caller } = visitor;
   requireRight(map, caller, Right.editStructure);
   const sent = await body();
   const id = await createFolder(services.db, map.id, {
     code: sent.code,
-    name: nameOf(sent, { language: view.language, main: map.project.languages[0] }),
+    name: newName(sent, visitor),
     parentId: sent.parent_id,
     sort: sent.sort,
     json: sent.json,
@@ -96,19 +72,16 @@ async function change(
   { body }: Input<unknown, Values<typeof changeFields>>,
 ): Promise<Reply> {
   const visitor = await signedInVisit(request, services);
-  const { map, caller, view } = visitor;
+  const { map, caller } = visitor;
   requireRight(map, caller, Right.editStructure);
   const folder = folderOf(map, request.params.folder!);
   const sent = await body();
   const replace = request.method === "PUT";
-  const context = { language: view.language, main: map.project.languages[0] };
   await changeFolder(services.db, map.id, folder.id, {
     code: sent.code,
     parentId: sent.parent_id,
     sort: sent.sort,
-    name:
-      nameOf(sent, replace ? context : { ...context, previous: folder }) ??
-      (replace ? { name: "", localized: false, names: {} } : undefined),
+    name: changedName(sent, visitor, replace ? undefined : folder),
     json: sent.json ?? (replace ? {} : undefined),
   });
   await services.changes.settle({ maps: [map.id] });

@@ -9,30 +9,22 @@ import { answerLayer, changeableLayer } from "./layer-target.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
 import { layerPath, mapPath } from "./present.js";
 import { jsonObject } from "./schema/bodies.js";
-import { code, neededParent, number, parent, style } from "./schema/fields.js";
-import { nameFields, nameOf } from "./schema/names.js";
+import { style } from "./schema/fields.js";
 import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
+import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
 import { visit } from "./visit.js";
 
 /** Creation, change and deletion of layers. */
 
 const createFields = {
   ...kindFields,
-  code: code("Code of the layer, unique among the map's layers; default: a new one."),
-  ...nameFields,
-  parent_id: parent("Id of the folder or map that it lies in; default: the map."),
-  sort: number("Place among the siblings, which are numbered anew; default: last."),
+  ...newNodeFields("layer"),
   css_style: style("CartoCSS of the layer; default: one that suits its geometries."),
 };
 
 const changeFields = {
-  code: code("New code; default: as it is."),
-  ...nameFields,
-  parent_id: neededParent("Id of the folder or map that it lies in from now on."),
-  sort: number(
-    "Place among the siblings, which are numbered anew; default: where it is, or last in another parent.",
-  ),
+  ...changedNodeFields,
   css_style: style("CartoCSS of the layer; a blank one asks for the default."),
 };
 
@@ -42,10 +34,10 @@ async function create(
   { body }: Input<unknown, Values<typeof createFields>>,
 ): Promise<Reply> {
   const visitor = await visit(request, services);
-  const { map, caller, view } = visitor;
+  const { map, caller } = visitor;
   requireRight(map, caller, Right.editStructure);
   const sent = await body();
-  const name = nameOf(sent, { language: view.language, main: map.project.languages[0] });
+  const name = newName(sent, visitor);
   if (sent.css_style) await compile(services, map, { code: sent.code ?? "layer", css: sent.css_style });
   const layer: NewLayer = {
     code: sent.code,
@@ -70,19 +62,18 @@ async function change(
   { body }: Input<unknown, Values<typeof changeFields>>,
 ): Promise<Reply> {
   const visitor = await visit(request, services);
-  const { map, view } = visitor;
+  const { map } = visitor;
   const layer = changeableLayer(visitor, request);
   const sent = await body();
   const replace = request.method === "PUT";
-  const context = { language: view.language, main: map.project.languages[0] };
-  const name = nameOf(sent, replace ? context : { ...context, previous: layer });
+  const name = changedName(sent, visitor, replace ? undefined : layer);
   const css = sent.css_style ?? (replace ? "" : undefined);
   if (css) await compile(services, map, { code: sent.code ?? layer.code, css });
   await changeLayer(services.db, map.id, layer.id, {
     code: sent.code,
     parentId: sent.parent_id,
     sort: sent.sort,
-    name: name ?? (replace ? { name: "", localized: false, names: {} } : undefined),
+    name,
     cssStyle: css === "" ? unstyled(layer) : css,
   });
   await services.changes.settle({ maps: [map.id] });

@@ -6,23 +6,13 @@ import type { ViewerFiles } from "../viewer/files.js";
 import { type ViewerProject, viewerMaps } from "../viewer/maps.js";
 import type { PageFile } from "../viewer/page-files.js";
 import { callerOf } from "./caller.js";
-import { forever, pageReply, revalidate } from "./pages.js";
+import { forever, ownContent, pageReply, revalidate } from "./pages.js";
 import { orElse, readParameters, text } from "./schema/parameters.js";
 import type { Services } from "./services.js";
 
 /** The map page at `/`, its files, and the list of maps that it offers. */
 
-/** Nothing but our own: no inline code, no foreign address, no plug-ins, no framing by other sites. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'self'",
-].join("; ");
+const contentSecurityPolicy = ownContent();
 
 const fileReply = (request: Request, file: PageFile, cacheControl: string): Reply =>
   pageReply(request, file, { cacheControl, contentSecurityPolicy });
