@@ -51,8 +51,9 @@ export class Lookups {
       for (const { key, resolve } of wishes) resolve(rows.get(key));
     } catch (error) {
       // One row that cannot be read is nobody else's matter. But what takes too long would take a connection for each.
-      const tookLong = (error as { code?: unknown }).code === "57014";
-      if (wishes.length === 1 || tookLong) for (const { reject } of wishes) reject(error);
+      const { code } = error as { code?: unknown };
+      if (wishes.length === 1 || code === "57014" || code === "busy")
+        for (const { reject } of wishes) reject(error);
       else for (const wish of wishes) void this.send(lookup, [wish]);
     }
   }

@@ -1,5 +1,6 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
+import { busy } from "../errors.js";
 import type { Log } from "../log.js";
 import { Gate } from "./gate.js";
 import { type Lookup, Lookups } from "./lookups.js";
@@ -111,10 +112,10 @@ class PooledDatabase implements Database {
     values: readonly unknown[] = [],
     options?: QueryOptions,
   ): Promise<Row[]> {
-    if (!options) return (await this.pool.query<Row>(text, values as unknown[])).rows;
+    if (!options) return (await this.pool.query<Row>(text, values as unknown[]).catch(connectFailed)).rows;
     const { signal, prepare = false } = options;
     signal?.throwIfAborted();
-    const client = await this.pool.connect();
+    const client = await this.pool.connect().catch(connectFailed);
     if (signal?.aborted) {
       client.release();
       throw signal.reason;
@@ -178,11 +179,11 @@ class PooledDatabase implements Database {
   }
 
   async execute(text: string, values: readonly unknown[] = []): Promise<number> {
-    return (await this.pool.query(text, values as unknown[])).rowCount ?? 0;
+    return (await this.pool.query(text, values as unknown[]).catch(connectFailed)).rowCount ?? 0;
   }
 
   async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    const client = await this.pool.connect();
+    const client = await this.pool.connect().catch(connectFailed);
     let broken: Error | undefined;
     try {
       await client.query("begin");
@@ -214,7 +215,7 @@ class PooledDatabase implements Database {
     const leave = await this.streams.enter(signal);
     const client = await this.pool.connect().catch((error: unknown) => {
       leave();
-      throw error;
+      return connectFailed(error);
     });
     if (signal?.aborted) {
       client.release();
@@ -305,6 +306,13 @@ class PooledDatabase implements Database {
   async close(): Promise<void> {
     await this.pool.end();
   }
+}
+
+/** @throws Failure busy when none of the pool's connections became free in time; the error itself when it is another */
+function connectFailed(error: unknown): never {
+  if ((error as Error).message === "timeout exceeded when trying to connect")
+    throw busy("Too much is being read and written now.");
+  throw error;
 }
 
 /** Whether a connection is of no use after this error: anything but the refusal of one statement. */
