@@ -14,6 +14,8 @@ export function zipped(
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   const fail = (error: Error) => output.destroy(error);
+  // Whoever reads is told, also later; with nobody reading yet the event would end the process.
+  output.on("error", () => undefined);
   source.on("error", fail);
   zip.on("error", fail);
   zip.addReadStream(source, name, { mtime: new Date() });
