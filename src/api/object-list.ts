@@ -5,11 +5,11 @@ import { listStatement } from "../features/list.js";
 import { readList } from "../features/read.js";
 import type { Reply, Request } from "../http/types.js";
 import { answer, callerHeaders } from "./caller.js";
+import { formParameter } from "./common-parameters.js";
 import {
   boxParameter,
   fieldsParameter,
   filterBox,
-  formParameter,
   geometryParameters,
   geometryShape,
   languageParameter,

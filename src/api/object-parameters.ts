@@ -1,4 +1,4 @@
-import { badRequest, failed } from "../errors.js";
+import { badRequest } from "../errors.js";
 import type { GeometryShape } from "../features/geometry-sql.js";
 import { type GeoEnvelope, toDegrees } from "../geo/envelope.js";
 import { mercatorHalf } from "../geo/tile.js";
@@ -95,20 +95,3 @@ export function filterBox(box: FourNumbers | undefined, system: 4326 | 3857): Ge
 
 /** `lng`, where values are read or written in it and not only names. */
 export const languageParameter = text("Language of localised values; default: the main language.");
-
-/**
- * `f`, of those that an operation knows. Else invalid_format: who asks for a document is not served with something else.
- */
-export const formParameter = <const Form extends "fjson" | "pdf">(
-  description: string,
-  forms: readonly Form[],
-): Parameter<"json" | Form> => ({
-  description,
-  schema: { enum: ["json", ...forms], default: "json" },
-  read: (given, name) => {
-    if (!given || given === "json") return "json";
-    const form = forms.find((one) => one === given);
-    if (form) return form;
-    throw failed("invalid_format", `${name} must be ${["json", ...forms].join(" or ")} here.`);
-  },
-});

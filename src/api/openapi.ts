@@ -1,7 +1,8 @@
 import type { Method } from "../http/types.js";
 import { answerSchemas } from "./answers.js";
-import { type Answer, type Operation, tags } from "./operation.js";
-import { type ParameterDefinitions, text } from "./schema/parameters.js";
+import { commonParameters } from "./common-parameters.js";
+import { type Answer, isVersioned, type Operation, tags } from "./operation.js";
+import type { ParameterDefinitions } from "./schema/parameters.js";
 import { type JsonSchema, ref } from "./schema/schema.js";
 
 /** The description of the API by OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), made from its operations. */
@@ -26,11 +27,6 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
     schema: { type: "string", pattern: "^\\d{1,8}(@[123]x)?\\.png$" },
     description: "`y.png`, or `y@2x.png` for a tile of 512 × 512 pixels; y = row of the tile, from the north",
   },
-};
-
-/** What every request below a project may carry. */
-const common: ParameterDefinitions = {
-  lng: text("Language of names; default: the main language of the map."),
 };
 
 const introduction = `Maps, layers and their objects, by the Map Publishing and Data REST API 2.8.
@@ -83,7 +79,7 @@ function described(operation: Operation, method: Method): OpenApi {
       required: true,
       ...pathParameters[name],
     })),
-    ...listed({ ...(ofProject ? common : {}), ...operation.query }, "query"),
+    ...listed({ ...(isVersioned(path) ? commonParameters : {}), ...operation.query }, "query"),
     ...listed(operation.headers, "header"),
   ];
   return {
@@ -186,6 +182,7 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
   for (const status of statuses) found[status] = refusal(reasons[status]);
   const codes = [
     ...(ofProject ? ["project_not_found"] : []),
+    ...(isVersioned(path) ? ["invalid_format"] : []),
     ...(hasRequired(operation) ? ["required_parameters"] : []),
     ...refuses.filter((one) => typeof one === "string" && one !== "busy"),
     "internal",

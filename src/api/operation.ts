@@ -1,5 +1,7 @@
 import type { ExecutionCode } from "../errors.js";
 import type { Handler, Method, Reply, Request, Route } from "../http/types.js";
+import { commonParameters } from "./common-parameters.js";
+import { projectPath } from "./present.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { type ParameterDefinitions, readParameters } from "./schema/parameters.js";
 import { readMembers } from "./schema/read.js";
@@ -90,6 +92,9 @@ export interface Operation extends Route<Services> {
 
 const none: ParameterDefinitions = {};
 
+/** Whether a path is that of an operation of the contract, all of which may be asked for a form and a language. */
+export const isVersioned = (path: string): boolean => path.startsWith(projectPath);
+
 /** Makes the route of a definition. */
 export function operation<
   Query extends ParameterDefinitions,
@@ -97,12 +102,15 @@ export function operation<
   Headers extends ParameterDefinitions = ParameterDefinitions,
 >(definition: Definition<Query, Body, Headers>): Operation {
   const { methods, path, handle, query, headers, body, ...description } = definition;
-  const handler: Handler<Services> = (request, services) =>
-    handle(request, services, {
+  const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
+  const handler: Handler<Services> = (request, services) => {
+    if (hasCommonForm) commonParameters.f.read(request.query.get("f"), "f");
+    return handle(request, services, {
       query: () => readParameters((query ?? none) as Query, request.query),
       body: () => (body as BodyDefinition<Body>).read(request),
       headers: () => readMembers<string, Headers>((headers ?? none) as Headers, request.header),
     });
+  };
   return { methods, path, handler, description, query: query ?? none, headers: headers ?? none, body };
 }
 

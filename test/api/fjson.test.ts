@@ -77,6 +77,10 @@ t.test("a form that an operation does not have is refused", async (t) => {
   for (const f of ["pdf", "xml"]) {
     t.match(await server.api("GET", `m/layers/l/objects/?f=${f}`), refused);
     t.match(await server.api("POST", "m/layers/l/filter/", { body: { f } }), refused);
+    for (const path of ["m/", "m/layers/", "m/layers/l/", "m/layers/l/structure/", "m/layers/l/count/"]) {
+      t.match(await server.api("GET", `${path}?f=${f}`), refused, path);
+      t.equal((await server.api("GET", `${path}?f=fjson`)).status, 200, path);
+    }
   }
 });
 
