@@ -8,6 +8,7 @@ import {
 } from "../../src/api/object-parameters.js";
 import {
   choice,
+  firstOf,
   flag,
   integer,
   needed,
@@ -150,4 +151,12 @@ t.test("a body's own fields only are parameters", async (t) => {
   t.equal(parameters.get("limit"), undefined);
   t.equal(parameters.get("constructor"), undefined);
   t.equal(parameters.has("a"), false);
+});
+
+t.test("a parameter of the first place counts before that of the second, unless it is empty", async (t) => {
+  const both = firstOf(parametersOf({ a: "1", b: "", c: "" }), parametersOf({ a: "2", b: "3", d: "4" }));
+  t.same(
+    ["a", "b", "c", "d", "e"].map((name) => both.get(name)),
+    ["1", "3", "", "4", undefined],
+  );
 });

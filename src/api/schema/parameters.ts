@@ -27,9 +27,9 @@ export function parametersOf(record: Readonly<Record<string, unknown>>): Paramet
   return { get, has: (name) => get(name) !== undefined, names: () => Object.keys(record) };
 }
 
-/** Parameters of the first of two places that has them. */
+/** Parameters of the first of two places that has them; an empty one counts where the other place has none. */
 export const firstOf = (one: Parameters, other: Parameters): Parameters => ({
-  get: (name) => one.get(name) ?? other.get(name),
+  get: (name) => one.get(name) || (other.get(name) ?? one.get(name)),
   has: (name) => one.has(name) || other.has(name),
   names: () => new Set([...one.names(), ...other.names()]),
 });
