@@ -222,7 +222,7 @@ t.test(
   },
 );
 
-t.test("a render that never ends is given up at its deadline, and not remembered", async (t) => {
+t.test("a render whose objects do not come in time is given up, and not remembered", async (t) => {
   const place = tileUrl(server, "m", { lon: 7, lat: 7, z: 12 });
   const restarts = node.services.render.counts().restarts;
   await withLockedLayer(async () => {
@@ -230,9 +230,8 @@ t.test("a render that never ends is given up at its deadline, and not remembered
     t.equal(answer.status, 500);
     t.match(await answer.json(), { code: "internal" });
   });
-  await waitFor(() => node.services.render.counts().restarts > restarts);
-  t.pass("its host was replaced");
   t.equal((await fetch(place)).status, 200);
+  t.equal(node.services.render.counts().restarts, restarts, "its host draws on");
 });
 
 t.test("killing the render host again and again under load loses no request", async (t) => {
