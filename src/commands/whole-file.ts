@@ -16,7 +16,7 @@ export async function writeWholeFile(
   make: () => Promise<AsyncIterable<string | Uint8Array>>,
   signal: AbortSignal,
 ): Promise<void> {
-  const path = await targetOf(file);
+  const { path, mode } = await targetOf(file);
   const part = join(dirname(path), `.mapwright-${randomBytes(6).toString("hex")}.part`);
   // Now, since the process may not live until the work has come to its end.
   const remove = () => rmSync(part, { force: true });
@@ -25,6 +25,8 @@ export async function writeWholeFile(
     handle = await open(part, "wx");
     signal.addEventListener("abort", remove);
     signal.throwIfAborted();
+    // Who may read it stays as it was.
+    if (mode !== undefined) await handle.chmod(mode);
     await writeFile(handle, await make());
     // Else a crash could leave the name with nothing behind it.
     await handle.sync();
@@ -41,20 +43,21 @@ export async function writeWholeFile(
   }
 }
 
-/** The file behind links, if there is one already. */
-async function targetOf(file: string): Promise<string> {
+/** The file behind links with its permissions, if there is one already. */
+async function targetOf(file: string): Promise<{ readonly path: string; readonly mode?: number }> {
   try {
     const path = await realpath(file);
-    if ((await stat(path)).isFile()) return path;
+    const found = await stat(path);
+    if (found.isFile()) return { path, mode: found.mode & 0o777 };
   } catch {
     // The folder may be missing as well, which opening the file tells.
-    return resolve(file);
+    return { path: resolve(file) };
   }
   throw new CommandError(`${file} is not an ordinary file, so that nothing can take its place.`);
 }
 
 /** Whether the file system refused something; a connection's failures have other calls. */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
-  ["open", "write", "writev", "fsync", "close", "rename"].includes(
+  ["open", "fchmod", "write", "writev", "fsync", "close", "rename"].includes(
     String((error as NodeJS.ErrnoException).syscall),
   );
