@@ -69,6 +69,7 @@ function needs(purpose) {
     // The examples of the README are run as they stand there.
     { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
     { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },
+    { wanted: purpose === "test", met: () => hasCommand("openssl"), packages: () => ["openssl"] },
   ];
 }
 

@@ -68,7 +68,8 @@ const common = z.object({
 
 const classItem = z.object({
   count: z.number().int().min(0).default(0),
-  value: z.union([z.string().max(10_000), z.number(), z.boolean()]).optional(),
+  // Each tree of the map shows all of them.
+  value: z.union([z.string().max(1_000), z.number(), z.boolean()]).optional(),
   icon: path.default(""),
   checked: flag(true),
   useIcon: flag(false),
