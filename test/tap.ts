@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { failuresOf } from "./failures.js";
 
 /** Runs test files with tap and counts their assertions. */
 
@@ -59,7 +60,7 @@ function spawnTap(run: TapRun, tapPath: string, terminal: boolean): ChildProcess
     "--jobs=2",
     `--output-file=${tapPath}`,
   ];
-  const output = terminal ? ["--reporter=base"] : ["--reporter=min", "--no-color"];
+  const output = terminal ? ["--reporter=base"] : ["--reporter=silent"];
   return spawn(join(run.root, "node_modules/.bin/tap"), ["run", ...options, ...output, ...run.files], {
     cwd: run.root,
     env: { ...run.environment, TMPDIR: temporary },
@@ -99,6 +100,9 @@ export async function runTap(run: TapRun): Promise<Counts> {
   });
   run.signal.removeEventListener("abort", end);
   stopReporting();
-  const counts = countsOf(existsSync(tapPath) ? readFileSync(tapPath, "utf8") : "");
+  const results = existsSync(tapPath) ? readFileSync(tapPath, "utf8") : "";
+  const failures = terminal ? "" : failuresOf(results);
+  if (failures !== "") console.log(`\n${failures}\n`);
+  const counts = countsOf(results);
   return status !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 }

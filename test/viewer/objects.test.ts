@@ -1,5 +1,5 @@
 import t from "tap";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 import { makeTown, openPage, press, startBrowser } from "./support.js";
 
 /** Asking the map what is at a place, over the real server. */
@@ -67,6 +67,10 @@ t.test("a layer that is off is not asked for objects", async (t) => {
 t.test("a layer without attributes is passed over", async (t) => {
   const { page, requests } = await openPage(browser, home);
   await server.sql.query("delete from layer_column where code = 'name' and layer_id = $1", [town.stations]);
+  await waitFor(async () => {
+    const { json } = await server.api("GET", "town/layers/stations/structure/");
+    return json.every(({ code }: { code: string }) => code !== "name");
+  });
   await press(page, 15, 15);
   await page.waitForSelector(".object h2");
   t.equal(await page.textContent(".object h2"), "Green park");

@@ -1,0 +1,37 @@
+/** What failed, from TAP: for logs, where the runner's own reporter shows nothing. */
+
+/** Of more failures than this the first tell enough. */
+const mostFailures = 20;
+const mostLines = 40;
+
+/** Failed assertions with the tests that they stand in and the lines that explain them; "" when there are none. */
+export function failuresOf(tapText: string): string {
+  const lines = tapText.split("\n");
+  /** Names of the subtests that a line stands in; each is four blanks deeper than the one around it. */
+  let path: string[] = [];
+  const failures: string[] = [];
+  lines.forEach((line, at) => {
+    const [, blanks = "", subtest, failed] = /^( *)(?:# Subtest: (.*)|not ok \d+ - (.*))$/.exec(line) ?? [];
+    const depth = blanks.length / 4;
+    if (subtest !== undefined) path = [...path.slice(0, depth), subtest];
+    // A subtest that failed is told by what failed in it.
+    else if (failed !== undefined && !isSummary(failed, path[depth])) {
+      failures.push(
+        [[...path.slice(0, depth), failed].join(" > "), ...explanation(lines, at + 1)].join("\n"),
+      );
+    }
+  });
+  const more = failures.length - mostFailures;
+  return [...failures.slice(0, mostFailures), ...(more > 0 ? [`and ${more} more`] : [])].join("\n\n");
+}
+
+const isSummary = (failed: string, subtest: string | undefined): boolean =>
+  subtest !== undefined && (failed === subtest || failed.startsWith(`${subtest} # `));
+
+/** The lines between `---` and `...`. */
+function explanation(lines: readonly string[], from: number): string[] {
+  if (lines[from]?.trim() !== "---") return [];
+  const end = lines.findIndex((line, at) => at > from && line.trim() === "...");
+  const block = lines.slice(from + 1, end === -1 ? undefined : end);
+  return block.length <= mostLines ? block : [...block.slice(0, mostLines), "…"];
+}

@@ -1,0 +1,55 @@
+import t from "tap";
+import { failuresOf } from "../failures.js";
+
+/** What a log shows of a run that failed. */
+
+const text = `TAP version 14
+# Subtest: dist/test/a.test.js
+    # Subtest: one thing
+        ok 1 - fine
+        # Subtest: inner
+            not ok 1 - numbers are equal
+              ---
+              diff: |
+                -2
+                +1
+              ...
+            1..1
+        not ok 2 - inner # time=2ms
+          ---
+          at: nowhere
+          ...
+        1..2
+    not ok 1 - one thing # time=3ms
+    1..1
+not ok 1 - dist/test/a.test.js # time=9ms
+# Subtest: dist/test/b.test.js
+    ok 1 - fine
+    1..1
+ok 2 - dist/test/b.test.js # time=9ms
+not ok 3 - dist/test/c.test.js # time=1ms
+  ---
+  signal: SIGKILL
+  ...
+`;
+
+t.test("each assertion that failed is shown once, where it stands and why", (t) => {
+  const [first = "", second = "", ...more] = failuresOf(text).split("\n\n");
+  t.match(first, /^dist\/test\/a\.test\.js > one thing > inner > numbers are equal\n/);
+  t.match(first, /-2\n +\+1$/);
+  t.match(second, /^dist\/test\/c\.test\.js # time=1ms\n +signal: SIGKILL$/);
+  t.same(more, []);
+  t.end();
+});
+
+t.test("a run without failures has nothing to show", (t) => {
+  t.equal(failuresOf("ok 1 - dist/test/b.test.js\n"), "");
+  t.end();
+});
+
+t.test("long explanations and lists of failures are cut", (t) => {
+  const long = failuresOf(`not ok 1 - a\n  ---\n${"  line\n".repeat(100)}  ...\n`);
+  t.equal(long.split("\n").length, 42);
+  t.match(failuresOf("not ok 1 - a\n".repeat(30)), /and 10 more$/);
+  t.end();
+});
