@@ -62,6 +62,9 @@ interface ChangeRow {
   area: number[] | null;
 }
 
+/** Ends when the sockets that had something to read have been served: edits whose answers came together share a reading. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 export class ChangeLog implements Changes {
   private readonly layers = new Map<number, LayerVersion>();
   /** Layers that are being read for the first time, with what was told of them since. */
@@ -163,7 +166,7 @@ export class ChangeLog implements Changes {
       return this.reading;
     };
     // How the one before ends is the matter of those who wait for that.
-    const next: Reading = { layers, done: this.reading.then(read, read) };
+    const next: Reading = { layers, done: this.reading.then(turn, turn).then(read) };
     this.nextReading = next;
     return next;
   }
