@@ -1,17 +1,17 @@
 import { rightsOn } from "../catalog/rights.js";
 import { type LayerNode, Right } from "../catalog/state.js";
-import { badRequest, failed, notFound } from "../errors.js";
+import { badRequest, failed } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
 import { importIntoLayer } from "../transfer/import.js";
-import { answer, mediaType } from "./caller.js";
+import { mediaType } from "./caller.js";
+import { answerLayer } from "./layer-target.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "./operation.js";
-import { layerObject, layerPath, viewOf } from "./present.js";
+import { layerPath, viewOf } from "./present.js";
 import { binary, multipart, upload } from "./schema/bodies.js";
 import { type Parameter, text } from "./schema/parameters.js";
 import { ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { receive, type UploadTarget } from "./upload.js";
-import { visualValues } from "./visuals.js";
 
 /** Import of files into layers. */
 
@@ -55,27 +55,21 @@ async function importFile(
 ): Promise<Reply> {
   const { target, sent } = await receive(request, services, { body, check: requireOwnObjects });
   const { map, layer, caller } = target;
-  const { project } = map;
+  const view = viewOf(request, map.project);
   const clientName =
     mediaType(request) === multipart ? sent.file.clientName : (headers()["x-filename"] ?? ".geojson");
   await importIntoLayer(
     services,
     {
       layerId: layer.id,
-      language: viewOf(request, project).language,
+      language: view.language,
       idAlias: services.config.idAlias,
     },
     { path: sent.file.path, extension: extensionOf(clientName), srs: sent.srs, action: sent.action },
     { mayAddColumns: mayAddColumns(target), signal: request.signal },
   );
   await services.changes.settle({ layers: [layer.id], maps: [map.id] });
-  services.search.reconsider();
-
-  const now = await services.catalog.map(project.code, map.code);
-  const node = now.nodes.get(layer.id);
-  if (!node) throw notFound(`layer "${layer.code}"`);
-  const values = (await visualValues(services, now, [node])).get(node.id);
-  return answer(caller, layerObject(now, node, viewOf(request, now.project), { css: true, values }));
+  return answerLayer(services, { map, caller, view }, layer.id);
 }
 
 /** @throws Failure import_failed */

@@ -1,16 +1,13 @@
+import { randomNumbers } from "../support/random.js";
+
 /** Requests made from the API's description: right ones, and damaged ones. The same for the same seed. */
 
 export type Schema = any;
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Numbers from 0 to 1, the same for the same seed. */
 export function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
+  const next = randomNumbers(seed);
+  return () => next() / 2 ** 32;
 }
 
 export interface MadeRequest {

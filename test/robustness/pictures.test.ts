@@ -3,6 +3,7 @@ import sharp from "sharp";
 import t from "tap";
 import { makeFileLayer, makeObject, send } from "../api/files.support.js";
 import { makeMap } from "../support/maps.js";
+import { randomNumbers } from "../support/random.js";
 import { watchSafety } from "../support/safe.js";
 import { startServer } from "../support/server.js";
 
@@ -44,15 +45,10 @@ const samples = {
   gif: await picture.clone().gif().toBuffer(),
 };
 
-/** The same numbers in every run (Mulberry32). */
+/** The same numbers in every run. */
 function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+  const next = randomNumbers(seed);
+  return (below) => next() % below;
 }
 
 /** Bytes changed, cut off, left out or repeated; in a PNG with checksums that are right all the same. */
