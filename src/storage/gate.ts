@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../clock.js";
 import { busy } from "../errors.js";
 
 /** Lets a bounded number of long works run at once; others wait a while for their turn. */
@@ -10,6 +11,7 @@ export class Gate {
     private readonly patienceMs: number,
     /** What those are told for whom none became free. */
     private readonly refusal: string,
+    private readonly clock: Clock = systemClock,
   ) {}
 
   /**
@@ -34,7 +36,7 @@ export class Gate {
   private wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = () => {
-        clearTimeout(timer);
+        cancel();
         signal?.removeEventListener("abort", abort);
       };
       const turn = () => {
@@ -48,9 +50,8 @@ export class Gate {
         reject(reason);
       };
       const abort = () => give(signal?.reason);
-      const timer = setTimeout(
-        () => give(busy(this.refusal, Math.ceil(this.patienceMs / 1000))),
-        this.patienceMs,
+      const cancel = this.clock.after(this.patienceMs, () =>
+        give(busy(this.refusal, Math.ceil(this.patienceMs / 1000))),
       );
       signal?.addEventListener("abort", abort, { once: true });
       this.queue.push(turn);

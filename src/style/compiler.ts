@@ -1,13 +1,26 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { type Clock, systemClock } from "../clock.js";
 import { Failure, failed } from "../errors.js";
 import type { CompileRequest, CompileResponse } from "../hosts/messages.js";
+import { Gate } from "../storage/gate.js";
 import type { CompiledStyle, MapProperties } from "./model.js";
 
 /** CartoCSS to checked styles, compiled in the render host and remembered by content. */
 export interface StyleCompiler {
-  /** @throws Failure invalid_style with a sentence for the style's author */
+  /**
+   * @throws Failure invalid_style with a sentence for the style's author, a StyleUndecided when it took too long; busy
+   *   when too many styles wait to be compiled
+   */
   compile(request: CompileRequest): Promise<CompiledRequest>;
+}
+
+/** It took too long this time, or its host died. What is made without the style is not to be kept. */
+export class StyleUndecided extends Failure {
+  constructor(message: string) {
+    super("execution", "invalid_style", message);
+    this.name = "StyleUndecided";
+  }
 }
 
 export interface CompiledRequest {
@@ -28,29 +41,41 @@ export interface CompileHost {
 export interface StyleCompilerOptions {
   /** After that the host itself is taken for dead; longer than the deadline of a request, which the host keeps. */
   readonly deadlineMs: number;
-  /** Milliseconds of any steady clock. */
-  readonly now?: () => number;
+  readonly clock?: Clock;
 }
 
 const mostBytes = 32 * 1024 ** 2;
 /** Long enough for an editor that asks again and again, short enough to forget what a newer program would take. */
 const badMs = 60_000;
+/** So long a style that took too long keeps others from being compiled no more: it may only have met a busy machine. */
+const undecidedMs = 10_000;
+/** The host compiles one style at a time, and each has its whole deadline: others wait here. */
+const patienceMs = 20_000;
 
 /** A compiler that asks the host once for each content, whoever asks how often at once. */
-export function createStyleCompiler(host: CompileHost, options: StyleCompilerOptions): StyleCompiler {
+export function createStyleCompiler(
+  host: CompileHost,
+  { deadlineMs, clock = systemClock }: StyleCompilerOptions,
+): StyleCompiler {
   const known = new LRUCache<string, CompileResponse>({
     maxSize: mostBytes,
     sizeCalculation: (response) => 256 + JSON.stringify(response).length * 2,
-    ...(options.now && { perf: { now: options.now }, ttlResolution: 0 }),
+    perf: clock,
+    ttlResolution: 0,
   });
   const running = new Map<string, Promise<CompileResponse>>();
+  const turns = new Gate(1, patienceMs, "Too many styles wait to be compiled.", clock);
 
   const ask = async (key: string, request: CompileRequest): Promise<CompileResponse> => {
     try {
-      const response = await host.call("compile", request, { deadlineMs: options.deadlineMs });
-      // A style that took too long may only have met a busy machine.
-      if (response.ok || !response.deadline) known.set(key, response, response.ok ? {} : { ttl: badMs });
-      return response;
+      const leave = await turns.enter();
+      try {
+        const response = await host.call("compile", request, { deadlineMs }).catch(hostFailed);
+        known.set(key, response, response.ok ? {} : { ttl: response.deadline ? undecidedMs : badMs });
+        return response;
+      } finally {
+        leave();
+      }
     } finally {
       running.delete(key);
     }
@@ -66,12 +91,10 @@ export function createStyleCompiler(host: CompileHost, options: StyleCompilerOpt
           asked = ask(key, request);
           running.set(key, asked);
         }
-        response = await asked.catch((error: unknown) => {
-          throw hostFailure(error);
-        });
+        response = await asked;
       }
       if (response.ok) return { style: response.style, map: response.map };
-      throw failed("invalid_style", response.error);
+      throw response.deadline ? new StyleUndecided(response.error) : failed("invalid_style", response.error);
     },
   };
 }
@@ -82,12 +105,9 @@ function contentKey({ mapStyle, layerStyle, layerCode }: CompileRequest): string
     .digest("base64");
 }
 
-/** A style that the host did not survive, or not in time, is not valid; nothing else says so of the style. */
-function hostFailure(error: unknown): unknown {
-  if (error instanceof Failure) return error;
+/** A style that the host did not survive, or not in time; nothing else says anything of the style. */
+function hostFailed(error: unknown): CompileResponse {
   const reason = (error as { reason?: unknown } | null)?.reason;
-  if (reason === "died" || reason === "deadline") {
-    return failed("invalid_style", "The style is too complicated: compiling it took too long.");
-  }
-  return error;
+  if (reason !== "died" && reason !== "deadline") throw error;
+  return { ok: false, error: "The style is too complicated: compiling it took too long.", deadline: true };
 }

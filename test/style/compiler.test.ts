@@ -1,8 +1,9 @@
 import t from "tap";
+import { systemClock } from "../../src/clock.js";
 import { busy, Failure } from "../../src/errors.js";
 import { HostError } from "../../src/hosts/host.js";
 import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
-import { createStyleCompiler } from "../../src/style/compiler.js";
+import { createStyleCompiler, StyleUndecided } from "../../src/style/compiler.js";
 import { compileStyle } from "../../workers/render/compile.js";
 
 /** A host in this process that counts what it is asked. */
@@ -54,7 +55,10 @@ t.test(
   async (t) => {
     let now = 1;
     const render = host();
-    const styles = createStyleCompiler(render, { deadlineMs: 5_000, now: () => now });
+    const styles = createStyleCompiler(render, {
+      deadlineMs: 5_000,
+      clock: { ...systemClock, now: () => now },
+    });
     const message =
       "execution invalid_style Line 1: There is no property line-widht; did you mean line-width?";
     t.equal(await reason(styles.compile(request("#a{line-widht:2}"))), message);
@@ -66,26 +70,51 @@ t.test(
   },
 );
 
-t.test("a style that takes too long or ends its host is refused and not remembered", async (t) => {
-  for (const trouble of ["deadline", "died"] as const) {
-    const render = host(() => Promise.reject(new HostError(trouble, "the render host …")));
-    const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
-    for (const count of [1, 2]) {
-      t.match(await reason(styles.compile(request("#a{}"))), /^execution invalid_style .*took too long/);
-      t.equal(render.asked.length, count);
+t.test(
+  "a style that takes too long or ends its host is refused, and tried again after ten seconds",
+  async (t) => {
+    const troubles: (() => Promise<CompileResponse>)[] = [
+      () => Promise.reject(new HostError("deadline", "the render host …")),
+      () => Promise.reject(new HostError("died", "the render host …")),
+      async () => ({ ok: false, error: "Compiling it took too long: 2 s.", deadline: true }),
+    ];
+    for (const trouble of troubles) {
+      let now = 1;
+      const render = host(trouble);
+      const styles = createStyleCompiler(render, {
+        deadlineMs: 5_000,
+        clock: { ...systemClock, now: () => now },
+      });
+      for (const count of [1, 2]) {
+        for (const _again of [1, 2]) {
+          t.match(await reason(styles.compile(request("#a{}"))), /^execution invalid_style .*took too long/);
+        }
+        t.equal(render.asked.length, count);
+        const refusal = await styles.compile(request("#a{}")).catch((error: unknown) => error);
+        t.ok(refusal instanceof StyleUndecided);
+        now += 11_000;
+      }
     }
-  }
-  const render = host(() => ({
-    ok: false,
-    error: "The style takes longer than 2 s to compile.",
-    deadline: true,
-  }));
-  const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
-  for (const count of [1, 2]) {
-    t.match(await reason(styles.compile(request("#a{}"))), /^execution invalid_style .*longer than/);
-    t.equal(render.asked.length, count);
-  }
-});
+  },
+);
+
+t.test(
+  "styles are compiled one at a time, so that the deadline of one does not count from when it waits",
+  async (t) => {
+    let running = 0;
+    let most = 0;
+    const render = host(async (asked) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running--;
+      return compileStyle(asked);
+    });
+    const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
+    await Promise.all([1, 2, 3, 4].map((width) => styles.compile(request(`#a{line-width:${width}}`))));
+    t.equal(render.asked.length, 4);
+    t.equal(most, 1);
+  },
+);
 
 t.test("what is not the style's fault is not said to be", async (t) => {
   const full = createStyleCompiler(

@@ -1,7 +1,10 @@
 import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
 import { compileStyle } from "./compile.js";
 
-/** The thread of the render host that compiles CartoCSS. It is ended when a style takes too long. */
-export default async function run(request: CompileRequest): Promise<CompileResponse> {
-  return compileStyle(request);
+/**
+ * The thread of the render host that compiles CartoCSS. It is ended when a style takes too long.
+ * @param request null = whether it is ready
+ */
+export default async function run(request: CompileRequest | null): Promise<CompileResponse | "ready"> {
+  return request === null ? "ready" : compileStyle(request);
 }
