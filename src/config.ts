@@ -101,12 +101,20 @@ export const configSchema = z.strictObject({
     .prefault({}),
   maxBodyBytes: bytes.default(16 * 1024 ** 2),
   maxUploadBytes: bytes.default(1024 ** 3),
+  catalog: z
+    .strictObject({
+      /** Maps and projects as one node remembers them. */
+      memoryBytes: bytes.default(256 * 1024 ** 2),
+    })
+    .prefault({}),
   tiles: z
     .strictObject({
       /** Rendered tiles kept in the memory of one node. */
       memoryBytes: bytes.default(256 * 1024 ** 2),
       /** Raw addresses kept in the memory of one node. */
       addressBytes: bytes.default(64 * 1024 ** 2),
+      /** Plans (what is drawn, and how) kept in the memory of one node. */
+      planBytes: bytes.default(64 * 1024 ** 2),
       redisSeconds: count(0, 31_536_000).default(604_800),
       cacheControl: z
         .string()

@@ -1,22 +1,24 @@
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { docsRoutesOf } from "./api/docs.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { viewerRoutesOf } from "./api/viewer.js";
-import { CatalogCache } from "./catalog/catalog.js";
 import { ExternalTokens } from "./catalog/external.js";
 import { KeyFolder } from "./catalog/external-keys.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
 import { hashingGate, Logins } from "./catalog/logins.js";
 import { openSessions } from "./catalog/sessions.js";
 import { LoginThrottle } from "./catalog/throttle.js";
+import { startPruning } from "./changes/prune.js";
+import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { VisualCache } from "./features/visual-cache.js";
 import { createImageHost } from "./hosts/image.js";
 import { Pictures } from "./hosts/pictures.js";
 import { startRenderHost } from "./hosts/render.js";
 import { startTransferHost } from "./hosts/transfer.js";
-import type { CachedReply } from "./http/cached.js";
+import type { CachedAnswer } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
@@ -24,14 +26,7 @@ import { SearchService } from "./search/service.js";
 import { openBlobs } from "./storage/blobs.js";
 import { openDatabase } from "./storage/postgres.js";
 import { openRedis } from "./storage/redis.js";
-import { createStyleCompiler } from "./style/compiler.js";
-import { AddressCache } from "./tiles/addresses.js";
-import { ChangeLog } from "./tiles/changes.js";
-import { TileMemory } from "./tiles/memory.js";
-import { Planner } from "./tiles/planner.js";
-import { startPruning } from "./tiles/prune.js";
-import { TileService } from "./tiles/service.js";
-import { TileStore } from "./tiles/store.js";
+import { wireTilePath } from "./tile-path.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 
@@ -47,8 +42,10 @@ export interface Node {
 
 /** Wires a node together and listens. */
 export async function startNode(config: Config, log: Log): Promise<Node> {
+  const nodeId = randomBytes(6).toString("hex");
   const db = openDatabase({
     url: config.databaseUrl,
+    nodeId,
     connections: config.databaseConnections,
     statementTimeoutMs: config.statementTimeoutMs,
     log,
@@ -58,60 +55,35 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const transfer = startTransferHost(config, log);
   const image = createImageHost(config, log);
   const blobs = openBlobs(join(config.dataDir, "files"));
-  const memory = new TileMemory(config.tiles.memoryBytes);
-  const addresses = new AddressCache<CachedReply>(config.tiles.addressBytes);
-  const store = new TileStore(redis, config.redisPrefix, config.tiles.redisSeconds, memory);
-
-  const catalog = new CatalogCache(
-    db,
-    config.idAlias,
-    () => changes.trusted,
-    (map) => planner.retire(map),
-  );
-  const changes: ChangeLog = new ChangeLog({
+  const path = wireTilePath<CachedAnswer>({
+    config,
     db,
     redis,
-    redisPrefix: config.redisPrefix,
+    render,
+    nodeId,
+    clock: systemClock,
     log,
-    listener: {
-      projectChanged: (id) => catalog.projectChanged(id),
-      mapChanged: (id) => catalog.mapChanged(id),
-      purged: () => {
-        memory.clear();
-        addresses.clear();
-      },
+    on: {
+      served: (source) => metrics.tile(source),
+      rendered: (milliseconds) => metrics.rendered(milliseconds),
+      catalogueChanged: () => undefined,
       imported: () => search.reconsider(),
+      historyChanged: () => {
+        db.renew();
+        render.renew();
+      },
     },
   });
-  // The thread that compiles is ended at the style's deadline; the host itself only if that fails.
-  const styles = createStyleCompiler(render, { deadlineMs: config.style.deadlineMs + 3_000 });
-  const planner: Planner = new Planner({
-    catalog,
-    changes,
-    styles,
-    styleDeadlineMs: config.style.deadlineMs,
-    log,
-  });
+  const { changes, catalog, styles, planner, tiles } = path;
   const metrics: Metrics = new Metrics(() => ({
     renders: render.counts(),
     transfers: transfer.counts(),
     metatilesInFlight: tiles.making,
-    tileMemory: memory.counts(),
+    tileMemory: path.memory.counts(),
     databasePool: db.counts(),
     redisReady: redis.status === "ready",
     listening: changes.trusted,
   }));
-  const tiles = new TileService({
-    changes,
-    memory,
-    store,
-    render: (request, signal) =>
-      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),
-    // A node that dies over a metatile holds the others up this long; one that takes longer is drawn twice.
-    lockMs: Math.min(config.tiles.deadlineMs, 3_000),
-    onServed: (source) => metrics.tile(source),
-    onRendered: (milliseconds) => metrics.rendered(milliseconds),
-  });
   const sessions = openSessions(redis, {
     idleSeconds: config.sessionIdleSeconds,
     prefix: config.redisPrefix,
@@ -149,7 +121,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     search,
     visuals: new VisualCache(db, changes, log),
     tiles,
-    addresses,
+    tileAnswers: path.answers,
     metrics,
   };
 
@@ -167,8 +139,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     services,
     log,
     config,
-    cached: (path, query) =>
-      changes.trusted ? addresses.get(query === "" ? path : `${path}?${query}`) : undefined,
+    cached: (address, query) => path.answers.ready(query === "" ? address : `${address}?${query}`),
     onAnswered: (route, method, status, milliseconds) => {
       if (route === cachedRoute) metrics.answeredFromCache(method, status);
       else metrics.answered(route, method, status, milliseconds);

@@ -13,17 +13,19 @@ import ts from "typescript";
  * that fits a file counts.
  */
 const order = [
-  ["src/geo"],
+  ["src/geo", "src/clock"],
   ["src/errors", "src/config", "src/log", "src/metrics"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
   ["src/hosts/messages"],
   ["src/storage", "src/hosts", "src/local"],
+  ["src/changes"],
   ["src/style"],
   ["src/catalog"],
   ["src/features", "src/tiles"],
   ["src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
   ["src/api", "src/demo"],
+  ["src/tile-path"],
   ["src/node"],
   ["src/node-process"],
   ["src/serve"],

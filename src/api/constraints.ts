@@ -43,7 +43,7 @@ async function replace(
   }
   const wanted = (await body()).map((given) => constraintOf(given, layer));
   await replaceConstraints(services.db, layer.id, wanted);
-  await services.changes.settle({ maps: [visitor.map.id] });
+  await services.changes.propagate();
   const now = await again(visitor, services);
   return answerConstraints(services, now, layerOf(now.map, request));
 }

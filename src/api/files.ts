@@ -41,10 +41,10 @@ async function attach(
   { body }: Input<unknown, BodyOf<typeof fileBody>>,
 ): Promise<Reply> {
   const { target, sent } = await receive(request, services, { body, check: requireFiles });
-  const { layer, caller } = target;
+  const { caller } = target;
   const id = objectId(request.params.object);
   const attached = await store(services, placeOf(target, id, sent), sent.file);
-  await services.changes.settle({ layers: [layer.id] });
+  await services.changes.propagate();
   return answer(caller, fileObject(request, target, id, attached));
 }
 
@@ -75,7 +75,7 @@ async function detach(
   const fileId = objectId(request.params.file);
   const blob = await detachFile(services.db, placeOf(target, id, await body()), fileId);
   if (blob !== undefined) await services.blobs.remove(blob);
-  await services.changes.settle({ layers: [layer.id] });
+  await services.changes.propagate();
   return answer(caller, null);
 }
 

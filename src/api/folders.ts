@@ -53,7 +53,7 @@ async function create(
     json: sent.json,
     ownerId: caller.accountId,
   });
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   return answerFolder(services, visitor, id);
 }
 
@@ -84,7 +84,7 @@ async function change(
     name: changedName(sent, visitor, replace ? undefined : folder),
     json: sent.json ?? (replace ? {} : undefined),
   });
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   return answerFolder(services, visitor, folder.id);
 }
 
@@ -100,11 +100,11 @@ async function remove(
   const { map, caller } = await signedInVisit(request, services);
   requireRight(map, caller, Right.editStructure);
   const folder = folderOf(map, request.params.folder!);
-  const layers = await deleteFolder(services.db, map.id, folder.id, {
+  await deleteFolder(services.db, map.id, folder.id, {
     parentId: (await body()).parent_id,
     mayDelete: (id) => (rightsOn(map, caller, { id }) & Right.editStructure) !== 0,
   });
-  await services.changes.settle({ maps: [map.id], layers });
+  await services.changes.propagate();
   return answer(caller, true);
 }
 

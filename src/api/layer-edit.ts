@@ -51,7 +51,7 @@ async function create(
     sent.type === "layer"
       ? await createLayer(services.db, map.id, layer)
       : await createFromSource(services, visitor, sent.type, { source: sent.source, layer });
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   return answerLayer(services, visitor, id);
 }
 
@@ -76,7 +76,7 @@ async function change(
     name,
     cssStyle: css === "" ? unstyled(layer) : css,
   });
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   return answerLayer(services, visitor, layer.id);
 }
 
@@ -85,7 +85,7 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   const { map, caller } = visitor;
   const layer = changeableLayer(visitor, request);
   await deleteLayer(services.db, map.id, layer.id);
-  await services.changes.settle({ maps: [map.id], layers: [layer.id] });
+  await services.changes.propagate();
   return answer(caller, null);
 }
 

@@ -22,7 +22,7 @@ async function repair(request: Request, services: Services): Promise<Reply> {
   if (isDerived(layer))
     throw failed("invalid_value", "The objects of this layer come from its source.", { type: layer.type });
   await makeValid(services.db, layer.id);
-  await services.changes.settle({ layers: [layer.id] });
+  await services.changes.propagate();
   const now = await again(visitor, services);
   const node = now.map.nodes.get(layer.id) ?? layer;
   const values = (await visualValues(services, now.map, [node])).get(node.id);

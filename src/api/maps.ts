@@ -39,14 +39,14 @@ async function create(
   if (cssStyle !== "") {
     await services.styles.compile({ mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs });
   }
-  const id = await createMap(services.db, project.id, {
+  await createMap(services.db, project.id, {
     code,
     cssStyle,
     ownerId: caller.accountId,
     published: publish,
     ...(name ? { name } : {}),
   });
-  await services.changes.settle({ maps: [id] });
+  await services.changes.propagate();
   return answer(caller, mapObject(await services.catalog.map(project.code, code), view));
 }
 

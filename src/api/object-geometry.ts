@@ -48,7 +48,7 @@ async function change(
     versions: headers()["if-match"],
   });
   if (geometry === undefined) throw notFound(`object ${id}`);
-  await services.changes.settle({ layers: [layer.id] });
+  await services.changes.propagate();
   return written(caller, geometry);
 }
 

@@ -93,7 +93,7 @@ async function create(
     geom: storedGeometry(sent.geom, layer, parameters.geomSR),
     shape,
   });
-  await services.changes.settle({ layers: [layer.id] });
+  await services.changes.propagate();
   return taggedObject(caller, layer, made);
 }
 
@@ -117,7 +117,7 @@ async function change(
   };
   const changed = await updateObject(services.db, layer, id, wanted);
   if (changed === undefined) throw notFound(`object ${id}`);
-  await services.changes.settle({ layers: [layer.id] });
+  await services.changes.propagate();
   return taggedObject(caller, layer, changed);
 }
 
@@ -130,7 +130,7 @@ async function remove(
   const id = objectId(request.params.object);
   const versions = headers()["if-match"];
   if (!(await deleteObject(services.db, layer, id, versions))) throw notFound(`object ${id}`);
-  await services.changes.settle({ layers: [layer.id] });
+  await services.changes.propagate();
   return answer(caller, true);
 }
 

@@ -54,7 +54,7 @@ async function publish(
   const { map, caller } = visitor;
   requireRight(map, caller, Right.editStructure);
   await savePublication(services.db, map.id, await body());
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   return answer(caller, await treeElements(services, await again(visitor, services)));
 }
 

@@ -22,7 +22,7 @@ async function refresh(request: Request, services: Services): Promise<Reply> {
   const source = map.nodes.get(layer.sourceId ?? 0);
   if (source) requireRead(map, caller, source);
   await refreshMaterial(services.db, map.id, layer.id);
-  await services.changes.settle({ maps: [map.id], layers: [layer.id] });
+  await services.changes.propagate();
   return answerLayer(services, visitor, layer.id);
 }
 

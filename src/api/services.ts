@@ -2,13 +2,14 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { ExternalTokens } from "../catalog/external.js";
 import type { Logins } from "../catalog/logins.js";
 import type { Sessions } from "../catalog/sessions.js";
+import type { Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { VisualCache } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { Pictures } from "../hosts/pictures.js";
 import type { RenderHost } from "../hosts/render.js";
 import type { TransferHost } from "../hosts/transfer.js";
-import type { CachedReply } from "../http/cached.js";
+import type { CachedAnswer } from "../http/cached.js";
 import type { Log } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { SearchService } from "../search/service.js";
@@ -16,8 +17,7 @@ import type { Blobs } from "../storage/blobs.js";
 import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
-import type { AddressCache } from "../tiles/addresses.js";
-import type { Changes } from "../tiles/changes.js";
+import type { TileAnswers } from "../tiles/answers.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 
@@ -44,7 +44,6 @@ export interface Services {
   /** What visualizations show of their layers' objects. */
   readonly visuals: VisualCache;
   readonly tiles: TileService;
-  /** Public tile answers by their raw address. */
-  readonly addresses: AddressCache<CachedReply>;
+  readonly tileAnswers: TileAnswers<CachedAnswer>;
   readonly metrics: Metrics;
 }

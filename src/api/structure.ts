@@ -62,7 +62,7 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   const visitor = await visit(request, services);
   const layer = changeableLayer(visitor, request);
   await deleteColumn(services.db, targetOf(visitor, layer), request.params.column!);
-  await services.changes.settle({ maps: [visitor.map.id], layers: [layer.id] });
+  await services.changes.propagate();
   return answer(visitor.caller, null);
 }
 
@@ -124,7 +124,7 @@ async function answerColumn(
   visitor: Visit,
   { layer, id }: { readonly layer: LayerNode; readonly id: number },
 ): Promise<Reply> {
-  await services.changes.settle({ maps: [visitor.map.id], layers: [layer.id] });
+  await services.changes.propagate();
   const { map, caller, view } = await again(visitor, services);
   const column = map.layers.get(layer.code)?.columns.find((candidate) => candidate.id === id);
   if (!column) throw notFound("column of that code");

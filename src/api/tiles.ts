@@ -46,40 +46,29 @@ function pathTile(
 }
 
 async function answer(request: Request, services: Services, address: TileAddress): Promise<Reply> {
-  const { map, caller, isPublic } = await seenMap(request, services);
-  const plan = await services.planner.plan(map, caller, address);
-  const tile = await services.tiles.tile({
-    plan,
-    coord: address.coord,
-    quality: address.quality,
-    // Made when somebody asks for it, and a tile that is at hand does not.
-    get signal() {
-      return request.signal;
+  const { body, headers } = await services.tileAnswers.make({
+    view: async () => {
+      const { map, caller, isPublic } = await seenMap(request, services);
+      return { map, caller, publicAddress: isPublic ? rawAddress(request) : undefined };
     },
+    address,
+    signal: () => request.signal,
+    answer: ({ tile, plan, isPublic, isCurrent }) =>
+      new CachedAnswer(`"${tile.hash}"`, tile.png, {
+        "content-type": "image/png",
+        etag: `"${tile.hash}"`,
+        ...(isPublic
+          ? {
+              "cache-control": isCurrent ? services.config.tiles.cacheControl : "no-store",
+              "surrogate-key": plan.surrogateKey,
+            }
+          : { "cache-control": "private, no-store" }),
+      }),
+    // A tile of one colour shares its bytes with all the others; two heads hold the keys.
+    bytes: ({ tile, plan }) =>
+      1_000 + 4 * plan.surrogateKey.length + (tile.solid === undefined ? tile.png.length : 0),
   });
-  // Nothing is awaited between this and the tile's check: what is read here belongs to it.
-  const stamp = plan.stamp.value;
-  const etag = `"${tile.hash}"`;
-  if (!isPublic) {
-    return {
-      kind: "bytes",
-      body: tile.png,
-      headers: { "content-type": "image/png", etag, "cache-control": "private, no-store" },
-    };
-  }
-  const headers = {
-    "content-type": "image/png",
-    etag,
-    "cache-control": services.config.tiles.cacheControl,
-    "surrogate-key": plan.surrogateKey,
-  };
-  services.addresses.set(rawAddress(request), new CachedAnswer(etag, tile.png, headers), {
-    plan,
-    stamp,
-    // A tile of one colour shares its bytes with all the others.
-    answerBytes: 512 + (tile.solid === undefined ? tile.png.length : 0),
-  });
-  return { kind: "bytes", body: tile.png, headers };
+  return { kind: "bytes", body, headers };
 }
 
 const rawAddress = (request: Request): string =>

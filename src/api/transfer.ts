@@ -68,7 +68,7 @@ async function importFile(
     { path: sent.file.path, extension: extensionOf(clientName), srs: sent.srs, action: sent.action },
     { mayAddColumns: mayAddColumns(target), signal: request.signal },
   );
-  await services.changes.settle({ layers: [layer.id], maps: [map.id] });
+  await services.changes.propagate();
   return answerLayer(services, { map, caller, view }, layer.id);
 }
 

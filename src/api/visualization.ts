@@ -33,7 +33,7 @@ async function changeable(request: Request, services: Services): Promise<Target>
 
 /** The layer object after a change of its settings. */
 async function changed(target: Target, services: Services): Promise<Reply> {
-  await services.changes.settle({ maps: [target.map.id] });
+  await services.changes.propagate();
   return answerLayer(services, target, target.layer.id);
 }
 

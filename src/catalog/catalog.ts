@@ -1,7 +1,10 @@
-import { LRUCache } from "lru-cache";
+import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
+import { type DatabaseHistory, historySql } from "../changes/history.js";
 import { failed, notFound } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { loadMap, loadProject } from "./load.js";
+import { roughBytes } from "./rough-bytes.js";
+import { type Snapshot, Snapshots } from "./snapshots.js";
 import type { MapState, ProjectState } from "./state.js";
 
 /** The catalogue as this node sees it: current snapshots of projects and maps, read on demand and kept while they are current. */
@@ -16,78 +19,135 @@ export interface Catalog {
   projects(): Promise<readonly ProjectState[]>;
 }
 
-/** One remembered thing. `epoch` is that of the cache when its reading began. */
-interface Entry<State> {
-  readonly epoch: number;
-  readonly state: Promise<State | undefined>;
-  id: number | undefined;
+/** What a map snapshot was made from. */
+interface Origin {
+  readonly sources: readonly Source[];
+  /** The count at which the snapshot was right. */
+  readonly asOf: number;
 }
 
-const keptProjects = 1_000;
-const keptMaps = 2_000;
+/** What the catalogue asks of the change log. */
+export interface CatalogChanges {
+  readonly trusted: boolean;
+  /** Whether the database's history is the known one; when it is not, all that was known is given up. */
+  hasKnownHistory(database: DatabaseHistory): Promise<boolean>;
+  /** @throws Failure busy when the database cannot be asked and others may have changed something */
+  requireNothingUnheard(cause: unknown): Promise<void>;
+}
+
+export interface CatalogOptions {
+  readonly db: Database;
+  /** Another name of svc_id; "" = none. */
+  readonly idAlias: string;
+  readonly count: ChangeCount;
+  readonly changes: () => CatalogChanges;
+  /** Memory for maps; projects get a quarter of it beside. */
+  readonly bytes: number;
+}
+
+interface RevisionRow extends DatabaseHistory {
+  readonly revision: number | null;
+}
 
 export class CatalogCache implements Catalog {
-  private readonly projectEntries = new LRUCache<string, Entry<ProjectState>>({ max: keptProjects });
-  private readonly mapEntries = new LRUCache<string, Entry<MapState>>({
-    max: keptMaps,
-    dispose: (entry) => this.retire(entry.state),
-  });
-  /** Last invalidation of each id, and of everything, as a counter. */
-  private epoch = 0;
-  private allChanged = 0;
-  private readonly projectChanges = new Map<number, number>();
-  private readonly mapChanges = new Map<number, number>();
+  private readonly projectSnapshots: Snapshots<ProjectState>;
+  private readonly mapSnapshots: Snapshots<MapState>;
+  private readonly origins = new WeakMap<MapState, Origin>();
 
-  /**
-   * @param idAlias another name of svc_id; "" = none
-   * @param trusted whether invalidations arrive now; while they do not, every answer is checked by its revision
-   * @param retired called with each map snapshot that is no longer given out
-   */
-  constructor(
-    private readonly db: Database,
-    private readonly idAlias: string,
-    private readonly trusted: () => boolean,
-    private readonly retired: (map: MapState) => void,
-  ) {}
+  constructor(private readonly options: CatalogOptions) {
+    const { count, bytes } = options;
+    const trusted = () => options.changes().trusted;
+    this.projectSnapshots = new Snapshots<ProjectState>({
+      count,
+      bytes: Math.ceil(bytes / 4),
+      bytesOf: roughBytes,
+      isPinned: ({ hidden }) => hidden,
+      trusted,
+      isUnchanged: (project) => this.isUnchanged("project", project),
+    });
+    this.mapSnapshots = new Snapshots<MapState>({
+      count,
+      bytes,
+      // Layers and children are the nodes once more, and the project is everybody's.
+      bytesOf: ({ project: _project, layers, children, ...own }) =>
+        roughBytes(own) + 100 * (layers.size + children.size),
+      isPinned: ({ project }) => project.hidden,
+      trusted,
+      isUnchanged: (map) => this.isUnchanged("map", map),
+    });
+  }
 
   async project(code: string): Promise<ProjectState> {
-    const state = await this.anyProject(code);
+    const { state } = await this.anyProject(code);
     if (state.hidden) throw failed("project_not_found", `There is no project "${code}".`);
     return state;
   }
 
-  private async anyProject(code: string): Promise<ProjectState> {
-    const state = await this.current(this.projectEntries, code, {
-      load: () => loadProject(this.db, code),
-      changedAt: (id) => this.projectChanges.get(id) ?? 0,
-      revision: async (id) => this.revision("project", id),
-    });
-    if (!state) throw failed("project_not_found", `There is no project "${code}".`);
-    return state;
+  private async anyProject(code: string): Promise<Snapshot<ProjectState>> {
+    const { db } = this.options;
+    const found = await this.projectSnapshots.get(code, () => loadProject(db, code));
+    if (!found) throw failed("project_not_found", `There is no project "${code}".`);
+    return found;
   }
 
   async map(projectCode: string, mapCode: string): Promise<MapState> {
-    await this.project(projectCode);
-    return this.ownMap(projectCode, mapCode);
+    const project = await this.anyProject(projectCode);
+    if (project.state.hidden) throw failed("project_not_found", `There is no project "${projectCode}".`);
+    return this.mapOf(project, mapCode);
   }
 
   async ownMap(projectCode: string, mapCode: string): Promise<MapState> {
-    const project = await this.anyProject(projectCode);
-    const key = `${projectCode}/${mapCode}`;
-    const map = await this.current(this.mapEntries, key, {
-      load: () => loadMap(this.db, project, mapCode, this.idAlias),
-      changedAt: (id) => this.mapChanges.get(id) ?? 0,
-      revision: async (id) => this.revision("map", id),
-    });
-    if (!map) throw notFound(`map "${mapCode}"`);
-    if (map.project === project) return map;
-    // The project changed (languages, roles, grants) and the map did not: read it anew with the project's state.
-    this.mapEntries.delete(key);
-    return this.ownMap(projectCode, mapCode);
+    return this.mapOf(await this.anyProject(projectCode), mapCode);
+  }
+
+  private async mapOf(project: Snapshot<ProjectState>, mapCode: string): Promise<MapState> {
+    const { db, idAlias, count } = this.options;
+    const { state } = project;
+    const key = `${state.code}/${mapCode}`;
+    const found = await this.mapSnapshots.get(key, () => loadMap(db, state, mapCode, idAlias));
+    // The project may have changed while the map was read, and the map by now.
+    if (!this.projectSnapshots.isCurrent(project) || (found && !this.mapSnapshots.isCurrent(found)))
+      return this.ownMap(state.code, mapCode);
+    // Another project may have had the code before.
+    if (!found || found.state.project.id !== state.id) throw notFound(`map "${mapCode}"`);
+    const map = found.state;
+    if (map.project !== state) {
+      // A map that is older than its project's grants may have layers whose grants went with them: it is read anew.
+      this.mapSnapshots.drop(key);
+      return this.ownMap(state.code, mapCode);
+    }
+    if (!this.origins.has(map)) {
+      const sources = [count.everything, project.source, found.source];
+      this.origins.set(map, { sources, asOf: count.now });
+    }
+    return map;
+  }
+
+  /** What a snapshot that was given out was made from. */
+  sourcesOf(map: MapState): readonly Source[] {
+    return this.origins.get(map)?.sources ?? [];
+  }
+
+  /** Whether the map's snapshot is right as far as is known. */
+  isCurrent(map: MapState): boolean {
+    const origin = this.origins.get(map);
+    return origin !== undefined && unchangedSince(origin.sources, origin.asOf);
+  }
+
+  /** Whether the database has the map and its project as this snapshot shows them. When it has not, they are read anew. */
+  async isUnchangedInDatabase(map: MapState): Promise<boolean> {
+    if (!this.isCurrent(map)) return false;
+    const [project, own] = await Promise.all([
+      this.isUnchanged("project", map.project),
+      this.isUnchanged("map", map),
+    ]);
+    if (!project) this.projectSnapshots.changed(map.project.id);
+    if (!own) this.mapSnapshots.changed(map.id);
+    return project && own;
   }
 
   async projects(): Promise<readonly ProjectState[]> {
-    const rows = await this.db.query<{ code: string }>(
+    const rows = await this.options.db.query<{ code: string }>(
       "select code from project where not hidden order by code",
     );
     const states = await Promise.allSettled(rows.map((row) => this.project(row.code)));
@@ -96,81 +156,31 @@ export class CatalogCache implements Catalog {
 
   /** A project (undefined: anything at all) changed. */
   projectChanged(id: number | undefined): void {
-    this.epoch++;
-    if (id === undefined) this.allChanged = this.epoch;
-    else this.projectChanges.set(id, this.epoch);
-    for (const entry of this.mapEntries.values()) {
-      void entry.state.then(
-        (map) => map && (id === undefined || map.project.id === id) && this.retired(map),
-        ignore,
-      );
-    }
+    this.projectSnapshots.changed(id);
+    if (id === undefined) this.mapSnapshots.changed(undefined);
   }
 
   /** A map (undefined: any map) changed. */
   mapChanged(id: number | undefined): void {
-    this.epoch++;
-    if (id === undefined) this.allChanged = this.epoch;
-    else this.mapChanges.set(id, this.epoch);
-    for (const entry of this.mapEntries.values()) {
-      if (id === undefined || entry.id === id) this.retire(entry.state);
-    }
+    this.mapSnapshots.changed(id);
   }
 
-  private async current<State extends { readonly id: number; readonly revision: number }>(
-    entries: LRUCache<string, Entry<State>>,
-    key: string,
-    source: {
-      readonly load: () => Promise<State | undefined>;
-      readonly changedAt: (id: number) => number;
-      readonly revision: (id: number) => Promise<number | undefined>;
-    },
-  ): Promise<State | undefined> {
-    const known = entries.get(key);
-    if (known) {
-      const state = await known.state;
-      if (state && known.epoch >= this.allChanged && known.epoch >= source.changedAt(state.id)) {
-        if (this.trusted()) return state;
-        try {
-          if ((await source.revision(state.id)) === state.revision) return state;
-        } catch {
-          // The database is away, so nothing can have been edited either.
-          return state;
-        }
-      }
-      if (entries.get(key) === known) entries.delete(key);
-      // Somebody else may have begun to read it meanwhile.
-      if (entries.get(key)) return this.current(entries, key, source);
-    }
-    const entry: Entry<State> = { epoch: this.epoch, state: source.load(), id: undefined };
-    entries.set(key, entry);
+  private async isUnchanged(
+    table: "project" | "map",
+    { id, revision }: { readonly id: number; readonly revision: number },
+  ): Promise<boolean> {
+    const { db } = this.options;
+    const changes = this.options.changes();
+    let row: RevisionRow | undefined;
     try {
-      const state = await entry.state;
-      if (!state) {
-        // What does not exist may come into being unannounced under this key.
-        if (entries.get(key) === entry) entries.delete(key);
-        return undefined;
-      }
-      entry.id = state.id;
-      return entry.epoch >= source.changedAt(state.id) && entry.epoch >= this.allChanged
-        ? state
-        : this.current(entries, key, source);
+      [row] = await db.query<RevisionRow>(
+        `select t.revision, ${historySql} from epoch e left join ${table} t on t.id = $1`,
+        [id],
+      );
     } catch (error) {
-      if (entries.get(key) === entry) entries.delete(key);
-      throw error;
+      await changes.requireNothingUnheard(error);
+      return true;
     }
-  }
-
-  private retire(state: Promise<MapState | undefined>): void {
-    void state.then((map) => map && this.retired(map), ignore);
-  }
-
-  private async revision(table: "project" | "map", id: number): Promise<number | undefined> {
-    const [row] = await this.db.query<{ revision: number }>(`select revision from ${table} where id = $1`, [
-      id,
-    ]);
-    return row?.revision;
+    return row?.revision === revision && (await changes.hasKnownHistory(row));
   }
 }
-
-const ignore = (): void => undefined;

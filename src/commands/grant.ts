@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { parseRights, setGrant } from "../catalog/grants.js";
-import { projectId } from "../catalog/projects.js";
+import { propagateFromCommand } from "../changes/from-command.js";
 import { type CommandEnvironment, say, UsageError, withServices } from "./environment.js";
-import { tellNodes } from "./tell.js";
 
 interface Options {
   readonly project: string;
@@ -41,7 +40,7 @@ Examples:
       const target = { project, map, layer, login: login === "public" ? null : login };
       await withServices(env, command, async (services) => {
         await setGrant(services.db, target, rights);
-        await tellNodes(services, { projects: [await projectId(services.db, project)] });
+        await propagateFromCommand(services.db);
       });
       const place = [project, map, layer].filter((part) => part !== undefined).join("/");
       say(env, `${login} has rights "${options.rights}" on ${place}.`);

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { listMaps, setPublication } from "../catalog/maps.js";
 import { projectId } from "../catalog/projects.js";
+import { propagateFromCommand } from "../changes/from-command.js";
 import { type CommandEnvironment, print, say, withServices } from "./environment.js";
 import { table } from "./table.js";
-import { tellNodes } from "./tell.js";
 
 /** mapwright map list | publish | unpublish */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -37,10 +37,9 @@ export function register(program: Command, env: CommandEnvironment): void {
       .argument("<map>", "code of the map")
       .addHelpText("after", `\nExample:\n  $ mapwright map ${name} city roads`)
       .action(async (project: string, code: string, _options: unknown, command: Command) => {
-        await withServices(env, command, async (services) => {
-          const { db } = services;
-          const id = await setPublication(db, await projectId(db, project), code, published);
-          await tellNodes(services, { maps: [id] });
+        await withServices(env, command, async ({ db }) => {
+          await setPublication(db, await projectId(db, project), code, published);
+          await propagateFromCommand(db);
         });
         say(env, `Map ${project}/${code} ${done}.`);
       });

@@ -3,11 +3,11 @@ import { addMember, findAccount, listAccounts, removeMember, setPassword } from 
 import { projectId } from "../catalog/projects.js";
 import { closeSessionsOf } from "../catalog/sessions.js";
 import type { Role } from "../catalog/state.js";
+import { propagateFromCommand } from "../changes/from-command.js";
 import { notFound } from "../errors.js";
 import { type CommandEnvironment, type CommandServices, print, say, withServices } from "./environment.js";
 import { readPassword } from "./password.js";
 import { table } from "./table.js";
-import { tellNodes } from "./tell.js";
 
 /** mapwright user add | list | password | remove */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -46,7 +46,7 @@ Examples:
           role: options.role,
           ...(password === undefined ? {} : { password }),
         });
-        await tellNodes(services, { projects: [project] });
+        await propagateFromCommand(db);
         const note = created ? "" : " The login existed already and keeps its password.";
         say(env, `${login} is ${options.role} of ${options.project}.${note}`);
       });
@@ -100,18 +100,13 @@ Examples:
       await withServices(env, command, async (services) => {
         const { db } = services;
         const project = options.project === undefined ? undefined : await projectId(db, options.project);
-        const projects = project === undefined ? await projectsOf(db) : [project];
         const account = await removeMember(db, login, project);
-        await tellNodes(services, { projects });
+        await propagateFromCommand(db);
         await endSessions(env, services, account.id);
         say(env, `${login} was removed${options.project === undefined ? "" : ` from ${options.project}`}.`);
       });
     });
 }
-
-/** Ids of all projects: a user who is removed altogether may have been in any of them. */
-const projectsOf = async (db: CommandServices["db"]): Promise<number[]> =>
-  (await db.query<{ id: number }>("select id from project")).map(({ id }) => id);
 
 /** The change stands without it; sessions then end by themselves when they are not used. */
 async function endSessions(

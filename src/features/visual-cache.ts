@@ -1,6 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { LayerNode } from "../catalog/state.js";
 import type { VisualValues } from "../catalog/visual-values.js";
+import type { ChangeLog } from "../changes/change-log.js";
+import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import { Gate } from "../storage/gate.js";
@@ -8,22 +10,12 @@ import type { Database } from "../storage/postgres.js";
 import { answerQuestion } from "./visual-answer.js";
 import { questionOf, type VisualQuestion } from "./visual-question.js";
 
-/** The versions of layers as the change log knows them. */
-export interface LayerVersions {
-  /** Whether versions are kept up to date by themselves now. */
-  readonly trusted: boolean;
-  track(ids: readonly number[]): Promise<LayerVersion[]>;
-  refresh(layers: readonly LayerVersion[]): Promise<void>;
-}
-interface LayerVersion {
-  readonly id: number;
-  readonly version: number;
-}
-
 /** What is known of one layer's visualization. */
 interface Entry {
   /** The question, and the language that its answer depends on. */
   readonly key: string;
+  /** Another one for the same layer is of another history of the database. */
+  readonly layer: LayerVersion;
   /** Of the layer when the last computation began. */
   version: number;
   /** The last computation, while it runs; it never rejects. */
@@ -49,7 +41,7 @@ export class VisualCache {
 
   constructor(
     private readonly db: Database,
-    private readonly versions: LayerVersions,
+    private readonly changes: Pick<ChangeLog, "trusted" | "track" | "refresh">,
     private readonly log: Log,
   ) {}
 
@@ -61,11 +53,11 @@ export class VisualCache {
   async current(layer: LayerNode, main: string): Promise<VisualValues | undefined> {
     const question = questionOf(layer);
     if (!question) return undefined;
-    const [tracked] = await this.versions.track([layer.id]);
-    if (!this.versions.trusted) await this.versions.refresh([tracked!]);
+    const tracked = (await this.changes.track([layer.id]))[0]!;
+    if (!this.changes.trusted) await this.changes.refresh([tracked]);
     // What is committed when this is asked counts; later edits may, too.
-    const wanted = tracked!.version;
-    const entry = this.entry(layer.id, keyOf(layer, main));
+    const wanted = tracked.version;
+    const entry = this.entry(tracked, keyOf(layer, main));
     for (;;) {
       if (entry.running) {
         const recent = entry.version >= wanted;
@@ -73,7 +65,7 @@ export class VisualCache {
         if (recent) return entry.values;
       } else if (entry.version >= wanted || performance.now() < entry.retryAt) return entry.values;
       else {
-        entry.version = tracked!.version;
+        entry.version = tracked.version;
         entry.running = this.compute(entry, layer, question, main);
       }
     }
@@ -103,7 +95,7 @@ export class VisualCache {
     };
     const all = async () => {
       // In one statement; each finds its own version known afterwards.
-      await this.versions.track(asked.map(({ id }) => id));
+      await this.changes.track(asked.map(({ id }) => id));
       await Promise.all(asked.map((layer) => note(layer)));
     };
     const done = all().catch((error: unknown) =>
@@ -119,11 +111,11 @@ export class VisualCache {
     return new Map(values);
   }
 
-  private entry(layerId: number, key: string): Entry {
-    const known = this.entries.get(layerId);
-    if (known?.key === key) return known;
-    const entry: Entry = { key, version: -1, running: undefined, values: undefined, retryAt: 0 };
-    this.entries.set(layerId, entry);
+  private entry(layer: LayerVersion, key: string): Entry {
+    const known = this.entries.get(layer.id);
+    if (known?.key === key && known.layer === layer) return known;
+    const entry: Entry = { key, layer, version: -1, running: undefined, values: undefined, retryAt: 0 };
+    this.entries.set(layer.id, entry);
     return entry;
   }
 

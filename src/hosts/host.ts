@@ -163,6 +163,11 @@ export class WorkerHost<M extends Messages> {
     return new Promise((resolve) => this.readyWaiters.push(resolve));
   }
 
+  /** Takes another child for the tasks that come from now on; the present one is ended, and its tasks tried again. */
+  renew(): void {
+    this.child?.process.kill("SIGKILL");
+  }
+
   /** Ends the child; tasks that wait or run are refused. */
   async stop(): Promise<void> {
     this.stopped = true;

@@ -40,7 +40,7 @@ export class CachedAnswer implements CachedReply {
   constructor(
     readonly etag: string,
     readonly body: Uint8Array,
-    private readonly headers: Headers,
+    readonly headers: Headers,
   ) {}
 
   get head200(): Uint8Array {

@@ -40,6 +40,15 @@ export interface Queryable {
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined>;
 }
 
+/** A connection that hears notifications. */
+export interface ListeningConnection {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: object[] }>;
+  /** Called when the connection is lost, perhaps twice. */
+  onLost(listener: (error?: Error) => void): void;
+  onNotification(listener: (payload: string) => void): void;
+  end(): Promise<void>;
+}
+
 export interface Database extends Queryable {
   readonly url: string;
   /** Runs `work` in one transaction; an error rolls everything back. */
@@ -55,8 +64,12 @@ export interface Database extends Queryable {
     values: readonly unknown[],
     options: StreamOptions,
   ): AsyncGenerator<Row[], void, undefined>;
-  /** A connection of its own outside the pool (LISTEN, locks, COPY). The caller ends it. */
+  /** A connection of its own outside the pool (locks, COPY). The caller ends it. */
   dedicated(): Promise<pg.Client>;
+  /** A connection of its own for notifications. The caller ends it. */
+  listening(): Promise<ListeningConnection>;
+  /** Gives up the connections of the pool once they are free: what they lead to is not the database any more. */
+  renew(): void;
   /** Connections in use, idle and waited for. */
   counts(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
@@ -64,14 +77,16 @@ export interface Database extends Queryable {
 
 export interface DatabaseOptions {
   readonly url: string;
+  /** Sessions of the pool say so that they are a node's, whose transactions are announced as its own. */
+  readonly nodeId?: string;
   readonly connections: number;
   readonly statementTimeoutMs: number;
   readonly log: Log;
 }
 
 /** Settings of every session: names resolve in our schema first; JIT costs more than it gives on short queries. */
-const sessionOptions = (timeoutMs: number): string =>
-  `-c search_path=mapwright,public -c jit=off -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning`;
+const sessionOptions = (timeoutMs: number, nodeId = ""): string =>
+  `-c search_path=mapwright,public -c jit=off -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning -c mapwright.node=${nodeId}`;
 
 /** Prepared statements that one connection keeps; each costs the server some 50 kB. */
 const statementsPerConnection = 200;
@@ -79,7 +94,7 @@ const stallMs = 30_000;
 
 class PooledDatabase implements Database {
   readonly url: string;
-  private readonly pool: pg.Pool;
+  private pool: pg.Pool;
   private readonly streams: Gate;
   private readonly lookups = new Lookups((text, values) => this.query(text, values, { prepare: true }));
   private readonly statementNames = new Map<string, string>();
@@ -87,24 +102,51 @@ class PooledDatabase implements Database {
   /** Names of the statements that a connection has prepared. */
   private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
 
-  constructor(options: DatabaseOptions) {
+  constructor(private readonly options: DatabaseOptions) {
     this.url = options.url;
     this.streams = new Gate(
       Math.max(1, Math.floor(options.connections / 2)),
       5_000,
       "Too many long lists are being read now.",
     );
-    this.pool = new pg.Pool({
-      connectionString: options.url,
-      max: options.connections,
-      options: sessionOptions(options.statementTimeoutMs),
+    this.pool = this.openPool();
+  }
+
+  private openPool(): pg.Pool {
+    const { url, connections, statementTimeoutMs, nodeId, log } = this.options;
+    const pool = new pg.Pool({
+      connectionString: url,
+      max: connections,
+      options: sessionOptions(statementTimeoutMs, nodeId),
       application_name: "mapwright",
       connectionTimeoutMillis: 5_000,
     });
     // An idle connection that breaks (server restart) is dropped by the pool; the next query opens another.
-    this.pool.on("error", (error) => options.log.warn({ err: error }, "a database connection broke"));
+    pool.on("error", (error) => log.warn({ err: error }, "a database connection broke"));
     // One that breaks while in use fails its statement; without a listener the event would end the process.
-    this.pool.on("connect", (client) => client.on("error", () => undefined));
+    pool.on("connect", (client) => client.on("error", () => undefined));
+    return pool;
+  }
+
+  async listening(): Promise<ListeningConnection> {
+    const client = await this.dedicated();
+    return {
+      query: (text, values) => client.query(text, values),
+      onLost: (listener) => {
+        client.on("error", listener);
+        client.on("end", () => listener());
+      },
+      onNotification: (listener) => {
+        client.on("notification", ({ payload }) => listener(payload ?? ""));
+      },
+      end: () => client.end(),
+    };
+  }
+
+  renew(): void {
+    const { pool } = this;
+    this.pool = this.openPool();
+    pool.end().catch((error: Error) => this.options.log.warn({ err: error }, "closing connections failed"));
   }
 
   async query<Row extends object>(

@@ -1,24 +1,37 @@
 import { LRUCache } from "lru-cache";
-import type { Plan } from "./plan.js";
+import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
 
-/** What an entry takes beside its own: key object, plan reference, list node. */
+/** What an entry takes beside its own: key object, references, list node. */
 const overheadBytes = 300;
+/** A source may be held by entries alone. */
+const sourceBytes = 16;
 
 interface Entry<Answer> {
-  readonly plan: Plan;
-  readonly stamp: number;
+  readonly sources: readonly Source[];
   readonly answer: Answer;
+  readonly bytes: number;
+  /** The count at which the answer was found to be right. */
+  checkedAt: number;
+}
+
+/** What an answer was made from, and when it was right. */
+export interface Checked {
+  readonly sources: readonly Source[];
+  /** Memory that the answer takes. */
   readonly bytes: number;
 }
 
 /**
- * Public answers by their raw address: a hit is one look-up and one comparison, without any parsing. An answer
- * counts as long as nothing that its plan depends on has changed since it was checked last.
+ * Public answers by their raw address: a hit is one look-up and one comparison, without any parsing. An answer counts as
+ * long as nothing that it was made from has changed since it was checked last.
  */
 export class AddressCache<Answer> {
   private readonly entries: LRUCache<string, Entry<Answer>>;
 
-  constructor(bytes: number) {
+  constructor(
+    private readonly count: ChangeCount,
+    bytes: number,
+  ) {
     this.entries = new LRUCache({
       maxSize: Math.max(bytes, overheadBytes),
       sizeCalculation: (entry) => entry.bytes,
@@ -27,21 +40,22 @@ export class AddressCache<Answer> {
 
   get(address: string): Answer | undefined {
     const entry = this.entries.get(address);
-    return entry !== undefined && entry.stamp === entry.plan.stamp.value ? entry.answer : undefined;
+    if (entry === undefined) return undefined;
+    const { now } = this.count;
+    if (entry.checkedAt !== now) {
+      if (!unchangedSince(entry.sources, entry.checkedAt)) return undefined;
+      entry.checkedAt = now;
+    }
+    return entry.answer;
   }
 
-  /** @param stamp the plan's stamp when the answer was checked; below zero it is not kept */
-  set(
-    address: string,
-    answer: Answer,
-    checked: { readonly plan: Plan; readonly stamp: number; readonly answerBytes: number },
-  ): void {
-    if (checked.stamp < 0 || checked.stamp !== checked.plan.stamp.value) return;
+  /** Keeps an answer that is right at this moment: nothing may have been awaited since that was found. */
+  set(address: string, answer: Answer, { sources, bytes }: Checked): void {
     this.entries.set(address, {
-      plan: checked.plan,
-      stamp: checked.stamp,
+      sources,
       answer,
-      bytes: overheadBytes + 2 * address.length + checked.answerBytes,
+      bytes: overheadBytes + 2 * address.length + sourceBytes * sources.length + bytes,
+      checkedAt: this.count.now,
     });
   }
 

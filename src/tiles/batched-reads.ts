@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.js";
 import type { Redis } from "../storage/redis.js";
 
 /** Keys of one command; with tiles of usual size its answer stays under a few megabytes. */
@@ -16,12 +17,14 @@ interface Wish {
 export class BatchedReads {
   private wishes: Wish[] = [];
 
-  constructor(private readonly redis: Redis) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly clock: Clock,
+  ) {}
 
   get(key: string): Promise<Buffer | null> {
     return new Promise((resolve, reject) => {
-      // Runs when the sockets that had something to read have been served.
-      if (this.wishes.length === 0) setImmediate(() => this.send());
+      if (this.wishes.length === 0) void this.clock.turn().then(() => this.send());
       this.wishes.push({ key, resolve, reject });
       if (this.wishes.length >= keysAtOnce) this.send();
     });

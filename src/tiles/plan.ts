@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { LayerNode, MapState } from "../catalog/state.js";
+import { type Source, unchangedSince } from "../changes/count.js";
+import type { LayerVersion } from "../changes/layer-version.js";
 import type { MapSource } from "../hosts/messages.js";
 import { mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import { datasource } from "./datasource.js";
-import type { LayerVersion, Stamp } from "./versions.js";
 
 /** Everything that decides a tile's picture but the place and the data: one plan for all tiles of one look. */
 export interface Plan {
@@ -22,10 +23,22 @@ export interface Plan {
   /** The map's layers, then the base map's from `baseFrom` on. */
   readonly layers: readonly LayerVersion[];
   readonly baseFrom: number;
-  readonly stamp: Stamp;
+  /** History that the layers' versions belong to. */
+  readonly epoch: string;
+  /** All that a picture depends on: what the plan was made from, and the layers. */
+  readonly sources: readonly Source[];
+  /** What the plan itself was made from: the snapshots of the maps. */
+  readonly origins: readonly Source[];
+  /** The count at which those were right. */
+  readonly asOf: number;
+  /** False: a style could not be compiled this time, so that its layer is left out. */
+  readonly complete: boolean;
   /** Value of `Surrogate-Key`. */
   readonly surrogateKey: string;
 }
+
+/** Whether the plan is made of what is known now. */
+export const isPlanCurrent = ({ origins, asOf }: Plan): boolean => unchangedSince(origins, asOf);
 
 /** A layer with its compiled style. */
 export interface StyledLayer {
@@ -39,6 +52,8 @@ export interface Sheet {
   readonly properties: MapProperties;
   /** From the top of the tree to its bottom. */
   readonly layers: readonly StyledLayer[];
+  /** False: a style could not be compiled this time. */
+  readonly complete: boolean;
 }
 
 export interface SheetOptions {

@@ -1,104 +1,128 @@
 import { LRUCache } from "lru-cache";
-import type { Catalog } from "../catalog/catalog.js";
+import type { CatalogCache } from "../catalog/catalog.js";
 import { rightsOn } from "../catalog/rights.js";
 import { type Caller, hasObjects, type LayerNode, type MapState, Right } from "../catalog/state.js";
+import type { ChangeLog } from "../changes/change-log.js";
+import type { ChangeCount } from "../changes/count.js";
+import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
-import type { StyleCompiler } from "../style/compiler.js";
-import type { MapProperties } from "../style/model.js";
-import type { TileAddress } from "./address.js";
-import type { ChangeLog } from "./changes.js";
+import { type StyleCompiler, StyleUndecided } from "../style/compiler.js";
+import type { CompiledStyle, MapProperties } from "../style/model.js";
+import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
-import { type Drawing, digest, drawSheet, type Plan, type Sheet, type StyledLayer } from "./plan.js";
+import { type Drawing, digest, drawSheet, isPlanCurrent, type Plan, type Sheet } from "./plan.js";
 import { drawnLayers } from "./selection.js";
-import type { Stamp } from "./versions.js";
 
 /** Project and map of the built-in base map. */
 export const baseMapCode = { project: "_base", map: "world" } as const;
 
-/** Plans kept for one snapshot of a map: a client can ask for any set of layers. */
-const plansPerMap = 512;
+/** What a plan takes beside its texts and lists. */
+const overheadBytes = 1_000;
 
 export interface PlannerOptions {
-  readonly catalog: Catalog;
-  readonly changes: ChangeLog;
+  readonly catalog: Pick<CatalogCache, "ownMap" | "sourcesOf" | "isCurrent">;
+  readonly count: ChangeCount;
+  readonly changes: Pick<ChangeLog, "epoch" | "track">;
   readonly styles: StyleCompiler;
   readonly styleDeadlineMs: number;
+  /** Memory for plans. */
+  readonly bytes: number;
   readonly log: Log;
 }
 
-/** Makes plans from snapshots of maps and forgets them with the snapshot. */
-export class Planner {
-  private readonly plans = new WeakMap<MapState, LRUCache<string, Promise<Plan>>>();
-  /** Stamps of the plans that a snapshot went into. */
-  private readonly stamps = new WeakMap<MapState, Set<Stamp>>();
-  private readonly retired = new WeakSet<MapState>();
+/** What a plan is made from. */
+interface Subject {
+  readonly map: MapState;
+  readonly layers: readonly LayerNode[];
+  readonly base: MapState | undefined;
+  readonly z: number;
+  readonly scale: TileScale;
+  readonly language: string;
+  /** The count at which the maps were right; below zero: they are not any more. */
+  readonly asOf: number;
+}
 
-  constructor(private readonly options: PlannerOptions) {}
+interface Kept {
+  readonly plan: Plan;
+  readonly bytes: number;
+}
+
+/** Makes plans from snapshots of maps. Those that fall out of memory are made again; whoever holds one may go on doing so. */
+export class Planner {
+  private readonly kept: LRUCache<string, Kept>;
+  private readonly making = new Map<string, Promise<Plan>>();
+  /** Numbers for snapshots of maps, which stand for them in keys. */
+  private readonly numbers = new WeakMap<MapState, number>();
+  private lastNumber = 0;
+
+  constructor(private readonly options: PlannerOptions) {
+    this.kept = new LRUCache({
+      maxSize: Math.max(options.bytes, overheadBytes),
+      sizeCalculation: ({ bytes }) => bytes,
+    });
+  }
 
   /** The plan for what `caller` may see of the address. The map must be readable to the caller. */
   async plan(map: MapState, caller: Caller, address: TileAddress): Promise<Plan> {
     const base = address.base && map.project.baseMap.kind === "builtin" ? await this.baseMap() : undefined;
     const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
     const layers = drawnLayers(map, address.layers, readable);
-    const language = address.language ?? map.project.languages[0];
-    const zoom = planZoom(address);
-    const key = [
-      layers.map((layer) => layer.id).join(","),
-      base?.revision ?? "-",
-      zoom,
-      address.scale,
+    const { languages } = map.project;
+    // Made-up languages would be drawn like the main one, each for itself.
+    const language = languages.find((known) => known === address.language) ?? languages[0];
+    const { catalog, count } = this.options;
+    // Nothing was awaited since the base map was looked up.
+    const asOf = catalog.isCurrent(map) && (!base || catalog.isCurrent(base)) ? count.now : -1;
+    const subject: Subject = {
+      map,
+      layers,
+      base,
+      z: planZoom(address),
+      scale: address.scale,
       language,
+      asOf,
+    };
+    const key = [
+      this.numberOf(map),
+      base ? this.numberOf(base) : "-",
+      subject.z,
+      subject.scale,
+      language,
+      layers.map((layer) => layer.id).join(","),
     ].join(" ");
-    const plans = this.plansOf(map);
-    const known = plans.get(key);
-    if (known && (!base || !this.retired.has(base))) {
-      const plan = await known;
-      if (plan.stamp.value >= 0) return plan;
+    const known = this.kept.get(key)?.plan;
+    if (known && isPlanCurrent(known)) return known;
+    let making = this.making.get(key);
+    if (!making) {
+      making = this.make(subject).finally(() => this.making.delete(key));
+      this.making.set(key, making);
     }
-    const made = this.make({ map, layers, base, z: zoom, scale: address.scale, language });
-    plans.set(key, made);
-    made.catch(() => {
-      if (plans.get(key) === made) plans.delete(key);
-    });
-    return made;
+    const plan = await making;
+    if (plan.complete && isPlanCurrent(plan)) this.kept.set(key, { plan, bytes: bytesOf(plan, key) });
+    return plan;
   }
 
-  /** The snapshot is not given out any more: nothing planned from it counts as current. */
-  retire(map: MapState): void {
-    this.retired.add(map);
-    for (const stamp of this.stamps.get(map) ?? []) stamp.value = -1;
-    this.stamps.delete(map);
-    this.plans.get(map)?.clear();
+  /** Plans in memory and their bytes. */
+  counts(): { readonly plans: number; readonly bytes: number } {
+    return { plans: this.kept.size, bytes: this.kept.calculatedSize };
   }
 
-  private async make(wish: {
-    map: MapState;
-    layers: readonly LayerNode[];
-    base: MapState | undefined;
-    z: number;
-    scale: 1 | 2 | 3;
-    language: string;
-  }): Promise<Plan> {
-    const { map, base, z, scale } = wish;
-    const stamp: Stamp = { value: 0 };
-    this.stamp(map, stamp);
-    const overlay = await this.sheet(map, wish.layers);
-    const drawn = drawSheet(overlay, { z, scale, language: wish.language });
+  private async make({ map, layers, base, z, scale, language, asOf }: Subject): Promise<Plan> {
+    const sheet = await this.sheet(map, layers);
+    const drawn = drawSheet(sheet, { z, scale, language });
     let below: Drawing | undefined;
-    let baseLayers: readonly LayerNode[] = [];
+    let baseSheet: Sheet | undefined;
     if (base) {
-      this.stamp(base, stamp);
-      baseLayers = drawnLayers(base, undefined, () => true);
-      below = drawSheet(await this.sheet(base, baseLayers), {
-        z,
-        scale,
-        language: base.project.languages[0],
-      });
+      baseSheet = await this.sheet(
+        base,
+        drawnLayers(base, undefined, () => true),
+      );
+      below = drawSheet(baseSheet, { z, scale, language: base.project.languages[0] });
     }
-    const overlayIds = overlay.layers.map(({ layer }) => layer.id);
-    const layers = await this.options.changes.track([...overlayIds, ...baseLayers.map((layer) => layer.id)]);
-    for (const layer of layers) layer.stamps.add(stamp);
+    const ids = [sheet, baseSheet].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
+    const { epoch, versions } = await this.track(ids.flat());
+    const origins = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
     return {
       key: digest(`${drawn.source.digest} ${below?.source.digest ?? ""} ${scale}`),
       map: drawn.source,
@@ -106,50 +130,72 @@ export class Planner {
       scale,
       bufferPixels: Math.max(drawn.bufferPixels, below?.bufferPixels ?? 0),
       collides: drawn.collides || (below?.collides ?? false),
-      layers,
-      baseFrom: overlayIds.length,
-      stamp,
-      surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...layers.map((layer) => `l${layer.id}`)].join(" "),
+      layers: versions,
+      baseFrom: ids[0]!.length,
+      epoch,
+      sources: [...new Set([...origins, ...versions])],
+      origins,
+      asOf,
+      complete: sheet.complete && (baseSheet?.complete ?? true),
+      surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
     };
   }
 
-  private async sheet(map: MapState, layers: readonly LayerNode[]): Promise<Sheet> {
-    const [properties, styled] = await Promise.all([
-      this.properties(map),
-      Promise.all(layers.map((layer) => this.styled(map, layer))),
-    ]);
-    return { map, properties, layers: styled.filter((layer) => layer !== undefined) };
-  }
-
-  /** As with a layer's style: what no longer compiles decides nothing. */
-  private async properties(map: MapState): Promise<MapProperties> {
-    try {
-      const request = { mapStyle: map.cssStyle, deadlineMs: this.options.styleDeadlineMs };
-      return (await this.options.styles.compile(request)).map;
-    } catch (error) {
-      if (!(error instanceof Failure) || error.code !== "invalid_style") throw error;
-      this.options.log.warn({ map: map.code, reason: error.message }, "a stored style does not compile");
-      return {};
+  /** The layers' versions, all of one history. */
+  private async track(ids: readonly number[]): Promise<{ epoch: string; versions: readonly LayerVersion[] }> {
+    const { changes } = this.options;
+    for (;;) {
+      const { epoch } = changes;
+      const versions = await changes.track(ids);
+      if (changes.epoch === epoch) return { epoch, versions };
     }
   }
 
-  /** A stored style that no longer compiles hides its layer and nothing else; it was checked when it was saved. */
-  private async styled(map: MapState, layer: LayerNode): Promise<StyledLayer | undefined> {
+  private async sheet(map: MapState, layers: readonly LayerNode[]): Promise<Sheet> {
+    const [properties, ...styles] = await Promise.all([
+      this.properties(map),
+      ...layers.map((layer) => this.style(map, layer)),
+    ]);
+    return {
+      map,
+      properties: properties === undecided ? {} : properties,
+      layers: layers.flatMap((layer, index) => {
+        const style = styles[index];
+        return style && style !== undecided ? [{ layer, style }] : [];
+      }),
+      complete: properties !== undecided && !styles.includes(undecided),
+    };
+  }
+
+  private async properties(map: MapState): Promise<MapProperties | typeof undecided> {
+    const request = { mapStyle: map.cssStyle, deadlineMs: this.options.styleDeadlineMs };
+    const compiled = await this.compiled(request, { map: map.code });
+    return compiled === undecided ? undecided : (compiled?.map ?? {});
+  }
+
+  private async style(
+    map: MapState,
+    layer: LayerNode,
+  ): Promise<CompiledStyle | typeof undecided | undefined> {
     if (!hasObjects(layer)) return undefined;
+    const request = {
+      mapStyle: map.cssStyle,
+      layerStyle: layer.cssStyle,
+      layerCode: layer.code,
+      deadlineMs: this.options.styleDeadlineMs,
+    };
+    const compiled = await this.compiled(request, { map: map.code, layer: layer.code });
+    return compiled === undecided ? undecided : compiled?.style;
+  }
+
+  /** A stored style that no longer compiles decides nothing, and hides its layer; it was checked when it was saved. */
+  private async compiled(request: Parameters<StyleCompiler["compile"]>[0], whose: object) {
     try {
-      const { style } = await this.options.styles.compile({
-        mapStyle: map.cssStyle,
-        layerStyle: layer.cssStyle,
-        layerCode: layer.code,
-        deadlineMs: this.options.styleDeadlineMs,
-      });
-      return { layer, style };
+      return await this.options.styles.compile(request);
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== "invalid_style") throw error;
-      this.options.log.warn(
-        { map: map.code, layer: layer.code, reason: error.message },
-        "a stored style does not compile",
-      );
+      if (error instanceof StyleUndecided) return undecided;
+      this.options.log.warn({ ...whose, reason: error.message }, "a stored style does not compile");
       return undefined;
     }
   }
@@ -165,28 +211,23 @@ export class Planner {
     }
   }
 
-  private plansOf(map: MapState): LRUCache<string, Promise<Plan>> {
-    let plans = this.plans.get(map);
-    if (!plans) {
-      plans = new LRUCache<string, Promise<Plan>>({
-        max: plansPerMap,
-        dispose: (plan) => void plan.then(release, () => undefined),
-      });
-      this.plans.set(map, plans);
+  private numberOf(map: MapState): number {
+    let number = this.numbers.get(map);
+    if (number === undefined) {
+      number = ++this.lastNumber;
+      this.numbers.set(map, number);
     }
-    return plans;
-  }
-
-  private stamp(map: MapState, stamp: Stamp): void {
-    if (this.retired.has(map)) stamp.value = -1;
-    const stamps = this.stamps.get(map) ?? new Set();
-    this.stamps.set(map, stamps.add(stamp));
+    return number;
   }
 }
 
-function release(plan: Plan): void {
-  for (const layer of plan.layers) layer.stamps.delete(plan.stamp);
-}
+/** Instead of a style of which is not known whether it compiles. */
+const undecided = Symbol("undecided");
+
+const bytesOf = (plan: Plan, key: string): number =>
+  overheadBytes +
+  2 * (key.length + plan.surrogateKey.length + plan.map.xml.length + (plan.base?.xml.length ?? 0)) +
+  32 * plan.layers.length;
 
 /**
  * Zoom that stands for the tile's in a plan. Statements differ by zoom only where bands or thinning do, but rules

@@ -1,15 +1,16 @@
+import type { ChangeLog } from "../changes/change-log.js";
+import { isCurrent } from "../changes/layer-version.js";
+import { type Clock, delay } from "../clock.js";
 import { failed } from "../errors.js";
 import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
 import { HostError } from "../hosts/host.js";
 import type { MetatileRequest, MetatileResponse } from "../hosts/messages.js";
-import type { ChangeLog } from "./changes.js";
 import { InFlight } from "./in-flight.js";
 import type { TileMemory } from "./memory.js";
 import type { Plan } from "./plan.js";
 import type { TileStore } from "./store.js";
 import type { Tile } from "./tile.js";
-import { isCurrent } from "./versions.js";
 
 /** The way of a tile that is not in the address cache: memory, Redis, then one render for all who wait. */
 
@@ -17,7 +18,8 @@ import { isCurrent } from "./versions.js";
 export type TileSource = "memory" | "redis" | "render";
 
 export interface TileServiceOptions {
-  readonly changes: ChangeLog;
+  readonly changes: Pick<ChangeLog, "trusted" | "epoch" | "refresh">;
+  readonly clock: Clock;
   readonly memory: TileMemory;
   readonly store: TileStore;
   readonly render: (request: MetatileRequest, signal: AbortSignal) => Promise<MetatileResponse>;
@@ -28,7 +30,7 @@ export interface TileServiceOptions {
 }
 
 /** One tile that is asked for. */
-export interface TileWish {
+export interface TileRequest {
   readonly plan: Plan;
   readonly coord: TileCoord;
   readonly quality: 0 | 1;
@@ -40,6 +42,9 @@ const metatileSize = { 1: 4, 2: 4, 3: 2 } as const;
 /** Another node's render is looked for this often. */
 const pollMs = 15;
 
+/** The database's history is another one than the plan's: it has to be planned anew. */
+export class OutdatedPlan extends Error {}
+
 export class TileService {
   private readonly inFlight = new InFlight<readonly Tile[]>();
   /** Metatiles drawn by this node since its start. */
@@ -50,17 +55,21 @@ export class TileService {
   /**
    * The tile as it is now: it shows every edit whose answer was sent before this call.
    * @throws Failure busy, internal (it could not be drawn)
+   * @throws OutdatedPlan
    */
-  async tile(wish: TileWish): Promise<Tile> {
-    const { plan, coord, quality } = wish;
-    if (!this.options.changes.trusted) await this.verify(plan);
+  async tile(request: TileRequest): Promise<Tile> {
+    const { plan, coord, quality } = request;
+    const { changes } = this.options;
+    // Without notifications the versions have to be asked for.
+    if (!changes.trusted) await changes.refresh(plan.layers);
+    if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
     const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
-    const box = plan.collides ? reach(plan, origin, count) : reach(plan, coord, 1);
+    const box = dependentBox(plan, coord);
     const key = tileKey(plan, coord, quality);
     const known = this.options.memory.get(key);
     if (known && isCurrent(known.versions, plan.layers, box)) return this.served("memory", known);
 
-    const metaKey = `${plan.key}/${quality}/${origin.z}/${origin.x}/${origin.y}`;
+    const metaKey = tileKey(plan, origin, quality);
     const place = (coord.y - origin.y) * count + (coord.x - origin.x);
     if (!this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box))) {
       const stored = await this.options.store.get(key);
@@ -71,7 +80,7 @@ export class TileService {
     // Read here, before the render: what is committed later raises the version above these.
     const versions = plan.layers.map((layer) => layer.version);
     const tiles = await this.inFlight.join(metaKey, {
-      signal: wish.signal,
+      signal: request.signal,
       versions,
       usable: (earlier) => isCurrent([...earlier], plan.layers, box),
       start: (signal) => this.produce({ plan, origin, count, quality, versions, signal, metaKey }),
@@ -89,13 +98,9 @@ export class TileService {
     return tile;
   }
 
-  /** Without notifications the versions have to be asked for. Without the database nothing can be edited either. */
-  private async verify(plan: Plan): Promise<void> {
-    try {
-      await this.options.changes.refresh(plan.layers);
-    } catch {
-      // What is known counts.
-    }
+  /** Whether a tile that this service gave is right at this moment. */
+  isCurrent(plan: Plan, coord: TileCoord, tile: Tile): boolean {
+    return isCurrent(tile.versions, plan.layers, dependentBox(plan, coord));
   }
 
   private async produce(work: Work): Promise<readonly Tile[]> {
@@ -110,7 +115,8 @@ export class TileService {
 
   /** The right to draw the metatile, or the metatile that another node drew meanwhile. */
   private async lock(work: Work): Promise<(() => void) | readonly Tile[]> {
-    const until = performance.now() + this.options.lockMs;
+    const { clock } = this.options;
+    const until = clock.now() + this.options.lockMs;
     for (let waited = false; ; waited = true) {
       const release = await this.options.store.lock(work.metaKey, this.options.lockMs);
       const tiles = waited ? await this.stored(work) : undefined;
@@ -119,14 +125,14 @@ export class TileService {
         return tiles;
       }
       if (release) return release;
-      if (performance.now() > until) return () => undefined;
+      if (clock.now() > until) return () => undefined;
       work.signal.throwIfAborted();
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await delay(clock, pollMs);
     }
   }
 
   private async stored(work: Work): Promise<readonly Tile[] | undefined> {
-    const box = reach(work.plan, work.origin, work.count);
+    const box = bufferedBox(work.plan, work.origin, work.count);
     // The first one tells whether the others can be there.
     const coords = tilesOf(work);
     const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.quality));
@@ -147,7 +153,7 @@ export class TileService {
       drawn = await this.options.render(
         {
           map: plan.map,
-          ...(plan.base ? { base: { ...plan.base, versions: versions.slice(plan.baseFrom).join(",") } } : {}),
+          ...(plan.base ? { base: { ...plan.base, versions: baseVersions(plan, versions) } } : {}),
           origin: work.origin,
           count: work.count,
           scale: plan.scale,
@@ -192,8 +198,12 @@ interface Work {
   readonly metaKey: string;
 }
 
+/** What belongs to another history of the database is never found. */
 const tileKey = (plan: Plan, coord: TileCoord, quality: 0 | 1): string =>
-  `${plan.key}/${quality}/${coord.z}/${coord.x}/${coord.y}`;
+  `${plan.epoch}/${plan.key}/${quality}/${coord.z}/${coord.x}/${coord.y}`;
+
+const baseVersions = (plan: Plan, versions: readonly number[]): string =>
+  `${plan.epoch} ${versions.slice(plan.baseFrom).join(",")}`;
 
 /** Row by row from the top left. */
 function tilesOf(work: Work): TileCoord[] {
@@ -205,8 +215,15 @@ function tilesOf(work: Work): TileCoord[] {
   }));
 }
 
+/** Where a change of an object can change the tile. */
+function dependentBox(plan: Plan, coord: TileCoord): MercatorBox {
+  if (!plan.collides) return bufferedBox(plan, coord, 1);
+  const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
+  return bufferedBox(plan, origin, count);
+}
+
 /** The square of tiles grown by how far symbols and labels of objects outside reach into it. */
-function reach(plan: Plan, coord: TileCoord, count: number): MercatorBox {
+function bufferedBox(plan: Plan, coord: TileCoord, count: number): MercatorBox {
   const pixel = tileMetres(coord.z) / 256;
   return growBox(tileBox(coord, count), plan.bufferPixels * pixel);
 }

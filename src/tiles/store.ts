@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.js";
 import type { Redis } from "../storage/redis.js";
 import { BatchedReads } from "./batched-reads.js";
 import type { TileMemory } from "./memory.js";
@@ -23,8 +24,9 @@ export class TileStore {
     private readonly prefix: string,
     private readonly seconds: number,
     private readonly memory: TileMemory,
+    clock: Clock,
   ) {
-    this.reads = new BatchedReads(redis);
+    this.reads = new BatchedReads(redis, clock);
   }
 
   async get(key: string): Promise<Tile | undefined> {

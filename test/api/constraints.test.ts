@@ -295,7 +295,7 @@ t.test("an object that is larger than a row is refused, and nothing is lost", as
     Number(rows[0].id),
     codes.map((code) => ({ code, type: "string" as const })),
   );
-  await services.changes.settle({ maps: [(await services.catalog.map("p", "m")).id] });
+  await services.changes.propagate();
   const long = Object.fromEntries(codes.map((code) => [code, "abcdefghijklmnopqrstuvwxyz"]));
   t.match(await server.api("POST", `m/layers/${l}/objects/`, { token, body: { fields: long } }), {
     status: 500,

@@ -404,13 +404,12 @@ t.test("who may read a layer may export it, and learns of no other", async (t) =
   t.equal((await exported("named", "&token=unknown")).status, 401);
   await server.sql.query("update map set has_publication = false where code = 'm'");
   const { services } = server.nodes[0]!;
-  const map = await services.catalog.map("p", "m");
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   t.equal((await exported("named")).status, 403);
   t.equal((await exported("none")).status, 403);
   t.equal((await exported("named", "", editor)).status, 200);
   await server.sql.query("update map set has_publication = true where code = 'm'");
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
 });
 
 t.test("virtual and material layers are exported like others", async (t) => {

@@ -19,7 +19,7 @@ const extAuth = (token: string | undefined, login: string) =>
 /** A user with a session, straight in the database. */
 async function user(login: string, role: Role): Promise<string> {
   await addMember(services.db, { login, password: login, projectId: project.id, role });
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   const answer = await server.api("POST", "login/", { body: { user: login, pass: login } });
   return answer.json.token;
 }
@@ -30,7 +30,7 @@ async function grant(
   where: { map?: string; layer?: string } = {},
 ): Promise<void> {
   await setGrant(services.db, { project: "p", login, ...where }, rights);
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
 }
 
 await server.api("POST", "", { token: admin, body: { code: "m" } });
@@ -138,9 +138,9 @@ t.test("grants count, not the role alone", async (t) => {
 });
 
 t.test("a map that is not published counts like any other", async (t) => {
-  const made = await server.api("POST", "", { token: admin, body: { code: "closed" } });
+  await server.api("POST", "", { token: admin, body: { code: "closed" } });
   await setPublication(services.db, project.id, "closed", false);
-  await services.changes.settle({ maps: [made.json.id] });
+  await services.changes.propagate();
   await grant("edgar", 0, { map: "closed" });
   const edgar = (await server.api("POST", "login/", { body: { user: "edgar", pass: "edgar" } })).json.token;
   t.equal((await server.api("GET", "closed/", { token: edgar })).status, 403);
@@ -198,6 +198,6 @@ t.test("of a session that was got with such a session, the first asker's rights 
   await grant("elena", undefined, { map: "m" });
   t.same([await uses(second), await uses(third)], [401, 200]);
   await removeMember(services.db, "clara");
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   t.same([await uses(second), await uses(third)], [401, 401], "nor does anything stay when she goes");
 });

@@ -25,8 +25,7 @@ export async function makeFileLayer(server: TestServer, code: string, map = "m")
     const type = column.localized_value ? "jsonb" : column.type === "file" ? "bigint[]" : "text";
     await server.sql.query(`alter table layers.l${made.json.id} add column c${physical} ${type}`);
   }
-  const { rows } = await server.sql.query("select map_id from node where id = $1", [made.json.id]);
-  await server.nodes[0]!.services.changes.settle({ maps: [Number(rows[0].map_id)] });
+  await server.nodes[0]!.services.changes.propagate();
 }
 
 export async function makeObject(

@@ -214,8 +214,7 @@ t.test("files follow the rights of their layer", async (t) => {
   const { json: file } = await send(server, `a/objects/${id}`, { bytes: "secret" });
   t.equal((await get(file.path)).headers.get("cache-control"), "no-cache");
   await server.sql.query("update map set has_publication = false where code = 'm'");
-  const mapId = (await server.sql.query("select id from map where code = 'm'")).rows[0].id;
-  await server.nodes[0]!.services.changes.settle({ maps: [Number(mapId)] });
+  await server.nodes[0]!.services.changes.propagate();
   t.equal((await get(file.path)).status, 403);
   const own = await get(file.path, { "x-token": await server.token("viewer") });
   t.equal(own.status, 200);

@@ -253,10 +253,9 @@ t.test("a folder is there for those who may read something in it", async (t) => 
   const { json: inner } = await post({ code: "inner", parent_id: box.id }, "secrets/folders/");
   await post({ code: "secret", parent_id: inner.id }, "secrets/layers/");
   await post({ code: "empty" }, "secrets/folders/");
-  const project = await services.catalog.project("p");
   const grant = async (login: string | null, rights: number | undefined) => {
     await setGrant(services.db, { project: "p", map: "secrets", layer: "secret", login }, rights);
-    await services.changes.settle({ projects: [project.id] });
+    await services.changes.propagate();
   };
   const codes = async (token?: string) =>
     (await api("GET", "secrets/layers/", { token })).json.map((item: { code: string }) => item.code);

@@ -20,8 +20,7 @@ const styles = {
 for (const [code, css] of Object.entries(styles)) await makeStyledLayer(server, "m", code, css);
 await server.sql.query(`update layer set geometry_kind = case when n.code in ('area', 'some') then 'Polygon'
   when n.code in ('dot', 'disc') then 'Point' else 'LineString' end from node n where n.id = layer.id and n.code <> 'plain'`);
-const mapId = Number((await server.sql.query("select id from map where code = 'm'")).rows[0].id);
-await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+await server.nodes[0]!.services.changes.propagate();
 
 const get = async (layer: string, query = "", headers: Record<string, string> = {}) => {
   const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${layer}/icon/${query}`, { headers });

@@ -126,7 +126,7 @@ t.test("a layer that has a column of the name keeps it", async (t) => {
   );
   await server.sql.query(`alter table layers.l${id} add column c${rows[0].id} text`);
   const { services } = server.nodes[0]!;
-  await services.changes.settle({ maps: [(await services.catalog.map("p", "m")).id] });
+  await services.changes.propagate();
   const body = { fields: { obj_id: "a-1" } };
   t.match((await api("POST", "m/layers/old/objects/", { token: editor, body })).json, {
     fields: { obj_id: "a-1" },

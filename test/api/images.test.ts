@@ -221,8 +221,7 @@ t.test("a picture is for those who may read its layer, and only while it is list
 });
 
 async function settled(): Promise<void> {
-  const { rows } = await server.sql.query("select id from project where code = 'p'");
-  await server.nodes[0]!.services.changes.settle({ projects: [Number(rows[0].id)] });
+  await server.nodes[0]!.services.changes.propagate();
 }
 
 /** CRC of PNG's chunks (ISO 3309). */

@@ -20,7 +20,7 @@ async function folder(code: string): Promise<number> {
      values ($1, 'folder', $2, 'plain', true, '{"en": "Folder", "ru": "Папка"}', 50) returning id`,
     [map.id, code],
   );
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   return Number(made.rows[0].id);
 }
 
@@ -118,7 +118,7 @@ t.test("the default styles draw what they are for", async (t) => {
       await server.sql.query(`insert into layers.l${layer.id} (geom) values (st_geomfromtext($1, 4326))`, [
         geometries[kind],
       ]);
-      await services.changes.settle({ layers: [layer.id] });
+      await services.changes.propagate();
       const picture = await tile();
       t.not(picture, empty, `${kind} by the style for ${style}`);
       const before = pictures.get(kind);
@@ -245,9 +245,8 @@ t.test("changes need a token and the right to edit structure", async (t) => {
 
 t.test("a layer that the public may not read is neither shown nor listed to it", async (t) => {
   await post({ code: "secret" });
-  const project = await services.catalog.project("p");
   await setGrant(services.db, { project: "p", map: "m", layer: "secret", login: null }, 0);
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   const codes = async (token?: string) =>
     (await api("GET", "m/layers/?type=full", { token })).json.map((item: { code: string }) => item.code);
   t.notOk((await codes()).includes("secret"));

@@ -16,13 +16,13 @@ const project = await services.catalog.project("p");
 
 /** A map with a folder and a layer in it; gives the layer's id. */
 async function makeMap(code: string): Promise<number> {
-  const map = await api("POST", "", { token: admin, body: { code } });
+  await api("POST", "", { token: admin, body: { code } });
   const folder = await api("POST", `${code}/folders/`, { token: admin, body: { code: "f" } });
   const body = { code: "l", parent_id: folder.json.id };
   const layer = await api("POST", `${code}/layers/`, { token: admin, body });
   if (code === "closed") {
     await setPublication(services.db, project.id, code, false);
-    await services.changes.settle({ maps: [map.json.id] });
+    await services.changes.propagate();
   }
   return layer.json.id;
 }
@@ -106,7 +106,7 @@ t.test("a right on the structure of one map is one on that map alone", async (t)
     (await api("POST", `${map}/folders/`, { token: tokens[who], body: {} })).status;
   const give = async (login: string | null, rights: number, layer?: string) => {
     await setGrant(services.db, { project: "p", map: "granted", layer, login }, rights);
-    await services.changes.settle({ projects: [project.id] });
+    await services.changes.propagate();
   };
   await give("viewer", 5);
   t.equal(await create("granted", "viewer"), 200);

@@ -70,8 +70,7 @@ t.test("an unpublished map is for users who may read it", async (t) => {
   const project = await services.catalog.project("p");
   await api("POST", "", { token: editor, body: { code: "draft" } });
   await setPublication(services.db, project.id, "draft", false);
-  const { id } = (await server.sql.query("select id from map where code = 'draft'")).rows[0];
-  await services.changes.settle({ maps: [Number(id)] });
+  await services.changes.propagate();
   t.equal((await api("GET", "draft/")).status, 403);
   t.equal((await api("GET", "draft/layers/")).status, 403);
   t.match(await api("GET", "draft/", { token: viewer }), { status: 200, json: { has_publication: false } });
@@ -162,7 +161,7 @@ t.test("an item of the public list has every field, also of a map with names in 
 
 t.test("a language that nobody has a name for goes by its code", async (t) => {
   await server.sql.query("update project set languages = '{en,en-aa-bb}'");
-  await services.changes.settle({ projects: [(await services.catalog.project("p")).id] });
+  await services.changes.propagate();
   const { status, json } = await api("GET", "maps/public/", { token: admin });
   t.equal(status, 200);
   t.match(json[0].locales[1], { code: "en-aa-bb", name: "en-aa-bb" });

@@ -13,7 +13,7 @@ const [admin, editor, viewer] = [
   await server.token("viewer"),
 ];
 
-const mapId = await makeMap(server, "m");
+await makeMap(server, "m");
 const source = await makeStyledLayer(server, "m", "source", "#a { polygon-fill: #ff0000; }");
 const columnId = (
   await sql.query(
@@ -22,7 +22,7 @@ const columnId = (
   )
 ).rows[0].id;
 await sql.query(`alter table layers.l${source.id} add column c${columnId} float8`);
-await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+await server.nodes[0]!.services.changes.propagate();
 
 const add = async (size: number, lon: number) =>
   (

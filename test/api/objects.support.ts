@@ -6,7 +6,6 @@ import { badRequest, failed, notFound } from "../../src/errors.js";
 import { parseParameters } from "../../src/http/query.js";
 import type { Body, Method, Request } from "../../src/http/types.js";
 import type { Database } from "../../src/storage/postgres.js";
-import type { Touched } from "../../src/tiles/changes.js";
 
 /** The handlers of objects over a real database; HTTP, the catalogue's cache and Redis have tests of their own. */
 
@@ -19,7 +18,8 @@ export interface Asked {
 
 export interface ObjectsApi {
   readonly sessions: Map<string, Session>;
-  readonly settled: Touched[];
+  /** Receipts of the transactions that nodes were to hear of before the answer. */
+  readonly propagated: (string | undefined)[];
   /** The parsed answer of a request below `/api/2.8/p/m/layers/`. */
   call(method: Method, path: string, asked?: Asked): Promise<unknown>;
   /** The refusal that the request meets: its kind or code. */
@@ -28,7 +28,7 @@ export interface ObjectsApi {
 
 export function objectsApi(db: Database): ObjectsApi {
   const sessions = new Map<string, Session>();
-  const settled: Touched[] = [];
+  const propagated: (string | undefined)[] = [];
   const services = {
     db,
     catalog: {
@@ -42,8 +42,8 @@ export function objectsApi(db: Database): ObjectsApi {
     },
     sessions: { find: async (token: string) => sessions.get(token) },
     changes: {
-      settle: async (touched: Touched) => {
-        settled.push(touched);
+      propagate: async (receipt?: string) => {
+        propagated.push(receipt);
       },
     },
   } as unknown as Services;
@@ -72,7 +72,7 @@ export function objectsApi(db: Database): ObjectsApi {
 
   return {
     sessions,
-    settled,
+    propagated,
     call,
     async refusal(method, path, asked) {
       try {

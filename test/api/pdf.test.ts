@@ -54,7 +54,7 @@ await column("depth", "number", {
 await column("note", "text");
 await column("extra", "json");
 await column("photos", "file", { name: "Photos" });
-await server.nodes[0]!.services.changes.settle({ maps: [(await server.api("GET", "m/")).json.id] });
+await server.nodes[0]!.services.changes.propagate();
 
 const make = async (fields: unknown, geom?: unknown): Promise<number> => {
   const answer = await server.api("POST", "m/layers/a/objects/", { token, body: { fields, geom } });

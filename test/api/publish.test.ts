@@ -218,10 +218,9 @@ t.test("nobody sees a published layer that they may not read", async (t) => {
     { id: 2, parent_id: 1, map_layer_id: red.id },
     { id: 3, parent_id: 0, map_layer_id: green.id },
   ]);
-  const project = await services.catalog.project("p");
   const grant = async (rights: number | undefined) => {
     await setGrant(services.db, { project: "p", map: "m", layer: "red", login: null }, rights);
-    await services.changes.settle({ projects: [project.id] });
+    await services.changes.propagate();
   };
   await grant(0);
   t.same(pick(await tree(), "id"), [[3]], "nor the folder that holds nothing else");

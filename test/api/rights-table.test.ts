@@ -112,7 +112,7 @@ function makersFor(map: MapCode): Makers {
 async function addColumn(map: MapCode, code: string, type: "string" | "file"): Promise<void> {
   const layer = (await services.catalog.map("p", map)).layers.get("l")!;
   await db.transaction((tx) => addColumns(tx, layer.id, [{ code, type }]));
-  await services.changes.settle({ maps: [(await services.catalog.map("p", map)).id] });
+  await services.changes.propagate();
 }
 
 async function attach(map: MapCode, object: string): Promise<{ id: number; uuid: string }> {
@@ -134,7 +134,7 @@ const picture = await sharp({ create: { width: 2, height: 2, channels: 3, backgr
 /** Parts of paths that exist, by map. */
 const fixtures = { open: {}, closed: {} } as Record<MapCode, Record<string, string>>;
 for (const map of mapCodes) {
-  const { id } = await must("POST", "", { code: map });
+  await must("POST", "", { code: map });
   await must("POST", `${map}/layers/`, { code: "l" });
   await must("POST", `${map}/layers/`, { code: `only_${map}` });
   await must("POST", `${map}/folders/`, { code: "d" });
@@ -153,13 +153,13 @@ for (const map of mapCodes) {
     fileId: String(file.id),
   };
   if (map === "closed") await setPublication(db, project.id, map, false);
-  await services.changes.settle({ maps: [id] });
+  await services.changes.propagate();
 }
 await db.query("insert into map (project_id, code) values ($1, 'theirs') returning id", [otherProject]);
 await setGrant(db, { project: "p", login: "lent", map: "open", layer: "l" }, 3);
 await setGrant(db, { project: "p", login: "screened", map: "open", layer: "l" }, 0);
 await setGrant(db, { project: "p", login: "barred" }, 0);
-await services.changes.settle({ projects: [project.id] });
+await services.changes.propagate();
 
 /** Parts of a path that name nothing, or something of another map or project. */
 const foreign = (map: MapCode, deletes: boolean): Record<string, readonly string[]> => ({

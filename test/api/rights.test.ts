@@ -7,7 +7,6 @@ t.teardown(() => server.stop());
 const { api } = server;
 const { services } = server.nodes[0]!;
 const admin = await server.token("admin");
-const project = await services.catalog.project("p");
 
 await api("POST", "", { token: admin, body: { code: "open" } });
 const tokens = { viewer: await server.token("viewer"), editor: await server.token("editor") };
@@ -17,7 +16,7 @@ t.test("grants open and close what roles do not", async (t) => {
   await api("POST", "open/layers/", { token: admin, body: { code: "others" } });
   const give = async (login: string | null, rights: number | undefined, layer?: string) => {
     await setGrant(services.db, { project: "p", map: "open", layer, login }, rights);
-    await services.changes.settle({ projects: [project.id] });
+    await services.changes.propagate();
   };
   const create = async (layer: string, token: string | undefined) =>
     (await api("POST", `open/layers/${layer}/objects/`, { token, body: { fields: {} } })).status;

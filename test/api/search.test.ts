@@ -27,7 +27,7 @@ const makeLayer = async (code: string, name: unknown, columns: readonly Record<s
       `alter table layers.l${made.json.id} add column c${id} ${column.type === "number" ? "float8" : "text"}`,
     );
   }
-  await services.changes.settle({ maps: [mapId] });
+  await services.changes.propagate();
   return made.json.id as number;
 };
 const lakes = await makeLayer("lakes", { en: "Lakes", ru: "Озёра" }, [
@@ -197,7 +197,7 @@ t.test("only what is published and may be read is found", async (t) => {
     [mapId, rivers],
   );
   const project = await services.catalog.project("p");
-  await services.changes.settle({ projects: [project.id], maps: [mapId] });
+  await services.changes.propagate();
   const types = async (token?: string) =>
     (await find("phrase=lake&limit=10", token)).json.map((item: any) => item.layer ?? item.code);
   t.same(await types(), ["lakes"]);
@@ -209,7 +209,7 @@ t.test("only what is published and may be read is found", async (t) => {
   t.same(await types(viewer), ["rivers", "rivers"]);
 
   await setPublication(services.db, project.id, "m", false);
-  await services.changes.settle({ maps: [mapId] });
+  await services.changes.propagate();
   t.equal((await find("phrase=lake")).status, 403);
   t.equal((await find("phrase=lake", "made-up")).status, 401);
   const seen = await find("phrase=lake", viewer);

@@ -88,7 +88,7 @@ t.test("a new password or a removal ends the user's sessions", async (t) => {
     projectId: project.id,
     role: "viewer",
   });
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   const [first, second] = [await login("guest", "guest"), await login("guest", "guest")];
   await setPassword(services.db, "guest", "changed");
   t.equal(await closeSessionsOf(redis, config.redisPrefix, id), 2);
@@ -98,6 +98,6 @@ t.test("a new password or a removal ends the user's sessions", async (t) => {
   const third = await login("guest", "changed");
   t.equal(await use(third), 200);
   await removeMember(services.db, "guest");
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   t.equal(await use(third), 401, "at once, while the session is still there");
 });

@@ -148,14 +148,14 @@ t.test("the user list is for administrators", async (t) => {
 t.test("a user who leaves the project, or gets rights, does so at once", async (t) => {
   const project = await services.catalog.project("p");
   await addMember(services.db, { login: "guest", password: "guest", projectId: project.id, role: "viewer" });
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   const token = (await api("POST", "login/", { body: { user: "guest", pass: "guest" } })).json.token;
   t.equal((await api("GET", "users/list/", { token })).status, 403);
   await setGrant(services.db, { project: "p", login: "guest" }, 15);
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   t.equal((await api("GET", "users/list/", { token })).status, 200);
   await removeMember(services.db, "guest", project.id);
-  await services.changes.settle({ projects: [project.id] });
+  await services.changes.propagate();
   t.equal((await api("GET", "users/list/", { token })).status, 401);
   t.equal((await api("GET", "authorized/", { token })).text, "false");
 });

@@ -199,6 +199,6 @@ t.test("settings that were checked before a column went are not stored", async (
     const stored = storeSettings(services.db, { mapId: map.id, layerId: node.id }, kind, settings);
     await t.rejects(stored, { code: "invalid_value" }, kind);
   }
-  await services.changes.settle({ maps: [map.id] });
+  await services.changes.propagate();
   t.same(await layer.get(), before);
 });

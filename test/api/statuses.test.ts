@@ -25,8 +25,7 @@ const source = { layer: "l" };
 await made("m/layers/", { code: "mine", type: "material", source });
 await made("m/layers/", { code: "theirs", type: "material", source }, await server.token("admin"));
 await server.sql.query("update map set has_publication = false where code = 'private'");
-const { rows } = await server.sql.query("select id from map");
-await server.nodes[0]!.services.changes.settle({ maps: rows.map(({ id }) => Number(id)) });
+await server.nodes[0]!.services.changes.propagate();
 const safe = await watchSafety(t, server, "/api/2.8/p/m/");
 
 interface Row {

@@ -6,14 +6,14 @@ import { startServer, waitFor } from "../support/server.js";
 
 const server = await startServer();
 t.teardown(() => server.stop());
-const mapId = await makeMap(server, "m");
+await makeMap(server, "m");
 const layer = await makeStyledLayer(server, "m", "a", "#a { marker-width: 4; }");
 await server.sql.query(
   `insert into layer_column (layer_id, code, name, localized_name, names, type, required, sort)
      values ($1, 'kind', 'Kind', true, '{"en": "Kind", "ru": "Вид"}', 'string', true, 3)`,
   [layer.id],
 );
-await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+await server.nodes[0]!.services.changes.propagate();
 
 t.test("every layer has its columns svc_id and geom, and its own in their order", async (t) => {
   const answer = await server.api("GET", "m/layers/a/structure/");

@@ -87,10 +87,10 @@ t.test("what a token decided is kept by nobody", async (t) => {
 
 t.test("no cache has a token in a key or beside it", async (t) => {
   t.equal((await (await fetch(tile)).arrayBuffer()).byteLength > 0, true);
-  const { addresses } = server.nodes[0]!.services;
-  t.ok(addresses.get("/tms/p/m/?x=0&y=0&z=0"), "a public answer is kept by its address");
-  t.equal(addresses.get(`/tms/p/m/?x=0&y=0&z=0&token=${token}`), undefined);
-  t.equal(addresses.get(`/tms/p/m/?x=0&y=0&z=0&token=${madeUp}`), undefined);
+  const { tileAnswers } = server.nodes[0]!.services;
+  t.ok(tileAnswers.ready("/tms/p/m/?x=0&y=0&z=0"), "a public answer is kept by its address");
+  t.equal(tileAnswers.ready(`/tms/p/m/?x=0&y=0&z=0&token=${token}`), undefined);
+  t.equal(tileAnswers.ready(`/tms/p/m/?x=0&y=0&z=0&token=${madeUp}`), undefined);
   const keys = await redis.keys(`${config.redisPrefix}*`);
   t.ok(keys.length > 1);
   for (const key of keys) {

@@ -146,7 +146,7 @@ for (const version of versions) {
     t.equal((await publish([], viewer)).status, 403);
     t.equal((await call("POST", "m/publish/", { body: [] })).status, 401);
     await server.sql.query("update map set publication = null where id = $1", [mapId]);
-    await services.changes.settle({ maps: [mapId] });
+    await services.changes.propagate();
   });
 
   t.test(`moments are timestamps in ${version}`, async (t) => {
@@ -183,10 +183,10 @@ for (const version of versions) {
 
   t.test(`a map that is not published stays so in ${version}`, async (t) => {
     const code = `closed${version.replace(".", "")}`;
-    const id = await makeMap(server, code);
+    await makeMap(server, code);
     const project = await services.catalog.project("p");
     await setPublication(services.db, project.id, code, false);
-    await services.changes.settle({ maps: [id] });
+    await services.changes.propagate();
     for (const path of [`${code}/`, `${code}/layers/`, `?map_code=${code}`]) {
       t.equal((await call("GET", path)).status, 403, path);
       t.equal((await call("GET", path, { token: viewer })).status, 200, path);

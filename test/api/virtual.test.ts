@@ -34,8 +34,7 @@ for (const [code, type] of Object.entries({
   const physical = { string: "text", number: "float8", json: "jsonb", datetime: "timestamptz" }[type];
   await sql.query(`alter table layers.l${base.id} add column c${id} ${physical}`);
 }
-const refreshCatalogue = () =>
-  Promise.all(server.nodes.map((node) => node.services.changes.settle({ maps: [mapId] })));
+const refreshCatalogue = () => Promise.all(server.nodes.map((node) => node.services.changes.propagate()));
 await refreshCatalogue();
 
 const add = async (fields: object, geom: unknown = null) => {
@@ -400,9 +399,6 @@ t.test("who may not read the source makes no layer from it", async (t) => {
      select p.id, $1, $2, a.id, 0 from project p, account a where p.code = 'p' and a.login = 'editor'`,
     [mapId, base.id],
   );
-  const project = (await sql.query("select id from project where code = 'p'")).rows[0].id;
-  await Promise.all(
-    server.nodes.map((node) => node.services.changes.settle({ projects: [Number(project)] })),
-  );
+  await Promise.all(server.nodes.map((node) => node.services.changes.propagate()));
   t.equal((await make({ type: "virtual", source: { layer: "base" } })).status, 403);
 });

@@ -159,7 +159,7 @@ t.test("settings are shown as they were last while the objects cannot be looked 
     // What is known counts as old from now on.
     const [{ services }] = server.nodes as [(typeof server.nodes)[0]];
     await services.db.execute("insert into layer_touch (layer_id, area) values ($1, null)", [layer.id]);
-    await services.changes.settle({ layers: [layer.id] });
+    await services.changes.propagate();
     t.same(await classesOf(), before);
     t.same(await inTree("l"), before);
   } finally {

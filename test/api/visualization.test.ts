@@ -8,7 +8,7 @@ const server = await startServer();
 t.teardown(() => server.stop());
 const { api, sql } = server;
 const [editor, viewer] = [await server.token("editor"), await server.token("viewer")];
-const mapId = await makeMap(server, "m");
+await makeMap(server, "m");
 const layer = await makeStyledLayer(server, "m", "l", "#a { marker-width: 3; }");
 const columns: Record<string, number> = {};
 for (const [code, type] of Object.entries({ size: "number", kind: "string", about: "title" })) {
@@ -22,7 +22,7 @@ for (const [code, type] of Object.entries({ size: "number", kind: "string", abou
       `alter table layers.l${layer.id} add column c${rows[0].id} ${type === "number" ? "float8" : "text"}`,
     );
 }
-await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+await server.nodes[0]!.services.changes.propagate();
 
 const put = (visualSettings: unknown, token: string | undefined = editor) =>
   api("PUT", "m/layers/l/visualization/", { token, body: { visualSettings } });
@@ -157,14 +157,14 @@ t.test("bars are labelled with their columns' titles, unless another label is gi
 t.test("columns are shown by the codes that they have now", async (t) => {
   await put({ type: 1, columnCode: "size", textSettings: { column: "kind" } });
   await sql.query("update layer_column set code = 'length' where id = $1", [columns.size]);
-  await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+  await server.nodes[0]!.services.changes.propagate();
   t.match((await get()).visualSettings, {
     column: columns.size,
     columnCode: "length",
     textSettings: { column: "kind" },
   });
   await sql.query("update layer_column set code = 'size' where id = $1", [columns.size]);
-  await server.nodes[0]!.services.changes.settle({ maps: [mapId] });
+  await server.nodes[0]!.services.changes.propagate();
 });
 
 t.test("a plug-in's settings are stored instead of the others", async (t) => {

@@ -10,7 +10,6 @@ t.teardown(() => server.stop());
 await makeMap(server, "m");
 const token = await server.token("editor");
 const { services } = server.nodes[0]!;
-const mapId = (await services.catalog.map("p", "m")).id;
 const types = ["number", "string", "bool", "datetime", "json", "text"] as const;
 
 t.test("a layer works with 1000 columns", async (t) => {
@@ -22,7 +21,7 @@ t.test("a layer works with 1000 columns", async (t) => {
   );
   const columns = Array.from({ length: 999 }, (_, i) => ({ code: `c${i}`, type: types[i % types.length]! }));
   await services.db.transaction((tx) => addColumns(tx, id, columns));
-  await services.changes.settle({ maps: [mapId], layers: [id] });
+  await services.changes.propagate();
   const last = await server.api("POST", "m/layers/wide/structure/", {
     token,
     body: { code: "last", type: "number", sort: 1 },

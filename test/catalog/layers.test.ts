@@ -4,6 +4,7 @@ import { changeLayer, createLayer, deleteLayer } from "../../src/catalog/layers.
 import { loadMap, loadProject } from "../../src/catalog/load.js";
 import { createMap, deleteMap, listMaps, setPublication } from "../../src/catalog/maps.js";
 import { createProject, deleteProject } from "../../src/catalog/projects.js";
+import { versionStep } from "../../src/changes/layer-version.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { failure } from "../support/failure.js";
@@ -124,7 +125,7 @@ t.test("a layer comes with its table, columns, code and style", async (t) => {
   }
   await db.execute(`insert into layers.l${made.id} (geom) values (st_setsrid(st_point(1, 2), 4326))`);
   const [row] = await db.query<{ version: number }>("select version from layer where id = $1", [made.id]);
-  t.equal(row!.version, 2, "its edits are in the change log");
+  t.equal(Math.floor(row!.version / versionStep), 2, "its edits are in the change log");
 });
 
 t.test("column codes keep to their rules", async (t) => {

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { LayerNode } from "../../src/catalog/state.js";
 import { readSettings } from "../../src/catalog/visualization.js";
+import { LayerVersion } from "../../src/changes/layer-version.js";
 import { VisualCache } from "../../src/features/visual-cache.js";
 import type { Database } from "../../src/storage/postgres.js";
 import { quietLog } from "../support/log.js";
@@ -32,7 +33,7 @@ const db: Database = new Proxy(features.db, {
     };
   },
 });
-const tracked = { id: layer.id, version: 1 };
+const tracked = new LayerVersion(layer.id, 1);
 const versions = { trusted: true, track: async () => [tracked], refresh: async () => undefined };
 const cache = new VisualCache(db, versions, quietLog);
 const current = async (of = layer) => (await cache.current(of, "ru"))?.greatest;

@@ -14,7 +14,7 @@ await ensureBaseMap(
   { db: services.db, transfer: services.transfer, log: quietLog, dataDir: services.config.dataDir },
   () => undefined,
 );
-await services.changes.settle({ projects: [] });
+await services.changes.propagate();
 const germany = { lon: 10, lat: 51, z: 5 };
 const atlantic = { lon: -40, lat: 40, z: 5 };
 const colour = async (url: string) => {
@@ -65,6 +65,6 @@ t.test("a project can do without it", async (t) => {
   await makeMap(server, "bare");
   t.equal((await colour(tileUrl(server, "bare", atlantic)))[3], 255);
   await server.sql.query(`update project set base_map = '{"kind":"none"}' where code = 'p'`);
-  await services.changes.settle({ projects: [(await services.catalog.project("p")).id] });
+  await services.changes.propagate();
   t.same(await colour(tileUrl(server, "bare", atlantic)), [0, 0, 0, 0]);
 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { publicCaller } from "../../src/catalog/state.js";
 import { asSuperuser } from "../support/database.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -23,6 +24,16 @@ const fetchTile = async (url: string) => {
 };
 const here = { lon: 10, lat: 10, z: 6 };
 const elsewhere = { lon: -120, lat: -40, z: 6 };
+
+/** Waits until somebody waits for a lock in this database. */
+const untilBlocked = () =>
+  waitFor(async () => {
+    const [found] = await server.nodes[0]!.services.db.query<{ waits: number }>(
+      `select count(*)::int as waits from pg_locks
+       where not granted and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return found!.waits > 0;
+  });
 
 t.test("an edit is in the next tile on every node, whatever was cached before", async (t) => {
   await makeMap(server, "m1");
@@ -101,13 +112,7 @@ t.test("a render that is slow and began before an edit does not pass for a curre
   await server.sql.query("begin");
   await server.sql.query(`lock table layers.l${top.id} in access exclusive mode`);
   const early = fetchTile(tileUrl(server, "m4", here, "&base=0"));
-  await waitFor(async () => {
-    const [found] = await server.nodes[0]!.services.db.query<{ waits: number }>(
-      `select count(*)::int as waits from pg_locks
-       where not granted and database = (select oid from pg_database where datname = current_database())`,
-    );
-    return found!.waits > 0;
-  });
+  await untilBlocked();
   // The bottom layer has been read: this edit is not in that render.
   await addObject(server, "bottom", square(9, 9, 3), { map: "m4" });
   const late = [0, 1].map((node) => fetchTile(tileUrl(server, "m4", here, "&base=0", node)));
@@ -117,6 +122,45 @@ t.test("a render that is slow and began before an edit does not pass for a curre
   for (const tile of late) t.ok((await tile).painted > 0, "asked after the edit's answer, it shows the edit");
   for (const node of [0, 1])
     t.ok((await fetchTile(tileUrl(server, "m4", here, "&base=0", node))).painted > 0);
+});
+
+t.test("what a render drew before an edit is not kept for its address", async (t) => {
+  await makeMap(server, "m9");
+  const top = await makeStyledLayer(server, "m9", "top", "#top { line-width: 1; }");
+  await makeStyledLayer(server, "m9", "bottom", red);
+  await fetchTile(tileUrl(server, "m9", elsewhere, "&base=0"));
+  await server.sql.query("begin");
+  await server.sql.query(`lock table layers.l${top.id} in access exclusive mode`);
+  const address = tileUrl(server, "m9", here, "&base=0");
+  const early = fetchTile(address);
+  await untilBlocked();
+  await addObject(server, "bottom", square(9, 9, 3), { map: "m9" });
+  await server.sql.query("rollback");
+  t.equal((await early).painted, 0, "asked before the edit, it may show what was");
+  // Nothing else is asked for meanwhile: another request could put right what this one left behind.
+  t.ok((await fetchTile(address)).painted > 0);
+});
+
+t.test("an address whose plan was crowded out by others still hears of edits", async (t) => {
+  await makeMap(server, "m10");
+  const layers = [];
+  for (let index = 0; index < 11; index++) {
+    layers.push(await makeStyledLayer(server, "m10", `l${index}`, red));
+  }
+  const address = tileUrl(server, "m10", here, `&base=0&layers=${layers[0]!.id}`);
+  t.equal((await fetchTile(address)).painted, 0);
+  const { catalog, planner } = server.nodes[0]!.services;
+  const map = await catalog.map("p", "m10");
+  const coord = { z: here.z, x: 0, y: 0 };
+  // As many plans as anybody can ask for by other combinations of layers.
+  for (let subset = 0; subset < 1_300; subset++) {
+    const ids = layers.slice(1).flatMap((layer, index) => ((subset >> index) & 1 ? [layer.id] : []));
+    const scale = subset < 1024 ? 1 : 2;
+    const wish = { coord, base: false, layers: ids, scale, language: undefined, quality: 0 } as const;
+    await planner.plan(map, publicCaller, wish);
+  }
+  await addObject(server, "l0", square(9, 9, 3), { map: "m10" });
+  t.ok((await fetchTile(address)).painted > 0);
 });
 
 t.test("an edit while the notification connections are cut is seen at once", async (t) => {

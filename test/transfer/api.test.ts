@@ -134,7 +134,7 @@ t.test("new columns need the right to edit the structure", async (t) => {
      select p.id, m.id, a.id, 3 from project p join map m on m.project_id = p.id, account a where p.code = 'p' and a.login = 'viewer'`,
   );
   const { services } = server.nodes[0]!;
-  await services.changes.settle({ projects: [(await services.catalog.project("p")).id] });
+  await services.changes.propagate();
   t.equal((await send(JSON.stringify(collection(feature({ n: 5 }))), `?token=${viewer}`)).status, 200);
   t.equal((await send(JSON.stringify(collection(feature({ fresh: 5 }))), `?token=${viewer}`)).status, 403);
 });

@@ -64,7 +64,7 @@ export async function makeTown(server: TestServer): Promise<Town> {
   await makeStyledLayer(server, "secret", "vault", "#a { polygon-fill: #ff00ff; }");
   await fill("secret", "vault", [[square(0, 0, 20), { name: "Gold" }]]);
   await server.sql.query("update map set name = 'Secret', has_publication = false where id = $1", [secretId]);
-  await server.nodes[0]!.services.changes.settle({ maps: [mapId, secretId] });
+  await server.nodes[0]!.services.changes.propagate();
   return { parks: parks.id, stops: stops.id, stations: stations.id, plans: plans.id };
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
+import { versionStep } from "./layer-version.js";
 
 /** Keeps the change log short: by age, and by count for each layer. A tile older than the log is drawn again. */
 
@@ -16,8 +17,8 @@ export async function pruneChangeLog(db: Database): Promise<void> {
     if (!lock?.free) return;
     await tx.execute(`delete from layer_change where changed_at < now() - $1::interval`, [keptFor]);
     await tx.execute(
-      `delete from layer_change c using layer l where l.id = c.layer_id and c.version <= l.version - $1`,
-      [keptOfEachLayer],
+      `delete from layer_change c using layer l where l.id = c.layer_id and c.version <= l.version - $1::bigint`,
+      [keptOfEachLayer * versionStep],
     );
   });
 }

@@ -1,5 +1,7 @@
 import pg from "pg";
 import t from "tap";
+import { versionStep } from "../../src/changes/layer-version.js";
+import { parseNotification } from "../../src/changes/notification.js";
 import { toMercator } from "../../src/geo/envelope.js";
 import { freshDatabase } from "../support/database.js";
 import { makeLayer } from "../support/layers.js";
@@ -26,12 +28,19 @@ const point = (lon: number, lat: number) => `st_setsrid(st_point(${lon}, ${lat})
 const box = (lon: number, lat: number) => [...toMercator(lon, lat), ...toMercator(lon, lat)];
 const rounded = (numbers: number[] | null) => numbers?.map(Math.round) ?? null;
 
+/** How many changes a version counts. */
+const numberOf = (version: unknown) => Math.floor(Number(version) / versionStep);
+
+/** The changes of a layer by their numbers; each names the version before it. */
 async function log(layerId: number): Promise<{ version: number; area: number[] | null }[]> {
   const { rows } = await client.query(
-    "select version::int, area from layer_change where layer_id = $1 order by version",
+    "select version, previous, area from layer_change where layer_id = $1 order by version",
     [layerId],
   );
-  return rows.map((row) => ({ version: row.version, area: rounded(row.area) }));
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) t.equal(row.previous, rows[index - 1].version);
+  }
+  return rows.map((row) => ({ version: numberOf(row.version), area: rounded(row.area) }));
 }
 
 t.test("each transaction adds one version with the boxes of what it touched", async (t) => {
@@ -145,7 +154,7 @@ t.test("versions of one layer are committed in their order", async (t) => {
   const seen: number[] = [];
   other.on("notification", (message) => {
     const [kind, id, version] = message.payload!.split(" ");
-    if (kind === "L" && Number(id) === layerId) seen.push(Number(version));
+    if (kind === "L" && Number(id) === layerId) seen.push(numberOf(version));
   });
   await other.query("listen mapwright");
   await Promise.all(
@@ -160,6 +169,42 @@ t.test("versions of one layer are committed in their order", async (t) => {
     seen,
     Array.from({ length: 100 }, (_, index) => index + 2),
   );
+});
+
+t.test("versions of two histories of one layer differ", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  const versions = new Set<string>();
+  for (let round = 0; round < 20; round++) {
+    await client.query("begin");
+    await client.query(`insert into ${table} (geom) values (${point(1, 1)})`);
+    await client.query("set constraints all immediate");
+    const { rows } = await client.query("select version from layer where id = $1", [layerId]);
+    versions.add(String(rows[0].version));
+    // As if the transaction had been lost with a server.
+    await client.query("rollback");
+  }
+  t.ok(versions.size > 18, `${versions.size} of 20`);
+  t.equal(new Set([...versions].map(numberOf)).size, 1);
+});
+
+t.test("what a node of ours changes says which transaction it was", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  const heard: string[] = [];
+  const hear = (message: pg.Notification) => heard.push(message.payload!);
+  client.on("notification", hear);
+  await client.query("listen mapwright");
+  await client.query("set mapwright.node = 'n7'");
+  const { rows } = await client.query(
+    `insert into ${table} (geom) values (${point(1, 1)}) returning pg_current_xact_id() as id`,
+  );
+  await client.query("reset mapwright.node");
+  await client.query(`insert into ${table} (geom) values (${point(1, 1)})`);
+  await client.query("select 1");
+  const [own, other] = heard.map(parseNotification);
+  t.match(own, { kind: "layer", id: layerId, mark: { node: "n7", receipt: String(rows[0].id) } });
+  t.match(other, { kind: "layer", id: layerId, mark: undefined });
+  client.off("notification", hear);
+  await client.query("unlisten mapwright");
 });
 
 t.test("a catalogue edit raises the map's revision and is announced", async (t) => {

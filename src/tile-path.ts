@@ -1,0 +1,129 @@
+import { CatalogCache } from "./catalog/catalog.js";
+import { ChangeLog } from "./changes/change-log.js";
+import { ChangeCount } from "./changes/count.js";
+import type { Clock } from "./clock.js";
+import type { Config } from "./config.js";
+import type { MetatileRequest, MetatileResponse } from "./hosts/messages.js";
+import type { Log } from "./log.js";
+import type { Database } from "./storage/postgres.js";
+import type { Redis } from "./storage/redis.js";
+import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./style/compiler.js";
+import { AddressCache } from "./tiles/addresses.js";
+import { TileAnswers } from "./tiles/answers.js";
+import { TileMemory } from "./tiles/memory.js";
+import { Planner } from "./tiles/planner.js";
+import { TileService, type TileSource } from "./tiles/service.js";
+import { TileStore } from "./tiles/store.js";
+
+/** The way of a tile through one node, from its address to its bytes, wired together: all that must never be stale. */
+
+export interface TilePathParts {
+  readonly config: Pick<Config, "idAlias" | "redisPrefix" | "tiles" | "style" | "catalog">;
+  readonly db: Database;
+  readonly redis: Redis;
+  readonly render: RenderCalls;
+  /** Told apart from all other nodes. */
+  readonly nodeId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly on: TilePathEvents;
+}
+
+/** The render host, as far as tiles need it. */
+export interface RenderCalls extends CompileHost {
+  call: CompileHost["call"] &
+    ((
+      kind: "metatile",
+      request: MetatileRequest,
+      options: { readonly deadlineMs: number; readonly signal: AbortSignal },
+    ) => Promise<MetatileResponse>);
+}
+
+export interface TilePathEvents {
+  readonly served: (source: TileSource) => void;
+  readonly rendered: (ms: number) => void;
+  /** A project or a map changed. */
+  readonly catalogueChanged: () => void;
+  /** A file was brought into some layer. */
+  readonly imported: () => void;
+  /** The database's history is another one: connections to what was the database before are to be given up. */
+  readonly historyChanged: () => void;
+}
+
+export interface TilePath<Answer> {
+  readonly changes: ChangeLog;
+  readonly catalog: CatalogCache;
+  readonly styles: StyleCompiler;
+  readonly planner: Planner;
+  readonly memory: TileMemory;
+  readonly addresses: AddressCache<Answer>;
+  readonly tiles: TileService;
+  readonly answers: TileAnswers<Answer>;
+}
+
+/** A node that dies over a metatile holds the others up this long; one that takes longer is drawn twice. */
+const mostLockMs = 3_000;
+
+export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
+  const { config, db, redis, render, clock, log, on } = parts;
+  const count = new ChangeCount();
+  const memory = new TileMemory(config.tiles.memoryBytes);
+  const addresses = new AddressCache<Answer>(count, config.tiles.addressBytes);
+  const store = new TileStore(redis, config.redisPrefix, config.tiles.redisSeconds, memory, clock);
+  const catalog: CatalogCache = new CatalogCache({
+    db,
+    idAlias: config.idAlias,
+    count,
+    changes: () => changes,
+    bytes: config.catalog.memoryBytes,
+  });
+  const changes: ChangeLog = new ChangeLog({
+    db,
+    redis,
+    redisPrefix: config.redisPrefix,
+    nodeId: parts.nodeId,
+    count,
+    clock,
+    log,
+    listener: {
+      projectChanged: (id) => {
+        catalog.projectChanged(id);
+        on.catalogueChanged();
+      },
+      mapChanged: (id) => {
+        catalog.mapChanged(id);
+        on.catalogueChanged();
+      },
+      historyChanged: on.historyChanged,
+      purged: () => {
+        memory.clear();
+        addresses.clear();
+      },
+      imported: on.imported,
+    },
+  });
+  // The thread that compiles is ended at the style's deadline; the host itself only if that fails.
+  const styles = createStyleCompiler(render, { deadlineMs: config.style.deadlineMs + 3_000, clock });
+  const planner = new Planner({
+    catalog,
+    count,
+    changes,
+    styles,
+    styleDeadlineMs: config.style.deadlineMs,
+    bytes: config.tiles.planBytes,
+    log,
+  });
+  const tiles = new TileService({
+    changes,
+    clock,
+    memory,
+    store,
+    render: (request, signal) =>
+      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),
+    lockMs: Math.min(config.tiles.deadlineMs, mostLockMs),
+    onServed: on.served,
+    onRendered: on.rendered,
+  });
+  const answers = new TileAnswers<Answer>({ catalog, changes, planner, tiles, addresses });
+  return { changes, catalog, styles, planner, memory, addresses, tiles, answers };
+}

@@ -1,0 +1,477 @@
+import type { Database, ListeningConnection } from "../../src/storage/postgres.js";
+import type { Owner, Scheduler } from "./scheduler.js";
+
+/**
+ * A simulated PostgreSQL: the tables that the way of a tile reads, transactions that commit at one moment, and
+ * notifications in the order of commits. It knows the statements of that way and no others. Answers and notifications of
+ * one connection come in their order, but any time later; those of different connections overtake each other.
+ */
+
+export interface LayerRow {
+  readonly id: number;
+  readonly mapId: number;
+  readonly code: string;
+  style: string;
+  version: number;
+  /** Where and when it changed. */
+  log: { readonly version: number; readonly previous: number; readonly area: readonly number[] | null }[];
+  /** What is drawn, by place: the number of the write that put it there. */
+  cells: Map<number, number>;
+}
+export interface MapRow {
+  readonly id: number;
+  readonly projectId: number;
+  readonly code: string;
+  published: boolean;
+  revision: number;
+}
+export interface ProjectRow {
+  readonly id: number;
+  readonly code: string;
+  readonly hidden: boolean;
+  readonly base: boolean;
+  revision: number;
+  /** Layers that the public may not read. */
+  closed: Set<number>;
+}
+
+/** What is in the database. */
+export class Tables {
+  projects = new Map<number, ProjectRow>();
+  maps = new Map<number, MapRow>();
+  layers = new Map<number, LayerRow>();
+  nodes = new Map<string, { readonly backend: number; droppedAt: number | undefined }>();
+  token = "";
+  identity = "";
+
+  copy(): Tables {
+    const copy = new Tables();
+    for (const [id, row] of this.projects) copy.projects.set(id, { ...row, closed: new Set(row.closed) });
+    for (const [id, row] of this.maps) copy.maps.set(id, { ...row });
+    for (const [id, row] of this.layers)
+      copy.layers.set(id, { ...row, log: [...row.log], cells: new Map(row.cells) });
+    for (const [id, row] of this.nodes) copy.nodes.set(id, { ...row });
+    copy.token = this.token;
+    copy.identity = this.identity;
+    return copy;
+  }
+}
+
+/** The account of those who sign in: a viewer of every project. */
+export const viewerAccount = 7;
+
+interface Session {
+  readonly backend: number;
+  readonly owner: Owner;
+  listening: boolean;
+  alive: boolean;
+  /** When the last thing that was sent arrives. */
+  arrivesAt: number;
+  /** When the last statement that was sent arrives at the database. */
+  asked: number;
+  /** Whoever waits for an answer. */
+  readonly waiting: Set<(error: Error) => void>;
+  onNotification: (payload: string) => void;
+  onLost: (error?: Error) => void;
+}
+
+/** How a node reaches the database. */
+export interface DatabaseAccess {
+  readonly database: Database;
+  /** Cuts the connections; none can be made until `until`. */
+  cut(until: number): void;
+}
+
+type Statement = (values: readonly unknown[], session: Session | undefined) => object[];
+
+/** What a database may be replaced by. */
+export interface Replacement {
+  readonly tables: Tables;
+  /** Files that were put back as they had been say that they are the same database. */
+  readonly asFiles: boolean;
+}
+
+export class SimulatedDatabase {
+  tables = new Tables();
+  /** As the database itself says who it is; the table `epoch` may be of another. */
+  private identity = "i1";
+  private identities = 1;
+  /** Ends when another database takes this one's place. */
+  private incarnation = 0;
+  private backends = 0;
+  private transactions = 1_000;
+  private tokens = 1;
+  private readonly sessions = new Set<Session>();
+  private readonly statements = new Map<string, Statement>();
+
+  constructor(
+    private readonly scheduler: Scheduler,
+    /** Whether a notification comes twice. */
+    private readonly doubles: () => boolean,
+  ) {
+    this.tables.identity = this.identity;
+    this.tables.token = "t1";
+  }
+
+  /**
+   * Changes tables in one transaction, and announces what `work` answers.
+   * @param node whose transaction it is
+   * @returns the transaction's receipt
+   */
+  commit(work: (tables: Tables) => readonly string[], node?: string): string {
+    const receipt = String(++this.transactions);
+    const payloads = [...work(this.tables)];
+    const last = payloads.length - 1;
+    // As the trigger has it: only what touches a layer says whose it is.
+    if (node !== undefined && payloads[last]?.startsWith("L")) payloads[last] += ` ${node}/${receipt}`;
+    for (const session of this.sessions) {
+      if (session.listening) for (const payload of payloads) this.announce(session, payload);
+    }
+    return receipt;
+  }
+
+  /** Another database takes its place: a standby that lagged, or what a backup had. Every connection is lost. */
+  replace({ tables, asFiles }: Replacement): void {
+    this.incarnation++;
+    if (!asFiles) {
+      this.identity = `i${++this.identities}`;
+    }
+    this.tables = tables;
+    for (const session of [...this.sessions]) this.lose(session);
+  }
+
+  /** How a process reaches the database. */
+  access(owner: Owner): DatabaseAccess {
+    const { scheduler } = this;
+    let closedUntil = 0;
+    const refused = () => scheduler.now < closedUntil;
+    const query = (text: string, values: readonly unknown[] = []): Promise<object[]> =>
+      new Promise((resolve, reject) => {
+        const { incarnation } = this;
+        const fail = () => reject(new Error("connection lost"));
+        const answerTo = (outcome: () => void) => scheduler.after(scheduler.latency(), outcome, owner);
+        scheduler.after(
+          scheduler.latency(),
+          () => {
+            if (refused() || this.incarnation !== incarnation) return void answerTo(fail);
+            const rows = this.run(text, values, undefined);
+            answerTo(() => (this.incarnation === incarnation ? resolve(rows) : fail()));
+          },
+          undefined,
+        );
+      });
+    const listening = () =>
+      new Promise<ListeningConnection>((resolve, reject) => {
+        scheduler.after(
+          scheduler.latency(),
+          () => {
+            if (refused()) reject(new Error("connection refused"));
+            else resolve(this.open(owner));
+          },
+          owner,
+        );
+      });
+    const cut = (until: number) => {
+      closedUntil = until;
+      for (const session of [...this.sessions]) if (session.owner === owner) this.lose(session);
+    };
+    return { database: { query, listening } as unknown as Database, cut };
+  }
+
+  /** The process is gone, and its connections with it. */
+  forget(owner: Owner): void {
+    for (const session of [...this.sessions]) if (session.owner === owner) this.sessions.delete(session);
+  }
+
+  private open(owner: Owner): ListeningConnection {
+    const { scheduler } = this;
+    const session: Session = {
+      backend: ++this.backends,
+      owner,
+      listening: false,
+      alive: true,
+      arrivesAt: 0,
+      asked: 0,
+      waiting: new Set(),
+      onNotification: () => undefined,
+      onLost: () => undefined,
+    };
+    this.sessions.add(session);
+    return {
+      query: (text, values = []) =>
+        new Promise((resolve, reject) => {
+          if (!session.alive) return reject(new Error("connection lost"));
+          session.waiting.add(reject);
+          // Statements of one connection run one after the other.
+          session.asked = Math.max(session.asked, scheduler.now + scheduler.latency());
+          scheduler.after(
+            session.asked - scheduler.now,
+            () => {
+              if (!this.sessions.has(session)) return;
+              const rows = this.run(text, values, session);
+              this.send(session, () => {
+                session.waiting.delete(reject);
+                resolve({ rows });
+              });
+            },
+            undefined,
+          );
+        }),
+      onLost: (listener) => {
+        session.onLost = listener;
+      },
+      onNotification: (listener) => {
+        session.onNotification = listener;
+      },
+      end: async () => {
+        this.sessions.delete(session);
+        end(session);
+      },
+    };
+  }
+
+  private announce(session: Session, payload: string): void {
+    this.send(session, () => session.onNotification(payload));
+    if (this.doubles()) this.send(session, () => session.onNotification(payload));
+  }
+
+  /** Something goes out on the connection, behind what went before. */
+  private send(session: Session, arrive: () => void): void {
+    const { scheduler } = this;
+    session.arrivesAt = Math.max(session.arrivesAt, scheduler.now + scheduler.latency());
+    scheduler.after(
+      session.arrivesAt - scheduler.now,
+      () => {
+        if (session.alive) arrive();
+      },
+      session.owner,
+    );
+  }
+
+  /** What was under way is lost with the connection, but for what arrives before the loss is noticed. */
+  private lose(session: Session): void {
+    this.sessions.delete(session);
+    this.scheduler.after(
+      this.scheduler.latency(),
+      () => {
+        if (!session.alive) return;
+        end(session);
+        session.onLost(new Error("connection lost"));
+      },
+      session.owner,
+    );
+  }
+
+  private run(text: string, values: readonly unknown[], session: Session | undefined): object[] {
+    let statement = this.statements.get(text);
+    if (!statement) {
+      statement = this.statementOf(text);
+      this.statements.set(text, statement);
+    }
+    return statement(values, session);
+  }
+
+  private history(): { token: string; replaced: boolean } {
+    return { token: this.tables.token, replaced: this.tables.identity !== this.identity };
+  }
+
+  private statementOf(text: string): Statement {
+    for (const [sign, statement] of this.known) if (text.includes(sign)) return statement;
+    throw new Error(`The simulated database does not know this statement: ${text}`);
+  }
+
+  /** By something that only that statement says. */
+  private readonly known: readonly (readonly [sign: string, statement: Statement])[] = [
+    [
+      "json_build_array(known.id",
+      ([ids, versions]) => [this.readLayers(ids as number[], versions as number[])],
+    ],
+    ["claim_epoch", ([refuted]) => [{ token: this.claim(String(refuted)) }]],
+    ["left join project t", ([id]) => [this.revision(this.tables.projects.get(Number(id)))]],
+    ["left join map t", ([id]) => [this.revision(this.tables.maps.get(Number(id)))]],
+    ["from project p where p.code", ([code]) => this.project(String(code))],
+    ["from map m where m.project_id", ([project, code]) => this.map(Number(project), String(code))],
+    ["set application_name", () => []],
+    [
+      "listen mapwright",
+      (_values, session) => {
+        session!.listening = true;
+        return [];
+      },
+    ],
+    ["with own as (insert into server_node", ([id], session) => this.join(String(id), session!)],
+    [
+      "with given_up as",
+      ([id]) => {
+        this.commit(({ nodes }) => {
+          const node = nodes.get(String(id));
+          if (node) node.droppedAt = this.scheduler.now;
+          return [`D ${id}`];
+        });
+        return [];
+      },
+    ],
+    [
+      "with gone as",
+      ([id]) => {
+        this.commit(({ nodes }) => {
+          nodes.delete(String(id));
+          return [`Q ${id}`];
+        });
+        return [];
+      },
+    ],
+    [
+      "delete from server_node where id = $1 and dropped_at",
+      ([id]) => {
+        this.commit(({ nodes }) => {
+          if (nodes.get(String(id))?.droppedAt !== undefined) nodes.delete(String(id));
+          return [];
+        });
+        return [];
+      },
+    ],
+    [
+      "pg_notify('mapwright', $1)",
+      ([payload]) => {
+        this.commit(() => [String(payload)]);
+        return [];
+      },
+    ],
+    ["replaced from epoch e", () => [this.history()]],
+  ];
+
+  private readLayers(ids: readonly number[], versions: readonly number[]): object {
+    const layers = ids.map((id, index) => {
+      const known = versions[index]!;
+      const layer = this.tables.layers.get(id);
+      const changes = layer?.log.filter(({ version }) => version > known) ?? [];
+      const next = layer?.log.find(({ version }) => version >= known);
+      return [
+        id,
+        layer?.version ?? null,
+        changes.map(({ version, previous, area }) => [version, previous, area]),
+        next ? [next.version, next.previous] : null,
+      ];
+    });
+    return { ...this.history(), layers };
+  }
+
+  private claim(refuted: string): string {
+    const { tables } = this;
+    if (tables.identity !== this.identity || tables.token === refuted) {
+      tables.identity = this.identity;
+      tables.token = `t${++this.tokens}`;
+    }
+    return tables.token;
+  }
+
+  private revision(row: { readonly revision: number } | undefined): object {
+    return { ...this.history(), revision: row?.revision ?? null };
+  }
+
+  private project(code: string): object[] {
+    for (const row of this.tables.projects.values()) {
+      if (row.code !== code) continue;
+      const grants = [...row.closed].map((layerId) => ({
+        mapId: this.tables.layers.get(layerId)?.mapId ?? 0,
+        layerId,
+        accountId: null,
+        rights: 0,
+      }));
+      return [
+        {
+          id: row.id,
+          code,
+          name: "",
+          languages: ["en"],
+          base_map: { kind: row.base ? "builtin" : "none" },
+          hidden: row.hidden,
+          revision: row.revision,
+          roles: [{ account_id: viewerAccount, role: "viewer" }],
+          grants,
+        },
+      ];
+    }
+    return [];
+  }
+
+  private map(projectId: number, code: string): object[] {
+    for (const row of this.tables.maps.values()) {
+      if (row.code !== code || row.projectId !== projectId) continue;
+      const nodes = [...this.tables.layers.values()].filter(({ mapId }) => mapId === row.id);
+      return [
+        {
+          ...emptyMap,
+          id: row.id,
+          code,
+          css_style: "",
+          has_publication: row.published,
+          revision: row.revision,
+          node_rows: nodes.map(({ id, code, style }) => ({
+            ...emptyNode,
+            id,
+            code,
+            sort: id,
+            css_style: style,
+          })),
+        },
+      ];
+    }
+    return [];
+  }
+
+  private join(id: string, session: Session): object[] {
+    const others: object[] = [];
+    this.commit(({ nodes }) => {
+      for (const [other, { backend }] of nodes) {
+        const connected = [...this.sessions].some((open) => open.backend === backend);
+        if (other !== id) others.push({ id: other, connected, told: "" });
+      }
+      nodes.set(id, { backend: session.backend, droppedAt: undefined });
+      return [`N ${id}`];
+    });
+    return others.length > 0 ? others : [{ id: null, connected: null, told: "" }];
+  }
+}
+
+function end(session: Session): void {
+  session.alive = false;
+  for (const reject of session.waiting) reject(new Error("connection lost"));
+  session.waiting.clear();
+}
+
+const emptyMap = {
+  name: "",
+  localized_name: false,
+  names: {},
+  group_layers: 0,
+  sort: 1,
+  json: {},
+  comment: "",
+  owner_id: null,
+  publication: null,
+  column_rows: [],
+  constraint_rows: [],
+};
+
+const emptyNode = {
+  type: "layer",
+  parent_id: null,
+  name: "",
+  localized_name: false,
+  names: {},
+  selected: true,
+  icon: "",
+  json: {},
+  render_type: 0,
+  style_mode: 2,
+  owner_id: null,
+  source: null,
+  visual_settings: null,
+  visual_custom_settings: null,
+  vector_settings: null,
+  geometry_kind: "Polygon",
+  bands: [],
+  source_id: null,
+};

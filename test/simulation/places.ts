@@ -1,0 +1,36 @@
+import type { MercatorBox, TileCoord } from "../../src/geo/tile.js";
+import { tileBox } from "../../src/geo/tile.js";
+
+/** The places of a simulated world: each is the middle of one tile of zoom 3. */
+
+/** Two tiles of one metatile, and one of another. */
+const tiles: readonly TileCoord[] = [
+  { z: 3, x: 1, y: 1 },
+  { z: 3, x: 2, y: 1 },
+  { z: 3, x: 5, y: 1 },
+];
+
+export const cells: readonly number[] = [0, 1, 2];
+
+/** Tiles that somebody looks at. */
+export const lookedAt: readonly TileCoord[] = [...tiles, { z: 1, x: 0, y: 0 }];
+
+export const tileOfCell = (cell: number): TileCoord => tiles[cell]!;
+
+const boxes = tiles.map((tile): MercatorBox => {
+  const [xmin, ymin, xmax, ymax] = tileBox(tile);
+  const [x, y] = [(xmin + xmax) / 2, (ymin + ymax) / 2];
+  return [x, y, x + 1, y + 1];
+});
+
+export const boxOfCell = (cell: number): MercatorBox => boxes[cell]!;
+
+/** Which of the places lie in a box. */
+export const cellsIn = (box: MercatorBox): readonly number[] =>
+  cells.filter((cell) => {
+    const [x, y] = boxOfCell(cell);
+    return x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3];
+  });
+
+/** Which of the places a tile shows. */
+export const cellsOf = (coord: TileCoord): readonly number[] => cellsIn(tileBox(coord));

@@ -1,0 +1,153 @@
+import type { Redis } from "../../src/storage/redis.js";
+import type { Owner, Scheduler } from "./scheduler.js";
+
+/** A simulated Redis: values, locks and subscriptions; it can be away, emptied, and slow. */
+
+type Value = string | Buffer;
+
+interface Subscription {
+  readonly channel: string;
+  readonly owner: Owner;
+  readonly hear: (channel: string, text: string) => void;
+  /** When the last word arrives: they come in their order. */
+  arrivesAt: number;
+}
+
+export class SimulatedRedis {
+  private values = new Map<string, { readonly value: Value; readonly until: number }>();
+  private subscriptions = new Set<Subscription>();
+  awayUntil = 0;
+  slowUntil = 0;
+
+  constructor(private readonly scheduler: Scheduler) {}
+
+  /** All that it holds is lost. */
+  flush(): void {
+    this.values.clear();
+  }
+
+  forget(owner: Owner): void {
+    for (const one of [...this.subscriptions]) if (one.owner === owner) this.subscriptions.delete(one);
+  }
+
+  /** As much of a client as the way of a tile uses. */
+  client(owner: Owner): Redis {
+    const { scheduler } = this;
+    const isAway = () => scheduler.now < this.awayUntil;
+    const command = <T>(work: () => T): Promise<T> =>
+      new Promise((resolve, reject) => {
+        if (isAway()) return reject(new Error("Redis is away"));
+        scheduler.after(
+          this.latency(),
+          () => {
+            if (isAway()) return void scheduler.after(0, () => reject(new Error("Redis is away")), owner);
+            const result = work();
+            scheduler.after(this.latency(), () => resolve(result), owner);
+          },
+          undefined,
+        );
+      });
+    const set = (key: string, value: Value, options: readonly unknown[]): "OK" | null => {
+      const [unit, time] = options;
+      if (options.includes("NX") && this.read(key) !== null) return null;
+      const ms =
+        unit === "PX" ? Number(time) : unit === "EX" ? 1_000 * Number(time) : Number.POSITIVE_INFINITY;
+      this.values.set(key, { value, until: scheduler.now + ms });
+      return "OK";
+    };
+    let hear: Subscription["hear"] = () => undefined;
+    const client = {
+      get status() {
+        return isAway() ? "reconnecting" : "ready";
+      },
+      get: (key: string) => command(() => this.read(key)?.toString() ?? null),
+      set: (key: string, value: Value, ...options: unknown[]) => command(() => set(key, value, options)),
+      incr: (key: string) =>
+        command(() => {
+          const value = Number(this.read(key) ?? 0) + 1;
+          set(key, String(value), []);
+          return value;
+        }),
+      mgetBuffer: (keys: string[]) => command(() => keys.map((key) => this.read(key))),
+      eval: (_script: string, _keys: number, key: string, owner: string) =>
+        command(() => {
+          if (this.read(key) === owner) this.values.delete(key);
+        }),
+      pipeline: () => {
+        const commands: (() => void)[] = [];
+        const pipeline = {
+          set: (key: string, value: Value, ...options: unknown[]) => {
+            commands.push(() => void set(key, value, options));
+            return pipeline;
+          },
+          exec: () =>
+            command(() => {
+              for (const run of commands) run();
+            }),
+        };
+        return pipeline;
+      },
+      publish: (channel: string, text: string) =>
+        command(() => {
+          let receivers = 0;
+          for (const one of this.subscriptions) {
+            if (one.channel !== channel) continue;
+            receivers++;
+            one.arrivesAt = Math.max(one.arrivesAt, scheduler.now + this.latency());
+            scheduler.after(one.arrivesAt - scheduler.now, () => one.hear(channel, text), one.owner);
+          }
+          return receivers;
+        }),
+      duplicate: () => this.client(owner),
+      connect: async () => {
+        if (isAway()) throw new Error("Redis is away");
+      },
+      on: (event: string, listener: Subscription["hear"]) => {
+        if (event === "message") hear = listener;
+      },
+      subscribe: (channel: string) =>
+        new Promise<void>((resolve) => {
+          const subscription = {
+            channel,
+            owner,
+            arrivesAt: 0,
+            hear: (name: string, text: string) => hear(name, text),
+          };
+          const attempt = () => {
+            if (isAway()) return void scheduler.after(this.awayUntil - scheduler.now + 50, attempt, owner);
+            this.subscriptions.add(subscription);
+            scheduler.after(this.latency(), resolve, owner);
+          };
+          scheduler.after(this.latency(), attempt, owner);
+        }),
+      disconnect: () => undefined,
+    };
+    return client as unknown as Redis;
+  }
+
+  /** Goes away: subscriptions are lost, and made again when it is back. */
+  leave(until: number): void {
+    this.awayUntil = until;
+    for (const subscription of [...this.subscriptions]) {
+      this.subscriptions.delete(subscription);
+      this.scheduler.after(
+        until - this.scheduler.now + 50,
+        () => this.subscriptions.add(subscription),
+        subscription.owner,
+      );
+    }
+  }
+
+  private read(key: string): Value | null {
+    const found = this.values.get(key);
+    if (!found) return null;
+    if (found.until > this.scheduler.now) return found.value;
+    this.values.delete(key);
+    return null;
+  }
+
+  private latency(): number {
+    const { scheduler } = this;
+    return scheduler.latency() + (scheduler.now < this.slowUntil ? scheduler.random.below(1_500) : 0);
+  }
+}

@@ -1,0 +1,586 @@
+import { requireRead } from "../../src/catalog/rights.js";
+import type { Caller } from "../../src/catalog/state.js";
+import { publicCaller } from "../../src/catalog/state.js";
+import { versionStep } from "../../src/changes/layer-version.js";
+import { configSchema } from "../../src/config.js";
+import { Failure } from "../../src/errors.js";
+import type { TileCoord } from "../../src/geo/tile.js";
+import { HostError } from "../../src/hosts/host.js";
+import { type TilePath, wireTilePath } from "../../src/tile-path.js";
+import { quietLog } from "../support/log.js";
+import { type DatabaseAccess, SimulatedDatabase, type Tables, viewerAccount } from "./database.js";
+import { type Entry, Fact } from "./facts.js";
+import { boxOfCell, cells, cellsOf } from "./places.js";
+import { SimulatedRedis } from "./redis.js";
+import { Album, type Picture, SimulatedRender } from "./render.js";
+import { type Owner, Random, Scheduler } from "./scheduler.js";
+
+/**
+ * A simulated installation: nodes that run the real way of a tile, people who edit and people who look, and an oracle
+ * that compares every answer with what was answered to editors before it was asked for.
+ */
+
+/** How one world differs from another. */
+export interface Conditions {
+  readonly seed: number;
+  readonly nodes: number;
+  /** Caches hold two entries. */
+  readonly small: boolean;
+  /** Notifications now and then come twice. */
+  readonly doubled: boolean;
+  /** Styles of which some take longer than their deadline. */
+  readonly slowStyles: boolean;
+  /** Symbols that give way to each other. */
+  readonly colliding: boolean;
+  /** Nothing takes long, and nothing that was drawn is lost. */
+  readonly calm: boolean;
+}
+
+/** What a tile is asked for with. */
+export interface Address {
+  readonly map: string;
+  readonly coord: TileCoord;
+  readonly base: boolean;
+  readonly layers: readonly number[] | undefined;
+  readonly language: string | undefined;
+}
+
+export interface Node extends Owner {
+  readonly name: string;
+  readonly path: TilePath<Picture>;
+  readonly access: DatabaseAccess;
+  readonly render: SimulatedRender;
+  /** Answers nothing yet, or any more. */
+  serving: boolean;
+}
+
+/** Something that must not be: what the oracle, or the run itself, found wrong. */
+export class Violation extends Error {}
+
+/** Longer than any node may go on with what it remembers of a database that is not there any more. */
+const forgivenMs = 3_000;
+const styleDeadlineMs = 50;
+/** As long as a style that took too long is left out, with some room. */
+const undecidedMs = 11_000;
+
+/** Defaults are read once: each world would pay for it. */
+const config = configSchema.parse({});
+
+interface LayerFacts {
+  readonly mapId: number;
+  /** undefined = deleted. */
+  readonly style: Fact<string | undefined>;
+  /** Whether the public may not read it. */
+  readonly closed: Fact<boolean>;
+  /** The last write at each place; 0 = none. */
+  readonly cells: readonly Fact<number>[];
+}
+
+const viewer: Caller = { accountId: viewerAccount, login: "viewer", projectId: 1 };
+
+export class World {
+  readonly scheduler: Scheduler;
+  readonly database: SimulatedDatabase;
+  readonly redis: SimulatedRedis;
+  readonly nodes: Node[] = [];
+  readonly layers = new Map<number, LayerFacts>();
+  readonly published = new Map<string, Fact<boolean>>();
+  /** What happened, for whoever has to understand a failure. */
+  readonly trace: string[] = [];
+  /** Requests and edits that are not answered. */
+  readonly open = new Set<string>();
+  /** Metatiles that were drawn, and how many different ones they were. */
+  renders = 0;
+  readonly contents = new Set<string>();
+  private readonly album = new Album();
+  /** When styles were too slow by themselves, by node and style. */
+  private readonly undecided = new Map<string, number>();
+  private writes = 0;
+  questions = 0;
+  private nodesMade = 0;
+  violation: Violation | undefined;
+
+  constructor(readonly conditions: Conditions) {
+    this.scheduler = new Scheduler(conditions.seed, conditions.calm);
+    const doubles = new Random(conditions.seed, 77);
+    this.database = new SimulatedDatabase(this.scheduler, () => conditions.doubled && doubles.chance(0.2));
+    this.redis = new SimulatedRedis(this.scheduler);
+    this.fill();
+  }
+
+  /** A base map of one layer, two maps of two layers each in one project. */
+  private fill(): void {
+    const { tables } = this.database;
+    const project = { revision: 1, closed: new Set<number>() };
+    tables.projects.set(1, { ...project, id: 1, code: "p", hidden: false, base: true, closed: new Set() });
+    tables.projects.set(2, { ...project, id: 2, code: "_base", hidden: true, base: false });
+    const maps = [
+      { id: 11, projectId: 1, code: "m", layers: [21, 22] },
+      { id: 12, projectId: 1, code: "n", layers: [23, 24] },
+      { id: 13, projectId: 2, code: "world", layers: [25] },
+    ];
+    for (const { id, projectId, code, layers } of maps) {
+      tables.maps.set(id, { id, projectId, code, published: true, revision: 1 });
+      this.published.set(code, new Fact(true));
+      for (const layer of layers) {
+        const style = this.newStyle();
+        tables.layers.set(layer, {
+          id: layer,
+          mapId: id,
+          code: `l${layer}`,
+          style,
+          version: nextVersion(0, this.scheduler.random),
+          log: [],
+          cells: new Map(),
+        });
+        this.layers.set(layer, {
+          mapId: id,
+          style: new Fact<string | undefined>(style),
+          closed: new Fact(false),
+          cells: cells.map(() => new Fact(0)),
+        });
+      }
+    }
+  }
+
+  newStyle(): string {
+    return `${this.conditions.colliding ? "c" : "s"}${++this.writes}`;
+  }
+
+  /** Starts a node; it serves when it has started. */
+  startNode(): Node {
+    const { scheduler, database, redis, album, conditions } = this;
+    const name = `n${++this.nodesMade}`;
+    const owner: Owner = { pausedUntil: 0, gone: false };
+    const access = database.access(owner);
+    const render = new SimulatedRender({
+      scheduler,
+      database,
+      album,
+      owner,
+      compileMs: (random) =>
+        conditions.slowStyles && random.chance(0.1)
+          ? styleDeadlineMs + 20
+          : random.below(styleDeadlineMs - 5),
+      onUndecided: (style) => this.undecided.set(`${name} ${style}`, scheduler.now),
+      onRender: (key) => this.drawn(key),
+    });
+    const path = wireTilePath<Picture>({
+      config: {
+        ...config,
+        style: { deadlineMs: styleDeadlineMs },
+        tiles: {
+          ...config.tiles,
+          ...(conditions.small ? { memoryBytes: 900, addressBytes: 1_200, planBytes: 9_000 } : {}),
+        },
+        catalog: { memoryBytes: conditions.small ? 3_000 : config.catalog.memoryBytes },
+      },
+      db: access.database,
+      redis: redis.client(owner),
+      render: render.calls,
+      nodeId: name,
+      clock: scheduler.clock(owner),
+      log: quietLog,
+      on: {
+        served: () => undefined,
+        rendered: () => undefined,
+        catalogueChanged: () => undefined,
+        imported: () => undefined,
+        historyChanged: () => render.renew(),
+      },
+    });
+    const node: Node = Object.assign(owner, { name, path, access, render, serving: false });
+    this.nodes.push(node);
+    scheduler.after(
+      0,
+      () => {
+        path.changes.start().then(() => {
+          node.serving = true;
+          this.note(`${name} serves`);
+        });
+      },
+      owner,
+    );
+    return node;
+  }
+
+  /** The process is gone from one moment to the next. */
+  kill(node: Node): void {
+    this.note(`${node.name} is killed`);
+    node.gone = true;
+    node.serving = false;
+    this.database.forget(node);
+    this.redis.forget(node);
+    for (const open of [...this.open]) if (open.endsWith(` on ${node.name}`)) this.open.delete(open);
+  }
+
+  /** Ends a node as its parent does. */
+  stop(node: Node): void {
+    this.note(`${node.name} is stopped`);
+    node.serving = false;
+    this.scheduler.after(0, () => void node.path.changes.stop().then(() => this.kill(node)), node);
+  }
+
+  private drawn(state: string): void {
+    this.renders++;
+    this.contents.add(state);
+  }
+
+  note(text: string): void {
+    this.trace.push(`${this.scheduler.now.toFixed(1).padStart(8)}  ${text}`);
+  }
+
+  fail(text: string): void {
+    this.note(`WRONG: ${text}`);
+    this.violation ??= new Violation(text);
+  }
+
+  // Those who edit.
+
+  /** A write at a place, by the API of a node or (undefined) by any SQL client. */
+  write(layerId: number, cell: number, node: Node | undefined, done: () => void = () => undefined): void {
+    const { scheduler } = this;
+    const value = ++this.writes;
+    const fact = this.layers.get(layerId)!.cells[cell]!;
+    this.edit(
+      `write ${value} to layer ${layerId} at ${cell}`,
+      node,
+      (tables) => {
+        const layer = tables.layers.get(layerId);
+        if (!layer) return undefined;
+        layer.cells.set(cell, value);
+        const previous = layer.version;
+        layer.version = nextVersion(previous, scheduler.random);
+        const { version } = layer;
+        const area = boxOfCell(cell);
+        layer.log = [...layer.log.slice(-20), { version, previous, area }];
+        return {
+          fact,
+          entry: fact.committed(value),
+          payloads: [`L ${layerId} ${version} ${previous} ${area.join(",")}`],
+        };
+      },
+      done,
+    );
+  }
+
+  restyle(layerId: number, node: Node | undefined, done?: () => void): void {
+    const style = this.newStyle();
+    const { style: fact } = this.layers.get(layerId)!;
+    this.edit(
+      `style ${style} for layer ${layerId}`,
+      node,
+      (tables) => {
+        const layer = tables.layers.get(layerId);
+        if (!layer) return undefined;
+        layer.style = style;
+        tables.maps.get(layer.mapId)!.revision++;
+        return { fact, entry: fact.committed(style), payloads: [`M ${layer.mapId}`] };
+      },
+      done,
+    );
+  }
+
+  deleteLayer(layerId: number, node: Node | undefined, done?: () => void): void {
+    const { style: fact } = this.layers.get(layerId)!;
+    this.edit(
+      `deletion of layer ${layerId}`,
+      node,
+      (tables) => {
+        const layer = tables.layers.get(layerId);
+        if (!layer) return undefined;
+        tables.layers.delete(layerId);
+        tables.maps.get(layer.mapId)!.revision++;
+        return { fact, entry: fact.committed(undefined), payloads: [`M ${layer.mapId}`] };
+      },
+      done,
+    );
+  }
+
+  publish(map: string, published: boolean, node: Node | undefined, done?: () => void): void {
+    const fact = this.published.get(map)!;
+    this.edit(
+      `${published ? "publication" : "closing"} of ${map}`,
+      node,
+      (tables) => {
+        const row = [...tables.maps.values()].find(({ code }) => code === map)!;
+        row.published = published;
+        row.revision++;
+        return { fact, entry: fact.committed(published), payloads: [`M ${row.id}`] };
+      },
+      done,
+    );
+  }
+
+  close(layerId: number, closed: boolean, node: Node | undefined, done?: () => void): void {
+    const { closed: fact } = this.layers.get(layerId)!;
+    this.edit(
+      `${closed ? "no" : ""} right for all to read layer ${layerId}`,
+      node,
+      (tables) => {
+        const project = tables.projects.get(1)!;
+        if (closed) project.closed.add(layerId);
+        else project.closed.delete(layerId);
+        project.revision++;
+        return { fact, entry: fact.committed(closed), payloads: [`P ${project.id}`] };
+      },
+      done,
+    );
+  }
+
+  private edit<T>(
+    what: string,
+    node: Node | undefined,
+    work: (
+      tables: Tables,
+    ) =>
+      | { readonly fact: Fact<T>; readonly entry: Entry<T>; readonly payloads: readonly string[] }
+      | undefined,
+    done: () => void = () => undefined,
+  ): void {
+    const { scheduler, database } = this;
+    const who = node ? `on ${node.name}` : "by SQL";
+    const key = `${what} #${++this.questions} ${who}`;
+    if (node) this.open.add(key);
+    scheduler.after(
+      scheduler.latency(),
+      () => {
+        if (node?.gone) return;
+        let made: ReturnType<typeof work>;
+        const receipt = database.commit((tables) => {
+          made = work(tables);
+          return made?.payloads ?? [];
+        }, node?.name);
+        if (!made) return void this.open.delete(key);
+        const { fact, entry } = made;
+        const isWrite = made.payloads[0]!.startsWith("L");
+        this.note(`${what} is committed ${who}`);
+        if (!node) return done();
+        scheduler.after(
+          scheduler.latency(),
+          () => {
+            node.path.changes.propagate(isWrite ? receipt : undefined).then(
+              () => {
+                if (!this.open.delete(key)) return;
+                this.note(`${what} is answered ${who}`);
+                fact.wasAnswered(entry);
+                done();
+              },
+              (error: Error) => this.fail(`${what}: propagating failed: ${error.stack}`),
+            );
+          },
+          node,
+        );
+      },
+      undefined,
+    );
+  }
+
+  // Those who look.
+
+  /** Asks a node for a tile, as the public or as somebody who is signed in. */
+  look(node: Node, address: Address, signedIn: boolean, abortAfterMs?: number): void {
+    const { scheduler } = this;
+    const askedAt = scheduler.now;
+    const marks = this.marks(address);
+    const number = ++this.questions;
+    const raw = rawOf(address);
+    const key = `${raw}${signedIn ? " signed in" : ""} #${number} on ${node.name}`;
+    this.open.add(key);
+    const abort = new AbortController();
+    const end = (outcome: Outcome) => {
+      if (!this.open.delete(key)) return;
+      this.note(`#${number} is answered: ${shown(outcome)}`);
+      this.judge(address, outcome, { marks, askedAt, signedIn, node, number });
+    };
+    scheduler.after(
+      scheduler.latency(),
+      () => {
+        this.note(`#${number} asks ${node.name} for ${raw}${signedIn ? ", signed in" : ""}`);
+        const ready = signedIn ? undefined : node.path.answers.ready(raw);
+        if (ready) return end({ picture: ready });
+        node.path.answers
+          .make({
+            view: async () => {
+              const map = await node.path.catalog.map("p", address.map);
+              const caller = signedIn ? viewer : publicCaller;
+              requireRead(map, caller);
+              return { map, caller, publicAddress: signedIn ? undefined : raw };
+            },
+            address: { ...address, scale: 1, quality: 0 },
+            signal: () => abort.signal,
+            answer: ({ tile }) => this.album.picture(tile.png),
+            bytes: () => 100,
+          })
+          .then(
+            (picture) => end({ picture }),
+            (error: Error) => end({ error }),
+          );
+        if (abortAfterMs !== undefined)
+          scheduler.after(abortAfterMs, () => abort.abort(new Error("left")), node);
+      },
+      node,
+    );
+  }
+
+  private marks(address: Address): Marks {
+    const layers = new Map<number, LayerMarks>();
+    for (const [id, facts] of this.layers) {
+      if (!this.isOf(address, facts)) continue;
+      layers.set(id, {
+        style: facts.style.mark(),
+        closed: facts.closed.mark(),
+        cells: facts.cells.map((cell) => cell.mark()),
+      });
+    }
+    return { published: this.published.get(address.map)!.mark(), layers };
+  }
+
+  private isOf(address: Address, { mapId }: LayerFacts): boolean {
+    const code = { 11: "m", 12: "n", 13: "world" }[mapId];
+    return code === address.map || (code === "world" && address.base);
+  }
+
+  /** Compares an answer with what had to be seen when it was asked for. */
+  private judge(address: Address, outcome: Outcome, asked: Asked): void {
+    const { marks, askedAt, signedIn, node, number } = asked;
+    const wrong = (text: string) => this.fail(`#${number} ${rawOf(address)} on ${node.name}: ${text}`);
+    const published = this.published.get(address.map)!;
+    if ("error" in outcome) {
+      const { error } = outcome;
+      if (error.message === "left") return;
+      if (error instanceof Failure && error.kind === "forbidden") {
+        if (signedIn || !published.allows(false, marks.published, askedAt))
+          wrong("refused, though anybody may see it");
+      } else if (!this.isTrouble(error)) wrong(`failed: ${error.stack}`);
+      return;
+    }
+    if (!signedIn && !published.allows(true, marks.published, askedAt)) wrong("shown, though it is closed");
+    const { picture } = outcome;
+    for (const [id, facts] of this.layers) {
+      if (!this.isOf(address, facts)) continue;
+      const isBase = facts.mapId === 13;
+      const layerMarks = marks.layers.get(id)!;
+      const drawn = picture.find((layer) => layer.id === id);
+      const wanted = isBase || !address.layers || address.layers.includes(id);
+      if (!drawn) {
+        const isHidden =
+          !wanted ||
+          facts.style.allows(undefined, layerMarks.style, askedAt) ||
+          (!signedIn && facts.closed.allows(true, layerMarks.closed, askedAt)) ||
+          this.wasUndecided(node, facts, askedAt);
+        if (!isHidden) wrong(`layer ${id} is missing`);
+        continue;
+      }
+      if (!wanted) wrong(`layer ${id} was not asked for`);
+      if (!signedIn && !facts.closed.allows(false, layerMarks.closed, askedAt))
+        wrong(`layer ${id} must not be seen`);
+      if (!facts.style.allows(drawn.style, layerMarks.style, askedAt))
+        wrong(`layer ${id} has the old style ${drawn.style}`);
+      const seen = new Map(drawn.cells);
+      for (const cell of cellsOf(address.coord)) {
+        const value = seen.get(cell) ?? 0;
+        if (!facts.cells[cell]!.allows(value, layerMarks.cells[cell]!, askedAt))
+          wrong(`layer ${id} shows write ${value} at ${cell}`);
+      }
+    }
+  }
+
+  private wasUndecided(node: Node, facts: LayerFacts, askedAt: number): boolean {
+    for (const [key, at] of this.undecided) {
+      const [name, style] = key.split(" ");
+      if (name === node.name && askedAt < at + undecidedMs && facts.style.everHad(style)) return true;
+    }
+    return false;
+  }
+
+  /** Whether a refusal is one that faults excuse. */
+  private isTrouble(error: Error): boolean {
+    return (
+      this.faulty &&
+      (error.message === "connection lost" ||
+        error.message === "connection refused" ||
+        error instanceof HostError ||
+        (error instanceof Failure && (error.code === "busy" || error.code === "internal")))
+    );
+  }
+
+  /** Faults that may make a request fail have happened, and may not be over. */
+  faulty = false;
+
+  // Faults.
+
+  /** The last copy that was made. */
+  copy: DatabaseCopy | undefined;
+
+  /** A standby that lagged, or a backup, takes the database's place. */
+  replaceDatabase(copy: DatabaseCopy, asFiles: boolean): void {
+    this.note(
+      asFiles ? "the database's files are put back" : "a standby that lagged takes the database's place",
+    );
+    this.faulty = true;
+    const until = this.scheduler.now + forgivenMs;
+    for (const [fact, length] of copy.lengths) fact.rewind(length, this.scheduler.now, until);
+    this.database.replace({ tables: copy.tables.copy(), asFiles });
+  }
+
+  copyDatabase(): DatabaseCopy {
+    const lengths = new Map<Fact<unknown>, number>();
+    const facts = [
+      ...this.published.values(),
+      ...[...this.layers.values()].flatMap(({ style, closed, cells }) => [style, closed, ...cells]),
+    ] as Fact<unknown>[];
+    for (const fact of facts) lengths.set(fact, fact.length);
+    return { tables: this.database.tables.copy(), lengths };
+  }
+
+  /** Everything that was committed has to be seen from now on. */
+  settle(): void {
+    this.note("all is quiet");
+    for (const fact of this.published.values()) fact.lastWasAnswered();
+    for (const { style, closed, cells } of this.layers.values())
+      for (const fact of [style, closed, ...cells] as Fact<unknown>[]) fact.lastWasAnswered();
+  }
+}
+
+/** What the database was at some moment. */
+export interface DatabaseCopy {
+  readonly tables: Tables;
+  readonly lengths: ReadonlyMap<Fact<unknown>, number>;
+}
+
+type Outcome = { readonly picture: Picture } | { readonly error: Error };
+
+interface LayerMarks {
+  readonly style: number;
+  readonly closed: number;
+  readonly cells: readonly number[];
+}
+interface Marks {
+  readonly published: number;
+  readonly layers: ReadonlyMap<number, LayerMarks>;
+}
+interface Asked {
+  readonly marks: Marks;
+  readonly askedAt: number;
+  readonly signedIn: boolean;
+  readonly node: Node;
+  readonly number: number;
+}
+
+/** As the trigger makes it. */
+const nextVersion = (version: number, random: Random): number =>
+  (Math.floor(version / versionStep) + 1) * versionStep + random.below(versionStep);
+
+const rawOf = ({ map, coord: { z, x, y }, base, layers, language }: Address): string =>
+  `${map}/${z}/${x}/${y}${base ? "" : " base=0"}${layers ? ` layers=${layers.join(",")}` : ""}${language ? ` lng=${language}` : ""}`;
+
+const shown = (outcome: Outcome): string =>
+  "error" in outcome
+    ? outcome.error.message
+    : outcome.picture
+        .map(
+          ({ id, style, cells }) =>
+            `${id} ${style} ${cells.map(([cell, write]) => `${cell}=${write}`).join(" ")}`,
+        )
+        .join(", ");
