@@ -16,7 +16,7 @@ import type { Services } from "./services.js";
 /** Icons of layers, drawn from their styles. */
 
 const iconParameters = {
-  size: orElse(integer("Pixels of a side.", { least: 8, most: 512 }), 32),
+  size: orElse(integer("Pixels of a side.", { least: 1, most: 1024 }), 32),
 };
 
 async function icon(
