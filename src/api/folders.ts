@@ -1,4 +1,11 @@
-import { changeFolder, createFolder, deleteFolder, folderOf, isFolderShown } from "../catalog/folders.js";
+import {
+  changeFolder,
+  createFolder,
+  deleteFolder,
+  folderOf,
+  isFolderShown,
+  requireParent,
+} from "../catalog/folders.js";
 import { mayRead, requireRight, rightsOn } from "../catalog/rights.js";
 import { type MapState, Right, type TreeNode } from "../catalog/state.js";
 import { forbidden, notFound } from "../errors.js";
@@ -32,7 +39,7 @@ const settings: Field<JsonObject | undefined> = {
 const createFields = { ...newNodeFields("folder"), json: settings };
 const changeFields = { ...changedNodeFields, json: settings };
 
-const deleteParameters = {
+const placeParameters = {
   parent_id: parent("Id of the folder or map that it lies in; when it is given, it has to be right."),
 };
 
@@ -57,15 +64,20 @@ async function create(
   return answerFolder(services, visitor, id);
 }
 
-async function get(request: Request, services: Services): Promise<Reply> {
+async function get(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof placeParameters, undefined>,
+): Promise<Reply> {
   const visitor = await signedInVisit(request, services);
   const { map, caller } = visitor;
   const folder = folderOf(map, request.params.folder!);
   if (!isFolderShown(map, folder.id, (layer) => mayRead(map, caller, layer))) throw forbidden();
+  requireParent(map.id, folder.parentId, query().parent_id);
   return answer(caller, folderObject(map, folder));
 }
 
-/** PUT gives the name and the settings their defaults again when it does not name them; PATCH leaves them. */
+/** What is not named stays, by PUT as by PATCH; the parent is where the folder goes. */
 async function change(
   request: Request,
   services: Services,
@@ -76,13 +88,12 @@ async function change(
   requireRight(map, caller, Right.editStructure);
   const folder = folderOf(map, request.params.folder!);
   const sent = await body();
-  const replace = request.method === "PUT";
   await changeFolder(services.db, map.id, folder.id, {
     code: sent.code,
     parentId: sent.parent_id,
     sort: sent.sort,
-    name: changedName(sent, visitor, replace ? undefined : folder),
-    json: sent.json ?? (replace ? {} : undefined),
+    name: changedName(sent, visitor, folder),
+    json: sent.json,
   });
   await services.changes.propagate();
   return answerFolder(services, visitor, folder.id);
@@ -95,7 +106,7 @@ async function change(
 async function remove(
   request: Request,
   services: Services,
-  { body }: Input<unknown, Values<typeof deleteParameters>>,
+  { body }: Input<unknown, Values<typeof placeParameters>>,
 ): Promise<Reply> {
   const { map, caller } = await signedInVisit(request, services);
   requireRight(map, caller, Right.editStructure);
@@ -158,6 +169,7 @@ export const folderOperations: readonly Operation[] = [
     access: "token",
     methods: ["GET"],
     path: `${mapPath}/folders/:folder/`,
+    query: placeParameters,
     answer: answers("The folder.", ref("Folder")),
     handle: get,
   }),
@@ -166,8 +178,8 @@ export const folderOperations: readonly Operation[] = [
     tag: "Folders",
     summary: "Change a folder, or move it",
     details:
-      "PUT gives the name and the settings their defaults when they are not named, PATCH leaves them. Without " +
-      "parent_id, or with one that there is not in this map, the answer is 404.",
+      "What is not named stays, by PUT as by PATCH. Without parent_id, or with one that there is not in this map, " +
+      "the answer is 404.",
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${mapPath}/folders/:folder/`,
@@ -186,8 +198,8 @@ export const folderOperations: readonly Operation[] = [
     access: "token",
     methods: ["DELETE"],
     path: `${mapPath}/folders/:folder/`,
-    query: deleteParameters,
-    body: form(deleteParameters),
+    query: placeParameters,
+    body: form(placeParameters),
     answer: answers("It is gone.", { const: true }),
     refuses: ["invalid_value"],
     handle: remove,

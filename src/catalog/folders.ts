@@ -37,6 +37,18 @@ export function folderOf(map: MapState, code: string): TreeNode {
   throw notFound(`folder "${code}"`);
 }
 
+/**
+ * Makes sure that a folder lies where a request says.
+ * @param parentId as `node.parent_id`
+ * @param said id of the map or 0 (= directly in the map), or of a folder; undefined = wherever
+ * @throws Failure not_found
+ */
+export function requireParent(mapId: number, parentId: number | null, said: number | undefined): void {
+  if (said === undefined) return;
+  const wanted = said === mapId ? 0 : said;
+  if (wanted !== (parentId ?? 0)) throw notFound("folder of that code in that parent");
+}
+
 /** Whether the folder is there for someone: it is, unless it holds layers that may all not be read. */
 export function isFolderShown(
   map: MapState,
@@ -122,7 +134,7 @@ export function changeFolder(
 }
 
 export interface FolderDeletion {
-  /** What the request says that the folder lies in, as in `NewFolder`; absent = wherever. */
+  /** Where the request says that the folder lies; as in `requireParent`. */
   readonly parentId?: number | undefined;
   /** Asked for every layer that would go with the folder. */
   mayDelete(layerId: number): boolean;
@@ -142,10 +154,7 @@ export function deleteFolder(
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
     const folder = await findFolder(tx, mapId, folderId);
-    if (deletion.parentId !== undefined) {
-      const parentId = await checkParent(tx, mapId, deletion.parentId);
-      if (parentId !== folder.parent_id) throw notFound("folder of that code in that parent");
-    }
+    requireParent(mapId, folder.parent_id, deletion.parentId);
     const nodes = await nodesUnder(tx, folderId);
     const layers = nodes.filter((node) => node.layer).map((node) => node.id);
     if (!layers.every((id) => deletion.mayDelete(id)))

@@ -17,7 +17,7 @@ await makeMap("other");
 const post = (body: unknown, path = "m/folders/") => api("POST", path, { token: editor, body });
 const patch = (code: string, body: unknown) => api("PATCH", `m/folders/${code}/`, { token: editor, body });
 const put = (code: string, body: unknown) => api("PUT", `m/folders/${code}/`, { token: editor, body });
-const get = (code: string) => api("GET", `m/folders/${code}/`, { token: viewer });
+const get = (code: string, query = "") => api("GET", `m/folders/${code}/${query}`, { token: viewer });
 /** Code and sort of everything in a map, from the top down. */
 const order = async (code: string): Promise<string[]> =>
   (await api("GET", `${code}/layers/?type=full`, { token: editor })).json.map(
@@ -70,7 +70,7 @@ t.test("a folder has the name that it was given, in all its languages", async (t
   }
 });
 
-t.test("PATCH changes single fields, PUT gives the rest their defaults", async (t) => {
+t.test("a change leaves what it does not name, by PUT as by PATCH", async (t) => {
   const made = await post({ code: "whole", name: "Whole", json: { a: [1, { b: null }] } });
   t.same(made.json.json, { a: [1, { b: null }] });
   const { id, sort } = made.json;
@@ -80,9 +80,18 @@ t.test("PATCH changes single fields, PUT gives the rest their defaults", async (
   t.equal((await get("whole")).status, 404);
   t.same((await patch("part", { parent_id: map, json: { c: 1 } })).json.json, { c: 1 });
   t.match((await patch("part", { parent_id: map, name: "New" })).json, { name: "New", json: { c: 1 } });
-  const replaced = await put("part", { parent_id: String(map) });
-  t.match(replaced.json, { id, code: "part", name: "", sort });
-  t.same(replaced.json.json, {});
+  const left = await put("part", { parent_id: String(map) });
+  t.match(left.json, { id, code: "part", name: "New", sort });
+  t.same(left.json.json, { c: 1 });
+  t.match((await put("part", { parent_id: map, name: null, json: null })).json, {
+    name: "New",
+    json: { c: 1 },
+  });
+  const emptied = await put("part", { parent_id: map, name: "", json: {} });
+  t.match(emptied.json, { id, code: "part", name: "", sort });
+  t.same(emptied.json.json, {});
+  const named = await put("part", { parent_id: map, name: { en: "Part", ru: "Часть" } });
+  t.same((await put("part", { parent_id: map, sort })).json.name, named.json.name, "in all its languages");
   for (const json of [[], "x", 7, { long: "x".repeat(100_001) }]) {
     t.match(await patch("part", { parent_id: map, json }), { status: 500, json: { code: "invalid_value" } });
   }
@@ -103,6 +112,20 @@ t.test("a change names the parent, which is the map or one of its folders", asyn
   t.equal((await patch("inner", { name: "x" })).status, 404, "absent");
   t.match((await get("inner")).json, { name: "", parent_id: box.id });
   t.equal((await get("foreign")).status, 404, "a folder of another map");
+});
+
+t.test("a folder that is asked for in a parent lies in it", async (t) => {
+  const { json: box } = await post({ code: "here" });
+  const { json: inner } = await post({ code: "within", parent_id: box.id });
+  const { json: foreign } = await post({ code: "there" }, "other/folders/");
+  const { json: layer } = await post({ code: "leaf", parent_id: box.id }, "m/layers/");
+  const asked = async (code: string, parent: unknown) => (await get(code, `?parent_id=${parent}`)).status;
+  for (const parent of ["", box.id]) t.equal(await asked("within", parent), 200, `within ${parent}`);
+  for (const parent of ["", 0, map]) t.equal(await asked("here", parent), 200, `here ${parent}`);
+  for (const parent of [0, map, inner.id, layer.id, foreign.id, 999_999, "x", -1, 1.5])
+    t.equal(await asked("within", parent), 404, `within ${parent}`);
+  for (const parent of [box.id, inner.id, foreign.id, "x"])
+    t.equal(await asked("here", parent), 404, `here ${parent}`);
 });
 
 t.test("a folder moves with what it holds, and never into itself", async (t) => {
