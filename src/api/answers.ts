@@ -21,6 +21,11 @@ function object(
 }
 const list = (items: JsonSchema): JsonSchema => ({ type: "array", items });
 
+const selected = {
+  ...boolean,
+  description: "Whether its element in the publication tree is ticked; true before there is a tree",
+};
+
 const latLon = {
   type: "array",
   items: number,
@@ -38,7 +43,7 @@ const layerMembers = {
   name: string,
   sort: number,
   parent_id: { ...integer, description: "0 = top of the tree" },
-  selected: boolean,
+  selected,
   map_layer_id: integer,
   icon: { ...string, description: "Path of the icon" },
   render_type: { enum: [0, 1], description: "0 = drawn by the server, 1 = as vectors by the client" },
@@ -104,7 +109,7 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
     name: or(string, namesByLanguage),
     sort: number,
     icon: string,
-    selected: boolean,
+    selected,
     parent_id: integer,
     render_type: integer,
     map_layer_id: integer,

@@ -1,6 +1,7 @@
 import type { Queryable } from "../storage/postgres.js";
 import { columnsInOrder } from "./column-order.js";
 import { withIdAlias } from "./id-alias.js";
+import { selectionIn } from "./selected.js";
 import type {
   BaseMap,
   Column,
@@ -166,6 +167,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
     });
   }
   const rows = new Map(row.node_rows.map((node) => [node.id, node]));
+  const selection = selectionIn(row.publication, (id) => rows.get(id)?.parent_id ?? null);
   const constraints = new Map<number, ColumnConstraint[]>();
   for (const { layerId, ...constraint } of row.constraint_rows) {
     const list = constraints.get(layerId) ?? [];
@@ -184,7 +186,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
       localized: node.localized_name,
       names: node.names,
       sort: node.sort,
-      selected: node.selected,
+      selected: selection(node.id) ?? node.selected,
       icon: node.icon,
       json: node.json,
       cssStyle: node.css_style,

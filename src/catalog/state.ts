@@ -89,6 +89,7 @@ export interface TreeNode extends LocalizedName {
   readonly parentId: number | null;
   readonly code: string;
   readonly sort: number;
+  /** Whether its element in the publication tree is ticked; before there is a tree, whether it is on by itself. */
   readonly selected: boolean;
   readonly icon: string;
   readonly json: Readonly<Record<string, unknown>>;

@@ -71,7 +71,7 @@ t.test("the publication tree is what was sent", async (t) => {
   t.same(await tree("?type=publish"), answer.json);
   t.same(pick(await tree("?type=full"), "id", "parent_id", "selected"), [
     [red.id, 0, true],
-    [green.id, 0, true],
+    [green.id, 0, false],
     [box, 0, true],
   ]);
   t.equal(await drawn(), "red");
@@ -108,10 +108,45 @@ t.test("tiles show what the tree selects", async (t) => {
   }
 });
 
+t.test("layers and folders are selected as their elements are, wherever they are shown", async (t) => {
+  const seen = async () => {
+    const full: { code: string; selected: boolean }[] = await tree("?type=full");
+    const older = await fetch(`${server.url}/api/2.2/p/m/layers/?type=full`);
+    const items = (await older.json()) as Record<string, unknown>[];
+    t.same(pick(items, "code", "selected"), pick(full, "code", "selected"), "in 2.2");
+    for (const { code, selected } of full) {
+      const path = code === "box" ? "m/folders/box/" : `m/layers/${code}/`;
+      t.equal((await api("GET", path, { token: viewer })).json.selected, selected, path);
+    }
+    return full.filter(({ selected }) => selected).map(({ code }) => code);
+  };
+  await publish([{ id: 1, parent_id: 0, map_layer_id: green.id }]);
+  t.same(await seen(), ["green"], "what has no element is not shown");
+  await publish([
+    { id: 1, parent_id: 0, map_layer_id: box, selected: false },
+    { id: 2, parent_id: 1, map_layer_id: red.id },
+    { id: 3, parent_id: 1, map_layer_id: green.id, selected: false },
+    { id: 4, parent_id: 0, map_layer_id: green.id, selected: false },
+  ]);
+  t.same(await seen(), ["red"]);
+  const body = { parent_id: 0 };
+  t.equal((await api("PUT", "m/folders/box/", { token: editor, body })).json.selected, false);
+  t.equal((await api("PATCH", "m/layers/green/", { token: editor, body })).json.selected, false);
+  t.equal((await api("PATCH", "m/layers/red/", { token: editor, body })).json.selected, true);
+  const made = await api("POST", "m/layers/", { token: editor, body: { code: "new" } });
+  t.equal(made.json.selected, false, "a new layer is not in the tree yet");
+  t.equal((await api("DELETE", "m/layers/new/", { token: editor })).status, 200);
+});
+
 t.test("the element of a folder with nothing under it stands for what the folder holds", async (t) => {
   await api("PATCH", "m/layers/green/", { token: editor, body: { parent_id: box } });
   await publish([{ id: 1, parent_id: 0, map_layer_id: box }]);
   t.equal(await drawn(), "green");
+  t.same(pick(await tree("?type=full"), "code", "selected"), [
+    ["red", false],
+    ["box", true],
+    ["green", true],
+  ]);
   t.same(pick(await tree("?returnBbox=1"), "code", "bbox"), [["box", { sw: [0, 20], ne: [20, 40] }]]);
   await publish([
     { id: 1, parent_id: 0, map_layer_id: box },

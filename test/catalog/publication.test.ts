@@ -1,7 +1,9 @@
 import t from "tap";
 import { fullTree, publicationTree, publishedSelection } from "../../src/catalog/publication.js";
+import { selectionIn } from "../../src/catalog/selected.js";
 import type { LayerNode, MapState, PublicationElement, TreeNode } from "../../src/catalog/state.js";
 import { drawnLayers } from "../../src/tiles/selection.js";
+import { randomNumbers } from "../support/random.js";
 
 /** Trees of folders (F…) and layers, with the ids in the order of the list. */
 interface Item {
@@ -41,6 +43,13 @@ const published = (map: MapState, readable: (layer: LayerNode) => boolean = ever
   publicationTree(map, map.publication!, readable).map((shown) => `${shown.element!.id}${shown.node.code}`);
 const selected = (map: MapState) =>
   [...publishedSelection(map, map.publication!)].map((id) => map.nodes.get(id)!.code);
+/** Codes of what is selected, as a snapshot of the map has it. */
+const switchedOn = (map: MapState) => {
+  const selection = selectionIn(map.publication, (id) => map.nodes.get(id)?.parentId ?? null);
+  return [...map.nodes.values()]
+    .filter(({ id, selected }) => selection(id) ?? selected)
+    .map(({ code }) => code);
+};
 const drawn = (map: MapState, ids?: number[]) => drawnLayers(map, ids, everything).map((layer) => layer.code);
 
 const items: Item[] = [
@@ -109,4 +118,45 @@ t.test("layers that are named are drawn whatever is published", async (t) => {
   t.same(drawn(map), ["a"]);
   t.same(drawn(map, [4, 99]), ["c", "d"]);
   t.same(drawn(mapOf(items, [])), []);
+});
+
+t.test("a layer or folder is selected as its element is", async (t) => {
+  const off = { selected: false };
+  const on = (...elements: PublicationElement[]) => switchedOn(mapOf(items, elements));
+  t.same(switchedOn(mapOf(items)), ["a", "F", "b", "FF", "c"], "by itself before there is a tree");
+  t.same(on(), [], "what has no element is not shown");
+  t.same(on(element(1, 1), element(2, 3, off), element(3, 6)), ["a", "d"]);
+  t.same(on(element(1, 2, off), element(2, 3, { parentId: 1 })), ["b"], "whatever its parents are");
+  t.same(on(element(1, 3, off), element(2, 3)), ["b"], "one of several elements is enough");
+  t.same(on(element(1, 2)), ["F", "b", "FF", "c"], "a folder's element alone stands for what it holds");
+  t.same(on(element(1, 2), element(2, 1, { parentId: 1 })), ["a", "F"]);
+  t.same(on(element(1, 2), element(2, 4, off)), ["F", "b", "c"]);
+  t.same(on(element(1, 2), element(2, 4), element(3, 1, { parentId: 2 })), ["a", "F", "b", "FF"]);
+});
+
+t.test("what tiles show by themselves is selected", async (t) => {
+  const next = randomNumbers(7);
+  const below = (end: number) => next() % end;
+  const codes = items.map(({ code }) => code);
+  let shown = 0;
+  for (let round = 0; round < 300; round++) {
+    const elements = Array.from({ length: below(7) }, (_, i) =>
+      element(i + 1, 1 + below(items.length), { parentId: below(i + 1), selected: below(3) > 0 }),
+    );
+    const map = mapOf(items, elements);
+    const selected = new Set(switchedOn(map));
+    const layers = drawn(map);
+    shown += layers.length;
+    t.ok(
+      layers.every((code) => selected.has(code)),
+      JSON.stringify(elements),
+    );
+    if (elements.every((one) => one.selected))
+      t.same(
+        layers,
+        codes.filter((code) => selected.has(code) && !code.startsWith("F")),
+        JSON.stringify(elements),
+      );
+  }
+  t.ok(shown > 100);
 });
