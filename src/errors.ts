@@ -90,3 +90,12 @@ export const failed = (
 /** Parameters that the contract requires are missing. */
 export const required = (names: readonly string[]): Failure =>
   failed("required_parameters", `Required: ${names.join(", ")}.`, { required: names });
+
+/**
+ * Values of an object's columns that cannot be saved.
+ * @param columns code → reason
+ */
+export const refusedValues = (
+  columns: Readonly<Record<string, string>>,
+  data: Readonly<Record<string, unknown>> = {},
+): Failure => failed("invalid_value", "Some values cannot be saved.", { columns, ...data });

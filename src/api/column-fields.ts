@@ -89,7 +89,7 @@ export const columnFields = {
   code,
   ...nameFields,
   localized_value: flag("Whether values are in several languages."),
-  required: flag("Whether objects have to have a value."),
+  required: flag("Whether objects have to have a value when they are saved, in some language."),
   sort,
   parent_id: parent,
   format,

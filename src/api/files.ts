@@ -194,7 +194,9 @@ export const fileOperations: readonly Operation[] = [
     id: "detachFile",
     tag: "Files",
     summary: "Take a file away from an object",
-    details: "Which file is told by its id. The column comes in the query or in a form.",
+    details:
+      "Which file is told by its id. The column comes in the query or in a form. The last file of a required column " +
+      "stays, with invalid_value.",
     access: "token",
     methods: ["DELETE"],
     path: `${objectFiles}:file/`,

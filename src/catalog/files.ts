@@ -1,6 +1,7 @@
-import { failed, notFound } from "../errors.js";
+import { failed, notFound, refusedValues } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
+import { requireFilled } from "./required.js";
 import type { Column, LayerNode } from "./state.js";
 
 /**
@@ -97,7 +98,8 @@ export function attachFile(
 /**
  * Takes a file out of an object's column. What lists it in no other language either is gone.
  * @returns the uuid of the blob that nobody needs any more; undefined while there is a language left
- * @throws Failure not_found when the object or its column does not have the file
+ * @throws Failure not_found when the object or its column does not have the file; invalid_value for the last one of a
+ *   required column
  */
 export function detachFile(db: Database, place: FilePlace, fileId: number): Promise<string | undefined> {
   const { layer, objectId, column, language } = place;
@@ -110,6 +112,7 @@ export function detachFile(db: Database, place: FilePlace, fileId: number): Prom
       values,
     );
     if (changed === 0) throw notFound(`file ${fileId} in this column of the object`);
+    if (column.required) await requireFilled(tx, layer, objectId, [column]);
     const [gone] = await tx.query<{ uuid: string }>(
       `delete from file where id = $1 and layer_id = $2 and object_id = $3 and column_id = $4
          and not exists (select from ${layerTable(layer.id)} o where o.svc_id = $3 and ${lists(column, "file.id")})
@@ -200,6 +203,5 @@ export async function requireOwnFiles(
     const foreign = ids.find((id) => !own.has(id));
     if (foreign !== undefined) wrong[column.code] = `The object has no file ${foreign} in this column.`;
   }
-  if (Object.keys(wrong).length > 0)
-    throw failed("invalid_value", "Some values cannot be saved.", { columns: wrong });
+  if (Object.keys(wrong).length > 0) throw refusedValues(wrong);
 }

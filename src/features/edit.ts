@@ -1,9 +1,10 @@
 import { requireOwnFiles } from "../catalog/files.js";
+import { requireFilled } from "../catalog/required.js";
 import type { LayerNode } from "../catalog/state.js";
 import { preconditionFailed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { enforceConstraints } from "./enforce.js";
-import { type Assignment, assignedValue, listedFiles } from "./fields.js";
+import { type Assignment, assignedValue, listedFiles, mayEmpty } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
 import { getObject, type ObjectRow, type ObjectText, objectText } from "./get.js";
 import { type ObjectShape, objectJson } from "./item.js";
@@ -67,7 +68,8 @@ export async function createObject(
 
 /**
  * Changes what `change` names of an object; undefined when there is none with that id.
- * @throws Failure invalid_value for files that are not the object's; precondition_failed for another version
+ * @throws Failure invalid_value for files that are not the object's and required columns that it would empty;
+ *   precondition_failed for another version
  */
 export async function updateObject(
   db: Database,
@@ -77,10 +79,13 @@ export async function updateObject(
 ): Promise<ObjectText | undefined> {
   await enforceConstraints(db, layer, change.assignments);
   const files = listedFiles(change.assignments);
-  if (files.length === 0) return update(db, layer, id, change);
+  const doubtful = mayEmpty(change.assignments);
+  if (files.length === 0 && doubtful.length === 0) return update(db, layer, id, change);
   return db.transaction(async (tx) => {
-    await requireOwnFiles(tx, layer, id, files);
-    return update(tx, layer, id, change);
+    if (files.length > 0) await requireOwnFiles(tx, layer, id, files);
+    const changed = await update(tx, layer, id, change);
+    await requireFilled(tx, layer, id, doubtful);
+    return changed;
   });
 }
 

@@ -1,5 +1,6 @@
+import { mustBeFilled } from "../catalog/required.js";
 import type { Column, LayerNode } from "../catalog/state.js";
-import { failed, required } from "../errors.js";
+import { failed, refusedValues, required } from "../errors.js";
 import { findColumn, hasValues, isId, type Languages, unknownColumns } from "./columns.js";
 import type { Values } from "./sql.js";
 import { boundType, type ColumnValue, readValue } from "./values.js";
@@ -45,7 +46,7 @@ export function readFields(layer: LayerNode, { fields, languages, id }: FieldsIn
     } else {
       const assignment = assign(column, value, languages);
       if (typeof assignment === "string") wrong[code] = assignment;
-      else if (column.required && isEmpty(assignment, id)) wrong[code] = "This column must be filled.";
+      else if (column.required && isEmpty(assignment, id)) wrong[code] = mustBeFilled;
       else assignments.push(assignment);
     }
   }
@@ -56,14 +57,11 @@ export function readFields(layer: LayerNode, { fields, languages, id }: FieldsIn
       if (!column.required || !hasValues(column) || isId(column) || Object.hasOwn(fields, column.code))
         continue;
       missing.push(column.code);
-      wrong[column.code] = "This column must be filled.";
+      wrong[column.code] = mustBeFilled;
     }
   }
   if (Object.keys(wrong).length > 0) {
-    throw failed("invalid_value", "Some values cannot be saved.", {
-      columns: wrong,
-      ...(missing.length > 0 ? { required: missing } : {}),
-    });
+    throw refusedValues(wrong, missing.length > 0 ? { required: missing } : {});
   }
   return assignments;
 }
@@ -79,9 +77,16 @@ const isBlank = (value: unknown): boolean => value === null || value === "";
 function isEmpty(assignment: Assignment, id: number | undefined): boolean {
   if (assignment.kind === "set") return isBlank(assignment.bound);
   if (assignment.kind === "replace") return Object.values(assignment.texts).every(isBlank);
-  // Other languages of an object that is changed may still have a value.
+  // Other languages of an object that is changed may still have a value: `mayEmpty`.
   return id === undefined && isBlank(assignment.value);
 }
+
+/** The required columns that lose a language by these assignments: whether they are left empty is for the object to say. */
+export const mayEmpty = (assignments: readonly Assignment[]): readonly Column[] =>
+  assignments.flatMap((assignment) => {
+    const { column, kind } = assignment;
+    return kind === "merge" && column.required && isBlank(assignment.value) ? [column] : [];
+  });
 
 /** The assignment, or the reason why there can be none. */
 function assign(column: Column, value: unknown, languages: Languages): Assignment | string {

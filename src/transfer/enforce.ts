@@ -1,5 +1,6 @@
 import { constrainedColumns, rowOffends } from "../catalog/constraints.js";
 import { layerTable } from "../catalog/load.js";
+import { emptySql, mustBeFilled } from "../catalog/required.js";
 import type { Column, ColumnConstraint } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import { reasonOf } from "../features/enforce.js";
@@ -36,7 +37,7 @@ export async function enforceOnImport(
   const bind = (value: unknown) => `$${values.push(value)}`;
   const required = columns
     .filter((column) => column.required && takesValues(column))
-    .map((column) => ({ column, constraint: undefined, sql: isEmpty(column) }));
+    .map((column) => ({ column, constraint: undefined, sql: emptySql(column, `t.${column.physical}`) }));
   const limited = constraints.flatMap((constraint) =>
     constrainedColumns({ columns }, constraint).map((column) => ({
       column,
@@ -49,7 +50,7 @@ export async function enforceOnImport(
   const [bad] = await firstOffender(tx, layerId, { conditions: checks.map(({ sql }) => sql), values });
   if (!bad) return;
   const { column, constraint } = checks[bad.offended.indexOf(true)]!;
-  const reason = constraint ? reasonOf(constraint) : "This column must be filled.";
+  const reason = constraint ? reasonOf(constraint) : mustBeFilled;
   const feature = await featureOf(tx, written, bad.id);
   throw failed(
     constraint ? "constraint_violated" : "import_failed",
@@ -114,18 +115,3 @@ const readConstraints = (tx: Queryable, layerId: number) =>
 
 const takesValues = (column: Column): boolean =>
   column.type !== "geom" && column.type !== "title" && column.physical !== "svc_id";
-
-/** SQL of "the column has no value in any language". */
-function isEmpty(column: Column): string {
-  const name = `t.${column.physical}`;
-  if (column.localizedValue) return `main_value(${name}, '') is null`;
-  switch (column.type) {
-    case "string":
-    case "text":
-      return `coalesce(${name}, '') = ''`;
-    case "file":
-      return `coalesce(${name}, '{}') = '{}'`;
-    default:
-      return `${name} is null`;
-  }
-}

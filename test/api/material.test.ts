@@ -1,4 +1,5 @@
 import t from "tap";
+import { lockWaiters } from "../support/locks.js";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
@@ -104,16 +105,7 @@ t.test("the old objects are read while a refresh runs", async (t) => {
   await other.query("begin");
   await other.query("select from mapwright.layer where id = $1 for update", [id]);
   const running = refresh(editor);
-  await new Promise<void>((resolve, reject) => {
-    const poll = async () => {
-      const waiting = await sql.query(
-        "select 1 from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()",
-      );
-      if (waiting.rowCount! > 0) resolve();
-      else setTimeout(() => poll().catch(reject), 10);
-    };
-    poll().catch(reject);
-  });
+  await lockWaiters(sql);
   t.equal((await objects()).length, 2);
   await other.query("commit");
   t.equal((await running).status, 200);

@@ -1,8 +1,9 @@
 import pg from "pg";
 import t from "tap";
+import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
-import { startServer, waitFor } from "../support/server.js";
+import { startServer } from "../support/server.js";
 
 /** Virtual layers: views of another layer's objects. */
 
@@ -277,12 +278,7 @@ t.test("a virtual layer made while its source is written is not behind", async (
     token: editor,
     body: { code: "v", type: "virtual", source: { layer: "s" } },
   });
-  await waitFor(async () => {
-    const waiting = await sql.query(
-      "select 1 from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()",
-    );
-    return waiting.rowCount! > 0;
-  });
+  await lockWaiters(sql);
   await writer.query("commit");
   t.equal((await made).status, 200);
 });

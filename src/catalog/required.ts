@@ -1,0 +1,45 @@
+import { refusedValues } from "../errors.js";
+import type { Queryable } from "../storage/postgres.js";
+import { layerTable } from "./load.js";
+import type { Column, LayerNode } from "./state.js";
+
+/** Required columns of objects. */
+
+/** What a client is told of one that is empty. */
+export const mustBeFilled = "This column must be filled.";
+
+/** SQL of "the column has no value", of one in several languages: in none of them. `value` is the SQL of what it holds. */
+export function emptySql({ type, localizedValue }: Column, value: string): string {
+  if (localizedValue) return `main_value(${value}, '') is null`;
+  switch (type) {
+    case "string":
+    case "text":
+      return `coalesce(${value}, '') = ''`;
+    case "file":
+      return `coalesce(${value}, '{}') = '{}'`;
+    default:
+      return `${value} is null`;
+  }
+}
+
+/**
+ * Makes sure that columns are filled in an object that the transaction has just written. What else it has in a column,
+ * such as in other languages, can change until then and not after.
+ * @throws Failure invalid_value with `data.columns`
+ */
+export async function requireFilled(
+  tx: Queryable,
+  layer: LayerNode,
+  objectId: number,
+  columns: readonly Column[],
+): Promise<void> {
+  if (columns.length === 0) return;
+  const [row] = await tx.query<{ empty: boolean[] }>(
+    `select array[${columns.map((column) => emptySql(column, column.physical)).join(",")}] as empty
+     from ${layerTable(layer.id)} where svc_id = $1`,
+    [objectId],
+  );
+  const empty = columns.filter((_, at) => row?.empty[at]);
+  if (empty.length > 0)
+    throw refusedValues(Object.fromEntries(empty.map(({ code }) => [code, mustBeFilled])));
+}
