@@ -43,3 +43,14 @@ export async function requireFilled(
   if (empty.length > 0)
     throw refusedValues(Object.fromEntries(empty.map(({ code }) => [code, mustBeFilled])));
 }
+
+/**
+ * Makes sure that an object gets the geometry that its layer may require.
+ * @param geom null = none; undefined = as it is
+ * @throws Failure invalid_value with `data.columns`
+ */
+export function requireGeometry(layer: LayerNode, geom: Buffer | null | undefined): void {
+  if (geom !== null) return;
+  const column = layer.columns.find(({ type }) => type === "geom");
+  if (column?.required) throw refusedValues({ [column.code]: mustBeFilled });
+}

@@ -1,5 +1,5 @@
 import { requireOwnFiles } from "../catalog/files.js";
-import { requireFilled } from "../catalog/required.js";
+import { requireFilled, requireGeometry } from "../catalog/required.js";
 import type { LayerNode } from "../catalog/state.js";
 import { preconditionFailed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
@@ -51,12 +51,13 @@ export function createStatement(layer: LayerNode, change: ObjectChange): Stateme
   };
 }
 
-/** Makes an object. @throws Failure invalid_value for files, which a new object cannot have */
+/** Makes an object. @throws Failure invalid_value for files, which a new object cannot have, and a missing geometry */
 export async function createObject(
   db: Database,
   layer: LayerNode,
   change: ObjectChange,
 ): Promise<ObjectText> {
+  requireGeometry(layer, change.geom ?? null);
   const files = listedFiles(change.assignments);
   if (files.length > 0) await requireOwnFiles(db, layer, undefined, files);
   await enforceConstraints(db, layer, change.assignments);
@@ -77,6 +78,7 @@ export async function updateObject(
   id: number,
   change: ObjectChange,
 ): Promise<ObjectText | undefined> {
+  requireGeometry(layer, change.geom);
   await enforceConstraints(db, layer, change.assignments);
   const files = listedFiles(change.assignments);
   const doubtful = mayEmpty(change.assignments);
@@ -164,7 +166,7 @@ export interface GeometryChange {
 
 /**
  * Replaces an object's geometry; the new one as GeoJSON text, or undefined when there is no such object.
- * @throws Failure precondition_failed when it has none of the versions
+ * @throws Failure precondition_failed when it has none of the versions; invalid_value for none where one is required
  */
 export async function putGeometry(
   db: Database,
@@ -172,6 +174,7 @@ export async function putGeometry(
   id: number,
   { geom, shape, versions }: GeometryChange,
 ): Promise<string | undefined> {
+  requireGeometry(layer, geom);
   const values = new Values();
   const key = values.bind(id);
   const [row] = await db.query<{ g: string }>(

@@ -36,7 +36,7 @@ export async function enforceOnImport(
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
   const required = columns
-    .filter((column) => column.required && takesValues(column))
+    .filter((column) => column.required && canBeEmpty(column))
     .map((column) => ({ column, constraint: undefined, sql: emptySql(column, `t.${column.physical}`) }));
   const limited = constraints.flatMap((constraint) =>
     constrainedColumns({ columns }, constraint).map((column) => ({
@@ -113,5 +113,5 @@ const readConstraints = (tx: Queryable, layerId: number) =>
     [layerId],
   );
 
-const takesValues = (column: Column): boolean =>
-  column.type !== "geom" && column.type !== "title" && column.physical !== "svc_id";
+/** Titles have no values, and the object id always has one. */
+const canBeEmpty = (column: Column): boolean => column.type !== "title" && column.physical !== "svc_id";

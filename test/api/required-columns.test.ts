@@ -142,3 +142,27 @@ t.test("an import empties none either", async (t) => {
   t.match(await merge({ note_ru: "" }), { status: 500, json: { code: "import_failed", data: { columns } } });
   t.match(await get(id, "?lng=ru"), { note: note.ru, size: 3 });
 });
+
+t.test("a required geometry is there in every object that is saved", async (t) => {
+  const point = { type: "Point", coordinates: [1, 2] };
+  const bare = await make();
+  await column("PATCH", "geom", { type: "geom", required: true });
+  const write = (method: string, path: string, body: unknown) =>
+    server.api(method, `${objects}${path}`, { token, body });
+  const fields = { note, rank: 1 };
+  const { json: made } = await write("POST", "", { fields, geom: point });
+  t.match(await write("POST", "", { fields }), refused("geom"));
+  t.match(await write("POST", "", { fields, geom: null }), refused("geom"));
+  t.match(await write("PUT", `${made.id}/`, { geom: null }), refused("geom"));
+  t.match(await write("PUT", `${made.id}/geom/`, null), refused("geom"));
+  t.equal((await write("PUT", "999999/geom/", point)).status, 404);
+  t.equal((await write("PUT", `${bare}/`, { fields: { size: 1 } })).status, 200, "what is not changed stays");
+  t.same((await write("PUT", `${made.id}/geom/`, point)).json, point);
+  const feature = (geometry: object | null, properties: object) =>
+    server.api("POST", "m/layers/l/import/", { token, body: { type: "Feature", geometry, properties } });
+  for (const properties of [{ svc_id: made.id }, { note: "new", rank: 1 }])
+    t.match(await feature(null, properties), { json: { code: "import_failed", data: { column: "geom" } } });
+  t.equal((await feature(point, { note: "new", rank: 1 })).status, 200);
+  const read = await server.api("GET", `${objects}${made.id}/geom/`, { token });
+  t.same(read.json, point);
+});
