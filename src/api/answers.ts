@@ -144,7 +144,7 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
   Object: object(
     { id: integer },
     {
-      fields: { ...anyObject, description: "Values by column codes" },
+      fields: { ...anyObject, description: "Values by column codes; of localised columns in one language" },
       geom: or(reference("Geometry"), none),
       bbox: or(reference("Box"), none),
     },

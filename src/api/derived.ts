@@ -69,7 +69,10 @@ const sourceName: Field<unknown> = {
 /** `source` of virtual and materialized layers. */
 const sourceFields = {
   layer: sourceName,
-  filter: text("Filter expression that selects the source's objects; default: all of them."),
+  filter: text(
+    "Filter expression that selects the source's objects, by the main language's values of localised columns; " +
+      "default: all of them.",
+  ),
   columns,
 };
 
@@ -149,10 +152,9 @@ async function condition(
   map: MapState,
   source: LayerNode,
 ): Promise<string> {
-  const main = map.project.languages[0];
   const sql = filterSql(filter, {
     columns: source.columns,
-    languages: { own: main, main },
+    language: map.project.languages[0],
     values: new Constants(),
   });
   await requireExpressions(services.db, filter);

@@ -94,4 +94,6 @@ export function filterBox(box: FourNumbers | undefined, system: 4326 | 3857): Ge
 }
 
 /** `lng`, where values are read or written in it and not only names. */
-export const languageParameter = text("Language of localised values; default: the main language.");
+export const languageParameter = text(
+  "Language of localised values, which are null where they have none in it; default: the main language.",
+);

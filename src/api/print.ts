@@ -34,7 +34,7 @@ const pictureWidth = 1_200;
 export async function printObject(request: Request, services: Services, target: PrintTarget): Promise<Reply> {
   const { layer, map, id, languages, caller } = target;
   const { db } = services;
-  const shape = { fields: valueColumns(layer), bbox: 3857, languages } as const;
+  const shape = { fields: valueColumns(layer), bbox: 3857, languages, readable: true } as const;
   const found = await getObject(db, layer, id, shape);
   if (!found) throw notFound(`object ${id}`);
   const { fields, bbox } = JSON.parse(found.json) as {

@@ -1,14 +1,11 @@
+import { type Languages, readableSql } from "../catalog/readable.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import type { Values } from "./sql.js";
 
 /** Columns of a layer as they are read: which have values, and the SQL of a value as JSON and for comparing. */
 
-/** Languages of an answer: the request's, and the map's main one, which stands in. */
-export interface Languages {
-  readonly own: string;
-  readonly main: string;
-}
+export type { Languages };
 
 /** Whether the column has values in `fields`: geometry and titles have none. */
 export const hasValues = (column: Column): boolean => column.type !== "geom" && column.type !== "title";
@@ -55,30 +52,37 @@ export function columnsOf(layer: LayerNode, codes: readonly string[]): Column[] 
 export const unknownColumns = (columns: Readonly<Record<string, string>>) =>
   failed("unknown_column", "The layer has no such column.", { columns });
 
-/** SQL of what a reader sees in a localised column: its language's value, else the main one's, else any. */
-function localizedValue(column: Column, languages: Languages, values: Values): string {
+const isLocalised = (column: Column): boolean => column.localizedValue && !isId(column);
+
+/**
+ * SQL of a column's value for comparing and sorting, null where it has none; a localised value that is no text is jsonb.
+ * @param language which value of a localised column it is
+ */
+export function comparable(column: Column, language: string, values: Values): string {
   const name = column.physical;
-  const codes = languages.own === languages.main ? [languages.own] : [languages.own, languages.main];
-  if (isText(column)) {
-    const choices = codes.map((code) => `nullif(${name}->>${values.bind(code)}::text,'')`);
-    return `coalesce(${choices.join(",")},(select e.value from jsonb_each_text(${name}) e where e.value <> '' limit 1))`;
-  }
-  const choices = codes.map((code) => `nullif(${name}->${values.bind(code)}::text,'null')`);
-  return `coalesce(${choices.join(",")},(select e.value from jsonb_each(${name}) e where e.value <> 'null' limit 1))`;
+  if (!isLocalised(column)) return name;
+  const code = `${values.bind(language)}::text`;
+  return isText(column) ? `(${name}->>${code})` : `nullif(${name}->${code},'null')`;
 }
 
-/** SQL of a column's value for comparing and sorting; a localised value that is no text is jsonb. */
-export const comparable = (column: Column, languages: Languages, values: Values): string =>
-  column.localizedValue && !isId(column) ? localizedValue(column, languages, values) : column.physical;
+/** As `comparable`, for what people read: where the request's language has no value, that of another. */
+export const readableValue = (column: Column, languages: Languages, values: Values): string =>
+  isLocalised(column)
+    ? readableSql(column, column.physical, languages, (code) => values.bind(code))
+    : column.physical;
 
-/** SQL of a column's value as JSON text; never null. */
-export function jsonValue(column: Column, languages: Languages, values: Values): string {
-  if (isId(column)) return "svc_id";
-  if (column.localizedValue) {
-    const value = localizedValue(column, languages, values);
-    return isText(column) ? `coalesce(to_json(${value})::text,'null')` : `coalesce(${value}::text,'null')`;
-  }
+/** SQL of what `readableValue` gives as JSON text; never null. */
+export function readableJson(column: Column, languages: Languages, values: Values): string {
+  if (!isLocalised(column)) return jsonValue(column, languages.own, values);
+  const value = readableValue(column, languages, values);
+  return isText(column) ? `coalesce(to_json(${value})::text,'null')` : `coalesce(${value}::text,'null')`;
+}
+
+/** SQL of a column's value as JSON text; never null. `language` is as in `comparable`. */
+export function jsonValue(column: Column, language: string, values: Values): string {
   const name = column.physical;
+  if (isId(column)) return name;
+  if (column.localizedValue) return `coalesce((${name}->${values.bind(language)}::text)::text,'null')`;
   switch (column.type) {
     case "number":
       // NaN and the infinities, which SQL clients can store, have no JSON number.

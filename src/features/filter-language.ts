@@ -2,7 +2,7 @@ import { canCompile, patternTimeoutMs, wholeValue } from "../catalog/regular-exp
 import type { Column } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
-import { comparable, isId, type Languages, unknownColumns } from "./columns.js";
+import { comparable, isId, unknownColumns } from "./columns.js";
 import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
 import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
@@ -13,8 +13,8 @@ import { boundType, readValue } from "./values.js";
 export interface FilterContext {
   /** Whose columns the codes are. */
   readonly columns: readonly Column[];
-  /** Which value of a localised column counts. */
-  readonly languages: Languages;
+  /** Language whose value of a localised column counts. */
+  readonly language: string;
   readonly values: Values;
 }
 
@@ -109,8 +109,8 @@ const isText = (column: Column): boolean => column.type === "string" || column.t
 const family = (column: Column): string => (isText(column) ? "text" : column.type);
 
 /** SQL of the value, for columns of any type. */
-const stored = (column: Column, { languages, values }: FilterContext): string =>
-  comparable(column, languages, values);
+const stored = (column: Column, { language, values }: FilterContext): string =>
+  comparable(column, language, values);
 
 /**
  * SQL of what stands beside a comparison.
@@ -119,7 +119,8 @@ const stored = (column: Column, { languages, values }: FilterContext): string =>
 function side(column: Column, context: FilterContext, ordered = false): string {
   if (column.type === "geom" || column.type === "json" || column.type === "file")
     throw unfit(column, "It can only be asked whether it is null.");
-  return ordered ? plainValue(column, context.languages, context.values) : stored(column, context);
+  const value = stored(column, context);
+  return ordered ? plainValue(column, value) : value;
 }
 
 /** Whether values are compared by their order. */

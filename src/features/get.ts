@@ -53,13 +53,13 @@ const lookups = new WeakMap<LayerNode, Map<string, Lookup>>();
 const formsPerLayer = 32;
 
 function wholeObjects(layer: LayerNode, shape: ObjectShape): Lookup {
-  const { bbox, languages } = shape;
+  const { bbox, languages, readable } = shape;
   let forms = lookups.get(layer);
   if (!forms) {
     forms = new Map();
     lookups.set(layer, forms);
   }
-  const key = `${bbox}/${languages.main}/${languages.own}`;
+  const key = `${bbox}/${readable ? languages.main : ""}/${languages.own}`;
   let lookup = forms.get(key);
   if (!lookup) {
     const values = new Values();

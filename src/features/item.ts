@@ -1,5 +1,5 @@
 import type { Column } from "../catalog/state.js";
-import { jsonValue, type Languages } from "./columns.js";
+import { jsonValue, type Languages, readableJson } from "./columns.js";
 import { type GeometryShape, geometryJson, type Srid } from "./geometry-sql.js";
 import { concat, literal, type Values } from "./sql.js";
 import { otherTranslations, type Translations, translatedValues } from "./translations.js";
@@ -11,7 +11,10 @@ export interface ObjectShape {
   readonly geom?: GeometryShape | undefined;
   /** With the object's box, in this reference system. */
   readonly bbox?: Srid | undefined;
+  /** Localised values are those of the request's language. */
   readonly languages: Languages;
+  /** Values as people read them: where the language has none, that of another. */
+  readonly readable?: boolean;
   /** Localised columns as properties of their languages, in the place of the one value that a reader sees. */
   readonly translations?: Translations | undefined;
 }
@@ -41,7 +44,7 @@ export function featureJson(shape: ObjectShape, values: Values): string {
 /** `opening` "," continues an object that was begun; the closing bracket is always written. */
 function fieldsJson(
   columns: readonly Column[],
-  { languages, translations }: Pick<ObjectShape, "languages" | "translations">,
+  { languages, readable, translations }: Omit<ObjectShape, "fields">,
   values: Values,
   opening: "{" | "," = "{",
 ): string {
@@ -51,10 +54,12 @@ function fieldsJson(
     const before = parts.length === 0 ? opening : ",";
     parts.push(literal(`${before}${JSON.stringify(name)}:`), json);
   };
+  const json = (column: Column) =>
+    readable ? readableJson(column, languages, values) : jsonValue(column, languages.own, values);
   for (const column of columns) {
-    if (!translations || !column.localizedValue) add(column.code, jsonValue(column, languages, values));
+    if (!translations || !column.localizedValue) add(column.code, json(column));
     else {
-      for (const [name, json] of translatedValues(column, translations)) add(name, json);
+      for (const [name, value] of translatedValues(column, translations)) add(name, value);
       if (translations.others) parts.push(otherTranslations(column, translations));
     }
   }

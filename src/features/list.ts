@@ -96,7 +96,7 @@ const keyed = (code: string, reason: string): Record<string, string> => {
 
 function equals(column: Column, request: ListRequest, values: Values): string {
   const value = request.filter?.value ?? "";
-  const left = comparable(column, request.languages, values);
+  const left = comparable(column, request.languages.own, values);
   if (value === "") {
     const text = column.type === "string" || column.type === "text";
     if (text) return `(${left} is null or ${left} = '')`;
@@ -115,7 +115,7 @@ function orderBy(layer: LayerNode, request: ListRequest, values: Values): string
     if (!column || !hasValues(column)) throw unknownColumns(keyed(code, "The list cannot be sorted by it."));
     if (seen.has(column)) continue;
     seen.add(column);
-    terms.push(`${comparable(column, request.languages, values)}${descending ? " desc" : ""}`);
+    terms.push(`${comparable(column, request.languages.own, values)}${descending ? " desc" : ""}`);
     if (isId(column)) return terms.join(",");
   }
   // Objects with equal values keep one order, so that pages do not overlap.

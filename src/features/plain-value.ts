@@ -1,14 +1,12 @@
 import type { Column } from "../catalog/state.js";
-import { comparable, isId, type Languages } from "./columns.js";
-import type { Values } from "./sql.js";
+import { isId } from "./columns.js";
 import { boundType } from "./values.js";
 
 /**
- * SQL of a column's value in the column's own type, null where it has none; of a localised column the value that a
- * reader of the languages sees, which `comparable` leaves as JSON.
+ * SQL of a column's value in the column's own type, null where it has none.
+ * @param value SQL of it as `comparable` and `readableValue` give it, which leave localised values as JSON
  */
-export function plainValue(column: Column, languages: Languages, bound: Values): string {
-  const value = comparable(column, languages, bound);
+export function plainValue(column: Column, value: string): string {
   if (!column.localizedValue || isId(column) || column.type === "string" || column.type === "text")
     return value;
   // Quicker by far than the conversion that stands for the other types.

@@ -1,15 +1,18 @@
 import type { Column } from "../catalog/state.js";
 import type { Limit } from "../catalog/visual-values.js";
-import { comparable, isId, type Languages } from "./columns.js";
+import { isId, type Languages, readableValue } from "./columns.js";
 import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
 import { boundType, readValue } from "./values.js";
 
-/** A column's values as visualizations take them: measured, or told apart. */
+/**
+ * A column's values as visualizations take them: measured, or told apart. Of localised ones, those that tiles are drawn
+ * by.
+ */
 
 /** SQL of a column's values as finite numbers, moments in seconds since 1970; undefined for types without a measure. */
 export function measure(column: Column, languages: Languages, bound: Values): string | undefined {
-  const value = plainValue(column, languages, bound);
+  const value = plainValue(column, readableValue(column, languages, bound));
   // SQL clients can store NaN and infinities in columns that are not localised.
   const checked = !column.localizedValue && !isId(column);
   if (column.type === "number") {
@@ -43,19 +46,19 @@ export function categoryValue(column: Column, languages: Languages, bound: Value
         const result = readValue(column, value);
         return result.ok && result.json !== null ? String(result.json) : undefined;
       };
-      return { sql: `${plainValue(column, languages, bound)}::${type}`, type, read };
+      return { sql: `${plainValue(column, readableValue(column, languages, bound))}::${type}`, type, read };
     }
     case "json":
-      return { sql: `${comparable(column, languages, bound)} #>> '{}'`, type: "text", read: asText };
+      return { sql: `${readableValue(column, languages, bound)} #>> '{}'`, type: "text", read: asText };
     case "file":
       return {
         sql: column.localizedValue
-          ? `${comparable(column, languages, bound)} #>> '{}'`
+          ? `${readableValue(column, languages, bound)} #>> '{}'`
           : `array_to_string(${column.physical}, ',')`,
         type: "text",
         read: asText,
       };
     default:
-      return { sql: `nullif(${comparable(column, languages, bound)},'')`, type: "text", read: asText };
+      return { sql: `nullif(${readableValue(column, languages, bound)},'')`, type: "text", read: asText };
   }
 }

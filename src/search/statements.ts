@@ -1,5 +1,5 @@
 import type { Column } from "../catalog/state.js";
-import { comparable, isId, type Languages } from "../features/columns.js";
+import { isId, type Languages, readableValue } from "../features/columns.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import type { SearchEntry } from "./entries.js";
 import { indexNames } from "./index-names.js";
@@ -181,7 +181,7 @@ export const orderOf = (column: Pick<Column, "physical">): string =>
 
 /** SQL of a value as the text that a reader sees. */
 function textOf(column: Column, languages: Languages, values: Values): string {
-  const value = comparable(column, languages, values);
+  const value = readableValue(column, languages, values);
   if (column.type === "datetime" && !severalLanguages(column)) {
     return `replace(to_json(${value})#>>'{}','+00:00','Z')`;
   }

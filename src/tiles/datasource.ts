@@ -1,4 +1,5 @@
 import { layerTable } from "../catalog/load.js";
+import { readableSql } from "../catalog/readable.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { mercatorHalf } from "../geo/tile.js";
 import { filterToSql } from "../style/filter-sql.js";
@@ -83,7 +84,9 @@ function fieldSql(column: Column | undefined, options: DatasourceOptions): strin
   if (!column || column.type === "title" || column.type === "geom") return "null::text";
   const name = `o.${column.physical}`;
   if (column.localizedValue) {
-    return `coalesce(${name} ->> ${literal(options.language)}, ${name} ->> ${literal(options.mainLanguage)}, (select min(value) from jsonb_each_text(${name})))`;
+    const languages = { own: options.language, main: options.mainLanguage };
+    const value = readableSql(column, name, languages, literal);
+    return column.type === "string" || column.type === "text" ? value : `${value} #>> '{}'`;
   }
   switch (column.type) {
     case "number":

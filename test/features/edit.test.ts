@@ -107,8 +107,8 @@ t.test("a localised value is kept by language", async (t) => {
   t.equal(made.fields.label, "ярлык");
   const english = await update(made.id, { label: "label", rank: 3 }, undefined, "en");
   t.match(english.fields, { label: "label", rank: 3 });
-  t.match((await get(made.id)).fields, { label: "ярлык", rank: 3 });
-  t.match((await update(made.id, { label: { de: "Etikett", ru: null } })).fields, { label: "Etikett" });
+  t.match((await get(made.id)).fields, { label: "ярлык", rank: null });
+  t.match((await update(made.id, { label: { de: "Etikett", ru: null } })).fields, { label: null });
   t.match((await update(made.id, { rank: null }, undefined, "en")).fields, { rank: null });
   const [row] = await db.query<{ label: unknown; rank: unknown }>(
     `select c${layer.columns.find((c) => c.code === "label")?.id} as label, c${layer.columns.find((c) => c.code === "rank")?.id} as rank from ${table} where svc_id = $1`,

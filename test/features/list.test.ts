@@ -99,10 +99,10 @@ t.test("every column but geom and titles is shown, with nulls and JSON types", a
   t.strictSame(
     items[0],
     JSON.parse(`{"id":1,"fields":{"svc_id":1,"name":"Bern \\"the\\nbear\\"","population":133000,
-    "founded":"1191-06-01T00:00:00Z","capital":true,"extra":{"a":[1,null]},"files":"3,4","label":"Берн","rank":2,
+    "founded":"1191-06-01T00:00:00Z","capital":true,"extra":{"a":[1,null]},"files":"3,4","label":"Берн","rank":null,
     "__proto__":null,"constructor":null,"a\\"b":null,"it's":null}}`),
   );
-  t.match(items[1].fields, { population: 0.1, label: "Nur deutsch", capital: null, files: null, rank: null });
+  t.match(items[1].fields, { population: 0.1, label: null, capital: null, files: null, rank: null });
   t.match(items[2].fields, { population: null, founded: "2024-05-01T12:00:00.25Z", label: null });
   t.same(await list({ fields: ["name", "geom", "heading", "name"], limit: 1 }), [
     { id: 1, fields: { name: 'Bern "the\nbear"' } },
@@ -112,7 +112,7 @@ t.test("every column but geom and titles is shown, with nulls and JSON types", a
     rank: 1,
   });
   t.same((await list({ fields: ["label"], languages: { own: "x' or 1=1", main: "ru" } }))[0].fields, {
-    label: "Берн",
+    label: null,
   });
 });
 
@@ -158,9 +158,10 @@ t.test("a filter compares with the value in the column's type", async (t) => {
     ["files", "", [2, 3, 4]],
     ["label", "Берн", [1]],
     ["label", "Bern", []],
-    ["label", "Nur deutsch", [2]],
-    ["label", "", [3, 4]],
-    ["rank", "2", [1]],
+    ["label", "Nur deutsch", []],
+    ["label", "", [2, 3, 4]],
+    ["rank", "2", []],
+    ["rank", "", [1, 2, 3]],
     ["rank", "7.0", [4]],
     ["svc_id", "2", [2]],
     ["svc_id", "2.5", []],
@@ -178,8 +179,8 @@ t.test("lists are sorted by several columns, then by id", async (t) => {
     ids({ sort: terms.map((term) => ({ code: term.replace("-", ""), descending: term.startsWith("-") })) });
   t.same(await sorted("-svc_id"), [4, 3, 2, 1]);
   t.same(await sorted("capital", "-population"), [4, 1, 3, 2]);
-  t.same(await sorted("label"), [2, 1, 3, 4]);
-  t.same(await sorted("-rank", "extra", "files", 'a"b'), [2, 3, 4, 1]);
+  t.same(await sorted("label"), [1, 2, 3, 4]);
+  t.same(await sorted("-rank", "extra", "files", 'a"b'), [1, 2, 3, 4]);
   t.same(await sorted("name", "name", "-name"), [2, 1, 4, 3]);
 });
 
