@@ -38,6 +38,31 @@ t.test("a click shows the object's attributes", async (t) => {
   await page.context().close();
 });
 
+t.test("values that the page's language lacks are the main one's, as on labels", async (t) => {
+  const token = await server.token("admin");
+  const parks = "town/layers/parks/";
+  for (const code of ["caption", "remark"]) {
+    const body = { code, type: "text", localized_value: true };
+    t.equal((await server.api("POST", `${parks}structure/`, { token, body })).status, 200);
+  }
+  const [park] = (await server.api("GET", `${parks}objects/?fields=name&fcode=name&fval=Green+park`)).json;
+  const fields = { caption: { en: "Only English", ru: "" }, remark: { en: "Both", ru: "Обоих" } };
+  await server.api("PUT", `${parks}objects/${park.id}/`, { token, body: { fields } });
+  const shown = async (locale: string) => {
+    const { page, requests } = await openPage(browser, home, { locale });
+    await press(page, 4, 4);
+    await page.waitForSelector(".object h2");
+    const cells = await page.$$eval(".attributes td", (all) => all.map((cell) => cell.textContent));
+    await page.context().close();
+    return { cells, asked: requests.filter((address) => address.includes("/parks/objects/")).length };
+  };
+  const russian = await shown("ru-RU");
+  for (const text of ["Green park", "Only English", "Обоих"]) t.ok(russian.cells.includes(text), text);
+  const english = await shown("en-GB");
+  for (const text of ["Green park", "Only English", "Both"]) t.ok(english.cells.includes(text), text);
+  t.same([russian.asked, english.asked], [2, 1]);
+});
+
 t.test("a click on several objects lists them, the top layer's first", async (t) => {
   const { page } = await openPage(browser, home);
   await press(page, 10, 10);

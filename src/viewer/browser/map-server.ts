@@ -25,6 +25,7 @@ export interface ColumnInfo {
   readonly name: string;
   readonly type: string;
   readonly sort: number;
+  readonly localized_value: boolean;
 }
 export interface ObjectItem {
   readonly id: number;
@@ -56,6 +57,15 @@ function address(place: string, query: Query): string {
   for (const [name, value] of Object.entries(query)) if (value !== undefined) values.set(name, String(value));
   const text = values.toString().replaceAll("%2C", ",").replaceAll("*", "%2A");
   return text ? `${place}?${text}` : place;
+}
+
+/** Objects with the values of others of the same ids where they have none. */
+function filledFrom(objects: readonly ObjectItem[], others: readonly ObjectItem[]): ObjectItem[] {
+  const fields = new Map(others.map((other) => [other.id, other.fields ?? {}]));
+  return objects.map((object) => {
+    const own = Object.entries(object.fields ?? {}).filter(([, value]) => value !== null && value !== "");
+    return { ...object, fields: { ...object.fields, ...fields.get(object.id), ...Object.fromEntries(own) } };
+  });
 }
 
 export class MapServer {
@@ -96,8 +106,21 @@ export class MapServer {
     return this.get(place.project, [place.map, "layers", layer, "structure"]);
   }
 
-  objects(place: MapPlace, layer: string, query: Query, signal: AbortSignal): Promise<ObjectItem[]> {
-    return this.get(place.project, [place.map, "layers", layer, "objects"], query, signal);
+  /** Objects of a layer. Values that the page's language lacks are the main one's, as in labels on the map. */
+  async objects(
+    place: MapPlace,
+    { layer, columns }: { readonly layer: string; readonly columns: readonly ColumnInfo[] },
+    query: Query,
+    signal: AbortSignal,
+  ): Promise<ObjectItem[]> {
+    const segments = [place.map, "layers", layer, "objects"];
+    const ask = (more: Query) =>
+      this.get<ObjectItem[]>(place.project, segments, { ...query, ...more }, signal);
+    const translated = this.lng(place.project) ? columns.filter((column) => column.localized_value) : [];
+    if (translated.length === 0) return ask({});
+    const fields = translated.map(({ code }) => code).join(",");
+    const [objects, main] = await Promise.all([ask({}), ask({ fields, returnGeom: 0, lng: undefined })]);
+    return filledFrom(objects, main);
   }
 
   /** Opens a session. @throws ServerError 403 for an unknown login or a wrong password */
@@ -155,7 +178,7 @@ export class MapServer {
     signal?: AbortSignal,
   ): Promise<T> {
     const token = this.sessions.of(project)?.token;
-    return this.send(address(`api/2.8/${path(project, ...segments)}`, { ...query, lng: this.lng(project) }), {
+    return this.send(address(`api/2.8/${path(project, ...segments)}`, { lng: this.lng(project), ...query }), {
       ...(token ? { headers: { authorization: `Bearer ${token}` } } : {}),
       ...(signal ? { signal } : {}),
     });

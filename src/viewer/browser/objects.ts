@@ -103,7 +103,8 @@ export async function findObjects(
           // Screens of high density show half a pixel too.
           geomZoom: Math.min(22, zoom + 1),
         };
-        const all = await of.server.objects(of.place, layer.element.code, query, signal);
+        const from = { layer: layer.element.code, columns: layerColumns };
+        const all = await of.server.objects(of.place, from, query, signal);
         const objects = all.filter((object) => drawn(zoom, object.fields ?? {}));
         hasMore ||= objects.length === perLayer;
         const measured = objects.map((object) => ({
