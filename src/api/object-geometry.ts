@@ -42,14 +42,14 @@ async function change(
   const { geomSR: srid } = query();
   const sent = await body();
   const geom = sent === null ? null : encodeGeometry(sent, { srid, kind: layer.geometryKind });
-  const geometry = await putGeometry(services.db, layer, id, {
+  const changed = await putGeometry(services.db, layer, id, {
     geom,
     shape: { srid },
     versions: headers()["if-match"],
   });
-  if (geometry === undefined) throw notFound(`object ${id}`);
-  await services.changes.propagate();
-  return written(caller, geometry);
+  if (changed === undefined) throw notFound(`object ${id}`);
+  await services.changes.propagate(changed.receipt);
+  return written(caller, changed.json);
 }
 
 const geometry = { anyOf: [ref("Geometry"), { type: "null" }] };

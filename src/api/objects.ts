@@ -93,7 +93,7 @@ async function create(
     geom: storedGeometry(sent.geom, layer, parameters.geomSR),
     shape,
   });
-  await services.changes.propagate();
+  await services.changes.propagate(made.receipt);
   return taggedObject(caller, layer, made);
 }
 
@@ -117,7 +117,7 @@ async function change(
   };
   const changed = await updateObject(services.db, layer, id, wanted);
   if (changed === undefined) throw notFound(`object ${id}`);
-  await services.changes.propagate();
+  if (changed.receipt !== undefined) await services.changes.propagate(changed.receipt);
   return taggedObject(caller, layer, changed);
 }
 
@@ -129,8 +129,9 @@ async function remove(
   const { layer, caller } = await editable(request, services);
   const id = objectId(request.params.object);
   const versions = headers()["if-match"];
-  if (!(await deleteObject(services.db, layer, id, versions))) throw notFound(`object ${id}`);
-  await services.changes.propagate();
+  const receipt = await deleteObject(services.db, layer, id, versions);
+  if (receipt === undefined) throw notFound(`object ${id}`);
+  await services.changes.propagate(receipt);
   return answer(caller, true);
 }
 

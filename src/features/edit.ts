@@ -27,9 +27,24 @@ export interface ObjectChange {
 const geometryValue = (geom: Buffer | null, values: Values): string =>
   `st_geomfromewkb(${values.bind(geom)}::bytea)`;
 
-/** What a write reads of the object: JSON text `o` and version `v`. */
+/** SQL of what a transaction's notifications are known by. */
+const receiptSql = "pg_current_xact_id()::text";
+
+/** What a write reads of the object: JSON text `o`, version `v`, and the receipt `r`. */
 const returning = (layer: LayerNode, shape: ObjectShape, values: Values): string =>
-  `returning ${objectJson(shape, values)} as o, ${versionSql(layer)} as v`;
+  `returning ${objectJson(shape, values)} as o, ${versionSql(layer)} as v, ${receiptSql} as r`;
+
+interface WrittenRow extends ObjectRow {
+  readonly r: string;
+}
+
+/** An object after a write. */
+export interface WrittenObject extends ObjectText {
+  /** Of the transaction, for `Changes.propagate`; undefined = there was nothing to write. */
+  readonly receipt: string | undefined;
+}
+
+const written = (row: WrittenRow): WrittenObject => ({ ...objectText(row), receipt: row.r });
 
 /** The statement that makes an object and reads it. */
 export function createStatement(layer: LayerNode, change: ObjectChange): Statement {
@@ -56,15 +71,15 @@ export async function createObject(
   db: Database,
   layer: LayerNode,
   change: ObjectChange,
-): Promise<ObjectText> {
+): Promise<WrittenObject> {
   requireGeometry(layer, change.geom ?? null);
   const files = listedFiles(change.assignments);
   if (files.length > 0) await requireOwnFiles(db, layer, undefined, files);
   await enforceConstraints(db, layer, change.assignments);
   const { text, values } = createStatement(layer, change);
-  const [row] = await db.query<ObjectRow>(text, values, { prepare: true }).catch(saveFailed);
+  const [row] = await db.query<WrittenRow>(text, values, { prepare: true }).catch(saveFailed);
   if (!row) throw new Error("INSERT returned no row.");
-  return objectText(row);
+  return written(row);
 }
 
 /**
@@ -77,7 +92,7 @@ export async function updateObject(
   layer: LayerNode,
   id: number,
   change: ObjectChange,
-): Promise<ObjectText | undefined> {
+): Promise<WrittenObject | undefined> {
   requireGeometry(layer, change.geom);
   await enforceConstraints(db, layer, change.assignments);
   const files = listedFiles(change.assignments);
@@ -96,7 +111,7 @@ async function update(
   layer: LayerNode,
   id: number,
   change: ObjectChange,
-): Promise<ObjectText | undefined> {
+): Promise<WrittenObject | undefined> {
   const { versions } = change;
   const values = new Values();
   const key = values.bind(id);
@@ -110,10 +125,10 @@ async function update(
     if (found && versions && !versions.includes(found.version ?? "")) {
       throw preconditionFailed(`The object ${id} has changed since.`);
     }
-    return found;
+    return found && { ...found, receipt: undefined };
   }
   const [row] = await db
-    .query<ObjectRow>(
+    .query<WrittenRow>(
       `update ${layerTable(layer.id)} set ${terms.join(", ")}
       where svc_id = ${key}::bigint${versionCondition(versions, values)}
       ${returning(layer, change.shape, values)}`,
@@ -122,22 +137,26 @@ async function update(
     )
     .catch(saveFailed);
   if (!row) await requireAbsence(db, layer, id, versions);
-  return row && objectText(row);
+  return row && written(row);
 }
 
-/** Whether there was such an object. @throws Failure precondition_failed when it has none of the versions */
+/** The transaction's receipt; undefined when there was no such object. @throws Failure precondition_failed when it has none of the versions */
 export async function deleteObject(
   db: Database,
   layer: LayerNode,
   id: number,
   versions?: readonly string[],
-): Promise<boolean> {
+): Promise<string | undefined> {
   const values = new Values();
   const key = values.bind(id);
   const condition = `svc_id = ${key}::bigint${versionCondition(versions, values)}`;
-  const count = await db.execute(`delete from ${layerTable(layer.id)} where ${condition}`, values.list);
-  if (count === 0) await requireAbsence(db, layer, id, versions);
-  return count > 0;
+  const [row] = await db.query<{ r: string }>(
+    `delete from ${layerTable(layer.id)} where ${condition} returning ${receiptSql} as r`,
+    values.list,
+    { prepare: true },
+  );
+  if (!row) await requireAbsence(db, layer, id, versions);
+  return row?.r;
 }
 
 /** An object's geometry as GeoJSON text ('null' when it has none); undefined when there is no such object. */
@@ -164,8 +183,16 @@ export interface GeometryChange {
   readonly versions?: readonly string[] | undefined;
 }
 
+/** A geometry after a write. */
+export interface WrittenGeometry {
+  /** GeoJSON text. */
+  readonly json: string;
+  /** Of the transaction, for `Changes.propagate`. */
+  readonly receipt: string;
+}
+
 /**
- * Replaces an object's geometry; the new one as GeoJSON text, or undefined when there is no such object.
+ * Replaces an object's geometry; undefined when there is no such object.
  * @throws Failure precondition_failed when it has none of the versions; invalid_value for none where one is required
  */
 export async function putGeometry(
@@ -173,17 +200,17 @@ export async function putGeometry(
   layer: LayerNode,
   id: number,
   { geom, shape, versions }: GeometryChange,
-): Promise<string | undefined> {
+): Promise<WrittenGeometry | undefined> {
   requireGeometry(layer, geom);
   const values = new Values();
   const key = values.bind(id);
-  const [row] = await db.query<{ g: string }>(
+  const [row] = await db.query<{ g: string; r: string }>(
     `update ${layerTable(layer.id)} set geom = ${geometryValue(geom, values)}
       where svc_id = ${key}::bigint${versionCondition(versions, values)}
-      returning ${geometryJson(shape)} as g`,
+      returning ${geometryJson(shape)} as g, ${receiptSql} as r`,
     values.list,
     { prepare: true },
   );
   if (!row) await requireAbsence(db, layer, id, versions);
-  return row?.g;
+  return row && { json: row.g, receipt: row.r };
 }
