@@ -46,6 +46,8 @@ export interface ApiAnswer {
 
 export interface TestServerOptions {
   readonly nodes?: number;
+  /** An empty database with the schema, which the caller drops; default: a new one. */
+  readonly databaseUrl?: string;
   /** Dotted configuration keys. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Default: one that says nothing. */
@@ -53,7 +55,9 @@ export interface TestServerOptions {
 }
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const database = await freshDatabase();
+  const database = options.databaseUrl
+    ? { url: options.databaseUrl, drop: async () => undefined }
+    : await freshDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), "mapwright-test-"));
   const config = loadConfig({
     environment: {},
@@ -72,6 +76,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   );
   const urls = nodes.map((node) => `http://127.0.0.1:${node.port}`);
   const sql = new pg.Client({ connectionString: database.url });
+  sql.on("error", () => undefined);
   await sql.connect();
   await sql.query("set search_path = mapwright, public");
   const db = nodes[0]!.services.db;
@@ -120,7 +125,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       return answer.json.token;
     },
     stop: async () => {
-      await sql.end();
+      await sql.end().catch(() => undefined);
       await Promise.all(nodes.map((node) => node.stop(2_000)));
       await database.drop();
       await rm(dataDir, { recursive: true, force: true });

@@ -1,0 +1,156 @@
+import pg from "pg";
+import t from "tap";
+import { migrate } from "../../src/storage/migrate.js";
+import { type Cluster, type ClusterFiles, Clusters, Switchboard } from "../support/clusters.js";
+import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
+import { picture } from "../support/pictures.js";
+import { startServer, type TestServer, waitFor } from "../support/server.js";
+
+/** Another database takes the place of the one that nodes and Redis remember: nothing of its lost future is shown. */
+
+const clusters = new Clusters();
+t.teardown(() => clusters.stop());
+
+const here = { lon: 10, lat: 10, z: 6 };
+const there = { lon: -100, lat: 10, z: 6 };
+
+async function painted(server: TestServer, place: typeof here, node: number): Promise<number> {
+  const answer = await fetch(tileUrl(server, "m", place, "&base=0", node));
+  if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
+  return (await picture(Buffer.from(await answer.arrayBuffer()))).painted;
+}
+
+/** A database with the schema in a new cluster. */
+async function firstCluster(): Promise<Cluster> {
+  const cluster = await clusters.create();
+  await cluster.sql("postgres", "create role mapwright login; ");
+  await cluster.sql("postgres", "create database mapwright owner mapwright");
+  await cluster.sql(
+    "mapwright",
+    "create extension postgis; create extension pg_trgm; create extension unaccent",
+  );
+  const client = new pg.Client({
+    connectionString: `postgresql://mapwright@127.0.0.1:${cluster.port}/mapwright`,
+  });
+  await client.connect();
+  await migrate(client);
+  await client.end();
+  return cluster;
+}
+
+/** How a database that knows less than the present one takes its place. */
+interface Way {
+  readonly name: string;
+  /** Called when what is to be known later is there. */
+  readonly copy: (cluster: Cluster) => Promise<ClusterFiles | Cluster>;
+  readonly takeOver: (copy: ClusterFiles | Cluster) => Promise<Cluster>;
+}
+
+const isRunning = (copy: ClusterFiles | Cluster): copy is Cluster => "port" in copy;
+
+const ways: readonly Way[] = [
+  {
+    name: "a standby that lagged is promoted",
+    copy: async (cluster) => {
+      const standby = await (await cluster.baseBackup({ standby: true })).start();
+      // It has heard of everything so far, and of nothing from now on.
+      await waitFor(async () => {
+        const [state] = (await standby.sql(
+          "postgres",
+          "select pg_last_wal_replay_lsn() >= latest_end_lsn as level from pg_stat_wal_receiver",
+        )) as { level: boolean }[];
+        return state?.level === true;
+      });
+      await standby.sql("postgres", "alter system set primary_conninfo = ''");
+      await standby.sql("postgres", "select pg_reload_conf()");
+      await waitFor(
+        async () => (await standby.sql("postgres", "select from pg_stat_wal_receiver")).length === 0,
+      );
+      return standby;
+    },
+    takeOver: async (copy) => {
+      if (!isRunning(copy)) throw new Error("not a standby");
+      await copy.sql("postgres", "select pg_promote()");
+      return copy;
+    },
+  },
+  {
+    name: "a base backup is recovered",
+    copy: (cluster) => cluster.baseBackup(),
+    takeOver: async (copy) => {
+      if (isRunning(copy)) throw new Error("not a backup");
+      await copy.write("recovery.signal", "");
+      await copy.write(
+        "postgresql.auto.conf",
+        "restore_command = '/bin/false'\nrecovery_target_action = 'promote'\n",
+      );
+      const cluster = await copy.start();
+      await waitFor(async () => {
+        const [state] = (await cluster.sql("postgres", "select pg_is_in_recovery() as waits")) as {
+          waits: boolean;
+        }[];
+        return state?.waits === false;
+      });
+      return cluster;
+    },
+  },
+  {
+    name: "files are put back as they were, which say that they are the same database",
+    copy: (cluster) => cluster.baseBackup(),
+    takeOver: async (copy) => {
+      if (isRunning(copy)) throw new Error("not a backup");
+      return copy.start();
+    },
+  },
+];
+
+for (const way of ways) {
+  t.test(way.name, async (t) => {
+    const board = new Switchboard();
+    const port = await board.listen();
+    const first = await firstCluster();
+    board.switchTo(first.port);
+    const server = await startServer({
+      nodes: 2,
+      databaseUrl: `postgresql://mapwright@127.0.0.1:${port}/mapwright`,
+    });
+    t.teardown(async () => {
+      await server.stop();
+      await board.close();
+    });
+    await makeMap(server, "m");
+    await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #ff0000; }");
+    await addObject(server, "a", square(-101, 9, 3), { map: "m" });
+    const copy = await way.copy(first);
+    // Known to nodes, their memory and Redis, and to no database that is left.
+    await addObject(server, "a", square(9, 9, 3), { map: "m" });
+    for (const node of [0, 1]) {
+      t.ok((await painted(server, here, node)) > 0);
+      t.ok((await painted(server, there, node)) > 0);
+    }
+    board.switchTo(undefined);
+    await first.kill();
+    const second = await way.takeOver(copy);
+    // As many changes as were lost, so that their numbers are given out again.
+    await second.sql(
+      "mapwright",
+      `select set_config('search_path', 'mapwright, public', false);
+       insert into layers.l${await layerId(second)} (geom) values (st_setsrid(st_point(100, 0), 4326))`,
+    );
+    board.switchTo(second.port);
+    await waitFor(() => server.nodes.every((node) => node.services.changes.trusted));
+    for (const node of [0, 1]) {
+      t.equal(await painted(server, here, node), 0, "what was lost is not shown");
+      t.ok((await painted(server, there, node)) > 0, "what was not lost is");
+    }
+    await addObject(server, "a", square(9, 9, 3), { map: "m", node: 1 });
+    for (const node of [0, 1]) t.ok((await painted(server, here, node)) > 0, "an edit is seen at once");
+  });
+}
+
+const layerId = async (cluster: Cluster): Promise<number> =>
+  Number(
+    (
+      (await cluster.sql("mapwright", "select id from mapwright.node where code = 'a'")) as { id: string }[]
+    )[0]!.id,
+  );
