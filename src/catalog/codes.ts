@@ -17,7 +17,10 @@ export function checkCode(code: string): string {
   throw failed("invalid_code", "A code has 1 to 64 characters: Latin letters, digits, _ and -.");
 }
 
-/** What a column's code is like. */
+/**
+ * What a column's code is like. No code has a `$`, which PostgreSQL takes in names: where columns go by their codes in
+ * SQL, all other names end in one. Elsewhere columns only go by their physical names (`physicalName`).
+ */
 export const columnCodePattern = /^[A-Za-z_][A-Za-z0-9_]{0,43}$/;
 
 /**

@@ -243,7 +243,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
   };
 }
 
-/** Name of a column in its layer's table. */
+/** Name of a column in its layer's table. SQL over objects knows columns by it; nothing else has such a name there. */
 export const physicalName = (type: ColumnType, code: string, id: number): string =>
   type === "geom" ? "geom" : code === "svc_id" ? "svc_id" : `c${id}`;
 

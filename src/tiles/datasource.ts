@@ -5,7 +5,10 @@ import { mercatorHalf } from "../geo/tile.js";
 import { filterToSql } from "../style/filter-sql.js";
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
 
-/** Where Mapnik reads a layer's objects: parameters of its PostGIS input. */
+/**
+ * Where Mapnik reads a layer's objects: parameters of its PostGIS input. Mapnik looks for values under the columns'
+ * codes, so here codes are names in SQL: all of ours end in `$` (catalog/codes.ts).
+ */
 
 /** Zooms up to which generalised geometry is kept; beyond the last one objects are drawn as they are. */
 export const bandZooms = [4, 6, 8, 10] as const;
@@ -35,8 +38,8 @@ export function datasource(
   const side = mercatorHalf * 1.001;
   return {
     type: "postgis",
-    table: `(${layerQuery(layer, style, options)}) as layer`,
-    geometry_field: "geom",
+    table: `(${layerQuery(layer, style, options)}) as layer$`,
+    geometry_field: "geom$",
     key_field: "svc_id",
     srid: "3857",
     extent: `${-side},${-side},${side},${side}`,
@@ -60,29 +63,29 @@ export function layerQuery(layer: LayerNode, style: CompiledStyle, options: Data
   const selected = fields.map((code) => `, ${fieldSql(columns.get(code), options)} as "${code}"`).join("");
   const from =
     band === undefined
-      ? `select o.svc_id, o.geom_3857 as geom${selected} from ${table} o where o.geom_3857 && !bbox!`
+      ? `select o$.svc_id, o$.geom_3857 as geom$${selected} from ${table} o$ where o$.geom_3857 && !bbox!`
       : // A view's own objects are those of its source's bands that it has.
-        `select b.svc_id, b.geom${selected} from ${bandTable} b${
-          fields.length > 0 || isView ? ` join ${table} o on o.svc_id = b.svc_id` : ""
-        } where b.geom && !bbox!`;
+        `select b$.svc_id, b$.geom as geom$${selected} from ${bandTable} b$${
+          fields.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : ""
+        } where b$.geom && !bbox!`;
   const thinned =
     layer.geometryKind === "Point" && options.zoom <= thinningZoom
       ? thinning(style, columns, options)
       : undefined;
   if (thinned === undefined) return `${from} order by 1`;
   return (
-    `with q as (${from}) select svc_id, geom${fields.map((code) => `, "${code}"`).join("")} from (` +
-    `(select distinct on (px, py, kind) * from (select q.*, ${thinned.keep} as keep, ${thinned.kind} as kind, ` +
-    `floor(st_x(q.geom) / !pixel_width!) as px, floor(st_y(q.geom) / !pixel_width!) as py from q ` +
-    `where st_geometrytype(q.geom) = 'ST_Point') c where not keep order by px, py, kind, svc_id) ` +
-    `union all (select q.*, true, 0, 0, 0 from q where st_geometrytype(q.geom) <> 'ST_Point' or ${thinned.keep})` +
-    `) points order by 1`
+    `with q$ as (${from}) select svc_id, geom$${fields.map((code) => `, "${code}"`).join("")} from (` +
+    `(select distinct on (px$, py$, kind$) * from (select q$.*, ${thinned.keep} as keep$, ${thinned.kind} as kind$, ` +
+    `floor(st_x(q$.geom$) / !pixel_width!) as px$, floor(st_y(q$.geom$) / !pixel_width!) as py$ from q$ ` +
+    `where st_geometrytype(q$.geom$) = 'ST_Point') c$ where not keep$ order by px$, py$, kind$, svc_id) ` +
+    `union all (select q$.*, true, 0, 0, 0 from q$ where st_geometrytype(q$.geom$) <> 'ST_Point' or ${thinned.keep})` +
+    `) points$ order by 1`
   );
 }
 
 function fieldSql(column: Column | undefined, options: DatasourceOptions): string {
   if (!column || column.type === "title" || column.type === "geom") return "null::text";
-  const name = `o.${column.physical}`;
+  const name = `o$.${column.physical}`;
   if (column.localizedValue) {
     const languages = { own: options.language, main: options.mainLanguage };
     const value = readableSql(column, name, languages, literal);
@@ -161,9 +164,9 @@ function sqlColumn(
   column: Column | undefined,
   code: string,
 ): { sql: string; type: "number" | "text" | "bool" | "other" } | undefined {
-  if (code === "svc_id") return { sql: "q.svc_id", type: "number" };
+  if (code === "svc_id") return { sql: "q$.svc_id", type: "number" };
   if (!column) return undefined;
-  const sql = `q."${code}"`;
+  const sql = `q$."${code}"`;
   if (column.type === "number" || column.type === "bool")
     return { sql, type: column.localizedValue ? "text" : column.type };
   return { sql, type: "text" };
