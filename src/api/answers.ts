@@ -151,7 +151,8 @@ export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
   ),
   Geometry: {
     type: "object",
-    description: "A geometry of GeoJSON (RFC 7946): lon, lat; in 3857 x, y",
+    description:
+      "A geometry of GeoJSON (RFC 7946): lon, lat, height; in 3857 x, y, height. A height is optional (0 beside others); numbers after it are dropped",
     required: ["type"],
     properties: {
       type: {

@@ -11,8 +11,11 @@ import type { Values } from "./schema/schema.js";
 export const geometryParameters = {
   returnGeom: flag("Whether objects come with their geometry, as GeoJSON."),
   geomSR: srid("Reference system of geometries, sent and answered."),
-  geomZoom: integer("Zoom that geometries are simplified for; absent = as they are.", { least: 0, most: 30 }),
-  returnCentroid: flag("With returnGeom: a point on the object instead of its geometry."),
+  geomZoom: integer(
+    "Zoom that lines and polygons are simplified for, without heights; absent = as they are.",
+    { least: 0, most: 30 },
+  ),
+  returnCentroid: flag("With returnGeom: a point on the object, without a height, instead of its geometry."),
   returnBbox: flag("Whether objects come with their box."),
   bboxSR: srid("Reference system of boxes, answered and in fbbox."),
 };

@@ -1,6 +1,6 @@
 import { mercatorHalf } from "../geo/tile.js";
 
-/** The SQL of an object's geometry in an answer. */
+/** The SQL of an object's geometry in an answer: as it is stored, with heights if it has them; what is computed is flat. */
 
 export type Srid = 4326 | 3857;
 
@@ -20,15 +20,27 @@ const gridDecimals = { 4326: 9, 3857: 4 } as const;
 
 /** SQL of a row's geometry as GeoJSON text; 'null' when it has none (in 3857 also when it lies beyond the projection). */
 export function geometryJson(shape: GeometryShape): string {
-  // What lies beyond Mercator's edge of latitude has no finite place there; geom_3857 is cut off at it.
-  const stored = shape.srid === 3857 ? "geom_3857" : "geom";
-  if (shape.centroid) return computedAsJson(pointOn(stored), decimals[shape.srid]);
-  if (shape.zoom === undefined) return asJson(stored, decimals[shape.srid]);
-  return `case when st_dimension(geom)=0 then ${asJson(stored, decimals[shape.srid])} else ${computedAsJson(
-    simplified(shape.srid, shape.zoom),
-    gridDecimals[shape.srid],
+  const { srid } = shape;
+  if (shape.centroid) return computedAsJson(pointOn(flat[srid]), decimals[srid]);
+  if (shape.zoom === undefined) return storedAsJson(srid);
+  return `case when st_dimension(geom)=0 then ${storedAsJson(srid)} else ${computedAsJson(
+    simplified(srid, shape.zoom),
+    gridDecimals[srid],
   )} end`;
 }
+
+const flat = { 4326: "st_force2d(geom)", 3857: "geom_3857" } as const;
+
+function storedAsJson(srid: Srid): string {
+  if (srid === 4326) return asJson("geom", decimals[srid]);
+  // What lies beyond Mercator's edge of latitude has no finite place there; geom_3857 is cut off at it, and flat.
+  return (
+    `case when st_zmflag(geom)=2 and ${withinMercator} then ${computedAsJson("st_transform(geom,3857)", decimals[srid])} ` +
+    `else ${asJson("geom_3857", decimals[srid])} end`
+  );
+}
+
+const withinMercator = "geom_3857 is not null and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06";
 
 /** `name` is a column: the text names it more than once. */
 const asJson = (name: string, digits: number): string =>
@@ -62,10 +74,11 @@ function simplified(srid: Srid, zoom: number): string {
   const inMercator = attempts("geom_3857", metres, (s) => `st_snaptogrid(${mercator(s)},${size})`);
   if (srid === 3857) return `coalesce(${inMercator},st_makevalid(geom_3857))`;
   const degrees = 180 / 256 / 2 ** zoom;
-  const inDegrees = attempts("geom", degrees, (s) => `st_snaptogrid(${s},${size})`);
+  const inDegrees = attempts(flat[srid], degrees, (s) => `st_snaptogrid(${s},${size})`);
+  const whole = `st_makevalid(${flat[srid]})`;
   return (
-    "case when geom_3857 is not null and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06 " +
-    `then coalesce(${inMercator},st_makevalid(geom)) else coalesce(${inDegrees},st_makevalid(geom)) end`
+    `case when ${withinMercator} ` +
+    `then coalesce(${inMercator},${whole}) else coalesce(${inDegrees},${whole}) end`
   );
 }
 

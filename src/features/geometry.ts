@@ -29,9 +29,13 @@ const wkbTypes: Readonly<Record<string, number>> = Object.assign(Object.create(n
   GeometryCollection: 7,
 });
 
+/** Flags of a type in PostGIS's extended well-known binary. */
+const ewkb = { z: 0x80000000, srid: 0x20000000 } as const;
+
 /**
- * A GeoJSON geometry as EWKB in EPSG:4326, with x and y only: third and fourth numbers of a position are dropped, for
- * tables hold plane geometry. Otherwise nothing is changed or repaired.
+ * A GeoJSON geometry as EWKB in EPSG:4326. Third numbers of positions are heights, which are kept; a position without one
+ * among others is at height 0. Fourth numbers have no meaning (RFC 7946) and are dropped. Otherwise nothing is changed or
+ * repaired.
  * @throws Failure invalid_geometry with the reason
  */
 export function encodeGeometry(geometry: unknown, rules: GeometryRules): Buffer {
@@ -39,8 +43,17 @@ export function encodeGeometry(geometry: unknown, rules: GeometryRules): Buffer 
   if (rules.kind !== "Unknown" && type !== rules.kind && type !== `Multi${rules.kind}`) {
     throw invalid(`The layer holds geometry of the kind ${rules.kind}, not ${type}.`);
   }
-  return new Encoder(rules).encode(geometry);
+  try {
+    return new Encoder(rules, 2).encode(geometry);
+  } catch (reason) {
+    // Mostly the very first position has one, so that nothing was done in vain.
+    if (reason !== heightFound) throw reason;
+    return new Encoder(rules, 3).encode(geometry);
+  }
 }
+
+/** Thrown where a position has a height and the geometry was begun without. */
+const heightFound = Symbol("a height");
 
 const invalid = (reason: string) => failed("invalid_geometry", reason);
 
@@ -61,7 +74,10 @@ class Encoder {
   private readonly maxVertices: number;
   private readonly mercator: boolean;
 
-  constructor(rules: GeometryRules) {
+  constructor(
+    rules: GeometryRules,
+    private readonly dimensions: 2 | 3,
+  ) {
     this.maxVertices = rules.maxVertices ?? defaultMaxVertices;
     this.mercator = rules.srid === 3857;
   }
@@ -106,8 +122,8 @@ class Encoder {
       for (const ring of rings) {
         const positions = list(ring, "A ring of a polygon");
         const start = this.positions(positions, 4, "A ring of a polygon");
-        // Compared as they will be stored.
-        const end = this.at - 16;
+        // Compared as they will be stored, on the plane.
+        const end = this.at - 8 * this.dimensions;
         if (this.buffer.compare(this.buffer, end, end + 16, start, start + 16) !== 0) {
           throw invalid("A ring of a polygon must end where it begins.");
         }
@@ -134,6 +150,7 @@ class Encoder {
       }
     }
     let [x, y] = position as [number, number];
+    if (position.length > 2 && this.dimensions === 2) throw heightFound;
     if (this.mercator) {
       if (Math.abs(x) > 2 * mercatorHalf + 1 || Math.abs(y) > 1e9) {
         throw invalid("A position lies outside of what EPSG:3857 can hold.");
@@ -144,17 +161,19 @@ class Encoder {
     }
     if (++this.vertices > this.maxVertices)
       throw invalid(`A geometry may have at most ${this.maxVertices} positions.`);
-    this.reserve(16);
+    this.reserve(24);
     // Zero has one sign, so that a ring that ends in -0 is closed.
     this.buffer.writeDoubleLE(x + 0, this.at);
     this.buffer.writeDoubleLE(y + 0, this.at + 8);
-    this.at += 16;
+    if (this.dimensions === 3) this.buffer.writeDoubleLE((position[2] ?? 0) + 0, this.at + 16);
+    this.at += 8 * this.dimensions;
   }
 
   private header(code: number, outermost: boolean): void {
     this.reserve(9);
     this.buffer[this.at] = 1;
-    this.buffer.writeUInt32LE(outermost ? code | 0x20000000 : code, this.at + 1);
+    const flags = (outermost ? ewkb.srid : 0) + (this.dimensions === 3 ? ewkb.z : 0);
+    this.buffer.writeUInt32LE(code + flags, this.at + 1);
     this.at += 5;
     if (!outermost) return;
     this.buffer.writeUInt32LE(4326, this.at);

@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
 
-/** Brings the database's schema to this version: SQL files in `migrations/`, each once, in the order of their names. */
+/**
+ * Brings the database's schema to this version: SQL files in `migrations/`, each once, in the order of their names. Each is
+ * one transaction, but for those that begin with the line `-- no transaction`: one statement that commits by itself as it
+ * goes, and that can be run again after it broke off.
+ */
 
 const folder = new URL("./migrations/", import.meta.url);
 
@@ -42,13 +46,14 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
     for (const name of names()) {
       if (done.has(name)) continue;
       const text = readFileSync(new URL(name, folder), "utf8");
-      await client.query("begin");
+      const transaction = !text.startsWith("-- no transaction\n");
+      if (transaction) await client.query("begin");
       try {
         await client.query(text);
         await client.query("insert into migration (name) values ($1)", [name]);
-        await client.query("commit");
+        if (transaction) await client.query("commit");
       } catch (error) {
-        await client.query("rollback");
+        if (transaction) await client.query("rollback");
         throw new Error(`Migration ${name} failed: ${(error as Error).message}`, { cause: error });
       }
       applied.push(name);

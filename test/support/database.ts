@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { migrate } from "../../src/storage/migrate.js";
 
@@ -29,8 +30,13 @@ export async function asSuperuser<T>(database: string, work: (client: pg.Client)
   }
 }
 
-/** A new database with the extensions and, unless `bare`, the whole schema. */
-export async function freshDatabase(options: { bare?: boolean } = {}): Promise<TestDatabase> {
+/**
+ * A new database with the extensions and, unless `bare`, the whole schema; or that of before a migration, by the
+ * beginning of its name.
+ */
+export async function freshDatabase(
+  options: { bare?: boolean; before?: string } = {},
+): Promise<TestDatabase> {
   const name = `t${randomBytes(6).toString("hex")}`;
   await asSuperuser("postgres", async (client) => {
     await client.query(`create role ${name} login password '${name}'`);
@@ -48,7 +54,8 @@ export async function freshDatabase(options: { bare?: boolean } = {}): Promise<T
     const client = new pg.Client({ connectionString: url.href });
     await client.connect();
     try {
-      await migrate(client);
+      if (options.before === undefined) await migrate(client);
+      else await migrateUpTo(client, options.before);
     } finally {
       await client.end();
     }
@@ -61,4 +68,19 @@ export async function freshDatabase(options: { bare?: boolean } = {}): Promise<T
         await client.query(`drop role if exists ${name}`);
       }),
   };
+}
+
+/** What `migrate` made of an empty database when there were only migrations before this one. */
+async function migrateUpTo(client: pg.Client, before: string): Promise<void> {
+  const folder = new URL("../../src/storage/migrations/", import.meta.url);
+  await client.query("create schema mapwright; create schema layers; create schema staging");
+  await client.query("set search_path = mapwright, public");
+  await client.query(
+    "create table migration (name text primary key, applied_at timestamptz not null default now())",
+  );
+  for (const name of readdirSync(folder).sort()) {
+    if (name >= before) break;
+    await client.query(readFileSync(new URL(name, folder), "utf8"));
+    await client.query("insert into migration (name) values ($1)", [name]);
+  }
 }

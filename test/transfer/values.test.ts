@@ -202,11 +202,32 @@ t.test("all kinds of geometry arrive", async (t) => {
   t.match(row, { geometry_kind: "Unknown" });
 });
 
-t.test("heights are left out and that is said", async (t) => {
+t.test("heights are kept, measures are left out and that is said", async (t) => {
   const layer = await bench.layer();
-  const imported = await bench.import(layer, { type: "Point", coordinates: [1, 2, 300] });
-  t.match(imported, { rows: 1, notes: [/heights/] });
-  t.match(await bench.objects(layer), [{ geom: "POINT(1 2)" }]);
+  t.match(await bench.import(layer, { type: "Point", coordinates: [1, 2, 300] }), { rows: 1, notes: [] });
+  const line = {
+    type: "LineString",
+    coordinates: [
+      [1, 2],
+      [3, 4, 5.5, 99],
+    ],
+  };
+  t.match(await bench.import(layer, line), { rows: 1, notes: [/measures/] });
+  t.match(await bench.objects(layer), [
+    { geom: "POINT Z (1 2 300)" },
+    { geom: "LINESTRING Z (1 2 0,3 4 5.5)" },
+  ]);
+});
+
+t.test("heights stay what they are when positions are transformed", async (t) => {
+  const layer = await bench.layer();
+  const place = { type: "Point", coordinates: [4_198_000, 7_500_000, 150.25] };
+  // The second one has another datum, whose ellipsoid lies some tens of metres elsewhere.
+  for (const srs of ["3857", "+proj=merc +ellps=krass +towgs84=23.92,-141.27,-80.9,0,0.35,0.82,-0.12"])
+    await bench.import(layer, place, { srs });
+  const geometries = (await bench.objects(layer)).map(({ geom }) => geom);
+  t.equal(geometries.length, 2);
+  for (const geom of geometries) t.match(geom, /^POINT Z \(37\.\d+ 5[55]\.\d+ 150\.25\)$/);
 });
 
 t.test("a feature, a geometry, a sequence and an empty collection are files too", async (t) => {

@@ -34,9 +34,9 @@ export class RowEncoder {
   get vertices(): number {
     return this.encoder.vertices;
   }
-  /** Whether positions had heights, which layers do not keep. */
-  get heights(): boolean {
-    return this.encoder.heights;
+  /** Whether positions had measures, which layers do not keep. */
+  get measures(): boolean {
+    return this.encoder.measures;
   }
 
   /**

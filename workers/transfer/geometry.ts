@@ -46,11 +46,18 @@ const maxCollections = 8;
 const exactPowers = Array.from({ length: 23 }, (_, power) => 10 ** power);
 const exactMantissa = 2 ** 53;
 
+/** Flag of a type in PostGIS's extended WKB, and in GDAL's: positions have heights. */
+const withHeights = 0x80000000;
+
+/** Thrown where a position has a height and the geometry was begun without. */
+const heightFound = Symbol("a height");
+
 /** Writes geometries and counts what they are made of. One per feature stream. */
 export class GeometryEncoder {
   vertices = 0;
-  /** Whether any position had a height. */
-  heights = false;
+  /** Whether any position had numbers beyond its height. */
+  measures = false;
+  private dimensions: 2 | 3 = 2;
   private feature = 0;
   private firstVertex = 0;
   private bytes: Buffer = Buffer.alloc(0);
@@ -60,14 +67,26 @@ export class GeometryEncoder {
   constructor(private readonly out: ByteSink) {}
 
   /**
-   * Writes the geometry that fills [start, end) as WKB without a spatial reference.
+   * Writes the geometry that fills [start, end) as WKB without a spatial reference. A position without a height among
+   * others that have one is at height 0.
    * @param feature its number from 1, for messages
    * @throws Refusal invalid_geometry
    */
   encode(bytes: Buffer, start: number, end: number, feature: number): Kind {
     this.feature = feature;
     this.firstVertex = this.vertices;
-    return this.geometry(bytes, start, end, 0);
+    this.dimensions = 2;
+    const place = this.out.length;
+    try {
+      return this.geometry(bytes, start, end, 0);
+    } catch (reason) {
+      // Mostly the very first position has one, so that nothing was done in vain.
+      if (reason !== heightFound) throw reason;
+      this.dimensions = 3;
+      this.out.length = place;
+      this.vertices = this.firstVertex;
+      return this.geometry(bytes, start, end, 0);
+    }
   }
 
   private geometry(bytes: Buffer, start: number, end: number, depth: number): Kind {
@@ -121,7 +140,7 @@ export class GeometryEncoder {
 
   private header(type: GeometryType): void {
     this.out.byte(1);
-    this.out.uint32Little(wkb[type]);
+    this.out.uint32Little(this.dimensions === 3 ? wkb[type] + withHeights : wkb[type]);
   }
 
   /** Leaves room for a count; the place of it. */
@@ -152,6 +171,7 @@ export class GeometryEncoder {
       this.at++;
       // The empty point, as PostGIS writes it.
       this.out.pointLittle(Number.NaN, Number.NaN);
+      if (this.dimensions === 3) this.out.doubleLittle(Number.NaN);
       return;
     }
     this.at = start;
@@ -167,7 +187,7 @@ export class GeometryEncoder {
       const first = this.out.length + 4;
       const positions = this.list(() => this.position());
       if (positions < 4) throw this.wrong("a ring of a polygon needs four positions");
-      if (!this.out.samePoints(first, this.out.length - 16))
+      if (!this.out.samePoints(first, this.out.length - 8 * this.dimensions))
         throw this.wrong("a ring of a polygon is not closed");
     });
   }
@@ -178,11 +198,15 @@ export class GeometryEncoder {
     if (this.bytes[this.skip()] !== Byte.comma) throw this.wrong("a position needs two numbers");
     this.at++;
     const y = this.number();
-    while (this.continues()) {
-      this.number();
-      this.heights = true;
+    let z = 0;
+    for (let numbers = 2; this.continues(); numbers++) {
+      const number = this.number();
+      if (numbers > 2) this.measures = true;
+      else if (this.dimensions === 2) throw heightFound;
+      else z = number;
     }
     this.out.pointLittle(x, y);
+    if (this.dimensions === 3) this.out.doubleLittle(z);
     if (++this.vertices - this.firstVertex > maxVertices) {
       throw this.wrong(`the geometry has more than ${maxVertices} positions`);
     }

@@ -56,8 +56,8 @@ async function stage(request: ImportRequest, reader: FeatureReader): Promise<Imp
       rows: encoder.rows,
       geometryKind: encoder.kind ?? "Unknown",
       vertices: encoder.vertices,
-      notes: encoder.heights
-        ? ["Layers are two-dimensional: the heights of the coordinates were left out."]
+      notes: encoder.measures
+        ? ["Positions keep their heights; the numbers after them (measures) were left out."]
         : [],
     };
   } finally {

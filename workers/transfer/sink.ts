@@ -57,6 +57,12 @@ export class ByteSink {
     this.view.setUint32(at, value, true);
   }
 
+  doubleLittle(value: number): void {
+    this.reserve(8);
+    this.view.setFloat64(this.length, value, true);
+    this.length += 8;
+  }
+
   pointLittle(x: number, y: number): void {
     this.reserve(16);
     this.view.setFloat64(this.length, x, true);
@@ -64,7 +70,7 @@ export class ByteSink {
     this.length += 16;
   }
 
-  /** Whether the two points, 16 bytes each, are the same. */
+  /** Whether the two points, the 16 bytes from each place on, are the same. */
   samePoints(first: number, second: number): boolean {
     return this.bytes.compare(this.bytes, first, first + 16, second, second + 16) === 0;
   }
