@@ -23,17 +23,32 @@ interface Group {
  * @returns how many blobs it removed
  */
 export async function sweepFiles(db: Database, blobs: Blobs, ageMs = keptMs): Promise<number> {
-  const gone = await db.transaction(async (tx) => {
-    const [lock] = await tx.query<{ free: boolean }>(
-      "select pg_try_advisory_xact_lock(hashtext('mapwright sweep files')) as free",
-    );
-    if (!lock?.free) return undefined;
-    const groups = await tx.query<Group>(
-      `select c.layer_id, c.id as column_id, c.type, c.localized_value from layer_column c
-       where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null`,
-    );
-    const uuids: string[] = [];
-    for (const group of groups) {
+  const groups = await db.query<Group>(
+    `select c.layer_id, c.id as column_id, c.type, c.localized_value from layer_column c
+     where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null`,
+  );
+  let removed = 0;
+  for (const group of groups) {
+    const gone = await sweepGroup(db, group, ageMs);
+    if (!gone) return removed;
+    for (const uuid of gone) await blobs.remove(uuid);
+    removed += gone.length;
+  }
+  return removed + (await sweepBlobs(db, blobs, ageMs));
+}
+
+/**
+ * Takes away rows of a column's files, in a transaction of its own: there may be more layers than one has locks for.
+ * @returns their uuids; undefined when another node is at it
+ */
+async function sweepGroup(db: Database, group: Group, ageMs: number): Promise<string[] | undefined> {
+  try {
+    return await db.transaction(async (tx) => {
+      const [lock] = await tx.query<{ free: boolean }>(
+        "select pg_try_advisory_xact_lock(hashtext('mapwright sweep files')) as free",
+      );
+      if (!lock?.free) return undefined;
+      const uuids: string[] = [];
       // Two statements: the second sees what a writer that held one of them has committed meanwhile.
       const held = await tx.query<{ id: number }>(
         `select id from file where column_id = $1 and created_at < now() - $2 * interval '1 ms' for update skip locked`,
@@ -47,12 +62,14 @@ export async function sweepFiles(db: Database, blobs: Blobs, ageMs = keptMs): Pr
         );
         uuids.push(...removed.map((row) => row.uuid));
       }
-    }
-    return uuids;
-  });
-  if (!gone) return 0;
-  for (const uuid of gone) await blobs.remove(uuid);
-  return gone.length + (await sweepBlobs(db, blobs, ageMs));
+      return uuids;
+    });
+  } catch (error) {
+    // 42P01 undefined_table, 42703 undefined_column: the layer or the column went a moment ago, and its files with it.
+    const { code } = error as { code?: string };
+    if (code === "42P01" || code === "42703") return [];
+    throw error;
+  }
 }
 
 function listedSql({ layer_id, column_id, type, localized_value }: Group): string {
