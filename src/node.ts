@@ -8,6 +8,7 @@ import { ExternalTokens } from "./catalog/external.js";
 import { KeyFolder } from "./catalog/external-keys.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
 import { hashingGate, Logins } from "./catalog/logins.js";
+import { startRemoval } from "./catalog/removal.js";
 import { openSessions } from "./catalog/sessions.js";
 import { LoginThrottle } from "./catalog/throttle.js";
 import { startPruning } from "./changes/prune.js";
@@ -129,6 +130,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   await changes.start();
   const pruning = startPruning(db, log);
   const sweeping = startFileSweep(db, blobs, log);
+  const removal = startRemoval(db, log);
   const server = createServer({
     routes: [
       ...apiRoutes,
@@ -154,6 +156,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       pruning.stop();
       await search.stop();
       sweeping.stop();
+      await removal.stop();
       await Promise.all([changes.stop(), render.stop(), transfer.stop(), image.stop()]);
       redis.disconnect();
       await db.close();

@@ -5,7 +5,7 @@ import { insertLayer, type NewLayer } from "./layers.js";
 import { layerTable } from "./load.js";
 import { fillTimeoutMs, synchronize } from "./material.js";
 import type { GeometryKind, LayerSource, NodeType } from "./state.js";
-import { dependedOn, lockMap, lockTables } from "./tree.js";
+import { deletedProject, dependedOn, lockMap } from "./tree.js";
 
 /**
  * Layers made from another layer of the same map. A virtual layer is a view of its source's table; a materialized
@@ -149,8 +149,38 @@ export async function takeStructure(tx: Queryable, layerId: number, physical?: s
   const [layer] = await tx.query<{ type: NodeType }>("select type from node where id = $1", [layerId]);
   if (layer && layer.type !== "layer")
     throw failed("invalid_value", "The columns of this layer come from its source.", { type: layer.type });
+  await dropDeletedViews(tx, layerId);
   if (physical !== undefined) await requireUnused(tx, layerId, physical);
-  await lockTables(tx, [layerId]);
+  const tables = await relations(tx, [layerId], "r");
+  if (tables.length > 0) await tx.execute(`lock table ${tables.join(", ")} in access exclusive mode`);
+}
+
+/** Views over the layer's table of layers that were deleted and are not removed yet. */
+async function dropDeletedViews(tx: Queryable, layerId: number): Promise<void> {
+  const deleted = await tx.query<{ id: number }>(
+    `select l.id from layer l join node n on n.id = l.id join map m on m.id = n.map_id
+     where l.source_id = $1 and m.project_id = ${deletedProject}`,
+    [layerId],
+  );
+  const views = await relations(
+    tx,
+    deleted.map(({ id }) => id),
+    "v",
+  );
+  // Whatever is over these was deleted, too.
+  if (views.length > 0) await tx.execute(`drop view ${views.join(", ")} cascade`);
+}
+
+/** Qualified names of layers' tables ("r") or views ("v"), in the order of their ids. */
+async function relations(tx: Queryable, layerIds: readonly number[], kind: "r" | "v"): Promise<string[]> {
+  const rows = await tx.query<{ name: string }>(
+    `select 'layers.' || c.relname as name
+     from unnest($1::bigint[]) id cross join lateral (values ('l' || id), ('l' || id || '_source')) own (name)
+       join pg_class c on c.relnamespace = 'layers'::regnamespace and c.relname = own.name::name
+     where c.relkind = $2 order by id`,
+    [layerIds, kind],
+  );
+  return rows.map(({ name }) => name);
 }
 
 async function requireUnused(tx: Queryable, layerId: number, physical: string): Promise<void> {

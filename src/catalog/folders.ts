@@ -1,17 +1,9 @@
 import { forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { discardNodes } from "./discard.js";
 import { forgetPublished, heldLayers } from "./publication.js";
 import type { LayerNode, LocalizedName, MapState, TreeNode } from "./state.js";
-import {
-  checkParent,
-  chooseCode,
-  lastPlace,
-  lockMap,
-  nextContainerId,
-  nodesUnder,
-  place,
-  takeLayers,
-} from "./tree.js";
+import { checkParent, chooseCode, lastPlace, lockMap, nextContainerId, nodesUnder, place } from "./tree.js";
 
 /** Folders of a map's tree. */
 
@@ -141,7 +133,7 @@ export interface FolderDeletion {
 }
 
 /**
- * Deletes a folder with all that it holds.
+ * Deletes a folder with all that it holds. When this returns, nobody finds it any more; `removal.ts` takes it away.
  * @returns ids of the layers that are gone
  * @throws Failure not_found (folder, or it lies elsewhere); forbidden, when one of its layers must not be deleted
  */
@@ -159,13 +151,9 @@ export function deleteFolder(
     const layers = nodes.filter((node) => node.layer).map((node) => node.id);
     if (!layers.every((id) => deletion.mayDelete(id)))
       throw forbidden("The folder holds layers that your rights do not let you delete.");
-    await takeLayers(tx, layers);
-    await forgetPublished(
-      tx,
-      mapId,
-      nodes.map((node) => node.id),
-    );
-    await tx.execute("delete from node where id = $1", [folderId]);
+    const ids = nodes.map((node) => node.id);
+    await forgetPublished(tx, mapId, ids);
+    await discardNodes(tx, ids);
     return layers;
   });
 }

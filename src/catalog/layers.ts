@@ -2,9 +2,10 @@ import { notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { addColumns, type NewColumn } from "./columns.js";
+import { discardNodes } from "./discard.js";
 import { forgetPublished } from "./publication.js";
 import type { GeometryKind, LayerNode, LocalizedName } from "./state.js";
-import { checkParent, chooseCode, lastPlace, lockMap, nextContainerId, place, takeLayers } from "./tree.js";
+import { checkParent, chooseCode, lastPlace, lockMap, nextContainerId, place } from "./tree.js";
 
 /** Vector layers: their place in the tree, their catalogue rows and the table of their objects. */
 
@@ -146,16 +147,15 @@ export function changeLayer(
 }
 
 /**
- * Deletes a layer with its objects.
- * @throws Failure not_found
+ * Deletes a layer with its objects. When this returns, nobody finds it any more; `removal.ts` takes it away.
+ * @throws Failure not_found; invalid_value when others are made from it
  */
 export function deleteLayer(db: Database, mapId: number, layerId: number): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
     await findNode(tx, mapId, layerId);
-    await takeLayers(tx, [layerId]);
     await forgetPublished(tx, mapId, [layerId]);
-    await tx.execute("delete from node where id = $1", [layerId]);
+    await discardNodes(tx, [layerId]);
   });
 }
 

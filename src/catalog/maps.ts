@@ -1,8 +1,8 @@
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode } from "./codes.js";
+import { discardMaps } from "./discard.js";
 import type { LocalizedName } from "./state.js";
-import { layersOfMap, takeLayers } from "./tree.js";
 
 /** Maps: made, listed, published. */
 
@@ -93,7 +93,8 @@ export async function setPublication(
 }
 
 /**
- * Deletes the map with its layers and their objects.
+ * Deletes the map with its layers and their objects. When this returns, nobody finds it any more, and its code is free;
+ * `removal.ts` takes away what it held.
  * @throws Failure not_found
  */
 export function deleteMap(db: Database, project: number, code: string): Promise<void> {
@@ -103,7 +104,6 @@ export function deleteMap(db: Database, project: number, code: string): Promise<
       [project, code],
     );
     if (!map) throw notFound(`map "${code}"`);
-    await takeLayers(tx, await layersOfMap(tx, map.id));
-    await tx.execute("delete from map where id = $1", [map.id]);
+    await discardMaps(tx, [map.id]);
   });
 }

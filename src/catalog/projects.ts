@@ -1,7 +1,7 @@
 import { failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode, checkLanguage, checkText } from "./codes.js";
-import { layersOfMap, takeLayers } from "./tree.js";
+import { discardMaps } from "./discard.js";
 
 /** Projects: made, listed and deleted. */
 
@@ -56,7 +56,8 @@ export async function projectId(db: Queryable, code: string): Promise<number> {
 }
 
 /**
- * Deletes the project with its maps, their layers and objects, and its users' roles. Accounts stay.
+ * Deletes the project with its maps, their layers and objects, and its users' roles. Accounts stay. When this returns,
+ * nobody finds it any more, and its code is free; `removal.ts` takes away what it held.
  * @throws Failure project_not_found
  */
 export function deleteProject(db: Database, code: string): Promise<void> {
@@ -66,9 +67,10 @@ export function deleteProject(db: Database, code: string): Promise<void> {
       "select id from map where project_id = $1 order by id for update",
       [id],
     );
-    const layers: number[] = [];
-    for (const map of maps) layers.push(...(await layersOfMap(tx, map.id)));
-    await takeLayers(tx, layers);
+    await discardMaps(
+      tx,
+      maps.map((map) => map.id),
+    );
     await tx.execute("delete from project where id = $1", [id]);
   });
 }

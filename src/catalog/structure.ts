@@ -233,8 +233,7 @@ const attempts = 4;
 
 /**
  * Runs a change while no other structure change of the map and no import into the layer does. Imports take the
- * layer's lock first and then what they write, so does this; rows of the map come before tables, as they do when
- * layers are deleted.
+ * layer's lock first and then what they write, so does this; the map's row comes before tables.
  */
 async function changeStructure<T>(
   db: Database,

@@ -7,53 +7,20 @@ import { checkCode } from "./codes.js";
 /** Folders may lie in each other this deep; so may elements of a publication tree. */
 export const maxDepth = 50;
 
+/** The project that deleted maps, folders and layers are in until they are removed (015_deletion.sql). */
+export const deletedProject = 0;
+
 /**
  * Keeps other writers of this map's tree waiting until the transaction ends, so that places and codes are decided
  * one after the other.
  * @throws Failure not_found when the map is gone
  */
 export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
-  const rows = await tx.query("select id from map where id = $1 for update", [mapId]);
+  const rows = await tx.query(
+    `select id from map where id = $1 and project_id <> ${deletedProject} for update`,
+    [mapId],
+  );
   if (rows.length === 0) throw notFound("map of that code");
-}
-
-/**
- * Takes layers' tables. It comes before the rows that lead to them are deleted: a writer of objects holds the table
- * first and the layer's row last, and the other order would be a deadlock.
- * @param layerIds those without a table do not matter
- */
-export async function lockTables(tx: Queryable, layerIds: readonly number[]): Promise<void> {
-  const tables = await relations(tx, layerIds, "r");
-  if (tables.length > 0) await tx.execute(`lock table ${tables.join(", ")} in access exclusive mode`);
-}
-
-/**
- * Takes layers for deletion, as `lockTables` does. Views are dropped already here: their readers hold the view
- * first and its tables then, and locking a view would lock its tables too, which may be another layer's.
- * @throws Failure invalid_value with `data.layers` when layers that stay are made from one of these
- */
-export async function takeLayers(tx: Queryable, layerIds: readonly number[]): Promise<void> {
-  const dependents = await tx.query<{ code: string }>(
-    `select n.code from layer l join node n on n.id = l.id
-     where l.source_id = any($1::bigint[]) and l.id <> all($1::bigint[]) order by n.code`,
-    [layerIds],
-  );
-  if (dependents.length > 0) throw dependedOn(dependents.map(({ code }) => code));
-  const views = await relations(tx, layerIds, "v");
-  if (views.length > 0) await tx.execute(`drop view ${views.join(", ")}`);
-  await lockTables(tx, layerIds);
-}
-
-/** Qualified names of layers' tables ("r") or views ("v"), in the order of their ids. */
-async function relations(tx: Queryable, layerIds: readonly number[], kind: "r" | "v"): Promise<string[]> {
-  const rows = await tx.query<{ name: string }>(
-    `select 'layers.' || c.relname as name
-     from unnest($1::bigint[]) id cross join lateral (values ('l' || id), ('l' || id || '_source')) own (name)
-       join pg_class c on c.relnamespace = 'layers'::regnamespace and c.relname = own.name::name
-     where c.relkind = $2 order by id`,
-    [layerIds, kind],
-  );
-  return rows.map(({ name }) => name);
 }
 
 /** @param codes of the layers that are made from what was to be changed */
@@ -65,14 +32,6 @@ export const dependedOn = (codes: readonly string[]) =>
       layers: codes,
     },
   );
-
-/** Ids of the layers of a map. */
-export async function layersOfMap(tx: Queryable, mapId: number): Promise<number[]> {
-  const rows = await tx.query<{ id: number }>("select id from node where map_id = $1 and type <> 'folder'", [
-    mapId,
-  ]);
-  return rows.map((row) => row.id);
-}
 
 /** Ids of a folder and of everything in it, each with whether it is a layer. */
 export function nodesUnder(tx: Queryable, folderId: number): Promise<{ id: number; layer: boolean }[]> {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { createProject, deleteProject, listProjects } from "../catalog/projects.js";
+import { removeAll } from "../catalog/removal.js";
 import { type CommandEnvironment, print, say, withServices } from "./environment.js";
 import { table } from "./table.js";
 
@@ -44,9 +45,16 @@ export function register(program: Command, env: CommandEnvironment): void {
     .command("delete")
     .description("delete a project with its maps, layers and objects")
     .argument("<code>")
-    .addHelpText("after", "\nExample:\n  $ mapwright project delete city\n\nThere is no way back.")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ mapwright project delete city\n\nIt is gone at once, and there is no way back. The command goes on until its objects are removed; a server does\nso when the command was interrupted.",
+    )
     .action(async (code: string, _options: unknown, command: Command) => {
-      await withServices(env, command, ({ db }) => deleteProject(db, code));
-      say(env, `Project ${code} was deleted.`);
+      await withServices(env, command, async ({ db }) => {
+        await deleteProject(db, code);
+        say(env, `Project ${code} was deleted.`);
+        if (!(await removeAll(db)))
+          say(env, "Some of its objects are still read or written; a running server removes them.");
+      });
     });
 }

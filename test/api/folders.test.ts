@@ -1,5 +1,6 @@
 import t from "tap";
 import { setGrant } from "../../src/catalog/grants.js";
+import { removeAll } from "../../src/catalog/removal.js";
 import { maxDepth } from "../../src/catalog/tree.js";
 import { startServer } from "../support/server.js";
 
@@ -197,6 +198,7 @@ t.test("a deleted folder is gone with what it holds", async (t) => {
   t.equal(deleted.text, "true");
   for (const code of ["top", "under"]) t.equal((await get(code)).status, 404, code);
   t.equal((await api("GET", "m/layers/doomed/")).status, 404);
+  await removeAll(server.nodes[0]!.services.db);
   const left = await server.sql.query("select to_regclass($1) as found", [`layers.l${layer.id}`]);
   t.equal(left.rows[0].found, null);
   t.equal((await remove("")).status, 404);

@@ -1,5 +1,6 @@
 import t from "tap";
 import { setGrant } from "../../src/catalog/grants.js";
+import { removeAll } from "../../src/catalog/removal.js";
 import { defaultStyle } from "../../src/style/default-style.js";
 import { startServer } from "../support/server.js";
 
@@ -214,6 +215,7 @@ t.test("a deleted layer is gone with its objects", async (t) => {
   t.equal(deleted.text, "null");
   t.equal((await api("GET", "m/layers/doomed/")).status, 404);
   t.equal((await api("DELETE", "m/layers/doomed/", { token: editor })).status, 404);
+  await removeAll(server.nodes[0]!.services.db);
   const left = await server.sql.query("select to_regclass($1) as found", [`layers.l${layer.id}`]);
   t.equal(left.rows[0].found, null);
 });

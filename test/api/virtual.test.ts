@@ -1,5 +1,6 @@
 import pg from "pg";
 import t from "tap";
+import { removeAll } from "../../src/catalog/removal.js";
 import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -300,6 +301,7 @@ t.test("a virtual layer goes without its source, a map with all of it", async (t
         [[table, view, second, material]],
       )
     ).rows.map((row) => row.relname);
+  await removeAll(server.nodes[0]!.services.db);
   t.same(await left(), [`l${table}`, `l${second}`, `l${material}`, `l${material}_source`].sort());
   t.match(await api("DELETE", "gone/layers/w/", { token: editor }), {
     status: 500,

@@ -2,8 +2,8 @@ import t from "tap";
 import { addColumns } from "../../src/catalog/columns.js";
 import { changeLayer, createLayer, deleteLayer } from "../../src/catalog/layers.js";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
-import { createMap, deleteMap, listMaps, setPublication } from "../../src/catalog/maps.js";
-import { createProject, deleteProject } from "../../src/catalog/projects.js";
+import { createMap, listMaps, setPublication } from "../../src/catalog/maps.js";
+import { createProject } from "../../src/catalog/projects.js";
 import { versionStep } from "../../src/changes/layer-version.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
@@ -219,40 +219,4 @@ t.test("a failed creation leaves nothing behind", async (t) => {
   await t.rejects(createLayer(db, map, { columns: [{ code: "1", type: "text" }] }), { code: "invalid_code" });
   t.same(await tables(), before);
   t.equal((await load("whole")).nodes.size, 0);
-});
-
-t.test("deleting layers, maps and projects deletes the objects' tables", async (t) => {
-  const map = await createMap(db, project, { code: "gone" });
-  const one = await createLayer(db, map, {});
-  const two = await createLayer(db, map, { parentId: await folder(map, "f") });
-  await deleteLayer(db, map, one.id);
-  t.notOk((await tables()).includes(`l${one.id}`));
-  t.ok((await tables()).includes(`l${two.id}`));
-  await t.rejects(deleteLayer(db, map, one.id), failure("not_found"));
-  await deleteMap(db, project, "gone");
-  t.notOk((await tables()).includes(`l${two.id}`));
-  await t.rejects(deleteMap(db, project, "gone"), failure("not_found"));
-  const doomed = await createProject(db, { code: "doomed" });
-  const layer = await createLayer(db, await createMap(db, doomed, { code: "m" }), {});
-  await deleteProject(db, "doomed");
-  t.notOk((await tables()).includes(`l${layer.id}`));
-});
-
-t.test("a layer can be deleted while objects are written to it", async (t) => {
-  const map = await createMap(db, project, { code: "busy" });
-  const { id } = await createLayer(db, map, {});
-  const writer = await db.dedicated();
-  t.teardown(() => writer.end());
-  await writer.query("begin");
-  await writer.query(`insert into layers.l${id} (geom) values (null)`);
-  const deletion = deleteLayer(db, map, id);
-  for (;;) {
-    const waiting = await db.query("select 1 from pg_locks where not granted and relation = $1::regclass", [
-      `layers.l${id}`,
-    ]);
-    if (waiting.length > 0) break;
-  }
-  await writer.query("commit");
-  await deletion;
-  t.equal((await load("busy")).nodes.size, 0);
 });

@@ -29,3 +29,48 @@ export async function makeLayer(client: pg.ClientBase, code = `p${++made}`): Pro
   await client.query("select create_layer_table($1)", [layerId]);
   return { projectId, mapId, layerId, table: `layers.l${layerId}` };
 }
+
+/** Layers without objects and columns of their own in a map, straight in the database; their ids. */
+export async function makeLayers(client: pg.ClientBase, mapId: number, count: number): Promise<number[]> {
+  const ids: number[] = [];
+  // A table that is made takes locks until its transaction ends, and there is room for so many of them.
+  for (let left = count; left > 0; left -= 100) {
+    const { rows } = await client.query(
+      `with made as (
+         insert into node (map_id, type, code) select $1, 'layer', 'l' || n from generate_series($2::int, $3::int) n
+         returning id
+       ), known as (
+         insert into layer (id) select id from made returning id
+       ), columns as (
+         insert into layer_column (layer_id, code, type, sort)
+         select id, code, type, sort from known,
+           (values ('svc_id', 'number', 1), ('geom', 'geom', 2)) own (code, type, sort)
+       )
+       select id from known order by id`,
+      [mapId, ids.length + 1, ids.length + Math.min(left, 100)],
+    );
+    const made = rows.map(({ id }) => Number(id));
+    await client.query("select create_layer_table(id) from unnest($1::bigint[]) id", [made]);
+    ids.push(...made);
+  }
+  return ids;
+}
+
+/** A virtual layer over each of these of a map, straight in the database; their ids. */
+export async function makeVirtualLayers(
+  client: pg.ClientBase,
+  mapId: number,
+  sources: readonly number[],
+): Promise<number[]> {
+  const { rows } = await client.query(
+    `with made as (
+       insert into node (map_id, type, code) select $1, 'virtual', 'v' || source from unnest($2::bigint[]) source
+       returning id, substr(code, 2)::bigint as source
+     )
+     insert into layer (id, source_id) select id, source from made returning id, source_id as source`,
+    [mapId, sources],
+  );
+  for (const { id, source } of rows)
+    await client.query(`create view layers.l${id} as select svc_id, geom, geom_3857 from layers.l${source}`);
+  return rows.map(({ id }) => Number(id));
+}
