@@ -13,14 +13,28 @@ export async function layerBox(db: Database, layerId: number, srid: Srid): Promi
   return (await layersBoxes(db, [layerId], srid)).get(layerId) ?? null;
 }
 
-/** As `layerBox`, for several layers at once; layers without geometry are null. */
+/** PostgreSQL plans a statement over more tables than these in a time that grows with their square, and locks them all. */
+const layersAtOnce = 25;
+
+/** As `layerBox`, for any number of layers; layers without geometry are null. */
 export async function layersBoxes(
   db: Queryable,
   layerIds: readonly number[],
   srid: Srid,
 ): Promise<Map<number, ContractBox | null>> {
   const boxes = new Map<number, ContractBox | null>();
-  if (layerIds.length === 0) return boxes;
+  for (let at = 0; at < layerIds.length; at += layersAtOnce)
+    for (const [id, box] of await fewBoxes(db, layerIds.slice(at, at + layersAtOnce), srid))
+      boxes.set(id, box);
+  return boxes;
+}
+
+async function fewBoxes(
+  db: Queryable,
+  layerIds: readonly number[],
+  srid: Srid,
+): Promise<Map<number, ContractBox | null>> {
+  const boxes = new Map<number, ContractBox | null>();
   const guesses = await db.query<EdgeRow>(layerIds.map(byIndex).join(" union all "));
   const open: number[] = [];
   for (const row of guesses) {

@@ -5,6 +5,7 @@ import pg from "pg";
 import t from "tap";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
+import { layersBoxes } from "../../src/features/bbox.js";
 import { makeLayers, makeVirtualLayers } from "../support/layers.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -103,6 +104,11 @@ function watchLocks() {
     },
   };
 }
+
+t.test("its boxes are found", async (t) => {
+  const boxes = await layersBoxes(db, layers, 4326);
+  t.equal(boxes.size, 3_000);
+});
 
 t.test("it is deleted while others read and write, though who deletes it is killed", async (t) => {
   const clients = startClients();
