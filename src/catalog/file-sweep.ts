@@ -25,7 +25,8 @@ interface Group {
 export async function sweepFiles(db: Database, blobs: Blobs, ageMs = keptMs): Promise<number> {
   const groups = await db.query<Group>(
     `select c.layer_id, c.id as column_id, c.type, c.localized_value from layer_column c
-     where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null`,
+     where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null
+     order by c.id`,
   );
   let removed = 0;
   for (const group of groups) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { sweepFiles } from "../../src/catalog/file-sweep.js";
 import { makeMap } from "../support/maps.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 import { makeFileLayer, makeObject, send } from "./files.support.js";
 
 /** Files of objects, over HTTP. */
@@ -188,6 +188,28 @@ t.test("the sweep takes what nobody lists any more, and nothing else", async (t)
   t.equal(rows.rowCount, 0);
   t.equal((await server.api("DELETE", "m/layers/b/", { token })).status, 200);
   t.equal(await sweepFiles(db, blobs, 0), 0);
+});
+
+t.test("the sweep holds one layer at a time", async (t) => {
+  for (const code of ["swept", "held"]) await makeFileLayer(server, code);
+  const lost: Record<string, string> = {};
+  for (const code of ["swept", "held"]) {
+    const id = await makeObject(server, code);
+    lost[code] = (await send(server, `${code}/objects/${id}`, { bytes: code })).json.uuid;
+    t.equal((await server.api("DELETE", `m/layers/${code}/objects/${id}/`, { token })).status, 200);
+  }
+  const { id: held } = (await server.api("GET", "m/layers/held/")).json;
+  const rows = async (code: string) =>
+    (await server.sql.query("select from file where uuid = $1", [lost[code]])).rowCount;
+  const other = await db.dedicated();
+  t.teardown(() => other.end());
+  await other.query(`begin; lock table layers.l${held} in access exclusive mode`);
+  const sweep = sweepFiles(db, blobs, 0);
+  await waitFor(async () => (await rows("swept")) === 0);
+  t.equal(await rows("held"), 1);
+  await other.query("rollback");
+  await sweep;
+  t.equal(await rows("held"), 0);
 });
 
 t.test("a hostile name stays one header and no path", async (t) => {
