@@ -2,6 +2,7 @@ import { access, constants } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { createLayer, deleteLayer } from "../catalog/layers.js";
+import { removePortion } from "../catalog/removal.js";
 import { startTransferHost } from "../hosts/transfer.js";
 import { importIntoLayer } from "../transfer/import.js";
 import {
@@ -98,8 +99,11 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
     if (job.json) print(env, JSON.stringify({ layer: layerId, inserted, updated, columns: result.added }));
     else print(env, `${job.project}/${job.map}/${job.layer}: ${inserted} objects added, ${updated} changed`);
   } catch (error) {
-    // A layer that was made for this file goes with it.
-    if (!known) await deleteLayer(db, map.id, layerId);
+    // A layer that was made for this file goes with it, and mostly at once: there may be no node to remove it.
+    if (!known) {
+      await deleteLayer(db, map.id, layerId);
+      await removePortion(db);
+    }
     throw error;
   } finally {
     await transfer.stop();

@@ -46,12 +46,15 @@ const folders = [
 /** A name that SQL gives to a table or a value comes after one of these words, or after the bracket that ends it. */
 const named = /(?<=(?:\b(?:as|from|join|with|lateral)|\))\s+)[a-z_][a-z0-9_]*/g;
 
-/** Names that SQL in our sources gives to something, and every letter. (Words of comments come along.) */
+const comments = /^\s*(?:\*|\/\*|\/\/|--).*$/gm;
+
+/** Names that SQL in our sources gives to something, and every letter. */
 function ours(): string[] {
   const names = new Set("abcdefghijklmnopqrstuvwxyz");
   for (const folder of folders) {
     for (const file of readdirSync(folder).filter((name) => /\.(ts|sql)$/.test(name))) {
-      for (const [name] of readFileSync(`${folder}/${file}`, "utf8").matchAll(named)) names.add(name);
+      const text = readFileSync(`${folder}/${file}`, "utf8").replace(comments, "");
+      for (const [name] of text.matchAll(named)) names.add(name);
     }
   }
   return [...names];

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeAll } from "../../src/catalog/removal.js";
 import { type TestServer, waitFor } from "./server.js";
 
 /**
@@ -114,6 +115,8 @@ export async function watchSafety(t: Asserter, server: TestServer, good: string)
 
 /** Number and checksum of the rows of every layer's table and of the catalogue's. */
 async function storedData(server: TestServer): Promise<Record<string, string>> {
+  // What was deleted before goes now, if it is not gone yet.
+  await removeAll(server.nodes[0]!.services.db);
   const { rows } = await server.sql.query(
     `select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind = 'r' and (n.nspname = 'layers' or n.nspname = 'mapwright' and c.relname = any($1))
