@@ -30,8 +30,12 @@ export interface Portion {
   readonly left: boolean | undefined;
 }
 
+const isLeft = async (db: Queryable): Promise<boolean> =>
+  (await db.query(`select 1 from map where project_id = ${deletedProject} limit 1`)).length > 0;
+
 /** One portion; of several processes only one works at a time. */
-export function removePortion(db: Database): Promise<Portion> {
+export async function removePortion(db: Database): Promise<Portion> {
+  if (!(await isLeft(db))) return { removed: 0, reasons: [], left: false };
   return db.transaction(async (tx) => {
     const [lock] = await tx.query<{ free: boolean }>(
       "select pg_try_advisory_xact_lock(hashtext('mapwright removal')) as free",
@@ -43,8 +47,7 @@ export function removePortion(db: Database): Promise<Portion> {
     if (files > 0) return { removed: files, reasons: [], left: true };
     const { layers, reasons } = await removeLayers(tx);
     const maps = await removeMaps(tx);
-    const left = await tx.query(`select 1 from map where project_id = ${deletedProject} limit 1`);
-    return { removed: layers + maps, reasons, left: left.length > 0 };
+    return { removed: layers + maps, reasons, left: await isLeft(tx) };
   });
 }
 
@@ -109,8 +112,9 @@ export function startRemoval(db: Database, log: Log): { stop(): Promise<void> } 
   const work = async () => {
     for (;;) {
       const { removed, reasons, left } = await removePortion(db);
+      if (removed > 0 && left && !stopped) continue;
       if (reasons.length > 0) throw new Error(reasons.join(" "));
-      if (stopped || removed === 0 || !left) return;
+      return;
     }
   };
   const look = async () => {

@@ -5,15 +5,16 @@
 -- of its own. No code of a project is like its code.
 insert into project (id, code, hidden) overriding system value values (0, '(deleted)', true);
 
--- As before; an element that leaves a map changes that one too.
-create or replace function node_changed() returns trigger language plpgsql set search_path from current as $$
+-- As before, for each statement and not for each element; an element that leaves a map changes that one too.
+create function nodes_updated() returns trigger language plpgsql set search_path from current as $$
 begin
-  perform bump_map(coalesce(new.map_id, old.map_id));
-  if tg_op = 'UPDATE' then
-    if old.map_id <> new.map_id then perform bump_map(old.map_id); end if;
-  end if;
+  perform bump_map(map_id)
+    from (select map_id from old_nodes union select map_id from new_nodes order by map_id) touched;
   return null;
 end $$;
+create or replace trigger node_changed after insert or delete on node for each row execute function node_changed();
+create trigger nodes_updated after update on node referencing old table as old_nodes new table as new_nodes
+  for each statement execute function nodes_updated();
 
 -- Takes a layer away with its objects; null when that was done. Else all of it is as it was: '' when somebody still reads
 -- or writes objects, or the reason why it cannot be done.
