@@ -26,7 +26,7 @@ const interrupt = (): void => {
   throw interrupted;
 };
 const projects = () =>
-  db.query<{ code: string; hidden: boolean }>("select code, hidden from project order by code");
+  db.query<{ code: string; hidden: boolean }>("select code, hidden from project where id <> 0 order by code");
 const layers = () =>
   db.query<{ place: string; kind: string }>(
     `select p.code || '/' || m.code || '/' || n.code as place, l.geometry_kind as kind
