@@ -245,6 +245,7 @@ export class SimulatedDatabase {
         if (session.alive) arrive();
       },
       session.owner,
+      session,
     );
   }
 

@@ -1,11 +1,11 @@
 /**
- * Faults that the simulation must find: each is one or a few lines of the way of a tile, put wrong. Those at the top were
- * in the program once.
+ * Faults that the simulation must find: each is a line or two of the way of a tile, put wrong. The first ones were in the
+ * program once.
  */
 
 export interface Mutant {
   readonly name: string;
-  /** A source of the program, as it is compiled: `tiles/answers`. */
+  /** A source below `src`, without its extension. */
   readonly file: string;
   /** What stands there, once, and what is put in its place. */
   readonly replace: readonly (readonly [from: string, to: string])[];
@@ -20,40 +20,41 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a layer that is in use is forgotten when there are many others",
+    name: "what somebody still holds is forgotten, and hears of no more changes",
     file: "changes/weak-by-id",
     replace: [
       [
-        "        this.held.set(id, held);",
-        "        this.held.set(id, held);\n        if (this.held.size > 2) this.held.delete(this.held.keys().next().value);",
+        "this.held.set(id, held);",
+        "this.held.set(id, held); if (this.held.size > 2) this.held.delete([...this.held.keys()][0]!);",
       ],
     ],
   },
   {
-    name: "styles are given to the host all at once, so that their deadline counts while they wait",
+    name: "styles are given to the host all at once, and what lacks one that waited too long is kept",
     file: "style/compiler",
     replace: [
       ["new Gate(1,", "new Gate(100,"],
-      ["new StyleUndecided(response.error)", 'failed("invalid_style", response.error)'],
+      ["response.deadline ? new StyleUndecided(response.error) :", ""],
+      ['"compile", request, { deadlineMs }', '"compile", request, { deadlineMs: deadlineMs - 3_000 }'],
     ],
   },
   {
-    name: "what is without a layer whose style took too long is kept",
+    name: "what lacks a style that took too long is kept",
     file: "tiles/planner",
-    replace: [["if (error instanceof StyleUndecided)", "if (false)"]],
+    replace: [["if (error instanceof StyleUndecided) return undecided;", ""]],
   },
   {
     name: "versions of another history of the database count",
     file: "changes/change-log",
-    replace: [["if (epoch === this.epoch)\n            return;", "if (true)\n            return;"]],
+    replace: [["if (epoch === this.epoch) return;", 'if (this.epoch !== "") return;']],
   },
   {
-    name: "files of the database that were put back are taken for the known ones",
-    file: "changes/change-log",
-    replace: [["this.position ?? (await storedPosition(redis, redisPrefix))", "undefined"]],
+    name: "what another history of the database has for a version is not told from it",
+    file: "changes/history",
+    replace: [["refuted: isRefuted(known[index]!.version, version, next)", "refuted: false"]],
   },
   {
-    name: "an edit is answered although the node has not heard of it",
+    name: "an edit is answered although its node has not heard of it",
     file: "changes/propagation",
     replace: [["return new Promise((resolve) => this.wait(receipt, resolve));", "return Promise.resolve();"]],
   },
@@ -61,5 +62,130 @@ export const mutants: readonly Mutant[] = [
     name: "an edit does not wait for other nodes",
     file: "changes/propagation",
     replace: [["wait.missing = new Set(this.members);", "wait.missing = new Set();"]],
+  },
+  {
+    name: "an edit waits for nobody while its node does not know the others",
+    file: "changes/propagation",
+    replace: [["if (!this.complete) return;", ""]],
+  },
+  {
+    name: "a node that was given up is forgotten before it can have noticed",
+    file: "changes/propagation",
+    replace: [
+      [
+        "this.options.clock.after(lapsedMs, () => {\n      if (this.dropping",
+        "this.options.clock.after(0, () => {\n      if (this.dropping",
+      ],
+    ],
+  },
+  {
+    name: "a node trusts what it remembers however long it has heard nothing",
+    file: "changes/listener",
+    replace: [["this.open && this.options.clock.now() - this.provenAt < leaseMs", "this.open"]],
+  },
+  {
+    name: "a node that was given up does not announce itself again",
+    file: "changes/change-log",
+    replace: [
+      [
+        "if (notification.node === nodeId) this.mustJoin = true;\n        else",
+        "if (notification.node !== nodeId)",
+      ],
+    ],
+  },
+  {
+    name: "what was missed while the connection was away is not read",
+    file: "changes/change-log",
+    replace: [["if (layers.length > 0) await this.readChanges(layers);\n    this.forgetAll();", ""]],
+  },
+  {
+    name: "what was missed of layers while the connection was away is not read",
+    file: "changes/change-log",
+    replace: [["if (layers.length > 0) await this.readChanges(layers);", ""]],
+  },
+  {
+    name: "a notification of a layer that is being read is dropped",
+    file: "changes/change-log",
+    replace: [["this.loading.get(id)?.queued.push(change);", ""]],
+  },
+  {
+    name: "every other notification is dropped",
+    file: "changes/change-log",
+    replace: [
+      [
+        "if (layer) this.apply(layer, change);",
+        "if (layer && change.version % 2 === 0) this.apply(layer, change);",
+      ],
+    ],
+  },
+  {
+    name: "a version is read after the render instead of before",
+    file: "tiles/service",
+    replace: [["versions: [...versions],", "versions: plan.layers.map((layer) => layer.version),"]],
+  },
+  {
+    name: "whoever waits for a render takes any that runs",
+    file: "tiles/service",
+    replace: [["usable: (earlier) => isCurrent([...earlier], plan.layers, box),", "usable: () => true,"]],
+  },
+  {
+    name: "the right to draw a metatile is given back before it is stored",
+    file: "tiles/service",
+    replace: [["return await this.draw(work);", "release(); return await this.draw(work);"]],
+  },
+  {
+    name: "a tile in Redis is not checked",
+    file: "tiles/service",
+    replace: [["if (stored && isCurrent(stored.versions, plan.layers, box)) {", "if (stored) {"]],
+  },
+  {
+    name: "without notifications nothing is asked for",
+    file: "tiles/service",
+    replace: [["if (!changes.trusted) await changes.refresh(plan.layers);", ""]],
+  },
+  {
+    name: "a comparison of versions is turned round",
+    file: "changes/layer-version",
+    replace: [["if (change.version <= this.version)", "if (change.version >= this.version)"]],
+  },
+  {
+    name: "a gap in the changes is overlooked",
+    file: "changes/layer-version",
+    replace: [["change.previous === this.version ? change", "change.previous !== undefined ? change"]],
+  },
+  {
+    name: "an address is taken for checked without a look",
+    file: "tiles/addresses",
+    replace: [["if (!unchangedSince(entry.sources, entry.checkedAt)) return undefined;", ""]],
+  },
+  {
+    name: "an address does not hear of changes of the project",
+    file: "catalog/catalog",
+    replace: [["[count.everything, project.source, found.source]", "[count.everything, found.source]"]],
+  },
+  {
+    name: "a map is kept although its project changed",
+    file: "catalog/catalog",
+    replace: [["if (map.project !== state) {", "if (false) {"]],
+  },
+  {
+    name: "a map that changed while it was read is kept",
+    file: "catalog/snapshots",
+    replace: [["if (changed.has(state.id) || changed.has(undefined)) return", "if (false) return"]],
+  },
+  {
+    name: "who asks shares a reading that began before",
+    file: "catalog/snapshots",
+    replace: [["if (loading.number < asked)", "if (false)"]],
+  },
+  {
+    name: "a plan counts as right from when it is made, not from when its maps were right",
+    file: "tiles/planner",
+    replace: [["      asOf,\n      complete", "      asOf: this.options.count.now,\n      complete"]],
+  },
+  {
+    name: "another history is not told to the render host",
+    file: "changes/change-log",
+    replace: [["this.options.listener.historyChanged();", ""]],
   },
 ];

@@ -94,7 +94,7 @@ export class SimulatedRedis {
             if (one.channel !== channel) continue;
             receivers++;
             one.arrivesAt = Math.max(one.arrivesAt, scheduler.now + this.latency());
-            scheduler.after(one.arrivesAt - scheduler.now, () => one.hear(channel, text), one.owner);
+            scheduler.after(one.arrivesAt - scheduler.now, () => one.hear(channel, text), one.owner, one);
           }
           return receivers;
         }),

@@ -1,6 +1,6 @@
 import { cells, lookedAt, tileOfCell } from "./places.js";
 import { Random } from "./scheduler.js";
-import { type Address, type Conditions, type Node, World } from "./world.js";
+import { type Address, type Conditions, type Node, undecidedMs, World } from "./world.js";
 
 /** What happens in a world: a list of steps that a seed decides. Any of them can be left out, and the others stay as they are. */
 
@@ -22,6 +22,8 @@ export interface Scenario {
 
 /** When the last step is taken. */
 const lengthMs = 800;
+/** In worlds in which a node may be given up, and go on. */
+const longMs = 3_500;
 
 export function scenarioOf(seed: number): Scenario {
   const random = new Random(seed, 1);
@@ -34,9 +36,10 @@ export function scenarioOf(seed: number): Scenario {
     slowStyles: !calm && random.chance(0.15),
     colliding: random.chance(0.2),
     calm,
+    lengthMs: random.chance(0.1) ? longMs : lengthMs,
   };
   const steps: Step[] = [];
-  const add = (what: string, run: Step["run"], at = random.below(lengthMs)) =>
+  const add = (what: string, run: Step["run"], at = random.below(conditions.lengthMs)) =>
     steps.push({ number: steps.length + 1, at, what, run });
   const looks = 2 + random.below(4);
   for (let index = 0; index < looks; index++) add("look", lookSomewhere);
@@ -68,16 +71,17 @@ export function play({ conditions, steps }: Scenario): World {
       random,
     );
   }
-  scheduler.run(lengthMs + 300);
+  scheduler.run(conditions.lengthMs + 300);
   rest(world);
   if (world.violation) return world;
   world.settle();
   world.faulty = false;
+  // A style that took too long is tried again by then.
+  if (conditions.slowStyles) scheduler.run(scheduler.now + undecidedMs);
   const random = new Random(conditions.seed, 3);
-  const coord = random.pick(lookedAt);
-  for (const node of serving(world)) {
-    const address = { ...anAddress, map: random.pick(["m", "n"]), coord };
-    scheduler.on(scheduler.now, () => world.look(node, address, false), undefined, random);
+  for (const address of [...world.looked.values()].slice(-2)) {
+    for (const node of serving(world))
+      scheduler.on(0, () => world.look(node, address, false), undefined, random);
   }
   rest(world);
   return world;
@@ -93,8 +97,6 @@ function rest(world: World): void {
   while (!isOver() && scheduler.now < patience);
   for (const open of world.open) world.fail(`never answered: ${open}`);
 }
-
-const anAddress: Omit<Address, "coord"> = { map: "m", base: true, layers: undefined, language: undefined };
 
 function pickAddress(random: Random): Address {
   const map = random.pick(["m", "m", "n"]);
@@ -131,8 +133,8 @@ function lookAfter(world: World, random: Random, layerId: number, cell: number):
   const map = layerId === 25 ? random.pick(["m", "n"]) : layerId < 23 ? "m" : "n";
   const looks = 1 + random.below(2);
   const address: Address = {
-    ...anAddress,
     map,
+    language: undefined,
     coord: random.chance(0.8) ? tileOfCell(cell) : lookedAt[3]!,
     base: layerId === 25 || random.chance(0.5),
     layers: random.chance(0.3) && layerId !== 25 ? [layerId] : undefined,
@@ -141,6 +143,11 @@ function lookAfter(world: World, random: Random, layerId: number, cell: number):
   const nodes = serving(world);
   if (nodes.length > 0 && random.chance(0.8)) world.look(random.pick(nodes), address, false);
   return () => {
+    if (world.conditions.calm) {
+      // All at once, so that nodes have to share what they draw.
+      for (const node of serving(world)) world.look(node, address, false);
+      return;
+    }
     for (let look = 0; look < looks; look++) {
       world.scheduler.after(random.chance(0.5) ? 0 : random.below(200), () => {
         const now = serving(world);
@@ -257,8 +264,11 @@ function pickFault(random: Random, add: (what: string, run: Step["run"], at: num
     );
     add(
       "replace the database",
-      (world) => {
-        if (world.copy) world.replaceDatabase(world.copy, asFiles);
+      (world, random) => {
+        if (!world.copy) return;
+        world.replaceDatabase(world.copy, asFiles);
+        // Somebody writes there before any node is back.
+        if (random.chance(0.5)) world.write(random.pick(editorial), random.pick(cells), undefined);
       },
       at + 20 + random.below(400),
     );

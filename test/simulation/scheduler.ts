@@ -42,6 +42,8 @@ interface Event {
   readonly owner: Owner | undefined;
   readonly random: Random;
   readonly run: () => void;
+  /** Things of one lane come in their order, also to a process that stood still. */
+  readonly lane: object | undefined;
   cancelled: boolean;
 }
 
@@ -58,6 +60,7 @@ export class Scheduler {
   owner: Owner | undefined;
   private readonly heap: Event[] = [];
   private numbers = 0;
+  private readonly delays = new WeakMap<object, number>();
 
   /** @param calm nothing takes long */
   constructor(
@@ -73,21 +76,22 @@ export class Scheduler {
     const kind = random.below(16);
     if (this.calm || kind < 10) return (1 + random.below(20)) / 10;
     if (kind < 15) return 1 + random.below(20);
-    return 10 + random.below(200);
+    return random.chance(0.2) ? 200 + random.below(900) : 10 + random.below(200);
   }
 
   /** Runs `run` after so many milliseconds, in the process that asks for it unless told otherwise. */
-  after(ms: number, run: () => void, owner: Owner | undefined = this.owner): () => void {
-    return this.on(ms, run, owner, this.random);
+  after(ms: number, run: () => void, owner: Owner | undefined = this.owner, lane?: object): () => void {
+    return this.on(ms, run, owner, this.random, lane);
   }
 
-  on(ms: number, run: () => void, owner: Owner | undefined, random: Random): () => void {
+  on(ms: number, run: () => void, owner: Owner | undefined, random: Random, lane?: object): () => void {
     const event: Event = {
       at: this.now + ms,
       number: ++this.numbers,
       owner,
       random,
       run,
+      lane,
       cancelled: false,
     };
     this.push(event);
@@ -105,8 +109,8 @@ export class Scheduler {
       const { owner } = event;
       if (event.cancelled || owner?.gone) continue;
       if (owner && owner.pausedUntil > event.at) {
-        // In the order in which it would have come.
-        event.at = owner.pausedUntil;
+        // What came over several ways meanwhile is looked at in any order.
+        event.at = owner.pausedUntil + (event.lane ? this.delayOf(event.lane) : 0);
         this.push(event);
         continue;
       }
@@ -118,6 +122,15 @@ export class Scheduler {
       drain();
     }
     this.now = Math.max(this.now, until);
+  }
+
+  private delayOf(lane: object): number {
+    let delay = this.delays.get(lane);
+    if (delay === undefined) {
+      delay = this.random.below(30) / 10;
+      this.delays.set(lane, delay);
+    }
+    return delay;
   }
 
   /** The clock of a process. */

@@ -34,6 +34,8 @@ export interface Conditions {
   readonly colliding: boolean;
   /** Nothing takes long, and nothing that was drawn is lost. */
   readonly calm: boolean;
+  /** When the last step is taken. */
+  readonly lengthMs: number;
 }
 
 /** What a tile is asked for with. */
@@ -61,7 +63,7 @@ export class Violation extends Error {}
 const forgivenMs = 3_000;
 const styleDeadlineMs = 50;
 /** As long as a style that took too long is left out, with some room. */
-const undecidedMs = 11_000;
+export const undecidedMs = 11_000;
 
 /** Defaults are read once: each world would pay for it. */
 const config = configSchema.parse({});
@@ -89,6 +91,8 @@ export class World {
   readonly trace: string[] = [];
   /** Requests and edits that are not answered. */
   readonly open = new Set<string>();
+  /** Addresses that were looked at. */
+  readonly looked = new Map<string, Address>();
   /** Metatiles that were drawn, and how many different ones they were. */
   renders = 0;
   readonly contents = new Set<string>();
@@ -385,6 +389,7 @@ export class World {
     const marks = this.marks(address);
     const number = ++this.questions;
     const raw = rawOf(address);
+    this.looked.set(raw, address);
     const key = `${raw}${signedIn ? " signed in" : ""} #${number} on ${node.name}`;
     this.open.add(key);
     const abort = new AbortController();
@@ -420,6 +425,7 @@ export class World {
           scheduler.after(abortAfterMs, () => abort.abort(new Error("left")), node);
       },
       node,
+      abort,
     );
   }
 
