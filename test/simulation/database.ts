@@ -178,6 +178,11 @@ export class SimulatedDatabase {
     return { database: { query, listening } as unknown as Database, cut };
   }
 
+  /** Whether everything that was announced has arrived. */
+  get isQuiet(): boolean {
+    return [...this.sessions].every(({ arrivesAt }) => arrivesAt <= this.scheduler.now);
+  }
+
   /** The process is gone, and its connections with it. */
   forget(owner: Owner): void {
     for (const session of [...this.sessions]) if (session.owner === owner) this.sessions.delete(session);

@@ -92,7 +92,10 @@ function rest(world: World): void {
   const { scheduler } = world;
   const patience = scheduler.now + 8_000;
   // Those who were hindered from listening are back by then.
-  const isOver = () => world.open.size === 0 && serving(world).every((node) => node.path.changes.trusted);
+  const isOver = () =>
+    world.open.size === 0 &&
+    world.database.isQuiet &&
+    serving(world).every((node) => node.path.changes.trusted);
   do scheduler.run(scheduler.now + 300);
   while (!isOver() && scheduler.now < patience);
   for (const open of world.open) world.fail(`never answered: ${open}`);
