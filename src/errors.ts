@@ -87,15 +87,49 @@ export const failed = (
   data: Readonly<Record<string, unknown>> = {},
 ): Failure => new Failure("execution", code, message, data);
 
+/** How much of a text that a client sent is told back to it. */
+const longestTold = 100;
+
+/** What a client sent, short enough to be told back. */
+export const told = (text: string): string =>
+  text.length <= longestTold ? text : `${text.slice(0, longestTold).replace(/[\ud800-\udbff]$/, "")}…`;
+
+/**
+ * Why names that a client sent cannot be used, as the `data` of an error, which stays small however many they are.
+ * `columns` has the reasons by name, `more` says how many names are not among them.
+ */
+export class Reasons {
+  // Without a prototype, so that anything may be a name.
+  private readonly columns: Record<string, string> = Object.create(null);
+  private count = 0;
+
+  /** @param most names that are told */
+  constructor(private readonly most = 20) {}
+
+  static of(name: string, reason: string): Reasons {
+    return new Reasons().add(name, reason);
+  }
+
+  /** Each name is to be added once. */
+  add(name: string, reason: string): this {
+    if (++this.count <= this.most) this.columns[told(name)] = reason;
+    return this;
+  }
+
+  get empty(): boolean {
+    return this.count === 0;
+  }
+
+  get data(): Readonly<Record<string, unknown>> {
+    const more = this.count - this.most;
+    return more > 0 ? { columns: this.columns, more } : { columns: this.columns };
+  }
+}
+
 /** Parameters that the contract requires are missing. */
 export const required = (names: readonly string[]): Failure =>
   failed("required_parameters", `Required: ${names.join(", ")}.`, { required: names });
 
-/**
- * Values of an object's columns that cannot be saved.
- * @param columns code → reason
- */
-export const refusedValues = (
-  columns: Readonly<Record<string, string>>,
-  data: Readonly<Record<string, unknown>> = {},
-): Failure => failed("invalid_value", "Some values cannot be saved.", { columns, ...data });
+/** Values of an object's columns that cannot be saved. */
+export const refusedValues = (reasons: Reasons, data: Readonly<Record<string, unknown>> = {}): Failure =>
+  failed("invalid_value", "Some values cannot be saved.", { ...reasons.data, ...data });

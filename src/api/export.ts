@@ -10,11 +10,13 @@ import { readable, type Target } from "./object-target.js";
 import { type Answer, type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
 import { form } from "./schema/bodies.js";
-import { flag, needed, type Parameter, srid, text } from "./schema/parameters.js";
+import { flag, needed, type Parameter, split, srid, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
 import type { Services } from "./services.js";
 
 /** Export of layers to files. */
+
+const maxIds = 30_000;
 
 /** `feature_ids`. Else a bad request. */
 const idsParameter: Parameter<readonly number[] | undefined> = {
@@ -22,7 +24,7 @@ const idsParameter: Parameter<readonly number[] | undefined> = {
   schema: { type: "string", examples: ["1,2,3"] },
   read: (given, name) => {
     if (!given) return undefined;
-    return given.split(",").map((part) => {
+    return split(name, given, { separator: ",", most: maxIds }).map((part) => {
       const id = /^\s*-?\d{1,16}\s*$/.test(part) ? Number(part) : Number.NaN;
       if (Number.isSafeInteger(id)) return id;
       throw badRequest(`${name} must be whole numbers separated by commas.`);

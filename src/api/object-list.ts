@@ -39,13 +39,13 @@ const formatParameter: Parameter<"json" | "geojson"> = {
 const listParameters = {
   fields: fieldsParameter,
   fcode: text("Code of the column to filter by; it must be among `fields`."),
-  fval: {
-    ...text(
+  fval: orElse(
+    text(
       "Value to compare with, converted to the column's type; empty matches empty texts and nulls. Localised values " +
         "are compared, and sorted, in the language of the request.",
     ),
-    read: (given: string | undefined) => given ?? "",
-  },
+    "",
+  ),
   offset: orElse(integer("Number of objects to pass over."), 0),
   limit: integer("Most objects to answer; without it the list is whole."),
   sort: sortParameter,

@@ -2,7 +2,7 @@ import { badRequest } from "../errors.js";
 import type { GeometryShape } from "../features/geometry-sql.js";
 import { type GeoEnvelope, toDegrees } from "../geo/envelope.js";
 import { mercatorHalf } from "../geo/tile.js";
-import { codes, flag, integer, type Parameter, srid, text } from "./schema/parameters.js";
+import { flag, integer, type Parameter, split, srid, text } from "./schema/parameters.js";
 import type { Values } from "./schema/schema.js";
 
 /** Parameters that requests for objects have in common. */
@@ -30,14 +30,18 @@ export function geometryShape(
   };
 }
 
-/** `fields`: column codes; `*` = all. undefined = not given. */
+/** A layer has fewer columns. */
+const maxFields = 2_000;
+const maxSortTerms = 100;
+
+/** `fields`: column codes; `*` = all. undefined = not given. Else a bad request. */
 export const fieldsParameter: Parameter<readonly string[] | "all" | undefined> = {
   description: "Codes of the columns to answer, separated by commas; `*` for all.",
   schema: { type: "string", examples: ["*", "name,height"] },
-  read: (given) => {
+  read: (given, name) => {
     if (!given) return undefined;
-    const list = codes(given);
-    return list.includes("*") ? "all" : list;
+    const list = split(name, given, { separator: ",", most: maxFields }).map((code) => code.trim());
+    return list.includes("*") ? "all" : list.filter(Boolean);
   },
 };
 
@@ -45,9 +49,8 @@ export const fieldsParameter: Parameter<readonly string[] | "all" | undefined> =
 export const sortParameter: Parameter<{ readonly code: string; readonly descending: boolean }[]> = {
   description: "`col1,a|col2,d`: ascending (the default) or descending.",
   schema: { type: "string", examples: ["name,a|height,d"] },
-  read: (given = "") =>
-    given
-      .split("|")
+  read: (given = "", name) =>
+    split(name, given, { separator: "|", most: maxSortTerms })
       .filter((term) => term.trim() !== "")
       .map((term) => {
         const comma = term.lastIndexOf(",");
@@ -60,6 +63,8 @@ export const sortParameter: Parameter<{ readonly code: string; readonly descendi
 
 type FourNumbers = readonly [south: number, west: number, north: number, east: number];
 const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+/** Longer ones are no numbers of a box. */
+const maxDigits = 100;
 
 /** `fbbox`: four numbers. Else a bad request. */
 export const boxParameter: Parameter<FourNumbers | undefined> = {
@@ -69,7 +74,9 @@ export const boxParameter: Parameter<FourNumbers | undefined> = {
   schema: { type: "string", examples: ["47.2,5.8,55.1,15.1"] },
   read: (given, name) => {
     if (!given) return undefined;
-    const numbers = given.split(",").map((part) => (decimal.test(part) ? Number(part) : Number.NaN));
+    const numbers = given
+      .split(",", 5)
+      .map((part) => (part.length <= maxDigits && decimal.test(part) ? Number(part) : Number.NaN));
     if (numbers.length === 4 && numbers.every(Number.isFinite)) return numbers as unknown as FourNumbers;
     throw badRequest(`${name} must be four numbers: SW_LAT,SW_LON,NE_LAT,NE_LON.`);
   },
@@ -99,4 +106,5 @@ export function filterBox(box: FourNumbers | undefined, system: 4326 | 3857): Ge
 /** `lng`, where values are read or written in it and not only names. */
 export const languageParameter = text(
   "Language of localised values, which are null where they have none in it; default: the main language.",
+  100,
 );

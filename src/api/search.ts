@@ -1,7 +1,7 @@
 import { isStorable } from "../catalog/codes.js";
 import { requireRead, requireRight } from "../catalog/rights.js";
 import { type LayerNode, localName, type MapState, Right } from "../catalog/state.js";
-import { badRequest, failed, notFound } from "../errors.js";
+import { badRequest, failed, notFound, Reasons, told } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
 import { isNaming, isSearchable } from "../search/entries.js";
 import type { Hit } from "../search/found.js";
@@ -170,7 +170,7 @@ function settingItems(map: MapState, list: readonly SearchSetting[]): Record<str
 /** @throws Failure not_found for a layer, unknown_column */
 function stored(map: MapState, setting: Setting): SearchSetting {
   const layer = map.layers.get(setting.layer);
-  if (!layer) throw notFound(`layer "${setting.layer}"`);
+  if (!layer) throw notFound(`layer "${told(setting.layer)}"`);
   return {
     layerId: layer.id,
     searchColumnId: columnId(layer, setting.search_column, isSearchable),
@@ -186,15 +186,14 @@ function columnId(
 ): number {
   const column = layer.columns.find((candidate) => candidate.code === code);
   if (column && suits(column)) return column.id;
-  const columns = Object.fromEntries([
-    [
-      code,
-      column ? "A column of this type cannot be searched or name objects." : "The layer has no such column.",
-    ],
-  ]);
-  throw failed("unknown_column", `The layer "${layer.code}" has no column "${code}" to search by.`, {
-    columns,
-  });
+  const reason = column
+    ? "A column of this type cannot be searched or name objects."
+    : "The layer has no such column.";
+  throw failed(
+    "unknown_column",
+    `The layer "${layer.code}" has no column "${told(code)}" to search by.`,
+    Reasons.of(code, reason).data,
+  );
 }
 
 const settingsAnswer = answers("The settings, in the order of the search.", {

@@ -1,4 +1,4 @@
-import { failed } from "../errors.js";
+import { failed, Reasons } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { physicalName } from "./load.js";
 import type { Column, ColumnType } from "./state.js";
@@ -63,14 +63,13 @@ function chosen(source: readonly SourceRow[], codes: readonly string[] | undefin
   if (!codes) return new Set(source.map(({ id }) => id));
   const byCode = new Map(source.map((column) => [column.code, column]));
   const byId = new Map(source.map((column) => [column.id, column]));
-  const unknown: Record<string, string> = Object.create(null);
+  const unknown = new Reasons();
   const ids = new Set<number>();
-  for (const code of ["svc_id", "geom", ...codes]) {
+  for (const code of new Set(["svc_id", "geom", ...codes])) {
     let column = byCode.get(code);
-    if (!column) unknown[code] = "The source has no such column.";
+    if (!column) unknown.add(code, "The source has no such column.");
     for (; column && !ids.has(column.id); column = byId.get(column.parent_id ?? 0)) ids.add(column.id);
   }
-  if (Object.keys(unknown).length > 0)
-    throw failed("unknown_column", "The source has no such column.", { columns: unknown });
+  if (!unknown.empty) throw failed("unknown_column", "The source has no such column.", unknown.data);
   return ids;
 }

@@ -1,4 +1,4 @@
-import { failed, notFound, refusedValues } from "../errors.js";
+import { failed, notFound, Reasons, refusedValues, told } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
 import { requireFilled } from "./required.js";
@@ -41,7 +41,7 @@ export interface FoundFile extends AttachedFile {
 export function fileColumn(layer: LayerNode, code: string): Column {
   const column = layer.columns.find((one) => one.code === code);
   if (column?.type === "file") return column;
-  throw failed("file_column_required", "field must name a column of the type file.", { field: code });
+  throw failed("file_column_required", "field must name a column of the type file.", { field: told(code) });
 }
 
 /** SQL of the ids in a column as bigint[]; `$2` is the language. */
@@ -193,7 +193,7 @@ export async function requireOwnFiles(
     const lock = `select from ${layerTable(layer.id)} where svc_id = $1 for no key update`;
     if ((await tx.query(lock, [objectId])).length === 0) return;
   }
-  const wrong: Record<string, string> = Object.create(null);
+  const wrong = new Reasons();
   for (const { column, ids } of wanted) {
     const rows = await tx.query<{ id: number }>(
       `select id from file where id = any($1::bigint[]) and layer_id = $2 and object_id = $3 and column_id = $4 for key share`,
@@ -201,7 +201,7 @@ export async function requireOwnFiles(
     );
     const own = new Set(rows.map((row) => row.id));
     const foreign = ids.find((id) => !own.has(id));
-    if (foreign !== undefined) wrong[column.code] = `The object has no file ${foreign} in this column.`;
+    if (foreign !== undefined) wrong.add(column.code, `The object has no file ${foreign} in this column.`);
   }
-  if (Object.keys(wrong).length > 0) throw refusedValues(wrong);
+  if (!wrong.empty) throw refusedValues(wrong);
 }

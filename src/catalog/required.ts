@@ -1,4 +1,4 @@
-import { refusedValues } from "../errors.js";
+import { Reasons, refusedValues } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
 import type { Column, LayerNode } from "./state.js";
@@ -39,9 +39,11 @@ export async function requireFilled(
      from ${layerTable(layer.id)} where svc_id = $1`,
     [objectId],
   );
-  const empty = columns.filter((_, at) => row?.empty[at]);
-  if (empty.length > 0)
-    throw refusedValues(Object.fromEntries(empty.map(({ code }) => [code, mustBeFilled])));
+  const empty = new Reasons();
+  columns.forEach(({ code }, at) => {
+    if (row?.empty[at]) empty.add(code, mustBeFilled);
+  });
+  if (!empty.empty) throw refusedValues(empty);
 }
 
 /**
@@ -52,5 +54,5 @@ export async function requireFilled(
 export function requireGeometry(layer: LayerNode, geom: Buffer | null | undefined): void {
   if (geom !== null) return;
   const column = layer.columns.find(({ type }) => type === "geom");
-  if (column?.required) throw refusedValues({ [column.code]: mustBeFilled });
+  if (column?.required) throw refusedValues(Reasons.of(column.code, mustBeFilled));
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { failed, notFound } from "../errors.js";
+import { failed, notFound, Reasons, told } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { canBuild, columnsOf, type SettingsKind, settingsLeft } from "./settings-columns.js";
 import type { Column, LayerNode, StoredSettings } from "./state.js";
@@ -111,9 +111,8 @@ function find(layer: LayerNode, wanted: { id?: unknown; code?: unknown }, at: st
     wanted.id !== undefined ? column.id === wanted.id : column.code === wanted.code;
   const column = layer.columns.find(named);
   if (!column || column.type === "title" || column.type === "geom") {
-    const columns: Record<string, string> = Object.create(null);
-    columns[String(wanted.code ?? wanted.id)] = "The layer has no such column with values.";
-    throw failed("unknown_column", "The layer has no such column.", { columns });
+    const reasons = Reasons.of(String(wanted.code ?? wanted.id), "The layer has no such column with values.");
+    throw failed("unknown_column", "The layer has no such column.", reasons.data);
   }
   if (wanted.code !== undefined && wanted.code !== column.code)
     throw failed("invalid_value", "Id and code name different columns.", { parameter: at });
@@ -125,7 +124,7 @@ function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.ou
   if (parsed.success) return parsed.data;
   const fields: Record<string, string> = Object.create(null);
   for (const issue of parsed.error.issues.slice(0, 50))
-    fields[issue.path.map(String).join(".")] = issue.message;
+    fields[told(issue.path.map(String).join("."))] = issue.message;
   throw wrong(at, fields);
 }
 

@@ -1,6 +1,6 @@
 import { type Languages, readableSql } from "../catalog/readable.js";
 import type { Column, LayerNode } from "../catalog/state.js";
-import { failed } from "../errors.js";
+import { failed, Reasons } from "../errors.js";
 import type { Values } from "./sql.js";
 
 /** Columns of a layer as they are read: which have values, and the SQL of a value as JSON and for comparing. */
@@ -27,9 +27,17 @@ export function valueColumns(layer: LayerNode): readonly Column[] {
   return columns;
 }
 
+const byCode = new WeakMap<LayerNode, ReadonlyMap<string, Column>>();
+
 /** The column with that code, or undefined. */
-export const findColumn = (layer: LayerNode, code: string): Column | undefined =>
-  layer.columns.find((column) => column.code === code);
+export function findColumn(layer: LayerNode, code: string): Column | undefined {
+  let columns = byCode.get(layer);
+  if (!columns) {
+    columns = new Map(layer.columns.map((column) => [column.code, column]));
+    byCode.set(layer, columns);
+  }
+  return columns.get(code);
+}
 
 /**
  * The columns with those codes, each once, in the order asked for; geometry and titles are left out, since `fields` never
@@ -38,19 +46,19 @@ export const findColumn = (layer: LayerNode, code: string): Column | undefined =
  */
 export function columnsOf(layer: LayerNode, codes: readonly string[]): Column[] {
   const chosen = new Set<Column>();
-  const unknown: Record<string, string> = Object.create(null);
-  for (const code of codes) {
+  const unknown = new Reasons();
+  for (const code of new Set(codes)) {
     const column = findColumn(layer, code);
-    if (!column) unknown[code] = "The layer has no such column.";
+    if (!column) unknown.add(code, "The layer has no such column.");
     else if (hasValues(column)) chosen.add(column);
   }
-  if (Object.keys(unknown).length > 0) throw unknownColumns(unknown);
+  if (!unknown.empty) throw unknownColumns(unknown);
   return [...chosen];
 }
 
-/** @param columns code → reason */
-export const unknownColumns = (columns: Readonly<Record<string, string>>) =>
-  failed("unknown_column", "The layer has no such column.", { columns });
+/** @param reasons by the codes */
+export const unknownColumns = (reasons: Reasons) =>
+  failed("unknown_column", "The layer has no such column.", reasons.data);
 
 const isLocalised = (column: Column): boolean => column.localizedValue && !isId(column);
 

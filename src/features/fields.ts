@@ -1,6 +1,6 @@
 import { mustBeFilled } from "../catalog/required.js";
 import type { Column, LayerNode } from "../catalog/state.js";
-import { failed, refusedValues, required } from "../errors.js";
+import { failed, Reasons, refusedValues, required } from "../errors.js";
 import { findColumn, hasValues, isId, type Languages, unknownColumns } from "./columns.js";
 import type { Values } from "./sql.js";
 import { boundType, type ColumnValue, readValue } from "./values.js";
@@ -24,6 +24,9 @@ export interface FieldsInput {
   readonly id?: number | undefined;
 }
 
+/** Columns whose values are told to be wrong; no form shows more. */
+const mostWrong = 100;
+
 /**
  * Checks everything before anything is saved.
  * @throws Failure required_parameters, unknown_column, invalid_value (data.columns = code → reason)
@@ -33,35 +36,35 @@ export function readFields(layer: LayerNode, { fields, languages, id }: FieldsIn
   if (typeof fields !== "object" || Array.isArray(fields)) {
     throw failed("invalid_value", "fields must be an object of column codes and values.");
   }
-  // Without a prototype, so that a column may have any name.
-  const unknown: Record<string, string> = Object.create(null);
-  const wrong: Record<string, string> = Object.create(null);
+  const unknown = new Reasons();
+  const wrong = new Reasons(mostWrong);
   const assignments: Assignment[] = [];
   for (const [code, value] of Object.entries(fields)) {
     const column = findColumn(layer, code);
-    if (!column) unknown[code] = "The layer has no such column.";
-    else if (!hasValues(column)) wrong[code] = `A column of the type ${column.type} has no value in fields.`;
+    if (!column) unknown.add(code, "The layer has no such column.");
+    else if (!hasValues(column))
+      wrong.add(code, `A column of the type ${column.type} has no value in fields.`);
     else if (isId(column)) {
-      if (!isSameId(value, id)) wrong[code] = "The object id is given by the server and stays.";
+      if (!isSameId(value, id)) wrong.add(code, "The object id is given by the server and stays.");
     } else {
       const assignment = assign(column, value, languages);
-      if (typeof assignment === "string") wrong[code] = assignment;
-      else if (column.required && isEmpty(assignment, id)) wrong[code] = mustBeFilled;
+      if (typeof assignment === "string") wrong.add(code, assignment);
+      else if (column.required && isEmpty(assignment, id)) wrong.add(code, mustBeFilled);
       else assignments.push(assignment);
     }
   }
-  if (Object.keys(unknown).length > 0) throw unknownColumns(unknown);
+  if (!unknown.empty) throw unknownColumns(unknown);
   const missing: string[] = [];
   if (id === undefined) {
     for (const column of layer.columns) {
       if (!column.required || !hasValues(column) || isId(column) || Object.hasOwn(fields, column.code))
         continue;
       missing.push(column.code);
-      wrong[column.code] = mustBeFilled;
+      wrong.add(column.code, mustBeFilled);
     }
   }
-  if (Object.keys(wrong).length > 0) {
-    throw refusedValues(wrong, missing.length > 0 ? { required: missing } : {});
+  if (!wrong.empty) {
+    throw refusedValues(wrong, missing.length > 0 ? { required: missing.slice(0, mostWrong) } : {});
   }
   return assignments;
 }

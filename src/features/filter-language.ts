@@ -1,6 +1,6 @@
 import { canCompile, patternTimeoutMs, wholeValue } from "../catalog/regular-expression.js";
 import type { Column } from "../catalog/state.js";
-import { failed } from "../errors.js";
+import { failed, Reasons } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { comparable, isId, unknownColumns } from "./columns.js";
 import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
@@ -88,20 +88,16 @@ function sqlOf(filter: Filter, context: FilterContext): string {
 function columnOf(code: string, { columns }: FilterContext): Column {
   const column = columns.find((one) => one.code === code);
   if (column && column.type !== "title") return column;
-  throw unknownColumns(reasons(code, column ? "A title has no value." : "The layer has no such column."));
-}
-
-/** Without a prototype, so that a column may have any name. */
-function reasons(code: string, reason: string): Record<string, string> {
-  const record: Record<string, string> = Object.create(null);
-  record[code] = reason;
-  return record;
+  const reason = column ? "A title has no value." : "The layer has no such column.";
+  throw unknownColumns(Reasons.of(code, reason));
 }
 
 const unfit = (column: Column, reason: string) =>
-  failed("invalid_value", `The filter does not fit the column ${column.code}: ${reason}`, {
-    columns: reasons(column.code, reason),
-  });
+  failed(
+    "invalid_value",
+    `The filter does not fit the column ${column.code}: ${reason}`,
+    Reasons.of(column.code, reason).data,
+  );
 
 const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
 

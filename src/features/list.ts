@@ -1,5 +1,5 @@
 import type { Column, LayerNode } from "../catalog/state.js";
-import { failed } from "../errors.js";
+import { failed, Reasons } from "../errors.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 import {
   columnsOf,
@@ -60,7 +60,8 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
   const shape: ObjectShape = { fields: shown, geom, bbox, languages, translations };
   const values = new Values();
   const conditions: string[] = [];
-  if (request.ids) conditions.push(`svc_id = any(${values.bind(request.ids)}::bigint[])`);
+  // As the text that it is sent as: the driver takes six times as long to make that of an array.
+  if (request.ids) conditions.push(`svc_id = any(${values.bind(`{${request.ids.join(",")}}`)}::bigint[])`);
   if (request.envelope) conditions.push(meets(request.envelope, values));
   if (request.filter)
     conditions.push(equals(filterColumn(layer, request.filter.code, fields), request, values));
@@ -79,7 +80,8 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
 
 function filterColumn(layer: LayerNode, code: string, fields: readonly Column[] | undefined): Column {
   const column = findColumn(layer, code);
-  if (!column || !hasValues(column)) throw unknownColumns(keyed(code, "The list cannot be filtered by it."));
+  if (!column || !hasValues(column))
+    throw unknownColumns(Reasons.of(code, "The list cannot be filtered by it."));
   if (!fields?.includes(column)) {
     throw failed("filter_column_not_listed", "The filter column (fcode) must be listed in fields.", {
       column: code,
@@ -87,12 +89,6 @@ function filterColumn(layer: LayerNode, code: string, fields: readonly Column[] 
   }
   return column;
 }
-
-const keyed = (code: string, reason: string): Record<string, string> => {
-  const record: Record<string, string> = Object.create(null);
-  record[code] = reason;
-  return record;
-};
 
 function equals(column: Column, request: ListRequest, values: Values): string {
   const value = request.filter?.value ?? "";
@@ -112,7 +108,8 @@ function orderBy(layer: LayerNode, request: ListRequest, values: Values): string
   const seen = new Set<Column>();
   for (const { code, descending } of request.sort) {
     const column = findColumn(layer, code);
-    if (!column || !hasValues(column)) throw unknownColumns(keyed(code, "The list cannot be sorted by it."));
+    if (!column || !hasValues(column))
+      throw unknownColumns(Reasons.of(code, "The list cannot be sorted by it."));
     if (seen.has(column)) continue;
     seen.add(column);
     terms.push(`${comparable(column, request.languages.own, values)}${descending ? " desc" : ""}`);

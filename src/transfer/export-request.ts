@@ -34,7 +34,7 @@ const maxLanguages = 100;
  * @throws Failure bad_request
  */
 export function exportLanguages(list: string): ExportLanguages | undefined {
-  const given = list.split(",").map((code) => code.trim());
+  const given = list.split(",", 10 * maxLanguages).map((code) => code.trim());
   const [first, ...others] = new Set(given.filter(Boolean));
   if (first === undefined) return undefined;
   if (others.length < maxLanguages && [first, ...others].every(isLanguage)) return [first, ...others];

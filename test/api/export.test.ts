@@ -346,7 +346,7 @@ t.test("objects are chosen by id and by box", async (t) => {
 
 t.test("more ids than an address holds come in a body", async (t) => {
   const some = await objects("chosen");
-  const list = [...Array.from({ length: 1_000_000 }, (_, i) => 10_000_000 + i), some[0].id, some[4].id];
+  const list = [...Array.from({ length: 29_998 }, (_, i) => 10_000_000 + i), some[0].id, some[4].id];
   const answer = await server.api("POST", "m/layers/chosen/export/", {
     body: { format: "geojson", feature_ids: list.join(",") },
   });

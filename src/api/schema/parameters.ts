@@ -55,11 +55,15 @@ export const orElse = <Out>(
   read: (given, name) => (parameter.read(given, name) ?? value) as Exclude<Out, undefined>,
 });
 
-/** Any text. */
-export const text = (description: string): Parameter<string | undefined> => ({
+/** Any text of at most `most` characters. Else a bad request. */
+export const text = (description: string, most = 10_000): Parameter<string | undefined> => ({
   description,
-  schema: { type: "string" },
-  read: (given) => given || undefined,
+  schema: { type: "string", maxLength: most },
+  read: (given, name) => {
+    if (given !== undefined && given.length > most)
+      throw badRequest(`${name} has at most ${most} characters.`);
+    return given || undefined;
+  },
 });
 
 /** Digits, or digits with a whole exponent: 1000 and 1e3. */
@@ -132,12 +136,20 @@ export const srid = (description: string): Parameter<4326 | 3857> => ({
   },
 });
 
-/** Codes separated by commas, without blanks around them. */
-export const codes = (list: string): string[] =>
-  list
-    .split(",")
-    .map((code) => code.trim())
-    .filter(Boolean);
+/**
+ * The parts of a list, blank ones too. What is beyond the limit is not even looked at.
+ * @throws Failure bad_request when there are more than `most`
+ */
+export function split(name: string, list: string, { separator, most }: ListForm): string[] {
+  const parts = list.split(separator, most + 1);
+  if (parts.length > most) throw badRequest(`${name} has at most ${most} members.`);
+  return parts;
+}
+
+export interface ListForm {
+  readonly separator: string;
+  readonly most: number;
+}
 
 /** An object's id in a path. @throws Failure bad_request */
 export function objectId(segment: string | undefined): number {
