@@ -126,7 +126,11 @@ function constraintOf(given: GivenConstraint, layer: LayerNode): NewConstraint {
   const { type, name = "" } = given;
   if (name.length > limits.nameLength) throw refuse("name", "The name of a constraint is too long.");
   const columns = columnsOf(given.columns, type, layer);
-  const definitions = columns.map((column) => definitionOf(type, given.definition ?? undefined, column));
+  // Columns of one type read it alike.
+  const kinds = new Map(columns.map((column) => [column.type, column]));
+  const definitions = [...kinds.values()].map((column) =>
+    definitionOf(type, given.definition ?? undefined, column),
+  );
   const [definition] = definitions;
   if (definitions.some((other) => JSON.stringify(other) !== JSON.stringify(definition))) {
     throw refuse("columns", "The columns of one constraint must have one type.");

@@ -108,19 +108,19 @@ export function partsOf(
         if (one.coordinates.length > 0) points.push(place(one.coordinates));
         break;
       case "MultiPoint":
-        points.push(...line(one.coordinates));
+        for (const position of one.coordinates) points.push(place(position));
         break;
       case "LineString":
         lines.push(line(one.coordinates));
         break;
       case "MultiLineString":
-        lines.push(...one.coordinates.map(line));
+        for (const positions of one.coordinates) lines.push(line(positions));
         break;
       case "Polygon":
         areas.push(one.coordinates.map(line));
         break;
       case "MultiPolygon":
-        areas.push(...one.coordinates.map((rings) => rings.map(line)));
+        for (const rings of one.coordinates) areas.push(rings.map(line));
         break;
       case "GeometryCollection":
         for (const part of one.geometries) visit(part);

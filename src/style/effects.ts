@@ -104,11 +104,11 @@ function splitCalls(text: string): { name: string; args: string[] }[] | undefine
     const name = /^[A-Za-z][A-Za-z-]*/.exec(rest)?.[0];
     if (!name) return undefined;
     rest = rest.slice(name.length).trimStart();
-    const args: string[] = [];
+    let args: string[] = [];
     if (rest.startsWith("(")) {
       const end = closingBracket(rest);
       if (end < 0) return undefined;
-      args.push(...splitArguments(rest.slice(1, end)));
+      args = splitArguments(rest.slice(1, end));
       rest = rest.slice(end + 1);
     }
     calls.push({ name, args });

@@ -34,6 +34,10 @@ function inRing(p: Pixel, ring: readonly Pixel[]): boolean {
   return inside;
 }
 
+/** The least distance of all parts, of which there can be more than a call has room for arguments. */
+const least = <Part>(parts: readonly Part[], distance: (part: Part) => number): number =>
+  parts.reduce((nearest, part) => Math.min(nearest, distance(part)), Number.POSITIVE_INFINITY);
+
 /** Pixels from `click` to the geometry; 0 inside a polygon, infinite where there is no geometry. */
 export function pixelDistance(
   geometry: GeoJSON.Geometry | null | undefined,
@@ -46,22 +50,22 @@ export function pixelDistance(
     const drawn = rings.map((ring) => ring.map(project));
     const [outer, ...holes] = drawn;
     if (outer && inRing(click, outer) && !holes.some((hole) => inRing(click, hole))) return 0;
-    return Math.min(...drawn.map((ring) => toLine(click, ring)));
+    return least(drawn, (ring) => toLine(click, ring));
   };
   switch (geometry.type) {
     case "Point":
       return line([geometry.coordinates]);
     case "MultiPoint":
-      return Math.min(...geometry.coordinates.map((position) => line([position])));
+      return least(geometry.coordinates, (position) => line([position]));
     case "LineString":
       return line(geometry.coordinates);
     case "MultiLineString":
-      return Math.min(...geometry.coordinates.map(line));
+      return least(geometry.coordinates, line);
     case "Polygon":
       return polygon(geometry.coordinates);
     case "MultiPolygon":
-      return Math.min(...geometry.coordinates.map(polygon));
+      return least(geometry.coordinates, polygon);
     case "GeometryCollection":
-      return Math.min(...geometry.geometries.map((part) => pixelDistance(part, click, project)));
+      return least(geometry.geometries, (part) => pixelDistance(part, click, project));
   }
 }
