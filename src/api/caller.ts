@@ -7,23 +7,13 @@ import type { Services } from "./services.js";
 
 /** Who asks, told by the session token, wherever it travels. */
 
-export interface TokenOptions {
-  /** Whether the body may carry the token; not for bodies that are read as files. Default: yes. */
-  readonly bodyToken?: boolean;
-}
-
 /**
  * The caller of a request to a project; the public when there is no token.
  * @throws Failure unauthenticated for an unknown or ended session, one of a user who has left the project, or one of
  *   a user who may do more by now than who asked for it; forbidden for a session of another project; busy while sessions cannot be checked
  */
-export async function callerOf(
-  request: Request,
-  services: Services,
-  project: ProjectState,
-  options: TokenOptions = {},
-): Promise<Caller> {
-  const token = await tokenOf(request, options);
+export async function callerOf(request: Request, services: Services, project: ProjectState): Promise<Caller> {
+  const token = await tokenOf(request);
   return token === undefined ? publicCaller : callerOfToken(token, services, project);
 }
 
@@ -71,16 +61,17 @@ export const answer = (caller: Caller, value: unknown): Reply => ({
   headers: callerHeaders(caller),
 });
 
-/** The token of a request: query, form, JSON body, Authorization, X-Token; the first found counts. */
-export async function tokenOf(request: Request, options: TokenOptions = {}): Promise<string | undefined> {
-  const inQuery = request.query.get("token");
-  if (inQuery) return inQuery;
-  if (options.bodyToken !== false) {
-    const inBody = await bodyToken(request);
-    if (inBody) return inBody;
-  }
+/**
+ * The token of a request: query, Authorization, X-Token, form or JSON object; the first found counts, so that a body is
+ * only read while nothing before it tells who asks.
+ */
+export const tokenOf = async (request: Request): Promise<string | undefined> =>
+  headToken(request) ?? (await bodyToken(request));
+
+/** The token that came before the body. */
+export function headToken(request: Request): string | undefined {
   const bearer = /^Bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
-  return bearer?.[1] || request.header("x-token") || undefined;
+  return request.query.get("token") || bearer?.[1] || request.header("x-token") || undefined;
 }
 
 async function bodyToken(request: Request): Promise<string | undefined> {
@@ -93,7 +84,7 @@ async function bodyToken(request: Request): Promise<string | undefined> {
   }
   if (typeof fields !== "object" || fields === null || !Object.hasOwn(fields, "token")) return undefined;
   const token = (fields as { token: unknown }).token;
-  return typeof token === "string" ? token : undefined;
+  return typeof token === "string" && token !== "" ? token : undefined;
 }
 
 /** Whether the request came with a body that is not empty. */

@@ -31,8 +31,9 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
 
 const introduction = `Maps, layers and their objects, by the Map Publishing and Data REST API 2.8.
 
-**Session tokens** come from \`login/\` and travel as the parameter \`token\` of the query, in a form or a JSON body, as
-\`Authorization: Bearer …\` or as \`X-Token\`. Ten minutes after its last use a session ends.
+**Session tokens** come from \`login/\` and travel as the parameter \`token\` of the query, as \`Authorization: Bearer …\`,
+as \`X-Token\`, or as \`token\` in a form or a JSON object; the first of these counts. Ten minutes after its last use a
+session ends.
 
 **Paths** end in a slash; without it they answer the same. Unknown parameters are ignored.
 

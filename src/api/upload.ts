@@ -2,7 +2,7 @@ import { requireRight } from "../catalog/rights.js";
 import { type Caller, type LayerNode, type MapState, publicCaller, Right } from "../catalog/state.js";
 import { notFound } from "../errors.js";
 import type { Request } from "../http/types.js";
-import { callerOfToken, mediaType, tokenOf } from "./caller.js";
+import { callerOfToken, headToken, mediaType } from "./caller.js";
 import { multipart, type Upload } from "./schema/bodies.js";
 import type { Services } from "./services.js";
 
@@ -37,7 +37,7 @@ export async function receive<Out>(
     check(target.layer);
     return target;
   };
-  const early = await tokenOf(request, { bodyToken: false });
+  const early = headToken(request);
   const isKnown = early !== undefined || mediaType(request) !== multipart;
   const target = isKnown ? await allowed(early) : undefined;
   const upload = await body();
