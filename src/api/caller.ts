@@ -1,7 +1,7 @@
 import { coversRights } from "../catalog/rights.js";
 import type { Session } from "../catalog/sessions.js";
 import { type Caller, type ProjectState, publicCaller } from "../catalog/state.js";
-import { type Failure, forbidden, unauthenticated } from "../errors.js";
+import { Failure, forbidden, unauthenticated } from "../errors.js";
 import type { Headers, Reply, Request } from "../http/types.js";
 import type { Services } from "./services.js";
 
@@ -47,8 +47,33 @@ export function refusalOf(session: Session | undefined, project: ProjectState): 
     : unauthenticated("This session's user may do more than the user who asked for it.");
 }
 
-/** Whether a token decided what this caller gets: such answers are for nobody else. */
-export const usedToken = (caller: Caller): boolean => caller.accountId !== null;
+/** The public, with a token that counts as none. */
+const unrecognised: Caller = { ...publicCaller };
+
+/**
+ * The caller of a request for a picture or its description. What the public may see is refused to nobody: a token that
+ * is none of the project's, or that cannot be checked just now, counts as none there.
+ * @param isPublic whether the public may see it
+ * @throws Failure as `callerOf` for what the public may not see
+ */
+export async function onlooker(
+  request: Request,
+  services: Services,
+  project: ProjectState,
+  isPublic: () => boolean,
+): Promise<Caller> {
+  const token = headToken(request);
+  if (token === undefined) return publicCaller;
+  try {
+    return await callerOfToken(token, services, project);
+  } catch (error) {
+    if (error instanceof Failure && isPublic()) return unrecognised;
+    throw error;
+  }
+}
+
+/** Whether a token came, which decides or may decide what this caller gets: such answers are for nobody else. */
+export const usedToken = (caller: Caller): boolean => caller.accountId !== null || caller === unrecognised;
 
 /** Headers of an answer that depends on the caller. */
 export const callerHeaders = (caller: Caller): Headers =>

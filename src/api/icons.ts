@@ -1,11 +1,11 @@
-import { requireRead } from "../catalog/rights.js";
-import type { LayerNode, MapState } from "../catalog/state.js";
+import { mayRead, requireRead } from "../catalog/rights.js";
+import { type LayerNode, type MapState, publicCaller } from "../catalog/state.js";
 import { Failure, notFound } from "../errors.js";
 import { pictureTag } from "../hosts/pictures.js";
 import type { Reply, Request } from "../http/types.js";
 import type { CompiledStyle } from "../style/model.js";
 import { swatchOf, swatchSvg } from "../style/swatch.js";
-import { callerOf } from "./caller.js";
+import { onlooker } from "./caller.js";
 import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
 import { type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
@@ -26,8 +26,8 @@ async function icon(
 ): Promise<Reply> {
   const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
   const map = await services.catalog.map(project, mapCode);
-  const caller = await callerOf(request, services, map.project);
   const layer = map.layers.get(layerCode);
+  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller, layer));
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
   const { size } = query();

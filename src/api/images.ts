@@ -1,14 +1,14 @@
 import { isPicture } from "../catalog/file-types.js";
-import { findFile, isListed } from "../catalog/files.js";
-import { requireRead } from "../catalog/rights.js";
-import type { Caller, LayerNode, MapState } from "../catalog/state.js";
+import { type FoundFile, findFile, isListed } from "../catalog/files.js";
+import { mayRead, requireRead } from "../catalog/rights.js";
+import { type Caller, type LayerNode, type MapState, publicCaller } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import { type PictureFormat, pictureFits, type ResizeRequest } from "../hosts/messages.js";
 import { type Picture, pictureTag } from "../hosts/pictures.js";
 import { matchesEtag } from "../http/headers.js";
 import type { Headers, Reply, Request } from "../http/types.js";
 import { isUuid } from "../storage/blobs.js";
-import { callerOf, usedToken } from "./caller.js";
+import { onlooker, usedToken } from "./caller.js";
 import { type Input, type Operation, operation } from "./operation.js";
 import { projectPath } from "./present.js";
 import { binary } from "./schema/bodies.js";
@@ -46,11 +46,12 @@ async function image(
   const { project: projectCode = "", file: given = "" } = request.params;
   const uuid = given.toLowerCase();
   const project = await services.catalog.project(projectCode);
-  const caller = await callerOf(request, services, project);
   const file = isUuid(uuid) ? await findFile(services.db, uuid) : undefined;
-  if (!file || file.project !== project.code) throw notFound("image of that uuid");
-  const map = await services.catalog.map(file.project, file.map);
-  const layer = map.layers.get(file.layer);
+  const place = file?.project === project.code ? await placeOf(services, file) : undefined;
+  const isPublic = () => place !== undefined && mayRead(place.map, publicCaller, place.layer);
+  const caller = await onlooker(request, services, project, isPublic);
+  if (!file || !place) throw notFound("image of that uuid");
+  const { map, layer } = place;
   requireRead(map, caller, layer);
   if (!layer || !(await isListed(services.db, layer, file))) throw notFound("image of that uuid");
   const { w, h, fit, f } = query();
@@ -61,6 +62,12 @@ async function image(
   return pictureReply(request, pictureTag(resize), pictureHeaders(services, { map, layer, caller }), () =>
     services.pictures.resized(resize),
   );
+}
+
+/** The map and layer of a file; no layer when it was deleted meanwhile. */
+async function placeOf(services: Services, file: FoundFile) {
+  const map = await services.catalog.map(file.project, file.map);
+  return { map, layer: map.layers.get(file.layer) };
 }
 
 /** Whose layer a picture shows or belongs to. */

@@ -33,7 +33,7 @@ const introduction = `Maps, layers and their objects, by the Map Publishing and 
 
 **Session tokens** come from \`login/\` and travel as the parameter \`token\` of the query, as \`Authorization: Bearer …\`,
 as \`X-Token\`, or as \`token\` in a form or a JSON object; the first of these counts. Ten minutes after its last use a
-session ends.
+session ends. Tiles, icons, images and legends that the public may see are answered whatever the token is.
 
 **Paths** end in a slash; without it they answer the same. Unknown parameters are ignored.
 

@@ -1,10 +1,10 @@
-import { requireRead } from "../catalog/rights.js";
-import { localName, type MapState } from "../catalog/state.js";
+import { mayRead, requireRead } from "../catalog/rights.js";
+import { localName, type MapState, publicCaller } from "../catalog/state.js";
 import { maxZoom } from "../geo/tile.js";
 import { CachedAnswer } from "../http/cached.js";
 import type { Reply, Request } from "../http/types.js";
 import type { TileAddress } from "../tiles/address.js";
-import { callerOf, usedToken } from "./caller.js";
+import { onlooker, usedToken } from "./caller.js";
 import { describedHeaders } from "./images.js";
 import { type Answer, answers, type Input, type Operation, operation } from "./operation.js";
 import { binary } from "./schema/bodies.js";
@@ -78,7 +78,7 @@ const rawAddress = (request: Request): string =>
 async function seenMap(request: Request, services: Services) {
   const { project, map: code } = request.params as { project: string; map: string };
   const map = await services.catalog.map(project, code);
-  const caller = await callerOf(request, services, map.project);
+  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller));
   requireRead(map, caller);
   return { map, caller, isPublic: !usedToken(caller) };
 }

@@ -1,15 +1,15 @@
 import { legendOf } from "../catalog/legend.js";
-import { requireRead } from "../catalog/rights.js";
-import { hasObjects, type LayerNode, type StoredSettings } from "../catalog/state.js";
+import { mayRead, requireRead } from "../catalog/rights.js";
+import { hasObjects, type LayerNode, publicCaller, type StoredSettings } from "../catalog/state.js";
 import { settingsJsonSchemas } from "../catalog/visual-settings.js";
 import { withValues } from "../catalog/visual-values.js";
 import { readSettings, type SettingsKind, storeSettings } from "../catalog/visualization.js";
 import { badRequest, failed, notFound, required } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
-import { answer } from "./caller.js";
+import { answer, onlooker } from "./caller.js";
 import { answerLayer, changeableLayer } from "./layer-target.js";
 import { answers, type Input, type Operation, operation } from "./operation.js";
-import { layerPath } from "./present.js";
+import { layerPath, viewOf } from "./present.js";
 import { jsonValue } from "./schema/bodies.js";
 import { anything, isObject, type JsonObject, objectSchema, own } from "./schema/fields.js";
 import { type JsonSchema, ref } from "./schema/schema.js";
@@ -124,9 +124,11 @@ const drop = (kind: SettingsKind) => async (request: Request, services: Services
 };
 
 async function getLegend(request: Request, services: Services): Promise<Reply> {
-  const { map, caller, view } = await visit(request, services);
-  requireRead(map, caller);
+  const map = await services.catalog.map(request.params.project!, request.params.map!);
   const layer = map.layers.get(request.params.layer!);
+  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller, layer));
+  const view = viewOf(request, map.project);
+  requireRead(map, caller);
   if (layer) requireRead(map, caller, layer);
   if (!layer?.visualSettings) throw notFound(`visualization layer "${request.params.layer}"`);
   const main = map.project.languages[0];

@@ -35,6 +35,9 @@ async function grant(
 
 await server.api("POST", "", { token: admin, body: { code: "m" } });
 await server.api("POST", "m/layers/", { token: admin, body: { code: "l" } });
+const closed = await server.api("POST", "", { token: admin, body: { code: "closed" } });
+await setPublication(services.db, project.id, "closed", false);
+await services.changes.settle({ maps: [closed.json.id] });
 
 t.test("an editor gets a session of a user with no more rights", async (t) => {
   const answer = await extAuth(editor, "viewer");
@@ -172,7 +175,7 @@ t.test("what the other user gains ends the session for as long", async (t) => {
     t.equal(await uses(given), 401);
     t.equal(await authorized(given), "false");
     t.equal((await server.api("POST", "ext-auth/", { token: given, body: { login: "boris" } })).status, 401);
-    t.equal((await fetch(`${server.url}/tms/p/m/?x=0&y=0&z=0&token=${given}`)).status, 401);
+    t.equal((await fetch(`${server.url}/tms/p/closed/?x=0&y=0&z=0&token=${given}`)).status, 401);
     t.equal(await uses(own), 200, "his own session has all of it");
     await grant("boris", undefined, where);
     t.equal(await uses(given), 200);

@@ -44,8 +44,9 @@ t.test(
     t.equal((await fetch(`${alone.url}/health/live`)).status, 200);
     await alone.sql.query("insert into map (project_id, code) select id, 'm' from project where code = 'p'");
     t.equal((await fetch(`${alone.url}/tms/p/m/?x=0&y=0&z=0`)).status, 200);
-    const token = await fetch(`${alone.url}/tms/p/m/?x=0&y=0&z=0&token=some`);
-    t.ok([401, 503].includes(token.status), `tokens fail closed: ${token.status}`);
+    const unchecked = "A".repeat(43);
+    const list = await fetch(`${alone.url}/api/2.8/p/m/layers/?token=${unchecked}`);
+    t.equal(list.status, 503, "tokens fail closed");
   },
 );
 

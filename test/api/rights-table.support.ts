@@ -12,6 +12,8 @@ export type Need =
   /** Any user of the project. */
   | "membership"
   | "read"
+  /** Reading of pictures and what describes them: what the public may see, nobody is refused. */
+  | "look"
   /** Reading for which the contract wants a token. */
   | "read with token"
   | "edit objects"
@@ -73,13 +75,13 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     params: { build: "any", folder: "images", file: "layers.png" },
   },
 
-  "GET /tms/:project/:map/": { need: "read", query: "x=0&y=0&z=0" },
+  "GET /tms/:project/:map/": { need: "look", query: "x=0&y=0&z=0" },
   "GET /tms/:project/:map/:z/:x/:tile": {
-    need: "read",
+    need: "look",
     params: { z: "0", x: "0", tile: "0.png" },
     unknown: { z: 400, x: 400, tile: 400 },
   },
-  "GET /tms/:project/:map/tile.json": { need: "read" },
+  "GET /tms/:project/:map/tile.json": { need: "look" },
 
   "POST P/login/": { need: "nothing", body: { user: "viewer", pass: "viewerviewer" } },
   "POST P/ext-login/": { need: "nothing", query: "token=x.y.z", ok: 403 },
@@ -117,7 +119,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   },
   "GET P/:map/layers/:layer/bbox/": { need: "read" },
   // The layer that is asked for has no visualization, nor is it materialized.
-  "GET P/:map/layers/:layer/legend/": { need: "read", ok: 404 },
+  "GET P/:map/layers/:layer/legend/": { need: "look", ok: 404 },
   "POST P/:map/layers/:layer/refresh/": { need: "read with token", ok: 500 },
   "PUT P/:map/layers/:layer/visualization/": {
     need: "edit structure",
@@ -126,7 +128,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "DELETE P/:map/layers/:layer/visualization/": { need: "edit structure" },
   "PUT P/:map/layers/:layer/vector/": { need: "edit structure", body: { vectorSettings: {} } },
   "DELETE P/:map/layers/:layer/vector/": { need: "edit structure" },
-  "GET P/:map/layers/:layer/icon/": { need: "read" },
+  "GET P/:map/layers/:layer/icon/": { need: "look" },
 
   "GET P/:map/layers/:layer/structure/": { need: "read" },
   "POST P/:map/layers/:layer/structure/": {
@@ -172,7 +174,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     query: "field=f",
     fresh: async (make) => ({ params: { file: await make.file() } }),
   },
-  "GET P/image/:file/": { need: "read", on: "layer", unknown: { file: 404 } },
+  "GET P/image/:file/": { need: "look", on: "layer", unknown: { file: 404 } },
 
   "GET P/:map/search/": { need: "read", query: "phrase=x" },
   "GET P/:map/search/settings/": { need: "administer" },

@@ -216,6 +216,7 @@ const cases: Case[] = routes.flatMap((route) => {
 
 const bitOf: Record<Exclude<Need, "nothing" | "good token" | "membership">, number> = {
   read: Right.read,
+  look: Right.read,
   "read with token": Right.read,
   "edit objects": Right.editObjects,
   "edit structure": Right.editStructure,
@@ -225,11 +226,13 @@ const bitOf: Record<Exclude<Need, "nothing" | "good token" | "membership">, numb
 /** The status that refuses the caller; undefined when the rights let pass. */
 function refusal({ endpoint: { need }, place }: Case, who: Who, map: MapCode): number | undefined {
   if (need === "nothing") return undefined;
+  const isOfProject = who !== "made-up token" && who !== "stranger";
+  if (need === "look" && !isOfProject && callers.public[map][place === "map" ? 0 : 1]) return undefined;
   if (who === "made-up token") return 401;
   if (who === "stranger") return 403;
   if (need === "good token") return undefined;
   const rights = callers[who];
-  if (who === "public" && need !== "read") return 401;
+  if (who === "public" && need !== "read" && need !== "look") return 401;
   if (need === "membership") return undefined;
   const held = place === "project" ? rights.project : rights[map][place === "map" ? 0 : 1];
   return held & bitOf[need] ? undefined : 403;

@@ -23,6 +23,9 @@ await makeMap(server, "m");
 await makeFileLayer(server, "a");
 await makeFileLayer(server, "b");
 await makeMap(server, "n");
+const closed = await makeMap(server, "closed");
+await server.sql.query("update map set has_publication = false where id = $1", [closed]);
+await services.changes.settle({ maps: [closed] });
 const mine = await makeStyledLayer(server, "m", "mine", "#a { polygon-fill: #f00; }");
 const foreign = await makeStyledLayer(server, "n", "foreign", "#a { polygon-fill: #f00; }");
 const base = "/api/2.8/p";
@@ -125,7 +128,7 @@ t.test("tokens that are none, ended or another project's open nothing", async (t
     for (const [method, path, body] of requests) {
       t.equal((await server.api(method, path, { token, body })).status, status, `${name}: ${method} ${path}`);
     }
-    const tile = await safe.ask("/tms/p/m/?x=0&y=0&z=0", { headers: { "x-token": token } });
+    const tile = await safe.ask("/tms/p/closed/?x=0&y=0&z=0", { headers: { "x-token": token } });
     t.equal(tile.status, status, `${name}: a tile`);
   }
   await safe.holds(t, "tokens that open nothing");
