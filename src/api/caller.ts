@@ -1,8 +1,10 @@
 import { coversRights } from "../catalog/rights.js";
 import type { Session } from "../catalog/sessions.js";
 import { type Caller, type ProjectState, publicCaller } from "../catalog/state.js";
-import { Failure, forbidden, unauthenticated } from "../errors.js";
+import { Failure, forbidden, tooLarge, unauthenticated } from "../errors.js";
 import type { Headers, Reply, Request } from "../http/types.js";
+import { mediaType, multipart } from "./media-type.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 
 /** Who asks, told by the session token, wherever it travels. */
@@ -10,7 +12,8 @@ import type { Services } from "./services.js";
 /**
  * The caller of a request to a project; the public when there is no token.
  * @throws Failure unauthenticated for an unknown or ended session, one of a user who has left the project, or one of
- *   a user who may do more by now than who asked for it; forbidden for a session of another project; busy while sessions cannot be checked
+ *   a user who may do more by now than who asked for it; forbidden for a session of another project; too_large for a
+ *   body that may hold the token and is longer than is read for that; busy while sessions cannot be checked
  */
 export async function callerOf(request: Request, services: Services, project: ProjectState): Promise<Caller> {
   const token = await tokenOf(request);
@@ -89,6 +92,7 @@ export const answer = (caller: Caller, value: unknown): Reply => ({
 /**
  * The token of a request: query, Authorization, X-Token, form or JSON object; the first found counts, so that a body is
  * only read while nothing before it tells who asks.
+ * @throws Failure too_large
  */
 export const tokenOf = async (request: Request): Promise<string | undefined> =>
   headToken(request) ?? (await bodyToken(request));
@@ -101,21 +105,39 @@ export function headToken(request: Request): string | undefined {
 
 async function bodyToken(request: Request): Promise<string | undefined> {
   if (request.method === "GET" || request.method === "HEAD" || !hasBody(request)) return undefined;
-  const type = mediaType(request);
-  let fields: unknown;
-  if (type === "application/json") fields = await request.body.json();
-  else if (type === "application/x-www-form-urlencoded" || type === "multipart/form-data") {
-    fields = await request.body.fields();
-  }
+  const fields = await earlyFields(request);
   if (typeof fields !== "object" || fields === null || !Object.hasOwn(fields, "token")) return undefined;
-  const token = (fields as { token: unknown }).token;
-  return typeof token === "string" && token !== "" ? token : undefined;
+  const { token } = fields as { token: unknown };
+  if (typeof token !== "string" || token === "") return undefined;
+  // What everybody may send can be longer than a body that a token may come in.
+  if (request.body.receivedBytes > sizes.small.bytes) throw tokenTooLate();
+  return token;
 }
+
+/** What of the body may hold a token, read as far as is done for strangers. */
+async function earlyFields(request: Request): Promise<unknown> {
+  const { body } = request;
+  const { bytes, earlyBytes } = body.limits;
+  const type = mediaType(request);
+  try {
+    if (type === "application/json") return await body.json(earlyBytes);
+    if (type === "application/x-www-form-urlencoded" || type === multipart)
+      return await body.fields(earlyBytes);
+    return undefined;
+  } catch (error) {
+    throw earlyBytes < bytes && isTooLarge(error) ? tokenTooLate() : error;
+  }
+}
+
+export const isTooLarge = (error: unknown): boolean => error instanceof Failure && error.kind === "too_large";
+
+/** The refusal of a body that is too large for one that nothing before it tells the sender of. */
+export const tokenTooLate = (): Failure =>
+  tooLarge(
+    `Without a session token in the query or a header, the body may have at most ${sizes.small.bytes} bytes: send the token ` +
+      "in the header X-Token.",
+  );
 
 /** Whether the request came with a body that is not empty. */
 const hasBody = (request: Request): boolean =>
   request.header("transfer-encoding") !== undefined || Number(request.header("content-length") ?? 0) > 0;
-
-/** The Content-Type without its parameters, in lower case. */
-export const mediaType = (request: Request): string =>
-  (request.header("content-type") ?? "").split(";", 1)[0]!.trim().toLowerCase();

@@ -19,6 +19,7 @@ import { layerPath } from "./present.js";
 import { jsonValue } from "./schema/bodies.js";
 import { anything, type Field, isObject, objectSchema, readFields, text } from "./schema/fields.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { again, type Visit, visit } from "./visit.js";
 
@@ -211,6 +212,7 @@ export const constraintOperations: readonly Operation[] = [
     body: jsonValue(
       { type: "array", maxItems: limits.constraints, items: objectSchema(constraintFields) },
       constraintsOf,
+      sizes.list,
     ),
     answer: constraintsAnswer,
     refuses: ["invalid_value", "unknown_column"],

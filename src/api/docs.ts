@@ -24,9 +24,9 @@ export function descriptionOperation(others: readonly Operation[]): Operation {
       description: "An OpenAPI 3.1 document.",
       content: { "application/json": { type: "object", required: ["openapi", "info", "paths"] } },
     },
-    handle: ({ baseUrl }) => ({
+    handle: ({ baseUrl }, { config }) => ({
       kind: "json",
-      value: openApi([...others, own], baseUrl),
+      value: openApi([...others, own], { server: baseUrl, config }),
       headers: { "cache-control": "no-cache" },
     }),
   });

@@ -12,6 +12,7 @@ import { layerPath } from "./present.js";
 import { form } from "./schema/bodies.js";
 import { flag, needed, type Parameter, split, srid, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 
 /** Export of layers to files. */
@@ -124,7 +125,7 @@ export const exportOperations: readonly Operation[] = [
     details: "For ids that an address has no room for.",
     methods: ["POST"],
     path: `${layerPath}/export/`,
-    body: form(exportParameters),
+    body: form(exportParameters, sizes.selection),
     answer,
     refuses,
     handle: post,

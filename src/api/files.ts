@@ -22,6 +22,7 @@ import { layerPath, viewOf } from "./present.js";
 import { binary, form, upload } from "./schema/bodies.js";
 import { needed, objectId, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { receive, type UploadTarget, uploadTarget } from "./upload.js";
 
@@ -201,7 +202,7 @@ export const fileOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${objectFiles}:file/`,
     query: { ...placeParameters, field: { ...placeParameters.field, required: false } },
-    body: { ...form(placeParameters), optional: true },
+    body: { ...form(placeParameters, sizes.small), optional: true },
     answer: answers("It is gone.", { type: "null" }),
     refuses: ["file_column_required", "invalid_value"],
     handle: detach,

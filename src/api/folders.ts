@@ -16,6 +16,7 @@ import { mapPath } from "./present.js";
 import { form, jsonObject } from "./schema/bodies.js";
 import { type Field, invalid, isObject, type JsonObject, parent } from "./schema/fields.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
 import { again, signedInVisit, type Visit, visit } from "./visit.js";
@@ -157,7 +158,7 @@ export const folderOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/folders/`,
-    body: jsonObject(createFields),
+    body: jsonObject(createFields, sizes.element),
     answer: answers("The new folder.", ref("Folder")),
     refuses: refusals,
     handle: create,
@@ -183,7 +184,7 @@ export const folderOperations: readonly Operation[] = [
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${mapPath}/folders/:folder/`,
-    body: jsonObject(changeFields),
+    body: jsonObject(changeFields, sizes.element),
     answer: answers("The folder as it is now.", ref("Folder")),
     refuses: refusals,
     handle: change,
@@ -199,7 +200,7 @@ export const folderOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${mapPath}/folders/:folder/`,
     query: placeParameters,
-    body: form(placeParameters),
+    body: form(placeParameters, sizes.small),
     answer: answers("It is gone.", { const: true }),
     refuses: ["invalid_value"],
     handle: remove,

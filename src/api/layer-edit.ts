@@ -11,6 +11,7 @@ import { layerPath, mapPath } from "./present.js";
 import { jsonObject } from "./schema/bodies.js";
 import { style } from "./schema/fields.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
 import { visit } from "./visit.js";
@@ -120,7 +121,7 @@ export const layerEditOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/layers/`,
-    body: jsonObject(createFields),
+    body: jsonObject(createFields, sizes.styled),
     answer: answers("The new layer.", ref("Layer")),
     refuses: [...refusals, "required_parameters", "unknown_column"],
     handle: create,
@@ -135,7 +136,7 @@ export const layerEditOperations: readonly Operation[] = [
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${layerPath}/`,
-    body: jsonObject(changeFields),
+    body: jsonObject(changeFields, sizes.styled),
     answer: answers("The layer as it is now.", ref("Layer")),
     refuses: refusals,
     handle: change,

@@ -9,6 +9,7 @@ import { type BodyDefinition, jsonObject } from "./schema/bodies.js";
 import { code, needed, style } from "./schema/fields.js";
 import { nameFields, nameOf } from "./schema/names.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { visit } from "./visit.js";
 
@@ -73,7 +74,7 @@ export const creation = (body: BodyDefinition<NewMap>): Operation =>
   });
 
 export const mapOperations: readonly Operation[] = [
-  creation(jsonObject(mapFields)),
+  creation(jsonObject(mapFields, sizes.styled)),
   operation({
     id: "getMap",
     tag: "Maps",

@@ -10,6 +10,7 @@ import { layerPath } from "./present.js";
 import { jsonValue } from "./schema/bodies.js";
 import { objectId } from "./schema/parameters.js";
 import { ref } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 
 /** The geometry of an object by itself. */
@@ -76,7 +77,7 @@ export const objectGeometryOperations: readonly Operation[] = [
     path: `${layerPath}/objects/:object/geom/`,
     query: changeParameters,
     headers: matchHeaders,
-    body: jsonValue(geometry, (value) => value),
+    body: jsonValue(geometry, (value) => value, sizes.data),
     answer: answers("The geometry as it is now.", geometry),
     refuses: [404, 412, "invalid_geometry", "invalid_value", "constraint_violated"],
     handle: change,

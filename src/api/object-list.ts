@@ -21,6 +21,7 @@ import { layerPath } from "./present.js";
 import { form } from "./schema/bodies.js";
 import { flag, integer, orElse, type Parameter, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 
 /** Lists of a layer's objects, and how many there are. */
@@ -162,7 +163,7 @@ export const objectListOperations: readonly Operation[] = [
     summary: "Objects of a layer, with the parameters in the body",
     methods: ["POST"],
     path: `${layerPath}/filter/`,
-    body: form(listParameters),
+    body: form(listParameters, sizes.selection),
     answer: listAnswer,
     refuses: listRefusals,
     handle: filter,

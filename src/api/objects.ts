@@ -20,6 +20,7 @@ import { jsonObject } from "./schema/bodies.js";
 import { anything, needed } from "./schema/fields.js";
 import { objectId } from "./schema/parameters.js";
 import { described, ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 
 /** Single objects of a layer: get, create, change, delete. */
@@ -163,7 +164,7 @@ export const objectOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${layerPath}/objects/`,
     query: objectParameters,
-    body: jsonObject(createBody),
+    body: jsonObject(createBody, sizes.data),
     answer: object,
     refuses: writeRefusals,
     handle: create,
@@ -192,7 +193,7 @@ export const objectOperations: readonly Operation[] = [
     path: `${layerPath}/objects/:object/`,
     query: objectParameters,
     headers: matchHeaders,
-    body: jsonObject(changeBody),
+    body: jsonObject(changeBody, sizes.data),
     answer: object,
     refuses: [412, ...writeRefusals],
     handle: change,

@@ -1,9 +1,11 @@
+import type { Config } from "../config.js";
 import type { Method } from "../http/types.js";
 import { answerSchemas } from "./answers.js";
 import { commonParameters } from "./common-parameters.js";
 import { type Answer, isVersioned, type Operation, tags } from "./operation.js";
 import type { ParameterDefinitions } from "./schema/parameters.js";
 import { type JsonSchema, ref } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 
 /** The description of the API by OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), made from its operations. */
 
@@ -35,6 +37,11 @@ const introduction = `Maps, layers and their objects, by the Map Publishing and 
 as \`X-Token\`, or as \`token\` in a form or a JSON object; the first of these counts. Ten minutes after its last use a
 session ends. Tiles, icons, images and legends that the public may see are answered whatever the token is.
 
+**Bodies** that bring the token themselves, and those of operations that say nothing else, may have
+${sizes.small.bytes} bytes. What a larger one may have is said with its operation (\`x-body-limits\`: \`bytes\`, without its
+file; \`bytesWithoutToken\`, while neither query nor headers have a token; \`fileBytes\`); more is refused with 413,
+unread. In a form the token has to stand before the file.
+
 **Paths** end in a slash; without it they answer the same. Unknown parameters are ignored.
 
 **Failures** have the statuses of each operation. 500 and 503 carry JSON with a \`code\`, the others a short page, or a
@@ -43,13 +50,20 @@ problem (RFC 9457) for clients that accept \`application/problem+json\`.
 Boxes are Lat, Lon; GeoJSON is lon, lat. The versions 2.0 and 2.2 of the API are served below \`/api/2.0/\` and
 \`/api/2.2/\` with the operations that they had.`;
 
-/** @param server public address that paths are relative to */
-export function openApi(operations: readonly Operation[], server: string): OpenApi {
+/** What the description says of an installation. */
+export interface Installation {
+  /** Public address that paths are relative to. */
+  readonly server: string;
+  readonly config: Pick<Config, "maxBodyBytes" | "maxUploadBytes">;
+}
+
+export function openApi(operations: readonly Operation[], { server, config }: Installation): OpenApi {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     const path = operation.path.replace(/:(\w+)/g, "{$1}");
     paths[path] ??= {};
-    for (const method of operation.methods) paths[path][method.toLowerCase()] = described(operation, method);
+    for (const method of operation.methods)
+      paths[path][method.toLowerCase()] = described(operation, method, config);
   }
   return {
     openapi: "3.1.1",
@@ -70,9 +84,10 @@ export function openApi(operations: readonly Operation[], server: string): OpenA
 
 const security = [{ query: [] }, { bearer: [] }, { header: [] }];
 
-function described(operation: Operation, method: Method): OpenApi {
+function described(operation: Operation, method: Method, config: Installation["config"]): OpenApi {
   const { description, path, methods, body } = operation;
   const ofProject = path.includes("/:project/");
+  const limits = bodyLimits(operation, config);
   const parameters = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
       name,
@@ -93,15 +108,42 @@ function described(operation: Operation, method: Method): OpenApi {
       ? {
           requestBody: {
             required: !body.optional,
-            ...(body.description ? { description: body.description } : {}),
+            description: limitText(limits),
             content: content(body.content),
           },
         }
       : {}),
+    ...(method === "GET" ? {} : { "x-body-limits": limits }),
     ...(ofProject ? { security: description.access === "token" ? security : [{}, ...security] } : {}),
     responses: responses(operation, method, ofProject),
   };
 }
+
+/** How much of a body is taken. */
+interface TakenBytes {
+  /** Of all but its file. */
+  readonly bytes: number;
+  /** The same while neither query nor headers have a token. */
+  readonly bytesWithoutToken?: number;
+  readonly fileBytes?: number;
+}
+
+function bodyLimits({ takes, body }: Operation, config: Installation["config"]): TakenBytes {
+  const bytes = Math.min(takes.bytes ?? config.maxBodyBytes, config.maxBodyBytes);
+  const early = takes.earlyBytes ?? bytes;
+  return {
+    bytes,
+    ...(early < bytes ? { bytesWithoutToken: early } : {}),
+    ...(body?.hasFile ? { fileBytes: config.maxUploadBytes } : {}),
+  };
+}
+
+const limitText = ({ bytes, bytesWithoutToken, fileBytes }: TakenBytes): string =>
+  `At most ${bytes} bytes` +
+  (fileBytes === undefined ? "" : `, and a file of at most ${fileBytes}`) +
+  (bytesWithoutToken === undefined
+    ? "."
+    : `; ${bytesWithoutToken} while neither query nor headers have a token.`);
 
 const listed = (definitions: ParameterDefinitions, place: "query" | "header") =>
   Object.entries(definitions).map(([name, { schema, description, required, refusesAbsence }]) => ({
@@ -139,7 +181,7 @@ const reasons = {
   403: "The rights do not allow it.",
   404: "There is no such project's map, layer, folder, column, object or file.",
   412: "The object is no longer the one that If-Match names.",
-  413: "The body is too large.",
+  413: "The body is larger than the operation takes.",
   415: "The body has a Content-Encoding.",
 } as const;
 
@@ -168,7 +210,7 @@ const hasRequired = ({ query, headers, body }: Operation): boolean =>
   );
 
 function responses(operation: Operation, method: Method, ofProject: boolean): Record<string, OpenApi> {
-  const { description, body, path } = operation;
+  const { description, path } = operation;
   const refuses = description.refuses ?? [];
   const found: Record<string, OpenApi> = { 200: answered(description.answer), 400: refusal(reasons[400]) };
   if (method === "GET" && description.answer.headers?.ETag !== undefined)
@@ -177,7 +219,7 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
   const statuses = [
     ...(ofProject ? ([401, 403] as const) : []),
     ...(isBelowMap ? ([404] as const) : []),
-    ...(body ? ([413, 415] as const) : []),
+    ...(method === "GET" ? [] : ([413, 415] as const)),
     ...refuses.filter((one) => typeof one === "number"),
   ];
   for (const status of statuses) found[status] = refusal(reasons[status]);

@@ -1,11 +1,12 @@
 import type { ExecutionCode } from "../errors.js";
-import type { Handler, Method, Reply, Request, Route } from "../http/types.js";
+import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../http/types.js";
 import { commonParameters } from "./common-parameters.js";
 import { projectPath } from "./present.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { type ParameterDefinitions, readParameters } from "./schema/parameters.js";
 import { readMembers } from "./schema/read.js";
 import type { JsonSchema, Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 
 /**
@@ -84,6 +85,7 @@ interface Definition<Query, Body, Headers> extends Description {
 
 /** A route that is described. */
 export interface Operation extends Route<Services> {
+  readonly takes: BodyLimits;
   readonly description: Description;
   readonly query: ParameterDefinitions;
   readonly headers: ParameterDefinitions;
@@ -111,8 +113,21 @@ export function operation<
       headers: () => readMembers<string, Headers>((headers ?? none) as Headers, request.header),
     });
   };
-  return { methods, path, handler, description, query: query ?? none, headers: headers ?? none, body };
+  return {
+    methods,
+    path,
+    takes: takenBy(body?.limits ?? sizes.small, description.access),
+    handler,
+    description,
+    query: query ?? none,
+    headers: headers ?? none,
+    body,
+  };
 }
+
+/** Where a token is needed, no more is read in search of one than strangers may send anywhere. */
+const takenBy = (limits: BodyLimits, access: Access | undefined): BodyLimits =>
+  access === "token" ? { ...limits, earlyBytes: sizes.small.bytes } : limits;
 
 /** An answer of JSON by a schema. */
 export const answers = (description: string, schema: JsonSchema): Answer => ({

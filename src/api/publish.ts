@@ -9,6 +9,7 @@ import { mapPath } from "./present.js";
 import { jsonValue } from "./schema/bodies.js";
 import { flag, integer, invalid, isObject, number, objectSchema, readFields, text } from "./schema/fields.js";
 import { ref } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { treeElements } from "./tree.js";
 import { again, visit } from "./visit.js";
@@ -69,7 +70,7 @@ export const publishOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/publish/`,
-    body: jsonValue({ type: "array", items: objectSchema(elementFields) }, elementsOf),
+    body: jsonValue({ type: "array", items: objectSchema(elementFields) }, elementsOf, sizes.list),
     answer: answers("The tree as `layers/` answers it.", { type: "array", items: ref("TreeElement") }),
     refuses: ["invalid_value", "required_parameters"],
     handle: publish,

@@ -20,6 +20,7 @@ import {
 } from "./schema/fields.js";
 import { integer, needed, orElse, type Parameter, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { type Visit, visit } from "./visit.js";
 
@@ -236,7 +237,11 @@ export const searchOperations: readonly Operation[] = [
     access: "token",
     methods: ["PUT"],
     path: `${mapPath}/search/settings/`,
-    body: jsonValue({ type: "array", maxItems: maxSettings, items: objectSchema(settingFields) }, settingsOf),
+    body: jsonValue(
+      { type: "array", maxItems: maxSettings, items: objectSchema(settingFields) },
+      settingsOf,
+      sizes.list,
+    ),
     answer: settingsAnswer,
     refuses: ["invalid_value", "unknown_column"],
     handle: saveAll,

@@ -10,6 +10,7 @@ import { projectPath } from "./present.js";
 import { form } from "./schema/bodies.js";
 import { needed, type Parameter, text } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 
 /** Sessions and users: login, ext-login, ext-auth, logout, authorized, users/list. */
@@ -132,7 +133,7 @@ export const sessionOperations: readonly Operation[] = [
     details: "An unknown login, a wrong password and too many attempts are all refused with 403.",
     methods: ["POST"],
     path: `${projectPath}/login/`,
-    body: form(loginParameters),
+    body: form(loginParameters, sizes.small),
     answer: answers("The token of the new session.", ref("Token")),
     refuses: ["required_parameters"],
     handle: login,
@@ -146,7 +147,7 @@ export const sessionOperations: readonly Operation[] = [
       "One that is not accepted is refused with 403.",
     methods: ["POST"],
     path: `${projectPath}/ext-login/`,
-    body: form(externalLoginParameters),
+    body: form(externalLoginParameters, sizes.small),
     answer: answers("The token of the new session.", ref("Token")),
     refuses: ["required_parameters"],
     handle: externalLogin,
@@ -161,7 +162,7 @@ export const sessionOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: `${projectPath}/ext-auth/`,
-    body: form(externalAuthorizationParameters),
+    body: form(externalAuthorizationParameters, sizes.small),
     answer: answers("The token of the other user's session.", ref("Token")),
     refuses: ["required_parameters"],
     handle: externalAuthorization,

@@ -12,6 +12,7 @@ import { layerPath } from "./present.js";
 import { jsonObject } from "./schema/bodies.js";
 import { nameOf } from "./schema/names.js";
 import { ref, type Values } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { again, type Visit, visit } from "./visit.js";
 
@@ -169,7 +170,7 @@ export const structureOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: structurePath,
-    body: jsonObject(newColumnFields),
+    body: jsonObject(newColumnFields, sizes.element),
     answer: column,
     refuses,
     handle: create,
@@ -184,7 +185,7 @@ export const structureOperations: readonly Operation[] = [
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${structurePath}:column/`,
-    body: jsonObject(columnFields),
+    body: jsonObject(columnFields, sizes.element),
     answer: column,
     refuses,
     handle: change,

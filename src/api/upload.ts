@@ -1,9 +1,10 @@
 import { requireRight } from "../catalog/rights.js";
 import { type Caller, type LayerNode, type MapState, publicCaller, Right } from "../catalog/state.js";
-import { notFound } from "../errors.js";
+import { notFound, unauthenticated } from "../errors.js";
 import type { Request } from "../http/types.js";
-import { callerOfToken, headToken, mediaType } from "./caller.js";
-import { multipart, type Upload } from "./schema/bodies.js";
+import { callerOfToken, headToken, isTooLarge, tokenTooLate } from "./caller.js";
+import { mediaType, multipart } from "./media-type.js";
+import type { Upload } from "./schema/bodies.js";
 import type { Services } from "./services.js";
 
 /** Files that are sent to layers. */
@@ -22,8 +23,9 @@ export interface Receiving<Out> {
 }
 
 /**
- * Receives a file for the layer of the path. Without rights the body is not even read, unless it is what brings the
- * token: only forms are, for a body that is data holds none.
+ * Receives a file for the layer of the path. Nothing of it is kept before the rights are known: by a token in the head
+ * of the request, or by one in a field of the form that stands before the file. Only forms bring tokens, for a body that
+ * is data holds none.
  * @throws Failure unauthenticated, forbidden, not_found, too_large; what `check` and the body's definition throw
  */
 export async function receive<Out>(
@@ -39,9 +41,23 @@ export async function receive<Out>(
   };
   const early = headToken(request);
   const isKnown = early !== undefined || mediaType(request) !== multipart;
-  const target = isKnown ? await allowed(early) : undefined;
+  let target = isKnown ? await allowed(early) : undefined;
   const upload = await body();
-  return { target: target ?? (await allowed(upload.token)), sent: upload.read() };
+  const received = await upload
+    .receive(async (token) => {
+      if (token !== undefined) target ??= await allowed(token);
+      return target !== undefined;
+    })
+    .catch((error: unknown) => {
+      throw target === undefined && isTooLarge(error) ? tokenTooLate() : error;
+    });
+  target ??= await allowed(received.token);
+  if (received.turnedAway) {
+    throw unauthenticated(
+      "The file came before the token: send the token in the header X-Token, or before the file.",
+    );
+  }
+  return { target, sent: received.read() };
 }
 
 /** @throws Failure unauthenticated, forbidden, not_found */

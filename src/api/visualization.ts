@@ -13,6 +13,7 @@ import { layerPath, viewOf } from "./present.js";
 import { jsonValue } from "./schema/bodies.js";
 import { anything, isObject, type JsonObject, objectSchema, own } from "./schema/fields.js";
 import { type JsonSchema, ref } from "./schema/schema.js";
+import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
 import { type Visit, visit } from "./visit.js";
 
@@ -81,10 +82,11 @@ function settingsBody(
   kindOf: (body: JsonObject) => Wish,
 ) {
   const bare = kinds.map((kind) => settingsJsonSchemas[kind]);
-  return jsonValue<Wish>({ anyOf: [wrapped, ...bare] }, (body) => {
+  const read = (body: unknown) => {
     if (!isObject(body)) throw badRequest("The body must be a JSON object.");
     return kindOf(body);
-  });
+  };
+  return jsonValue<Wish>({ anyOf: [wrapped, ...bare] }, read, sizes.list);
 }
 
 /** The one kind of settings that the body holds. @throws Failure required_parameters, invalid_value */

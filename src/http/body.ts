@@ -1,17 +1,18 @@
-import { readFile } from "node:fs/promises";
 import { badRequest, tooLarge } from "../errors.js";
-import { type Form, readForm } from "./form.js";
+import { readForm } from "./form.js";
 import type { IncomingBody } from "./incoming.js";
 import { decodeUtf8, parseJson } from "./json.js";
 import { parseParameters } from "./query.js";
-import type { Body, UploadedFile } from "./types.js";
+import { type Admit, type Body, type BodyLimits, type Form, modest, type UploadedFile } from "./types.js";
 import type { TempFiles } from "./uploads.js";
 
-export interface BodyLimits {
-  /** What is held in memory: JSON, forms without their files. */
+/** What a body may hold at most in this installation, and where its file goes. */
+export interface BodyPlace {
+  /** JSON, and forms without their file: held in memory. */
   readonly memoryBytes: number;
-  /** What goes to a temporary file. */
+  /** The file. */
   readonly fileBytes: number;
+  readonly temp: TempFiles;
 }
 
 /** What the request's headers say of its body. */
@@ -24,8 +25,12 @@ const isMultipart = (type: string) => /^multipart\/form-data\s*(;|$)/i.test(type
 const isUrlencoded = (type: string) => /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type);
 const isJson = (type: string) => /^[\w.-]+\/([\w.+-]+\+)?json\s*(;|$)/i.test(type);
 
+type Way = "bytes" | "form" | "file" | "upload";
+
 /** The readers of a body. Each way of reading is done once and remembered, so that two callers can share a body. */
 export class RequestBody implements Body {
+  readonly limits: Body["limits"];
+  private way: Way | undefined;
   private whole: Promise<Buffer> | undefined;
   private parsed: Promise<unknown> | undefined;
   private file: Promise<UploadedFile> | undefined;
@@ -34,17 +39,25 @@ export class RequestBody implements Body {
   constructor(
     private readonly incoming: IncomingBody,
     private readonly headers: BodyHeaders,
-    private readonly limits: BodyLimits,
-    private readonly temp: TempFiles,
-  ) {}
+    private readonly place: BodyPlace,
+    { bytes: most = place.memoryBytes, earlyBytes = most, members, values }: BodyLimits = modest,
+  ) {
+    const bytes = Math.min(most, place.memoryBytes);
+    this.limits = { bytes, earlyBytes: Math.min(earlyBytes, bytes), members, values };
+  }
 
-  async bytes(limit = this.limits.memoryBytes): Promise<Buffer> {
-    if (this.form) throw new Error("The body was already read as a form.");
-    if (this.file) {
-      const file = await this.file;
-      if (file.bytes > limit) throw tooLarge(`The body is larger than ${limit} bytes.`);
-      this.whole ??= readFile(file.path);
-    }
+  get receivedBytes(): number {
+    return this.incoming.receivedBytes;
+  }
+
+  /** A body is read in one way only, however often. */
+  private readAs(way: Way): void {
+    this.way ??= way;
+    if (this.way !== way) throw new Error(`The body was read as ${this.way}, and cannot be read as ${way}.`);
+  }
+
+  async bytes(limit = this.limits.bytes): Promise<Buffer> {
+    this.readAs("bytes");
     this.whole ??= this.incoming.whole(limit);
     const bytes = await this.whole;
     if (bytes.length > limit) throw tooLarge(`The body is larger than ${limit} bytes.`);
@@ -52,14 +65,14 @@ export class RequestBody implements Body {
   }
 
   json(limit?: number): Promise<unknown> {
-    this.parsed ??= this.bytes(limit).then(parseJson);
+    this.parsed ??= this.bytes(limit).then((bytes) => parseJson(bytes, this.limits));
     return this.parsed;
   }
 
-  async fields(limit = this.limits.memoryBytes): Promise<Record<string, unknown>> {
+  async fields(limit?: number): Promise<Record<string, unknown>> {
     if (this.incoming.empty) return Object.create(null);
     const type = this.headers.contentType;
-    if (this.form || isMultipart(type)) return (await this.readForm(limit)).fields;
+    if (isMultipart(type)) return (await this.readForm(limit)).fields;
     if (isJson(type)) return this.jsonFields(limit);
     if (isUrlencoded(type)) return this.urlencodedFields(limit);
     // Clients that name no type send one of the two; anything else is a file and holds no fields.
@@ -69,7 +82,7 @@ export class RequestBody implements Body {
     return first === 0x7b || first === 0x5b ? this.jsonFields(limit) : this.urlencodedFields(limit);
   }
 
-  private async jsonFields(limit: number): Promise<Record<string, unknown>> {
+  private async jsonFields(limit?: number): Promise<Record<string, unknown>> {
     const fields: Record<string, unknown> = Object.create(null);
     if ((await this.bytes(limit)).length === 0) return fields;
     const value = await this.json(limit);
@@ -79,47 +92,37 @@ export class RequestBody implements Body {
     return fields;
   }
 
-  private async urlencodedFields(limit: number): Promise<Record<string, unknown>> {
+  private async urlencodedFields(limit?: number): Promise<Record<string, unknown>> {
     const fields: Record<string, unknown> = Object.create(null);
     for (const [name, value] of parseParameters(decodeUtf8(await this.bytes(limit)))) fields[name] = value;
     return fields;
   }
 
-  private readForm(fieldBytes: number): Promise<Form> {
-    if (this.whole || this.file) throw new Error("The body was already read as bytes.");
-    const limits = { fieldBytes, totalBytes: this.limits.fileBytes };
-    this.form ??= readForm(this.incoming, this.headers.contentType, limits, this.temp);
+  private readForm(limit = this.limits.bytes): Promise<Form> {
+    this.readAs("form");
+    this.form ??= readForm(this.incoming, { contentType: this.headers.contentType, bytes: limit });
     return this.form;
   }
 
-  async toFile(limit = this.limits.fileBytes): Promise<UploadedFile> {
-    if (this.form) throw new Error("The body was already read as a form.");
-    this.file ??= this.temp.store(
-      this.whole ? single(this.whole) : this.incoming.chunks(limit),
-      this.headers.clientName,
-    );
-    const file = await this.file;
-    if (file.bytes > limit) throw tooLarge(`The body is larger than ${limit} bytes.`);
-    return file;
+  toFile(): Promise<UploadedFile> {
+    this.readAs("file");
+    const { temp, fileBytes } = this.place;
+    this.file ??= temp.store(this.incoming.chunks(fileBytes), this.headers.clientName);
+    return this.file;
   }
 
-  async upload(
-    name: string,
-    limit = this.limits.fileBytes,
-  ): Promise<{ file: UploadedFile | undefined; fields: Record<string, unknown> }> {
-    if (!isMultipart(this.headers.contentType)) return { file: undefined, fields: await this.fields() };
-    if ((this.incoming.declaredBytes ?? 0) > limit + this.limits.memoryBytes) {
-      throw tooLarge(`The body is larger than ${limit} bytes.`);
-    }
-    const form = await this.readForm(this.limits.memoryBytes);
-    const file = form.files.get(name);
-    if (file && file.bytes > limit) throw tooLarge(`The file is larger than ${limit} bytes.`);
-    return { file, fields: form.fields };
+  async upload(name: string, admit: Admit): Promise<Form> {
+    const { contentType } = this.headers;
+    if (!isMultipart(contentType)) return { file: undefined, fields: await this.fields(), turnedAway: false };
+    this.readAs("upload");
+    const { temp, fileBytes } = this.place;
+    this.form ??= readForm(this.incoming, {
+      contentType,
+      bytes: this.limits.bytes,
+      file: { name, bytes: fileBytes, admit, temp },
+    });
+    return this.form;
   }
-}
-
-async function* single(chunk: Promise<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  yield await chunk;
 }
 
 const codings = /^(identity)?$/i;

@@ -131,8 +131,8 @@ class Exchange<S> implements ReplyContext {
       body: new RequestBody(
         incoming,
         { contentType: header("content-type") ?? "", clientName: clientName(header("x-filename")) },
-        { memoryBytes: context.maxBodyBytes, fileBytes: context.maxUploadBytes },
-        this.temp,
+        { memoryBytes: context.maxBodyBytes, fileBytes: context.maxUploadBytes, temp: this.temp },
+        found.route.takes,
       ),
       client: context.forwarded.read(this.peer, header),
       channel: this.channel,

@@ -1,83 +1,119 @@
 import { badRequest, tooLarge } from "../errors.js";
 import type { IncomingBody } from "./incoming.js";
 import { decodeUtf8 } from "./json.js";
-import { boundaryOf, MultipartParser } from "./multipart.js";
-import type { UploadedFile } from "./types.js";
+import { boundaryOf, MultipartParser, type PartEvent } from "./multipart.js";
+import type { Admit, Form } from "./types.js";
 import type { GrowingFile, TempFiles } from "./uploads.js";
 
-/** Reads a multipart body: fields into memory, files to disk, at the speed of the disk. */
+/** Reads a multipart body: fields into memory, and the one file that is wanted to disk, at the speed of the disk. */
 
-export interface Form {
-  /** Without prototype; of repeated names the first counts. */
-  readonly fields: Record<string, unknown>;
-  /** The first file of each name. */
-  readonly files: ReadonlyMap<string, UploadedFile>;
+/** The file that a form may bring. Every other is read past. */
+export interface WantedFile {
+  /** Name of its field; of several the first counts. */
+  readonly name: string;
+  readonly bytes: number;
+  readonly admit: Admit;
+  readonly temp: TempFiles;
 }
 
-export interface FormLimits {
-  /** Bytes of all fields together. */
-  readonly fieldBytes: number;
-  /** Bytes of the whole body. */
-  readonly totalBytes: number;
+export interface FormRules {
+  readonly contentType: string;
+  /** Bytes of all but the file that is kept. */
+  readonly bytes: number;
+  readonly file?: WantedFile;
 }
-
-/** Files of further names are read past. */
-const maxFiles = 8;
 
 /**
- * @throws Failure bad_request, too_large
+ * @throws Failure bad_request, too_large; what `admit` throws
  * @throws ClientLeft
  */
-export async function readForm(
-  body: IncomingBody,
-  contentType: string,
-  limits: FormLimits,
-  temp: TempFiles,
-): Promise<Form> {
+export async function readForm(body: IncomingBody, rules: FormRules): Promise<Form> {
+  const { contentType, bytes, file: wanted } = rules;
   const parser = new MultipartParser(boundaryOf(contentType));
-  const fields: Record<string, unknown> = Object.create(null);
-  const files = new Map<string, UploadedFile>();
-  let fieldBytes = 0;
-  let name = "";
-  let value: Buffer[] | undefined;
-  let file: GrowingFile | undefined;
-
-  const endPart = async () => {
-    if (file) {
-      await file.close();
-      // A file input that was left empty sends a part with an empty name.
-      if (file.bytes > 0 || file.clientName !== "") files.set(name, file);
-      file = undefined;
-    } else if (value) {
-      const text = decodeUtf8(Buffer.concat(value));
-      if (text.includes("\0")) throw badRequest("A field holds a NUL character.");
-      if (!(name in fields)) fields[name] = text;
-      value = undefined;
-    }
+  const reader = new FormReader(wanted);
+  let received = 0;
+  const check = () => {
+    if (received - parser.pendingBytes - reader.keptBytes > bytes)
+      throw tooLarge(`The body is larger than ${bytes} bytes.`);
   };
-
   try {
-    for await (const chunk of body.chunks(limits.totalBytes)) {
+    for await (const chunk of body.chunks(bytes + (wanted?.bytes ?? 0))) {
+      received += chunk.length;
       for (const event of parser.push(chunk)) {
-        if (event.kind === "part") {
-          name = event.name;
-          if (event.filename === undefined) value = [];
-          else if (!files.has(name) && files.size < maxFiles) file = await temp.open(event.filename);
-        } else if (event.kind === "end") {
-          await endPart();
-        } else if (file) {
-          await file.write(event.bytes);
-        } else if (value) {
-          fieldBytes += event.bytes.length;
-          if (fieldBytes > limits.fieldBytes)
-            throw tooLarge(`The fields are larger than ${limits.fieldBytes} bytes.`);
-          value.push(event.bytes);
-        }
+        await reader.take(event);
+        check();
       }
+      check();
     }
     parser.finish();
   } finally {
-    await file?.close();
+    await reader.close();
   }
-  return { fields, files };
+  return reader;
+}
+
+class FormReader implements Form {
+  readonly fields: Record<string, unknown> = Object.create(null);
+  file: GrowingFile | undefined;
+  turnedAway = false;
+  private name = "";
+  /** What the part holds: pieces of a field, the file that is kept, or what is read past. */
+  private part: Buffer[] | GrowingFile | undefined;
+  private asked = false;
+
+  constructor(private readonly wanted: WantedFile | undefined) {}
+
+  get keptBytes(): number {
+    return this.file?.bytes ?? 0;
+  }
+
+  async take(event: PartEvent): Promise<void> {
+    if (event.kind === "part") {
+      this.name = event.name;
+      this.part = event.filename === undefined ? [] : await this.open(event.name, event.filename);
+    } else if (event.kind === "end") await this.endPart();
+    else if (Array.isArray(this.part)) this.part.push(event.bytes);
+    else if (this.part) await this.grow(this.part, event.bytes);
+  }
+
+  private async open(name: string, filename: string): Promise<GrowingFile | undefined> {
+    const { wanted } = this;
+    if (!wanted || name !== wanted.name || this.asked) return undefined;
+    this.asked = true;
+    if (await wanted.admit(this.fields)) {
+      this.file = await wanted.temp.open(filename);
+      return this.file;
+    }
+    this.turnedAway = true;
+    return undefined;
+  }
+
+  private async grow(file: GrowingFile, bytes: Buffer): Promise<void> {
+    const most = this.wanted?.bytes ?? 0;
+    if (file.bytes + bytes.length > most) throw tooLarge(`The file is larger than ${most} bytes.`);
+    await file.write(bytes);
+  }
+
+  private async endPart(): Promise<void> {
+    const { part, name } = this;
+    this.part = undefined;
+    if (Array.isArray(part)) {
+      const text = decodeUtf8(Buffer.concat(part));
+      if (text.includes("\0")) throw badRequest("A field holds a NUL character.");
+      if (!(name in this.fields)) this.fields[name] = text;
+    } else if (part) {
+      await part.close();
+      // A file input that was left empty sends a part with an empty name.
+      if (part.bytes === 0 && part.clientName === "") {
+        this.file = undefined;
+        this.asked = false;
+      }
+    }
+  }
+
+  /** To be called at the end, however the reading ended. */
+  async close(): Promise<void> {
+    if (this.part && !Array.isArray(this.part)) await this.part.close();
+    this.part = undefined;
+  }
 }

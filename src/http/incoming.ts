@@ -17,7 +17,7 @@ const highWaterBytes = 128 * 1024;
 export class IncomingBody {
   private queue: Buffer[] = [];
   private queuedBytes = 0;
-  private receivedBytes = 0;
+  private received = 0;
   private ended: boolean;
   private left = false;
   private dropping = false;
@@ -39,13 +39,18 @@ export class IncomingBody {
 
   /** True when there is no body, or an empty one has come to its end. */
   get empty(): boolean {
-    return this.ended && this.receivedBytes === 0;
+    return this.ended && this.received === 0;
+  }
+
+  /** What has come so far. */
+  get receivedBytes(): number {
+    return this.received;
   }
 
   private accept(chunk: ArrayBuffer, last: boolean): void {
     if (last) this.ended = true;
     if (chunk.byteLength > 0 && !this.dropping) {
-      this.receivedBytes += chunk.byteLength;
+      this.received += chunk.byteLength;
       this.queuedBytes += chunk.byteLength;
       // The library takes its memory back when this call returns.
       this.queue.push(Buffer.from(chunk.slice(0)));

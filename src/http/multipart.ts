@@ -36,47 +36,50 @@ export class MultipartParser {
     this.delimiter = Buffer.from(`\r\n--${boundary}`);
   }
 
+  /** Bytes that were pushed and are not part of any event yet. */
+  get pendingBytes(): number {
+    return this.rest.length;
+  }
+
   /**
    * Takes the next bytes and gives what they complete.
    * @throws Failure bad_request
    */
   *push(chunk: Buffer): Generator<PartEvent, void, undefined> {
     if (this.state === "done") return;
-    let bytes = this.rest.length > 0 ? Buffer.concat([this.rest, chunk]) : chunk;
+    this.rest = this.rest.length > 0 ? Buffer.concat([this.rest, chunk]) : chunk;
     for (;;) {
+      const { rest } = this;
       if (this.state === "preamble" || this.state === "data") {
-        const at = bytes.indexOf(this.delimiter);
-        const safe = at === -1 ? Math.max(0, bytes.length - this.delimiter.length + 1) : at;
-        if (this.state === "data" && safe > 0) yield { kind: "data", bytes: bytes.subarray(0, safe) };
-        if (at === -1) {
-          bytes = bytes.subarray(safe);
-          break;
-        }
-        if (this.state === "data") yield { kind: "end" };
-        bytes = bytes.subarray(at + this.delimiter.length);
+        const at = rest.indexOf(this.delimiter);
+        const safe = at === -1 ? Math.max(0, rest.length - this.delimiter.length + 1) : at;
+        const inPart = this.state === "data";
+        this.rest = rest.subarray(at === -1 ? safe : at + this.delimiter.length);
+        if (inPart && safe > 0) yield { kind: "data", bytes: rest.subarray(0, safe) };
+        if (at === -1) return;
         this.state = "delimiter";
+        if (inPart) yield { kind: "end" };
       } else if (this.state === "delimiter") {
-        if (bytes.length < 2) break;
-        if (bytes[0] === 0x2d && bytes[1] === 0x2d) {
+        if (rest.length < 2) return;
+        if (rest[0] === 0x2d && rest[1] === 0x2d) {
           this.state = "done";
-          bytes = Buffer.alloc(0);
-          break;
+          this.rest = Buffer.alloc(0);
+          return;
         }
         // Padding after a boundary is legal and unheard of: refuse it.
-        if (bytes[0] !== 0x0d || bytes[1] !== 0x0a) throw damaged();
+        if (rest[0] !== 0x0d || rest[1] !== 0x0a) throw damaged();
         if (++this.parts > maxParts) throw badRequest(`The multipart body has more than ${maxParts} parts.`);
         this.state = "head";
       } else {
         // The line break after the boundary is kept in front of the head, so that an empty head is found too.
-        const at = bytes.indexOf(blankLine);
-        if (at > maxHeadBytes || (at === -1 && bytes.length > maxHeadBytes)) throw damaged();
-        if (at === -1) break;
-        yield { kind: "part", ...disposition(decodeUtf8(bytes.subarray(2, Math.max(2, at)))) };
-        bytes = bytes.subarray(at + blankLine.length);
+        const at = rest.indexOf(blankLine);
+        if (at > maxHeadBytes || (at === -1 && rest.length > maxHeadBytes)) throw damaged();
+        if (at === -1) return;
+        this.rest = rest.subarray(at + blankLine.length);
         this.state = "data";
+        yield { kind: "part", ...disposition(decodeUtf8(rest.subarray(2, Math.max(2, at)))) };
       }
     }
-    this.rest = bytes;
   }
 
   /**

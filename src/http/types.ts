@@ -19,24 +19,59 @@ export interface UploadedFile {
   readonly clientName: string;
 }
 
-/** The body, read at most once, each reader under its byte limit (413 beyond it). */
+/** How much of a body a route takes. What is beyond is refused, by the announced length or as soon as it has come. */
+export interface BodyLimits {
+  /** Bytes of all but a file that is kept; undefined = as many as the installation takes, which is the most anywhere. */
+  readonly bytes: number | undefined;
+  /** Those of them that are taken while it is not known who asks; undefined = all. */
+  readonly earlyBytes?: number;
+  /** Members of all JSON objects in it together. */
+  readonly members: number;
+  /** Values in its JSON: members of objects and items of arrays. */
+  readonly values: number;
+}
+
+/** The limits of a route that says nothing of bodies. */
+export const modest: BodyLimits = { bytes: 64 * 1024, members: 1_000, values: 10_000 };
+
+/** The body, read at most once, under the limits of the route (413 beyond them; 400 for JSON with too much in it). */
 export interface Body {
-  /** The whole body as bytes. @throws Failure too_large */
+  readonly limits: Readonly<Required<BodyLimits>> & { readonly bytes: number };
+  /** What has come of it so far. */
+  readonly receivedBytes: number;
+  /**
+   * The whole body as bytes.
+   * @param limit in place of the route's, for this and the other readers
+   * @throws Failure too_large
+   */
   bytes(limit?: number): Promise<Buffer>;
   /** Parsed JSON. @throws Failure bad_request when it does not parse, is deeper than 100 levels or has non-finite numbers */
   json(limit?: number): Promise<unknown>;
   /**
-   * Names and values of a urlencoded, multipart or JSON-object body (by Content-Type), JSON values as they are.
-   * An empty body gives an empty object without prototype.
+   * Names and values of a urlencoded, multipart or JSON-object body (by Content-Type), JSON values as they are. Files
+   * are read past. An empty body gives an empty object without prototype.
    */
   fields(limit?: number): Promise<Record<string, unknown>>;
   /** The raw body in a temporary file that is removed after the reply. */
-  toFile(limit?: number): Promise<UploadedFile>;
-  /** The first file of a multipart body under `name`, and the other fields. */
-  upload(
-    name: string,
-    limit?: number,
-  ): Promise<{ file: UploadedFile | undefined; fields: Record<string, unknown> }>;
+  toFile(): Promise<UploadedFile>;
+  /**
+   * The first file of a multipart body under `name`, and the fields. The other files, and one that is not admitted,
+   * are read past and count as the rest of the body.
+   * @param admit asked when the file begins, with the fields before it, whether it is kept; until it answers nothing
+   *   more is read, and what it throws ends the reading
+   */
+  upload(name: string, admit: Admit): Promise<Form>;
+}
+
+export type Admit = (fields: Readonly<Record<string, unknown>>) => Promise<boolean> | boolean;
+
+/** A form that was read. */
+export interface Form {
+  /** Without prototype; of repeated names the first counts. */
+  readonly fields: Record<string, unknown>;
+  readonly file: UploadedFile | undefined;
+  /** Whether a file was not admitted. */
+  readonly turnedAway: boolean;
 }
 
 /** One request. Strings become typed values in the handler, once. */
@@ -89,5 +124,7 @@ export type Handler<Services> = (request: Request, services: Services) => Promis
 export interface Route<Services> {
   readonly methods: readonly Method[];
   readonly path: string;
+  /** Default: `modest`. */
+  readonly takes?: BodyLimits;
   readonly handler: Handler<Services>;
 }

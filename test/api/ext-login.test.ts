@@ -156,7 +156,7 @@ t.test("what a token lacks is refused, and nobody is told what it was", async (t
     dots: "..",
     "an array": `${base64([])}.${base64([])}.AAAA`,
     "claims that are no object": forge([], secret),
-    "a very long one": `${head}.${"A".repeat(100_000)}.${signature}`,
+    "a very long one": `${head}.${"A".repeat(50_000)}.${signature}`,
   };
   for (const [name, token] of Object.entries(refused)) {
     const answer = await extLogin(token);

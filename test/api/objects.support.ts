@@ -89,13 +89,16 @@ export function objectsApi(db: Database): ObjectsApi {
 function requestOf(method: Method, path: string, params: Record<string, string>, asked: Asked): Request {
   const query = parseParameters(asked.query ?? "");
   const text = asked.body === undefined ? "" : JSON.stringify(asked.body);
+  const bytes = Buffer.byteLength(text);
   const headers: Record<string, string> = {};
   if (text !== "") {
     headers["content-type"] = "application/json";
-    headers["content-length"] = String(Buffer.byteLength(text));
+    headers["content-length"] = String(bytes);
   }
   if (asked.token) headers["x-token"] = asked.token;
   const body = {
+    limits: { bytes, earlyBytes: bytes, members: 100, values: 100 },
+    receivedBytes: bytes,
     json: async () => {
       if (text === "") throw badRequest("The body is empty.");
       return JSON.parse(text);

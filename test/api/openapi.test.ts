@@ -2,12 +2,14 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import t from "tap";
 import { openApi } from "../../src/api/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
+import { loadConfig } from "../../src/config.js";
 import { startServer } from "../support/server.js";
 import { type ContractLine, contract, extensions } from "./contract.support.js";
 
 /** The API's description beside the contract's tables, and beside OpenAPI's own rules. */
 
-const document = openApi(apiRoutes, "https://maps.example.org/geo") as any;
+const config = loadConfig({ environment: {}, flags: {} });
+const document = openApi(apiRoutes, { server: "https://maps.example.org/geo", config }) as any;
 
 /** Operations by method and path, `P` for what the paths of the contract begin with. */
 const described = new Map<string, any>();

@@ -32,6 +32,7 @@ const routes: readonly Route<undefined>[] = [
   {
     methods: ["POST"],
     path: "/think/",
+    takes: { bytes: undefined, members: 1, values: 1 },
     handler: async ({ body, query }) => {
       if (query.has("read")) await body.bytes();
       await wait(longerThanTimeouts);

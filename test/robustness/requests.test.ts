@@ -79,16 +79,25 @@ t.test("a multipart body that is damaged is refused wherever one is taken", asyn
     ["no disposition", good, `${part("Content-Type: text/plain")}--b--`],
     ["a name with NUL", good, `${field("a\0b")}--b--`],
     ["no end", good, field("a")],
-    ["100 000 fields", good, `${field("a").repeat(100_000)}--b--`],
-    ["100 000 names", good, `${Array.from({ length: 100_000 }, (_, i) => field(`f${i}`)).join("")}--b--`],
-    ["100 000 files", good, `${file("file").repeat(100_000)}--b--`],
-    ["an endless head", good, `--b\r\n${"X-A: b\r\n".repeat(20_000)}\r\nx\r\n--b--`],
+    ["1001 fields", good, `${field("a").repeat(1_001)}--b--`],
+    ["1001 names", good, `${Array.from({ length: 1_001 }, (_, i) => field(`f${i}`)).join("")}--b--`],
+    ["1001 files", good, `${part("Content-Disposition: form-data; name=f; filename=a").repeat(1_001)}--b--`],
+    ["an endless head", good, `--b\r\n${"X-A: b\r\n".repeat(5_000)}\r\nx\r\n--b--`],
+  ];
+  const endless: readonly (readonly [name: string, body: string])[] = [
+    ["100 000 fields", `${field("a").repeat(100_000)}--b--`],
+    ["100 000 files", `${file("file").repeat(100_000)}--b--`],
+    ["a head of a megabyte", `--b\r\n${"X-A: b\r\n".repeat(125_000)}\r\nx\r\n--b--`],
   ];
   for (const path of forms) {
     for (const [name, type, body] of damaged) {
       const answer = await send("POST", path, body, { "content-type": type });
       t.equal(answer.status, 400, `${name} to ${path}: ${answer.text.slice(0, 150)}`);
       t.match(answer.headers.get("content-type"), /^text\/html/);
+    }
+    for (const [name, body] of endless) {
+      const answer = await send("POST", path, body, { "content-type": good });
+      t.ok([400, 413].includes(answer.status), `${name} to ${path}: ${answer.status}`);
     }
   }
   await safe.holds(t, "damaged multipart bodies");
@@ -114,10 +123,10 @@ const writers: readonly (readonly [method: string, path: string, around: (value:
 t.test("JSON that is too deep, not finite or no JSON is refused wherever JSON is taken", async (t) => {
   const deep = (levels: number, open = "[", close = "]") => open.repeat(levels) + close.repeat(levels);
   const values: readonly (readonly [name: string, value: string])[] = [
-    ["100 000 arrays", deep(100_000)],
-    ["100 000 objects", deep(100_000, '{"a":', "").replace(/$/, `1${"}".repeat(100_000)}`)],
+    ["30 000 arrays", deep(30_000)],
+    ["10 000 objects", deep(10_000, '{"a":', "").replace(/$/, `1${"}".repeat(10_000)}`)],
     ["101 arrays", deep(101)],
-    ["arrays without an end", "[".repeat(100_000)],
+    ["arrays without an end", "[".repeat(60_000)],
     ["1e999", "1e999"],
     ["-1e999", "[-1e999]"],
     ["a number of 10 000 digits", "9".repeat(10_000)],

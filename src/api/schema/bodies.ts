@@ -1,27 +1,32 @@
 import { badRequest } from "../../errors.js";
-import type { Request, UploadedFile } from "../../http/types.js";
-import { mediaType } from "../caller.js";
+import type { BodyLimits, Request, UploadedFile } from "../../http/types.js";
+import { mediaType, multipart } from "../media-type.js";
 import { type FieldDefinitions, isObject, objectSchema, readFields } from "./fields.js";
 import { firstOf, type ParameterDefinitions, parametersOf, readParameters } from "./parameters.js";
 import { readMembers } from "./read.js";
 import type { JsonSchema, Values } from "./schema.js";
+import { sizes } from "./sizes.js";
 
 /** Bodies of requests: how they are read, and what the API's description says of them. */
-
-/** The media type of forms that may hold files. */
-export const multipart = "multipart/form-data";
 
 export interface BodyDefinition<Out> {
   /** @throws Failure bad_request, required_parameters, too_large; what its fields throw */
   readonly read: (request: Request) => Promise<Out>;
   /** Schemas by media type. */
   readonly content: Readonly<Record<string, JsonSchema>>;
+  /** How much of it is taken; a file that it brings is not counted. */
+  readonly limits: BodyLimits;
+  /** Whether it brings a file, which may be as large as the installation takes (`maxUploadBytes`). */
+  readonly hasFile?: boolean;
   readonly optional?: boolean;
-  readonly description?: string;
 }
 
 /** A JSON object with these fields. */
-export const jsonObject = <D extends FieldDefinitions>(fields: D): BodyDefinition<Values<D>> => ({
+export const jsonObject = <D extends FieldDefinitions>(
+  fields: D,
+  limits: BodyLimits,
+): BodyDefinition<Values<D>> => ({
+  limits,
   content: { "application/json": objectSchema(fields) },
   read: async (request) => {
     const value = await request.body.json();
@@ -31,16 +36,25 @@ export const jsonObject = <D extends FieldDefinitions>(fields: D): BodyDefinitio
 });
 
 /** JSON of any form; `read` turns what was parsed into what the handler works with. */
-export const jsonValue = <Out>(schema: JsonSchema, read: (value: unknown) => Out): BodyDefinition<Out> => ({
+export const jsonValue = <Out>(
+  schema: JsonSchema,
+  read: (value: unknown) => Out,
+  limits: BodyLimits,
+): BodyDefinition<Out> => ({
+  limits,
   content: { "application/json": schema },
   read: async (request) => read(await request.body.json()),
 });
 
 /** Parameters that may come in a urlencoded or multipart form, a JSON object, or the query, which comes first. */
-export function form<D extends ParameterDefinitions>(parameters: D): BodyDefinition<Values<D>> {
+export function form<D extends ParameterDefinitions>(
+  parameters: D,
+  limits: BodyLimits,
+): BodyDefinition<Values<D>> {
   const schema = objectSchema(parameters);
   const isOptional = !Object.values(parameters).some(({ required }) => required);
   return {
+    limits,
     content: {
       "application/x-www-form-urlencoded": schema,
       [multipart]: schema,
@@ -55,10 +69,21 @@ export function form<D extends ParameterDefinitions>(parameters: D): BodyDefinit
 /** The schema of bytes that are no text. */
 export const binary: JsonSchema = { type: "string", format: "binary" };
 
-/** What came with a file. Rights may come between receiving it and reading what it says. */
+/** A file on its way. Rights may come before it is received, and before what came with it is read. */
 export interface Upload<Out> {
-  /** The token that a form may bring. */
+  /**
+   * @param admit asked when the file begins, with the token of the form's fields before it, whether it is kept; what it
+   *   throws ends the reading
+   * @throws Failure bad_request, too_large
+   */
+  readonly receive: (admit: (token: string | undefined) => Promise<boolean>) => Promise<Received<Out>>;
+}
+
+export interface Received<Out> {
+  /** The token that a form may bring, wherever it stood in it. */
   readonly token: string | undefined;
+  /** Whether a file came that was not admitted. */
+  readonly turnedAway: boolean;
   /** @throws Failure required_parameters; what the parameters throw */
   readonly read: () => Out;
 }
@@ -75,6 +100,7 @@ export function upload<D extends ParameterDefinitions>(
   parameters: D,
   { file: description, raw }: UploadDefinition,
 ): BodyDefinition<Upload<Values<D> & { readonly file: UploadedFile }>> {
+  type Sent = Values<D> & { readonly file: UploadedFile };
   const file = {
     description,
     schema: binary,
@@ -82,23 +108,32 @@ export function upload<D extends ParameterDefinitions>(
     read: (given: UploadedFile | undefined) => given,
   };
   const members = { ...parameters, file };
+  const receive = async (
+    request: Request,
+    admit: (token: string | undefined) => Promise<boolean>,
+  ): Promise<Received<Sent>> => {
+    const form =
+      raw && mediaType(request) !== multipart
+        ? { file: await request.body.toFile(), fields: {}, turnedAway: false }
+        : await request.body.upload("file", (fields) => admit(tokenAmong(fields)));
+    const given = firstOf(request.query, parametersOf(form.fields));
+    return {
+      token: tokenAmong(form.fields),
+      turnedAway: form.turnedAway,
+      read: () =>
+        readMembers<never, typeof members>(
+          members,
+          (name) => (name === "file" ? form.file : given.get(name)) as never,
+        ) as Sent,
+    };
+  };
   return {
+    limits: sizes.small,
+    hasFile: true,
     content: { [multipart]: objectSchema(members), ...raw },
-    read: async (request) => {
-      const received =
-        raw && mediaType(request) !== multipart
-          ? { file: await request.body.toFile(), fields: {} }
-          : await request.body.upload("file");
-      const sent = parametersOf(received.fields);
-      const given = firstOf(request.query, sent);
-      return {
-        token: sent.get("token") || undefined,
-        read: () =>
-          readMembers<never, typeof members>(
-            members,
-            (name) => (name === "file" ? received.file : given.get(name)) as never,
-          ) as Values<D> & { readonly file: UploadedFile },
-      };
-    },
+    read: async (request) => ({ receive: (admit) => receive(request, admit) }),
   };
 }
+
+const tokenAmong = (fields: Readonly<Record<string, unknown>>): string | undefined =>
+  parametersOf(fields).get("token") || undefined;

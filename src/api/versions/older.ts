@@ -48,7 +48,7 @@ export function routesOf(
   version: OlderVersion,
   current: readonly Route<Services>[],
 ): readonly Route<Services>[] {
-  const routes = Object.entries(version.own).map(([key, handler]) => {
+  const routes = Object.entries(version.own).map(([key, handler]): Route<Services> => {
     const [method, path] = key.split(" ") as [Method, string];
     return { methods: [method], path: path.replace(/^P/, projectPathOf(version)), handler };
   });
@@ -58,10 +58,10 @@ export function routesOf(
   for (const [below, methods] of versioned(current)) {
     const path = `${projectPathOf(version)}${below}`;
     const lacks: Method[] = [];
-    for (const [method, handler] of methods) {
+    for (const [method, route] of methods) {
       const key = `${method} P${below}`;
       const adapt = Object.hasOwn(version.operations, key) ? version.operations[key] : undefined;
-      if (adapt) routes.push({ methods: [method], path, handler: adapt(handler) });
+      if (adapt) routes.push({ ...route, methods: [method], path, handler: adapt(route.handler) });
       else lacks.push(method);
     }
     // A path that is all unknown is so for every method.
@@ -71,14 +71,15 @@ export function routesOf(
   return routes;
 }
 
-/** The handlers of the current version by the path below the project, with a slash at its end, and method. */
-function versioned(current: readonly Route<Services>[]): Map<string, Map<Method, Handler<Services>>> {
-  const byPath = new Map<string, Map<Method, Handler<Services>>>();
-  for (const { path, methods, handler } of current) {
+/** The routes of the current version by the path below the project, with a slash at its end, and method. */
+function versioned(current: readonly Route<Services>[]): Map<string, Map<Method, Route<Services>>> {
+  const byPath = new Map<string, Map<Method, Route<Services>>>();
+  for (const route of current) {
+    const { path, methods } = route;
     if (!path.startsWith(`${projectPath}/`)) continue;
     const below = `${path.slice(projectPath.length).replace(/\/$/, "")}/`;
-    const known = byPath.get(below) ?? new Map<Method, Handler<Services>>();
-    for (const method of methods) known.set(method, handler);
+    const known = byPath.get(below) ?? new Map<Method, Route<Services>>();
+    for (const method of methods) known.set(method, route);
     byPath.set(below, known);
   }
   return byPath;

@@ -1,6 +1,7 @@
 import { creation, mapFields } from "../maps.js";
 import { jsonObject } from "../schema/bodies.js";
 import { flag } from "../schema/fields.js";
+import { sizes } from "../schema/sizes.js";
 import { fileAnswer, publicationAnswer, treeAnswer } from "./adapt.js";
 import type { OlderVersion } from "./older.js";
 import { initialSettings } from "./settings.js";
@@ -15,7 +16,7 @@ const traits = { visualType: true };
 
 /** A map could be made without being shown to the public at once. */
 const createMap = creation(
-  jsonObject({ ...mapFields, publish: flag("Whether the public may see it.", true) }),
+  jsonObject({ ...mapFields, publish: flag("Whether the public may see it.", true) }, sizes.styled),
 );
 
 const lacking = new Set([
