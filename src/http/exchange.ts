@@ -45,6 +45,7 @@ export interface Outcome {
   readonly status: number;
 }
 
+const closes = /(^|,)\s*close\s*(,|$)/i;
 const allMethods: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**
@@ -87,6 +88,11 @@ class Exchange<S> implements ReplyContext {
     const { method } = this.request;
     // A write that was done is answered, whatever the client has.
     return method === "GET" || method === "HEAD" ? this.header("if-none-match") : undefined;
+  }
+
+  restOfBody(): Promise<void> | undefined {
+    if (this.incoming.complete || !closes.test(this.header("connection") ?? "")) return undefined;
+    return this.incoming.untilEnd();
   }
 
   starting(): void {

@@ -24,6 +24,7 @@ export class IncomingBody {
   private paused = false;
   private pausing = false;
   private wake: (() => void) | undefined;
+  private finished: (() => void) | undefined;
 
   /**
    * Must be made in the tick in which the request arrived: the server library gives its bytes to whom listens then.
@@ -48,7 +49,10 @@ export class IncomingBody {
   }
 
   private accept(chunk: ArrayBuffer, last: boolean): void {
-    if (last) this.ended = true;
+    if (last) {
+      this.ended = true;
+      this.finished?.();
+    }
     if (chunk.byteLength > 0 && !this.dropping) {
       this.received += chunk.byteLength;
       this.queuedBytes += chunk.byteLength;
@@ -135,6 +139,19 @@ export class IncomingBody {
     throw tooLarge(`The body is larger than ${limit} bytes.`);
   }
 
+  /** Whether all has come. */
+  get complete(): boolean {
+    return this.ended;
+  }
+
+  /** Settles when all has come, or the client has left. */
+  untilEnd(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.ended || this.left) resolve();
+      else this.finished = resolve;
+    });
+  }
+
   /** Lets what is still to come go by unread. To be called before the answer: a paused socket would never be read again. */
   drop(): void {
     this.dropping = true;
@@ -147,6 +164,7 @@ export class IncomingBody {
   abort(): void {
     this.left = true;
     this.queue = [];
+    this.finished?.();
     this.wake?.();
   }
 }

@@ -10,6 +10,11 @@ export interface ReplyContext {
   readonly head: boolean;
   readonly ifNoneMatch: string | undefined;
   readonly own: OwnHeaders;
+  /**
+   * Settles with the end of a request that is still coming, whose connection the client wants to be closed after the
+   * answer; undefined for any other.
+   */
+  restOfBody(): Promise<void> | undefined;
   /** Called once before the first byte. */
   starting(): void;
 }
@@ -76,9 +81,35 @@ export function sendWhole(
   if (status === 204 || status === 304) channel.sendHead(status, lines);
   else if (head) channel.sendHead(status, `${lines}\r\ncontent-length: ${body.length}`);
   else {
-    const rest = channel.sendBytes(status, lines, body);
-    if (rest) return rest.then(() => status);
+    const rest = context.restOfBody();
+    if (rest) return sendEarly(channel, { status, lines, body }, rest);
+    const sending = channel.sendBytes(status, lines, body);
+    if (sending) return sending.then(() => status);
   }
+  return status;
+}
+
+/** How long the end of an early answer waits for the end of the request. */
+const lingerMs = 5_000;
+
+/**
+ * Sends an answer while the request still comes. Its last byte closes the connection, and on a connection that is closed
+ * while the client sends, the answer is lost; so the last byte waits for the client to be done.
+ */
+async function sendEarly(
+  channel: Channel,
+  { status, lines, body }: { readonly status: number; readonly lines: string; readonly body: Uint8Array },
+  rest: Promise<void>,
+): Promise<number> {
+  await channel.startStream(status, lines);
+  await channel.write(body);
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, lingerMs);
+  });
+  await Promise.race([rest, patience]);
+  clearTimeout(timer);
+  channel.endStream();
   return status;
 }
 

@@ -112,6 +112,27 @@ t.test("what comes in chunks is refused as soon as it is too large, however much
   wire.leave();
 });
 
+t.test("a refusal is not lost on a connection that is to be closed after it", async (t) => {
+  const body = new Uint8Array(8_000_000);
+  for (let round = 0; round < 5; round++) {
+    const wire = new Wire(server.port);
+    // A client that reads when it has sent all.
+    wire.pause();
+    await wire.send(
+      `POST /taking/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    await wire.send(body);
+    wire.resume();
+    t.equal(statusOf(await wire.untilClosed()), 413);
+    t.match(wire.received, /<\/html>/);
+  }
+  const waiting = new Wire(server.port);
+  await waiting.send(
+    "POST /taking/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 200001\r\n\r\n",
+  );
+  t.equal(statusOf(await waiting.untilClosed()), 413, "and does not wait for ever for the request");
+});
+
 t.test("JSON with more members, values or levels than is taken is refused before it is parsed", async (t) => {
   const members = (count: number) =>
     JSON.stringify(Object.fromEntries([..."abcdefgh"].slice(0, count).map((k) => [k, 1])));
