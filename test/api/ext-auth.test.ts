@@ -35,9 +35,9 @@ async function grant(
 
 await server.api("POST", "", { token: admin, body: { code: "m" } });
 await server.api("POST", "m/layers/", { token: admin, body: { code: "l" } });
-const closed = await server.api("POST", "", { token: admin, body: { code: "closed" } });
+await server.api("POST", "", { token: admin, body: { code: "closed" } });
 await setPublication(services.db, project.id, "closed", false);
-await services.changes.settle({ maps: [closed.json.id] });
+await services.changes.propagate();
 
 t.test("an editor gets a session of a user with no more rights", async (t) => {
   const answer = await extAuth(editor, "viewer");

@@ -16,10 +16,10 @@ const { services } = server.nodes[0]!;
 const project = await services.catalog.project("p");
 const editor = await server.token("editor");
 
-const closed = await makeMap(server, "closed");
+await makeMap(server, "closed");
 await makeStyledLayer(server, "closed", "seen", "#seen { polygon-fill: #f00; }");
 await setPublication(services.db, project.id, "closed", false);
-const map = await makeMap(server, "m");
+await makeMap(server, "m");
 for (const [code, colour, lon] of [
   ["seen", "#f00", 0],
   ["kept", "#00f", 20],
@@ -30,7 +30,7 @@ for (const [code, colour, lon] of [
 await setGrant(services.db, { project: "p", login: null, map: "m", layer: "kept" }, 0);
 for (const code of ["files", "secret"]) await makeFileLayer(server, code);
 await setGrant(services.db, { project: "p", login: null, map: "m", layer: "secret" }, 0);
-await services.changes.settle({ maps: [map, closed], projects: [project.id] });
+await services.changes.propagate();
 const dot = await sharp({ create: { width: 2, height: 2, channels: 3, background: "red" } })
   .png()
   .toBuffer();
@@ -117,7 +117,11 @@ t.test(
           );
         }
         const address = `${path}${path.includes("?") ? "&" : "?"}token=${token}`;
-        t.equal(services.addresses.get(address), undefined, `${view}, ${name}: no answer under its address`);
+        t.equal(
+          services.tileAnswers.ready(address),
+          undefined,
+          `${view}, ${name}: no answer under its address`,
+        );
       }
       t.equal((await get(server, hidden)).status, 403, `${view} that is hidden, without a token`);
     }
@@ -151,7 +155,7 @@ t.test("while tokens cannot be checked the public's pictures go on", async (t) =
       [code, open],
     );
   }
-  const { addresses } = alone.nodes[0]!.services;
+  const { tileAnswers } = alone.nodes[0]!.services;
   for (const view of ["a tile", "a tile by its path", "a description of tiles"] as const) {
     const [path, hidden] = views[view];
     const open = await get(alone, path);
@@ -160,7 +164,7 @@ t.test("while tokens cannot be checked the public's pictures go on", async (t) =
     t.ok(answer.body === open.body, `${view}: what the public gets`);
     t.equal(answer.headers.get("cache-control"), "private, no-store", view);
     t.equal(
-      addresses.get(`${path}${path.includes("?") ? "&" : "?"}token=${"A".repeat(43)}`),
+      tileAnswers.ready(`${path}${path.includes("?") ? "&" : "?"}token=${"A".repeat(43)}`),
       undefined,
       view,
     );

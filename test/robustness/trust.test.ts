@@ -25,7 +25,7 @@ await makeFileLayer(server, "b");
 await makeMap(server, "n");
 const closed = await makeMap(server, "closed");
 await server.sql.query("update map set has_publication = false where id = $1", [closed]);
-await services.changes.settle({ maps: [closed] });
+await services.changes.propagate();
 const mine = await makeStyledLayer(server, "m", "mine", "#a { polygon-fill: #f00; }");
 const foreign = await makeStyledLayer(server, "n", "foreign", "#a { polygon-fill: #f00; }");
 const base = "/api/2.8/p";
