@@ -85,6 +85,7 @@ async function startServices(
 /** Where a browser on this machine, or anywhere when a base address is configured, finds the viewer. */
 function viewerAddress(config: Config, port: number): string {
   if (/^https?:/.test(config.baseUrl)) return `${config.baseUrl}/`;
-  const host = config.host === "0.0.0.0" || config.host === "::" ? "localhost" : config.host;
+  const named = config.host.includes(":") ? `[${config.host}]` : config.host;
+  const host = config.host === "0.0.0.0" || config.host === "::" ? "localhost" : named;
   return `http://${host}:${port}${config.baseUrl}/`;
 }
