@@ -9,9 +9,7 @@ export type ToNode =
   | { readonly kind: "start"; readonly config: Config }
   | { readonly kind: "stop"; readonly drainMs: number };
 /** What the node says. */
-export type FromNode =
-  | { readonly kind: "listening"; readonly port: number }
-  | { readonly kind: "failed"; readonly reason: string };
+export type FromNode = { readonly kind: "listening" } | { readonly kind: "failed"; readonly reason: string };
 
 /** How long the word that a node is ready waits for its hosts. */
 const hostsMs = 10_000;
@@ -38,7 +36,7 @@ process.on("message", (message: ToNode) => {
         const { render, transfer } = started.services;
         const hosts = Promise.all([render.whenReady(), transfer.whenReady()]);
         await Promise.race([hosts, new Promise((resolve) => setTimeout(resolve, hostsMs))]);
-        tell({ kind: "listening", port: started.port });
+        tell({ kind: "listening" });
       },
       (error: Error) => {
         tell({ kind: "failed", reason: error.message });

@@ -147,7 +147,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       else metrics.answered(route, method, status, milliseconds);
     },
   });
-  const port = await server.listen(config.host, config.port);
+  const port = await server.listen(config.host, config.port, { shared: config.nodes > 1 });
   return {
     port,
     services,

@@ -34,8 +34,8 @@ export interface ServerOptions<S> {
 }
 
 export interface ListenOptions {
-  /** Refuses to share the port. By default several processes may listen on one (SO_REUSEPORT). */
-  readonly exclusive?: boolean;
+  /** Lets other processes of this user listen on the port as well (SO_REUSEPORT). Default: no. */
+  readonly shared?: boolean;
 }
 
 export interface Server {
@@ -156,7 +156,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
 
   return {
     async listen(host, port, listenOptions = {}) {
-      const flag = listenOptions.exclusive ? exclusivePort : 0;
+      const flag = listenOptions.shared ? 0 : exclusivePort;
       const taken = await new Promise<uws.us_listen_socket | false>((resolve) => {
         (app.listen as unknown as ListenOn).call(app, host, port, flag, resolve);
       });

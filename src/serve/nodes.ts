@@ -1,15 +1,17 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { type AddressInfo, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
 import type { FromNode, ToNode } from "../node-process.js";
+import { type Listener, ownersOf, PortWatch } from "./listeners.js";
 
 /** The node processes of one machine: started, watched and ended by their parent. They share the port. */
 
 /** A node that died is started again at once; one that dies while starting, after a pause. */
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
+/** How often others are looked for on a port that nodes share. */
+const watchMs = 5_000;
 
 interface Slot {
   child: ChildProcess | undefined;
@@ -22,20 +24,26 @@ interface Slot {
 
 export class Nodes {
   private readonly slots: Slot[] = [];
+  private readonly watch: PortWatch;
+  private watching: NodeJS.Timeout | undefined;
   private stopping = false;
 
+  /** @param config with a port that is not 0 */
   constructor(
     private readonly config: Config,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.watch = new PortWatch(config.port, () => this.pids());
+  }
 
-  /** Starts all nodes; resolves with their port when each listens. @throws Error when one cannot start */
-  async start(): Promise<number> {
-    // A port that the system chose for one process cannot be shared; one that is named can.
-    const port = this.config.port || (await freePort(this.config.host));
-    const config = { ...this.config, port };
-    await Promise.all(Array.from({ length: config.nodes }, () => this.open(config)));
-    return port;
+  /** Starts all nodes; resolves when each listens. @throws Error when one cannot start, or somebody shares its port */
+  async start(): Promise<void> {
+    await Promise.all(Array.from({ length: this.config.nodes }, () => this.open()));
+    // A single node listens alone: nobody else can.
+    if (this.config.nodes === 1) return;
+    const strangers = await this.watch.strangers();
+    if (strangers.length > 0) throw new Error(await this.warning(strangers));
+    this.watching = setInterval(() => void this.lookOut(), watchMs);
   }
 
   /** Process ids of the nodes that run now. */
@@ -46,6 +54,7 @@ export class Nodes {
   /** Lets each node end its requests within `drainMs`, then ends it. */
   async stop(drainMs: number): Promise<void> {
     this.stopping = true;
+    clearInterval(this.watching);
     await Promise.all(
       this.slots.map((slot) => {
         clearTimeout(slot.pause);
@@ -54,42 +63,57 @@ export class Nodes {
     );
   }
 
-  private open(config: Config): Promise<number> {
-    const slot: Slot = { child: undefined, served: false, failures: 0, pause: undefined };
-    this.slots.push(slot);
-    return this.run(slot, config);
+  /** Tells of processes that joined the nodes on their port. */
+  private async lookOut(): Promise<void> {
+    try {
+      const strangers = await this.watch.strangers();
+      if (strangers.length > 0) this.log.error({ port: this.config.port }, await this.warning(strangers));
+    } catch (error) {
+      this.log.warn({ err: error }, "others on the port could not be looked for");
+    }
   }
 
-  private run(slot: Slot, config: Config): Promise<number> {
+  private async warning(strangers: readonly Listener[]): Promise<string> {
+    const owners = await ownersOf(strangers.map(({ inode }) => inode));
+    const who = owners.length > 0 ? owners.join(" and ") : "another process";
+    return `Port ${this.config.port} is shared with ${who}, which gets a part of the requests: end it.`;
+  }
+
+  private open(): Promise<void> {
+    const slot: Slot = { child: undefined, served: false, failures: 0, pause: undefined };
+    this.slots.push(slot);
+    return this.run(slot);
+  }
+
+  private run(slot: Slot): Promise<void> {
     const child = fork(fileURLToPath(new URL("../node-process.js", import.meta.url)), [], {
       serialization: "advanced",
       stdio: ["ignore", 2, 2, "ipc"],
       execArgv: [],
     });
     slot.child = child;
-    const start: ToNode = { kind: "start", config };
+    const start: ToNode = { kind: "start", config: this.config };
     child.send(start);
     return new Promise((resolve, reject) => {
-      let listening: number | undefined;
+      let listening = false;
       let reason = "it ended while it started";
       child.on("message", (message: FromNode) => {
         if (message.kind === "failed") reason = message.reason;
         else {
-          listening = message.port;
+          listening = true;
           slot.failures = 0;
           slot.served = true;
-          resolve(message.port);
+          resolve();
         }
       });
       child.on("exit", (code, signal) => {
         slot.child = undefined;
         reject(new Error(`A node could not start: ${reason}.`));
         if (this.stopping || !slot.served) return;
-        if (listening === undefined) slot.failures++;
-        this.log.error({ code, signal }, "a node ended; starting another");
-        const again = { ...config, port: listening ?? config.port };
+        if (!listening) slot.failures++;
+        this.log.error({ code, signal, ...(listening ? {} : { reason }) }, "a node ended; starting another");
         const pause = slot.failures === 0 ? 0 : Math.min(firstPauseMs * 2 ** slot.failures, longestPauseMs);
-        slot.pause = setTimeout(() => void this.run(slot, again).catch(() => undefined), pause);
+        slot.pause = setTimeout(() => void this.run(slot).catch(() => undefined), pause);
       });
     });
   }
@@ -102,16 +126,4 @@ export class Nodes {
     await gone;
     clearTimeout(timer);
   }
-}
-
-/** A port that is free at this moment. */
-function freePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, host, () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

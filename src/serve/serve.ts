@@ -2,6 +2,7 @@ import type { Config } from "../config.js";
 import { type LocalServices, startLocalServices } from "../local/services.js";
 import type { Log } from "../log.js";
 import { Nodes } from "./nodes.js";
+import { takePort } from "./port.js";
 import { prepare } from "./prepare.js";
 
 /** `mapwright serve`: brings everything up, watches it, and takes it down again. */
@@ -28,9 +29,14 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { log, say, signal } = options;
   const ending: (() => Promise<void>)[] = [];
   try {
+    // First of all, so that a server that comes second touches nothing.
+    const { address, port, release } = await takePort(options.config.host, options.config.port, signal);
+    ending.push(release);
     const services = await startServices(options, ending);
     const config: Config = {
       ...options.config,
+      host: address,
+      port,
       ...(services?.databaseUrl ? { databaseUrl: services.databaseUrl } : {}),
       ...(services?.redisUrl ? { redisUrl: services.redisUrl } : {}),
     };
@@ -39,10 +45,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     signal.throwIfAborted();
     const nodes = new Nodes(config, log);
     ending.unshift(() => nodes.stop(drainMs));
-    const port = await nodes.start();
-    const address = viewerAddress(config, port);
-    say(`Mapwright is ready: ${address}`);
-    say(`Its API, to read and try: ${address}docs/`);
+    await nodes.start();
+    const viewer = viewerAddress(options.config, port);
+    say(`Mapwright is ready: ${viewer}`);
+    say(`Its API, to read and try: ${viewer}docs/`);
     if (demoAccounts.length > 0) {
       say("Sign in to the project demo with (shown this once):");
       for (const { login, password } of demoAccounts) say(`  ${login.padEnd(8)} ${password}`);

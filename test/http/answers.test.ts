@@ -326,7 +326,7 @@ t.test("cached answers", async (t) => {
   t.throws(() => prebuildHeaders({ "content-type": "image/png", "x y": "1" }));
 });
 
-t.test("a port can be shared, or not", async (t) => {
+t.test("a port is shared by servers that all want to, and by no others", async (t) => {
   const servers: Server[] = [];
   t.teardown(() => Promise.all(servers.map((server) => server.close(0))));
   const other = () => {
@@ -340,7 +340,9 @@ t.test("a port can be shared, or not", async (t) => {
     return made;
   };
   const port = await freePort();
-  t.equal(await other().listen("127.0.0.1", port), port);
-  t.equal(await other().listen("127.0.0.1", port), port);
-  await t.rejects(other().listen("127.0.0.1", port, { exclusive: true }));
+  t.equal(await other().listen("127.0.0.1", port, { shared: true }), port);
+  t.equal(await other().listen("127.0.0.1", port, { shared: true }), port);
+  await t.rejects(other().listen("127.0.0.1", port));
+  const alone = await other().listen("127.0.0.1", 0);
+  await t.rejects(other().listen("127.0.0.1", alone, { shared: true }));
 });

@@ -41,7 +41,7 @@ export async function startServer(
     onAnswered: (route, method, status) => void answered.push({ route, method, status }),
     ...(options.cached ? { cached: options.cached } : {}),
   });
-  const port = await server.listen("127.0.0.1", 0, { exclusive: true });
+  const port = await server.listen("127.0.0.1", 0);
   return {
     server,
     port,
