@@ -2,15 +2,15 @@ import { badRequest } from "../errors.js";
 import { contentDisposition } from "../http/headers.js";
 import type { Reply, Request } from "../http/types.js";
 import { exportLayer } from "../transfer/export.js";
-import { exportFormats } from "../transfer/export-formats.js";
+import { type ExportFormat, exportFormats, exportMediaTypes } from "../transfer/export-formats.js";
 import { type ExportLanguages, exportLanguages } from "../transfer/export-request.js";
 import { callerHeaders } from "./caller.js";
 import { boxParameter, filterBox } from "./object-parameters.js";
 import { readable, type Target } from "./object-target.js";
 import { type Answer, type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
-import { form } from "./schema/bodies.js";
-import { flag, needed, type Parameter, split, srid, text } from "./schema/parameters.js";
+import { binary, form } from "./schema/bodies.js";
+import { flag, needed, type Parameter, split, srid, text, withoutEffect } from "./schema/parameters.js";
 import { ref, type Values } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
 import type { Services } from "./services.js";
@@ -42,6 +42,10 @@ const languagesParameter: Parameter<ExportLanguages | undefined> = {
   read: (given) => exportLanguages(given ?? ""),
 };
 
+/** A parameter of one format; clients send them whatever the format is. */
+const ofFormat = (format: ExportFormat, meaning: string): Parameter<string | undefined> =>
+  exportFormats.includes(format) ? text(`For ${format}: ${meaning}`) : withoutEffect;
+
 const exportParameters = {
   format: { ...needed(text("Format of the file.")), schema: { enum: exportFormats } },
   langs: languagesParameter,
@@ -50,10 +54,9 @@ const exportParameters = {
   fbbox: boxParameter,
   bboxSR: srid("Reference system of fbbox."),
   geomSR: srid("Reference system of the file's geometry."),
-  // The contract's parameters of single formats; clients send them whatever the format is.
-  orig: text("For geotif: whether the image comes as it was uploaded."),
-  encoding: text("For csv: the text's encoding."),
-  dialect: text("For csv: `comma` instead of semicolons."),
+  orig: ofFormat("geotif", "whether the image comes as it was uploaded."),
+  encoding: ofFormat("csv", "the text's encoding."),
+  dialect: ofFormat("csv", "`comma` instead of semicolons."),
   lng: text("Language of the layer's name, which becomes the file's; default: the main language."),
 };
 type ExportParameters = Values<typeof exportParameters>;
@@ -98,8 +101,9 @@ async function post(request: Request, services: Services, { body }: Input<unknow
 const answer: Answer = {
   description: "The file, or a zip archive with it. Its name is the layer's.",
   content: {
+    ...Object.fromEntries(exportMediaTypes.map((type) => [type, binary])),
     "application/geo+json": ref("FeatureCollection"),
-    "application/zip": { type: "string", format: "binary" },
+    "application/zip": binary,
   },
   headers: { "content-disposition": "The file's name (RFC 6266)." },
 };

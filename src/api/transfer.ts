@@ -1,6 +1,7 @@
 import { rightsOn } from "../catalog/rights.js";
 import { type LayerNode, Right } from "../catalog/state.js";
 import { badRequest, failed } from "../errors.js";
+import { importFormatList } from "../hosts/messages.js";
 import type { Reply, Request } from "../http/types.js";
 import { importIntoLayer } from "../transfer/import.js";
 import { answerLayer } from "./layer-target.js";
@@ -8,7 +9,7 @@ import { mediaType, multipart } from "./media-type.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "./operation.js";
 import { layerPath, viewOf } from "./present.js";
 import { binary, upload } from "./schema/bodies.js";
-import { type Parameter, text } from "./schema/parameters.js";
+import { type Parameter, text, withoutEffect } from "./schema/parameters.js";
 import { ref } from "./schema/schema.js";
 import type { Services } from "./services.js";
 import { receive, type UploadTarget } from "./upload.js";
@@ -32,15 +33,17 @@ const importParameters = {
     "Reference system of the data: an EPSG number, WKT or proj4; default: the file's own, else 4326.",
   ),
   action: actionParameter,
-  raster_bbox: text("Box of raster data without georeference: `BOX(x_min y_min,x_max y_max)`."),
+  raster_bbox: withoutEffect,
 };
 
 const importHeaders = {
-  "x-filename": text("Name of a file that is the body itself; its extension tells the format."),
+  "x-filename": text(
+    `Name of a file that is the body itself; its extension tells the format: ${importFormatList}.`,
+  ),
 };
 
 const importBody = upload(importParameters, {
-  file: "The file; the extension of its name tells the format.",
+  file: `The file; the extension of its name tells the format: ${importFormatList}.`,
   raw: {
     "application/geo+json": ref("FeatureCollection"),
     "application/json": ref("FeatureCollection"),
@@ -86,7 +89,10 @@ function mayAddColumns({ map, caller, layer }: UploadTarget): boolean {
 export function extensionOf(name: string): string {
   const extension = /\.([A-Za-z0-9]{1,10})$/.exec(name.trim())?.[1];
   if (extension === undefined) {
-    throw failed("unsupported_format", "The name of the file has no extension that tells its format.");
+    throw failed(
+      "unsupported_format",
+      `The name of the file has no extension that tells its format: ${importFormatList}.`,
+    );
   }
   return extension.toLowerCase();
 }
@@ -98,8 +104,8 @@ export const transferOperations: readonly Operation[] = [
     summary: "Import data into a layer",
     details:
       "Wholly or not at all: when it fails, the layer is as it was. The data come as GeoJSON in the body, as a file in " +
-      "the field `file` of a form, or as a file that is the body, named by `X-Filename`. Properties that have no " +
-      "column get one.",
+      "the field `file` of a form, or as a file that is the body, named by `X-Filename`. Formats of files: " +
+      `${importFormatList}. Properties that have no column get one.`,
     access: "token",
     methods: ["POST"],
     path: `${layerPath}/import/`,

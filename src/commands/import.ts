@@ -3,6 +3,7 @@ import { extname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { createLayer, deleteLayer } from "../catalog/layers.js";
 import { removePortion } from "../catalog/removal.js";
+import { importFormatList } from "../hosts/messages.js";
 import { startTransferHost } from "../hosts/transfer.js";
 import { importIntoLayer } from "../transfer/import.js";
 import {
@@ -37,13 +38,16 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<project>", "code of the project")
     .argument("<map>", "code of the map")
     .argument("<layer>", "code of the layer")
-    .argument("<file>", "GeoJSON (.geojson, .json), or features one a line (.geojsonl, .geojsons, .ndjson)")
+    .argument("<file>", importFormatList)
     .option(
       "--srs <srs>",
       "spatial reference of the data: EPSG number, WKT or proj4 (default: the file's own, else 4326)",
     )
     .addOption(
-      new Option("--action <action>", "put the file's objects in the place of the old ones, or add them")
+      new Option(
+        "--action <action>",
+        "replace: the file's objects come in the place of the old ones; merge: those whose svc_id the file names are changed, others added",
+      )
         .choices(["replace", "merge"])
         .default("merge"),
     )

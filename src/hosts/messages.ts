@@ -133,6 +133,21 @@ export interface ImageMessages {
   ping: [null, "pong"];
 }
 
+/**
+ * What can be imported: the formats by what people call them, with the extensions in lower case that tell them. The
+ * transfer host has a reader of each, and everything that names formats to people takes them from here.
+ */
+export const importFormats = {
+  GeoJSON: ["geojson", "json"],
+  "GeoJSON of one feature a line": ["geojsonl", "geojsons", "ndjson"],
+} as const;
+export type ImportFormat = keyof typeof importFormats;
+
+/** Half a sentence for people: `GeoJSON (.geojson, .json), …`. */
+export const importFormatList: string = Object.entries(importFormats)
+  .map(([format, extensions]) => `${format} (${extensions.map((extension) => `.${extension}`).join(", ")})`)
+  .join(", ");
+
 /** One file to staging. */
 export interface ImportRequest {
   /** Temporary file with a name that we made. */

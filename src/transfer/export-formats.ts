@@ -5,9 +5,9 @@ import { writeGeoJson } from "./geojson.js";
 
 /** The formats of files that layers are exported to, and what writes each. */
 
-/** The contract's names of formats. */
-export const exportFormats = ["shp", "mif", "tab", "geojson", "kml", "kmz", "xls", "geotif", "csv"] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+/** The contract's names of formats; those that have no writer yet are refused. */
+const contractFormats = ["shp", "mif", "tab", "geojson", "kml", "kmz", "xls", "geotif", "csv"] as const;
+export type ExportFormat = (typeof contractFormats)[number];
 
 export interface FormatWriter {
   /** Of the file's name, without a dot. */
@@ -24,20 +24,26 @@ export interface FormatWriter {
   ) => Promise<AsyncIterable<string | Uint8Array>>;
 }
 
-/** Formats that are not here yet are refused. */
 const writers: Readonly<Partial<Record<ExportFormat, FormatWriter>>> = {
   geojson: { extension: "geojson", mediaType: "application/geo+json", write: writeGeoJson },
 };
 
+/** The formats that layers are exported to, for everything that names them to people. */
+export const exportFormats: readonly ExportFormat[] = contractFormats.filter((name) => writers[name]);
+
+/** Media types of exported files, without those of archives. */
+export const exportMediaTypes: readonly string[] = exportFormats.map((name) => writers[name]!.mediaType);
+
 /** @throws Failure invalid_format for what the contract does not name, unsupported_format for what cannot be written */
 export function writerOf(format: string): FormatWriter {
-  const known = exportFormats.find((name) => name === format);
-  if (!known) throw failed("invalid_format", `format must be one of ${exportFormats.join(", ")}.`);
+  const known = contractFormats.find((name) => name === format);
+  const possible = `Layers can be exported as: ${exportFormats.join(", ")}.`;
+  if (!known) throw failed("invalid_format", `format is none that there is. ${possible}`);
   const writer = writers[known];
-  if (!writer) throw failed("unsupported_format", `Layers cannot be exported as ${known} yet.`);
+  if (!writer) throw failed("unsupported_format", `Layers cannot be exported as ${known} yet. ${possible}`);
   return writer;
 }
 
 /** The format that a file of this lower-case extension has, if it is one that is told by it. */
 export const formatOfExtension = (extension: string): string | undefined =>
-  extension === "json" ? "geojson" : exportFormats.find((name) => name === extension);
+  extension === "json" ? "geojson" : contractFormats.find((name) => name === extension);

@@ -1,4 +1,4 @@
-import type { ImportRequest, ImportResponse } from "../../src/hosts/messages.js";
+import { type ImportRequest, type ImportResponse, importFormatList } from "../../src/hosts/messages.js";
 import type { FeatureReader } from "./documents.js";
 import { RowEncoder } from "./features.js";
 import { readerFor } from "./formats.js";
@@ -20,7 +20,7 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
     return {
       ok: false,
       code: "unsupported_format",
-      error: `Files of type "${request.extension}" are not supported.`,
+      error: `Files of type "${request.extension}" cannot be imported; these can: ${importFormatList}.`,
     };
   }
   try {

@@ -66,6 +66,9 @@ export const text = (description: string, most = 10_000): Parameter<string | und
   },
 });
 
+/** One of the contract's that nothing looks at yet. */
+export const withoutEffect: Parameter<string | undefined> = text("Accepted; it has no effect yet.");
+
 /** Digits, or digits with a whole exponent: 1000 and 1e3. */
 const wholeNumber = /^[+-]?\d+(?:e\+?\d{1,2})?$/i;
 

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import t from "tap";
+import { openApi } from "../../src/api/openapi.js";
+import { apiRoutes } from "../../src/api/routes.js";
+import * as importCommand from "../../src/commands/import.js";
+import { buildProgram, runProgram } from "../../src/commands/program.js";
+import * as serveCommand from "../../src/commands/serve.js";
+import { type ImportFormat, importFormats } from "../../src/hosts/messages.js";
+import { exportFormats } from "../../src/transfer/export-formats.js";
+import { startServer } from "../support/server.js";
+import { feature, point } from "../support/transfer.js";
+
+/** The formats that people are told of are those that work. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const token = await server.token("admin");
+await server.api("POST", "", { token, body: { code: "m" } });
+
+const extensions: readonly string[] = Object.values(importFormats).flat();
+
+/** A file of each format, with one object. */
+const samples: Readonly<Record<ImportFormat, string>> = {
+  GeoJSON: JSON.stringify({ type: "FeatureCollection", features: [feature({ a: 1 }, point(1, 2))] }),
+  "GeoJSON of one feature a line": `${JSON.stringify(feature({ a: 1 }, point(1, 2)))}\n`,
+};
+
+/** Formats by all names that people give them, and that mean nothing else. */
+const formatNames =
+  /\b(shp|shapefiles?|mif|mapinfo|geojson|geojsonl|geojsons|ndjson|kml|kmz|xlsx?|excel|dxf|csv|sxf|geotiff?|tiff?|gpkg|geopackage|gml|gpx|rasters?)\b/gi;
+
+/** What every command says of itself, by its name. */
+async function helpTexts(): Promise<Record<string, string>> {
+  const build = () => {
+    const env = { stdin: Readable.from([]), stdout: new PassThrough(), stderr: new PassThrough() };
+    const program = buildProgram(env);
+    for (const { register } of [serveCommand, importCommand]) register(program, env);
+    return { env, program };
+  };
+  const namesOf = (command: Command, above: readonly string[]): string[][] =>
+    command.commands.flatMap((child) => {
+      const names = [...above, child.name()];
+      return [names, ...namesOf(child, names)];
+    });
+  const texts: Record<string, string> = {};
+  for (const names of [[], ...namesOf(build().program, [])]) {
+    const { env, program } = build();
+    await runProgram(program, env, [...names, "--help"]);
+    texts[`mapwright ${names.join(" ")}`] = String(env.stdout.read());
+  }
+  return texts;
+}
+
+const project = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+const help = await helpTexts();
+const told: Readonly<Record<string, string>> = {
+  ...help,
+  "README.md": readFileSync(join(project, "README.md"), "utf8"),
+  "the viewer": readFileSync(join(project, "src/viewer/browser/texts.ts"), "utf8"),
+  "/openapi.json": JSON.stringify(openApi(apiRoutes, "https://maps.example.org")),
+};
+
+t.test("no format is named to people that neither import nor export have", async (t) => {
+  const working = new Set<string>([...extensions, ...exportFormats]);
+  t.ok(Object.keys(help).length > 20, "all commands have been found");
+  for (const [place, text] of Object.entries(told)) {
+    // An answer's type may be any of the contract's.
+    const names = [...text.replace(/"enum":\["layer","virtual"[^\]]*\]/g, "").matchAll(formatNames)];
+    t.same(
+      [...new Set(names.map(([name]) => name.toLowerCase()))].filter((name) => !working.has(name)),
+      [],
+      place,
+    );
+  }
+});
+
+t.test("every format that there is is named wherever formats are", async (t) => {
+  for (const place of ["mapwright import", "README.md", "/openapi.json"])
+    for (const extension of extensions) t.match(told[place], `.${extension}`, place);
+  for (const place of ["mapwright export", "README.md"])
+    for (const format of exportFormats) t.match(told[place], format, place);
+  const document = JSON.parse(told["/openapi.json"]!);
+  const { get, post } = document.paths["/api/2.8/{project}/{map}/layers/{layer}/export/"];
+  const [inQuery] = get.parameters.filter((parameter: { name: string }) => parameter.name === "format");
+  t.same(inQuery.schema.enum, exportFormats);
+  for (const { schema } of Object.values<any>(post.requestBody.content))
+    t.same(schema.properties.format.enum, exportFormats);
+});
+
+t.test("files of every format named are imported, and layers exported", async (t) => {
+  for (const [format, all] of Object.entries(importFormats)) {
+    for (const extension of all) {
+      await server.api("POST", "m/layers/", { token, body: { code: extension } });
+      const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${extension}/import/`, {
+        method: "POST",
+        headers: { "x-token": token, "x-filename": `x.${extension}` },
+        body: samples[format as ImportFormat],
+      });
+      t.equal(answer.status, 200, extension);
+      t.equal((await server.api("GET", `m/layers/${extension}/count/?precise=1`)).json, 1, extension);
+    }
+  }
+  for (const format of exportFormats) {
+    const answer = await fetch(`${server.url}/api/2.8/p/m/layers/geojson/export/?format=${format}`);
+    t.equal(answer.status, 200, format);
+    t.ok((await answer.arrayBuffer()).byteLength > 0, format);
+  }
+});
