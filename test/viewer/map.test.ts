@@ -97,6 +97,29 @@ t.test("the base map can be switched off", async (t) => {
   await page.context().close();
 });
 
+t.test("a project whose base map tiles do not have is offered none", async (t) => {
+  const setBase = async (base: object) => {
+    await server.sql.query("update project set base_map = $1 where code = 'p'", [base]);
+    const [project] = (await server.sql.query("select id from project where code = 'p'")).rows;
+    await server.nodes[0]!.services.changes.settle({ projects: [project.id] });
+  };
+  for (const base of [
+    { kind: "none" },
+    { kind: "tiles", url: "https://tiles.example.org/{z}/{x}/{y}.png" },
+  ]) {
+    await setBase(base);
+    const { page } = await openPage(browser, home);
+    t.notOk(await page.isVisible("#base-switch"), base.kind);
+    t.notMatch(await page.innerText("body"), "Natural Earth", base.kind);
+    await page.context().close();
+  }
+  await setBase({ kind: "builtin" });
+  const { page } = await openPage(browser, home);
+  t.ok(await page.isVisible("#base-switch"));
+  t.match(await page.innerText("body"), "Natural Earth");
+  await page.context().close();
+});
+
 t.test("a shared link opens the same view", async (t) => {
   const { page } = await openPage(browser, home, { permissions: ["clipboard-read", "clipboard-write"] });
   await page.click("[data-code=plans]");

@@ -152,7 +152,7 @@ export class Viewer {
     this.stage.clear();
     if (address.view) this.view.look(address.view);
     else if (isNew) this.view.fit(this.tree.extent(), false);
-    this.layers.show(this.tree, this.project?.base === "none" ? undefined : address.base);
+    this.layers.show(this.tree, this.hasBase ? address.base : undefined);
     this.layersChanged();
   }
 
@@ -177,18 +177,20 @@ export class Viewer {
     document.title = `${title} · Mapwright`;
   }
 
+  /** Whether tiles have a base map: the built-in one is the only one that is drawn. */
+  private get hasBase(): boolean {
+    return (this.project?.base ?? "builtin") === "builtin";
+  }
+
   private layersChanged(): void {
     if (!this.place || !this.tree) return;
     const { t } = this.parts.reader;
-    const base = this.layers.base && this.project?.base !== "none";
+    const base = this.layers.base && this.hasBase;
     // "No base map" needs no saying where the project has none.
-    const asked = base || this.project?.base === "none";
+    const asked = base || !this.hasBase;
     this.picture.show(this.parts.server.tiles(this.place, { layers: this.tree.selection, base: asked }));
     const map = this.project?.maps.find(({ code }) => code === this.place?.map);
-    const sources = [
-      map?.attribution,
-      base && this.project?.base === "builtin" ? t("attributionBase") : undefined,
-    ];
+    const sources = [map?.attribution, base ? t("attributionBase") : undefined];
     this.attribution.replaceChildren(
       ...["Mapwright", ...sources].filter((source) => source).map((source) => h("span", {}, source)),
     );
