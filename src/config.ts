@@ -68,7 +68,7 @@ export const configSchema = z.strictObject({
     .regex(/^([A-Za-z_][A-Za-z0-9_]{0,43})?$/, "a column code: Latin letters, digits and _, no digit first")
     .refine((alias) => !besideId.has(alias), "a name that has no other meaning")
     .default(""),
-  /** Hosts (`host` or `host:port`) whose tiles and maps external layers may show. */
+  /** Hosts (`host` or `host:port`) that external layers may name. */
   externalHosts: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
     .default([]),

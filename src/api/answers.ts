@@ -46,10 +46,11 @@ const layerMembers = {
   selected,
   map_layer_id: integer,
   icon: { ...string, description: "Path of the icon" },
-  render_type: { enum: [0, 1], description: "0 = drawn by the server, 1 = as vectors by the client" },
+  render_type: { enum: [0, 1], description: "1 = has settings for clients that draw it as vectors" },
   style_mode: {
     enum: [0, 1, 2, 3, 4],
-    description: "0 = not set, 1 = simple, 2 = CartoCSS, 3 = visualization, 4 = custom visualization",
+    description:
+      "0 = not set, 1 = simple, 2 = CartoCSS, 3 = visualization, 4 = custom visualization; tiles show all by css_style",
   },
   json: { ...anyObject, description: "Settings of the clients' own" },
 };

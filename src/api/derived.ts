@@ -31,13 +31,7 @@ const kind: Field<LayerKind> = {
       case "external":
         return type;
       default:
-        throw failed(
-          "invalid_value",
-          type === "raster"
-            ? "A raster layer is made by importing a raster file."
-            : "type is layer, virtual, material or external.",
-          { parameter: name },
-        );
+        throw failed("invalid_value", "type is layer, virtual, material or external.", { parameter: name });
     }
   },
 };

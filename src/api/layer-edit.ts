@@ -117,7 +117,8 @@ export const layerEditOperations: readonly Operation[] = [
     summary: "Create a layer",
     details:
       "A layer of objects of its own, or one that is made from another layer of the map (virtual, material) or " +
-      "from a service elsewhere (external). A parent that there is not in this map is answered with 404.",
+      "from a service elsewhere (external). External layers are drawn by clients: the map's tiles do not show them. " +
+      "A parent that there is not in this map is answered with 404.",
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/layers/`,

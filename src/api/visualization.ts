@@ -141,6 +141,9 @@ async function getLegend(request: Request, services: Services): Promise<Reply> {
   );
 }
 
+/** What the server draws of a layer, whatever it is given here. */
+const drawnByStyle = "the map's tiles show the layer by its `css_style`.";
+
 const layerAnswer = answers("The layer object.", ref("Layer"));
 const refuses = ["invalid_value", "unknown_column", "required_parameters"] as const;
 
@@ -158,10 +161,11 @@ export const visualizationOperations: readonly Operation[] = [
   operation({
     id: "saveVisualization",
     tag: "Layers",
-    summary: "Show a layer as a visualization",
+    summary: "Set a layer's visualization",
     details:
       "`classesSettings` depend on the kind: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
-      "charts, 7 heat map. Columns are named by id or code. Counts and class borders are computed by the server.",
+      "charts, 7 heat map. Columns are named by id or code. Counts and class borders are computed by the server. " +
+      `Drawing is the client's: ${drawnByStyle}`,
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/visualization/`,
@@ -173,7 +177,7 @@ export const visualizationOperations: readonly Operation[] = [
   operation({
     id: "deleteVisualization",
     tag: "Layers",
-    summary: "Show a layer by its style again",
+    summary: "Take a layer's visualization away",
     access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/visualization/`,
@@ -184,7 +188,8 @@ export const visualizationOperations: readonly Operation[] = [
   operation({
     id: "saveVectorSettings",
     tag: "Layers",
-    summary: "Have a layer drawn as vectors by clients",
+    summary: "Set how clients draw a layer as vectors",
+    details: `They draw it besides: ${drawnByStyle}`,
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/vector/`,
@@ -196,7 +201,7 @@ export const visualizationOperations: readonly Operation[] = [
   operation({
     id: "deleteVectorSettings",
     tag: "Layers",
-    summary: "Have a layer drawn by the server again",
+    summary: "Take a layer's vector settings away",
     access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/vector/`,
