@@ -30,6 +30,7 @@ import { openRedis } from "./storage/redis.js";
 import { wireTilePath } from "./tile-path.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
+import { PublicMaps } from "./viewer/public-maps.js";
 
 /** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
 
@@ -67,7 +68,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     on: {
       served: (source) => metrics.tile(source),
       rendered: (milliseconds) => metrics.rendered(milliseconds),
-      catalogueChanged: () => undefined,
+      catalogueChanged: () => publicMaps.catalogueChanged(),
       imported: () => search.reconsider(),
       historyChanged: () => {
         db.renew();
@@ -76,6 +77,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     },
   });
   const { changes, catalog, styles, planner, tiles } = path;
+  const publicMaps = new PublicMaps(db, () => changes.trusted);
   const metrics: Metrics = new Metrics(() => ({
     renders: render.counts(),
     transfers: transfer.counts(),
@@ -120,6 +122,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     changes,
     planner,
     search,
+    publicMaps,
     visuals: new VisualCache(db, changes, log),
     tiles,
     tileAnswers: path.answers,

@@ -20,6 +20,7 @@ import type { StyleCompiler } from "../style/compiler.js";
 import type { TileAnswers } from "../tiles/answers.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
+import type { PublicMaps } from "../viewer/public-maps.js";
 
 /** What handlers work with; wired together in `node.ts`. */
 export interface Services {
@@ -41,6 +42,8 @@ export interface Services {
   readonly changes: Changes;
   readonly planner: Planner;
   readonly search: SearchService;
+  /** What the viewer offers to everybody. */
+  readonly publicMaps: PublicMaps;
   /** What visualizations show of their layers' objects. */
   readonly visuals: VisualCache;
   readonly tiles: TileService;

@@ -1,11 +1,9 @@
-import { mayRead } from "../catalog/rights.js";
-import { type Caller, publicCaller } from "../catalog/state.js";
-import { Failure, notFound } from "../errors.js";
+import { notFound } from "../errors.js";
 import type { Reply, Request, Route } from "../http/types.js";
 import type { ViewerFiles } from "../viewer/files.js";
-import { type ViewerProject, viewerMaps } from "../viewer/maps.js";
+import { findMaps, shownProject } from "../viewer/maps.js";
 import type { PageFile } from "../viewer/page-files.js";
-import { callerOf } from "./caller.js";
+import { callerOf, usedToken } from "./caller.js";
 import { forever, ownContent, pageReply, revalidate } from "./pages.js";
 import { orElse, readParameters, text } from "./schema/parameters.js";
 import type { Services } from "./services.js";
@@ -22,48 +20,21 @@ const listParameters = {
   project: text("Code of the one project to list."),
 };
 
-/** All projects with the maps that the public may see; with `project`, that one with all that the caller may see. */
+/** All public maps by their projects; with `project`, that one with the maps that the caller may see. */
 async function listMaps(request: Request, services: Services): Promise<Reply> {
   const { lng: language, project: only } = readParameters(listParameters, request.query);
   if (only === undefined) {
-    // Grants to the public can close a published map: rare, so maps are looked at only where there are some.
-    const states = await services.catalog.projects();
-    const restricted = new Set(
-      states
-        .filter(({ grants }) => grants.some(({ accountId }) => accountId === null))
-        .map(({ code }) => code),
-    );
-    const listed = await viewerMaps(services.db, language);
-    const value = await Promise.all(
-      listed.map((project) =>
-        restricted.has(project.code) ? withOpenMaps(project, publicCaller, services) : project,
-      ),
-    );
-    return { kind: "json", value, headers: { "cache-control": "no-cache" } };
+    const { body, etag } = await services.publicMaps.list(language);
+    const type = "application/json; charset=utf-8";
+    return { kind: "bytes", body, headers: { "content-type": type, "cache-control": "no-cache", etag } };
   }
   const project = await services.catalog.project(only);
   const caller = await callerOf(request, services, project);
-  const listed = await viewerMaps(services.db, language, project.code);
-  const value = await Promise.all(listed.map((found) => withOpenMaps(found, caller, services)));
+  const found = await findMaps(services.db, { project, caller });
+  // A project of which the public may see nothing is for its users alone.
+  const listed = found.filter(({ maps }) => usedToken(caller) || maps.length > 0);
+  const value = listed.map((one) => shownProject(one, language));
   return { kind: "json", value, headers: { "cache-control": "private, no-store" } };
-}
-
-async function withOpenMaps(
-  project: ViewerProject,
-  caller: Caller,
-  services: Services,
-): Promise<ViewerProject> {
-  const open = await Promise.all(
-    project.maps.map(async ({ code }) => {
-      const map = await services.catalog.map(project.code, code).catch((error: unknown) => {
-        // Deleted since the list was read.
-        if (error instanceof Failure && error.kind === "not_found") return undefined;
-        throw error;
-      });
-      return map !== undefined && mayRead(map, caller);
-    }),
-  );
-  return { ...project, maps: project.maps.filter((_, index) => open[index]) };
 }
 
 /** The routes over a table of files; `loadViewerFiles()` reads it. */

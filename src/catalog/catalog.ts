@@ -15,8 +15,6 @@ export interface Catalog {
   map(projectCode: string, mapCode: string): Promise<MapState>;
   /** As `map`, for what the installation keeps for itself: hidden projects do not exist for `project` and `map`. */
   ownMap(projectCode: string, mapCode: string): Promise<MapState>;
-  /** Every project that is not hidden. */
-  projects(): Promise<readonly ProjectState[]>;
 }
 
 /** What a map snapshot was made from. */
@@ -144,14 +142,6 @@ export class CatalogCache implements Catalog {
     if (!project) this.projectSnapshots.changed(map.project.id);
     if (!own) this.mapSnapshots.changed(map.id);
     return project && own;
-  }
-
-  async projects(): Promise<readonly ProjectState[]> {
-    const rows = await this.options.db.query<{ code: string }>(
-      "select code from project where not hidden order by code",
-    );
-    const states = await Promise.allSettled(rows.map((row) => this.project(row.code)));
-    return states.flatMap((state) => (state.status === "fulfilled" ? [state.value] : []));
   }
 
   /** A project (undefined: anything at all) changed. */

@@ -26,10 +26,14 @@ const roleRights: Readonly<Record<Role, Rights>> = {
   viewer: Right.read,
 };
 
-/** What of a map decides over rights. */
-export type GuardedMap = Pick<MapState, "id" | "hasPublication" | "project">;
+/** What of a project decides over rights on its maps. */
+export type GuardedProject = Pick<ProjectState, "id" | "roles" | "grants">;
+/** What of a map does. */
+export type GuardedMap = Pick<MapState, "id" | "hasPublication"> & { readonly project: GuardedProject };
 /** What of a layer does. */
 export type GuardedLayer = { readonly id: number };
+/** A map with its layers; those that no grant names may be left out. */
+export type GuardedTree = GuardedMap & { readonly layers: { values(): Iterable<GuardedLayer> } };
 
 /** The caller's rights on a map, or on one of its layers, as a sum of bits. */
 export function rightsOn(map: GuardedMap, caller: Caller, layer?: GuardedLayer): Rights {
@@ -50,7 +54,7 @@ export function rightsOnProject(project: ProjectState, caller: Caller): Rights {
 }
 
 /** Whether the caller may read the map (or the layer). A map may be read when any of its layers may. */
-export function mayRead(map: MapState, caller: Caller, layer?: GuardedLayer): boolean {
+export function mayRead(map: GuardedTree, caller: Caller, layer?: GuardedLayer): boolean {
   if (rightsOn(map, caller, layer) & Right.read) return true;
   if (layer || !map.project.grants.some((grant) => grant.layerId !== null && grant.mapId === map.id))
     return false;
@@ -143,13 +147,13 @@ function publicRights(map: GuardedMap, layer: GuardedLayer | undefined): Rights 
   return map.hasPublication ? (granted(map.project, null, map, layer) ?? Right.read) : 0;
 }
 
-function roleIn(project: ProjectState, caller: Caller): Role | undefined {
+function roleIn(project: GuardedProject, caller: Caller): Role | undefined {
   return caller.projectId === project.id ? project.roles.get(caller.accountId!) : undefined;
 }
 
 /** The most specific grant of this account (null = the public) that covers the map or layer. */
 function granted(
-  project: ProjectState,
+  project: GuardedProject,
   accountId: number | null,
   map?: GuardedMap,
   layer?: GuardedLayer,

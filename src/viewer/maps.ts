@@ -1,4 +1,13 @@
-import { type BaseMap, localName } from "../catalog/state.js";
+import { mayRead } from "../catalog/rights.js";
+import {
+  type BaseMap,
+  type Caller,
+  type Grant,
+  type LocalizedName,
+  localName,
+  type ProjectState,
+  publicCaller,
+} from "../catalog/state.js";
 import type { Queryable } from "../storage/postgres.js";
 
 /** The maps that the viewer offers for choice. */
@@ -19,49 +28,75 @@ export interface ViewerMap {
   readonly isPrivate: boolean;
 }
 
-interface Row {
-  code: string;
-  name: string;
-  languages: string[];
-  base: BaseMap["kind"];
-  maps: {
-    code: string;
-    name: string;
-    localized: boolean;
-    names: Record<string, string>;
-    published: boolean;
-    attribution: unknown;
-  }[];
+/** A project as it was found, with maps that somebody may see. */
+export interface FoundProject extends Omit<ViewerProject, "maps"> {
+  readonly maps: readonly FoundMap[];
+}
+interface FoundMap extends LocalizedName {
+  readonly id: number;
+  readonly code: string;
+  readonly hasPublication: boolean;
+  readonly attribution: unknown;
+}
+interface FoundGrant extends Grant {
+  /** The map that the grant's layer lies in. */
+  readonly layerMapId: number | null;
+}
+interface Row extends FoundProject {
+  readonly id: number;
+  readonly grants: readonly FoundGrant[];
+}
+
+/** Who asks for which project. */
+export interface ProjectVisit {
+  readonly project: Pick<ProjectState, "code" | "roles">;
+  readonly caller: Caller;
 }
 
 /**
- * Every project that is not hidden with its published maps, names in `language` where they have it; or one project
- * with all its maps, the private ones among them, for the caller to choose from by rights.
+ * Every project that is not hidden with the maps that the public may see; with `visit`, that one with the maps that its
+ * caller may see. What decides over rights is read with the maps, in one statement: no project or map has to be loaded.
  */
-export async function viewerMaps(
-  db: Queryable,
-  language: string,
-  onlyProject?: string,
-): Promise<ViewerProject[]> {
+export async function findMaps(db: Queryable, visit?: ProjectVisit): Promise<FoundProject[]> {
+  const caller = visit?.caller ?? publicCaller;
   const rows = await db.query<Row>(
-    `select p.code, p.name, p.languages, p.base_map->>'kind' as base,
-       (select coalesce(json_agg(json_build_object('code', m.code, 'name', m.name, 'localized', m.localized_name,
-            'names', m.names, 'published', m.has_publication, 'attribution', m.json->'attribution')
-            order by m.sort, m.id), '[]')
-          from map m where m.project_id = p.id and (m.has_publication or $1::text is not null)) as maps
+    `select p.id, p.code, p.name, p.languages, p.base_map->>'kind' as base,
+       (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
+            'localized', m.localized_name, 'names', m.names, 'hasPublication', m.has_publication,
+            'attribution', m.json->'attribution') order by m.sort, m.id), '[]')
+          from map m where m.project_id = p.id and (m.has_publication or $1::text is not null)) as maps,
+       (select coalesce(json_agg(json_build_object('mapId', g.map_id, 'layerId', g.layer_id, 'layerMapId', n.map_id,
+            'accountId', g.account_id, 'rights', g.rights)), '[]')
+          from access_grant g left join node n on n.id = g.layer_id
+          where g.project_id = p.id and (g.account_id is null or g.account_id = $2)) as grants
      from project p where not p.hidden and ($1::text is null or p.code = $1) order by p.id`,
-    [onlyProject ?? null],
+    [visit?.project.code ?? null, caller.accountId],
   );
-  return rows.map((row) => ({
-    code: row.code,
-    name: row.name,
-    languages: row.languages,
-    base: row.base,
-    maps: row.maps.map((map) => ({
+  return rows.map(({ id, grants, ...found }) => {
+    const project = { id, grants, roles: visit?.project.roles ?? noRoles };
+    const layersOf = (mapId: number) => ({
+      values: () =>
+        grants.flatMap(({ layerId, layerMapId }) =>
+          layerId !== null && layerMapId === mapId ? [{ id: layerId }] : [],
+        ),
+    });
+    const mayBeSeen = ({ id: mapId, hasPublication }: FoundMap) =>
+      mayRead({ id: mapId, hasPublication, project, layers: layersOf(mapId) }, caller);
+    return { ...found, maps: found.maps.filter(mayBeSeen) };
+  });
+}
+
+const noRoles: ProjectState["roles"] = new Map();
+
+/** A project with names in the language where they have it. */
+export function shownProject(project: FoundProject, language: string): ViewerProject {
+  return {
+    ...project,
+    maps: project.maps.map((map) => ({
       code: map.code,
-      name: localName(map, language, row.languages[0] ?? "en"),
+      name: localName(map, language, project.languages[0] ?? "en"),
       attribution: typeof map.attribution === "string" ? map.attribution : "",
-      isPrivate: !map.published,
+      isPrivate: !map.hasPublication,
     })),
-  }));
+  };
 }

@@ -9,6 +9,7 @@ import { apiRoutes } from "../../src/api/routes.js";
 import * as importCommand from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import * as serveCommand from "../../src/commands/serve.js";
+import { loadConfig } from "../../src/config.js";
 import { type ImportFormat, importFormats } from "../../src/hosts/messages.js";
 import { exportFormats } from "../../src/transfer/export-formats.js";
 import { startServer } from "../support/server.js";
@@ -21,6 +22,7 @@ t.teardown(() => server.stop());
 const token = await server.token("admin");
 await server.api("POST", "", { token, body: { code: "m" } });
 
+const config = loadConfig({ environment: {}, flags: {} });
 const extensions: readonly string[] = Object.values(importFormats).flat();
 
 /** A file of each format, with one object. */
@@ -61,7 +63,7 @@ const told: Readonly<Record<string, string>> = {
   ...help,
   "README.md": readFileSync(join(project, "README.md"), "utf8"),
   "the viewer": readFileSync(join(project, "src/viewer/browser/texts.ts"), "utf8"),
-  "/openapi.json": JSON.stringify(openApi(apiRoutes, "https://maps.example.org")),
+  "/openapi.json": JSON.stringify(openApi(apiRoutes, { server: "https://maps.example.org", config })),
 };
 
 t.test("no format is named to people that neither import nor export have", async (t) => {

@@ -100,8 +100,7 @@ t.test("the base map can be switched off", async (t) => {
 t.test("a project whose base map tiles do not have is offered none", async (t) => {
   const setBase = async (base: object) => {
     await server.sql.query("update project set base_map = $1 where code = 'p'", [base]);
-    const [project] = (await server.sql.query("select id from project where code = 'p'")).rows;
-    await server.nodes[0]!.services.changes.settle({ projects: [project.id] });
+    await server.nodes[0]!.services.changes.propagate();
   };
   for (const base of [
     { kind: "none" },

@@ -1,4 +1,7 @@
 import t from "tap";
+import { addMember } from "../../src/catalog/accounts.js";
+import { createMap } from "../../src/catalog/maps.js";
+import { createProject } from "../../src/catalog/projects.js";
 import { startServer } from "../support/server.js";
 import { makeTown, type OpenPage, openPage, pictureComplete, startBrowser, until } from "./support.js";
 
@@ -69,6 +72,38 @@ t.test("private maps are listed after signing in, and gone after signing out", a
   await page.click(".chooser-button");
   t.same(await page.locator(".chooser-entry").allTextContents(), ["Town"]);
   await page.context().close();
+});
+
+t.test("a project without public maps is on no list, and opens to those who sign in to it", async (t) => {
+  const { db } = server.nodes[0]!.services;
+  const projectId = await createProject(db, { code: "closed", name: "Closed" });
+  await addMember(db, { login: "clara", password: "clara of closed", projectId, role: "viewer" });
+  await createMap(db, projectId, { code: "plan", published: false });
+  const { page } = await openPage(browser, `${server.url}/`);
+  t.notMatch(await page.innerHTML("body"), /closed/i);
+  await page.click(".sign-in-button");
+  t.equal(await page.inputValue("#sign-in-project"), "p");
+  await page.fill("#sign-in-project", "none");
+  await page.fill("#sign-in-login", "clara");
+  await page.fill("#sign-in-password", "clara of closed");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".problem:has-text('There is no such project.')");
+  await page.fill("#sign-in-project", "closed");
+  await page.keyboard.press("Enter");
+  await until(page, "document.title.startsWith('plan')");
+  await pictureComplete(page);
+  await page.click(".chooser-button");
+  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town", "planPrivate"]);
+  await page.context().close();
+
+  const linked = await openPage(browser, `${server.url}/#project=closed&map=plan`, { waitForMap: false });
+  await linked.page.waitForSelector("text=This map is private");
+  await linked.page.click(".sign-in-button");
+  t.equal(await linked.page.inputValue("#sign-in-project"), "closed");
+  await linked.page.context().close();
+  const nowhere = await openPage(browser, `${server.url}/#project=none&map=plan`, { waitForMap: false });
+  await nowhere.page.waitForSelector("text=There is no such map");
+  await nowhere.page.context().close();
 });
 
 t.test("when the session ends elsewhere the page says so", async (t) => {

@@ -76,25 +76,27 @@ export class MapServer {
     private readonly sessions: Sessions,
   ) {}
 
-  /** What there is to see; for projects with a session, as its user sees them. A session that has ended is forgotten. */
+  /**
+   * What there is to see: the projects with public maps, and those with a session as its user sees them, which may have
+   * none that are public. A session that has ended is forgotten.
+   */
   async projects(): Promise<ProjectInfo[]> {
-    const projects = await this.send<ProjectInfo[]>(address("viewer/maps.json", { lng: this.language }));
-    for (const project of projects) this.languagesOf.set(project.code, project.languages);
-    return Promise.all(projects.map((project) => this.asUser(project)));
+    const found = new Map<string, ProjectInfo>();
+    const listed = await this.send<ProjectInfo[]>(address("viewer/maps.json", { lng: this.language }));
+    const own = await Promise.all(this.sessions.projects().map((code) => this.asUser(code)));
+    for (const project of [...listed, ...own.flat()]) found.set(project.code, project);
+    for (const { code, languages } of found.values()) this.languagesOf.set(code, languages);
+    return [...found.values()];
   }
 
-  private async asUser(project: ProjectInfo): Promise<ProjectInfo> {
-    const session = this.sessions.of(project.code);
-    if (!session) return project;
-    const query = { lng: this.language, project: project.code };
+  private async asUser(project: string): Promise<ProjectInfo[]> {
+    const headers = { authorization: `Bearer ${this.sessions.of(project)?.token}` };
     try {
-      const headers = { authorization: `Bearer ${session.token}` };
-      const [own] = await this.send<ProjectInfo[]>(address("viewer/maps.json", query), { headers });
-      return own ?? project;
+      return await this.send(address("viewer/maps.json", { lng: this.language, project }), { headers });
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
-      if (error.status === 401 || error.status === 403) this.sessions.remove(project.code);
-      return project;
+      if (error.status === 401 || error.status === 403) this.sessions.remove(project);
+      return [];
     }
   }
 

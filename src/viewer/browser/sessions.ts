@@ -24,6 +24,11 @@ export class Sessions {
     return this.byProject.get(project);
   }
 
+  /** Codes of the projects that have one. */
+  projects(): string[] {
+    return [...this.byProject.keys()];
+  }
+
   put(project: string, session: UserSession): void {
     this.byProject.set(project, session);
     this.store();

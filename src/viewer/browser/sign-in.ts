@@ -9,9 +9,20 @@ export function askToSignIn(
   current: string | undefined,
 ): Promise<string | undefined> {
   const { server, t } = of;
-  const project = h("select", { class: "field", id: "sign-in-project", name: "project" });
-  for (const { code, name } of projects)
-    project.append(h("option", { value: code, selected: code === current }, name || code));
+  // A project without public maps is on no list; its users know its code.
+  const project = h("input", {
+    class: "field",
+    id: "sign-in-project",
+    name: "project",
+    list: "sign-in-projects",
+    value: current ?? "",
+    autocomplete: "off",
+    autocapitalize: "none",
+    spellcheck: "false",
+    required: true,
+  });
+  const known = h("datalist", { id: "sign-in-projects" });
+  for (const { code, name } of projects) known.append(h("option", { value: code }, name || code));
   const login = h("input", {
     class: "field",
     id: "sign-in-login",
@@ -51,8 +62,9 @@ export function askToSignIn(
       h("div", {}, h("h2", { id: "sign-in-title" }, t("signIn")), h("p", {}, t("signInHint"))),
       button({ class: "icon-button", "aria-label": t("close") }, close, icon("close")),
     ),
-    projects.length > 1 && h("label", { for: "sign-in-project" }, t("project")),
-    projects.length > 1 && project,
+    h("label", { for: "sign-in-project" }, t("project")),
+    project,
+    known,
     h("label", { for: "sign-in-login" }, t("login")),
     login,
     h("label", { for: "sign-in-password" }, t("password")),
@@ -69,9 +81,10 @@ export function askToSignIn(
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const code = projects.length > 1 ? project.value : (projects[0]?.code ?? current ?? "");
-    if (!login.value || !password.value) {
-      fail(t("fillIn"), login.value ? password : login);
+    const code = project.value.trim();
+    const missing = [project, login, password].find(({ value }) => value === "");
+    if (missing) {
+      fail(t("fillIn"), missing);
       return;
     }
     problem.textContent = "";
@@ -83,8 +96,10 @@ export function askToSignIn(
         dialog.close();
       })
       .catch((error: unknown) => {
-        const status = error instanceof ServerError ? error.status : 500;
+        const failure = error instanceof ServerError ? error : new ServerError(500, undefined);
+        const { status } = failure;
         if (status === 403) fail(t("wrongPassword"), password);
+        else if (failure.code === "project_not_found") fail(t("unknownProject"), project);
         else fail(t(status === 0 ? "failedOffline" : status === 503 ? "busyServer" : "failedServer"), login);
       })
       .finally(() => {
@@ -97,7 +112,7 @@ export function askToSignIn(
   });
   document.body.append(dialog);
   dialog.showModal();
-  login.focus();
+  (current === undefined ? project : login).focus();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => {
       dialog.remove();

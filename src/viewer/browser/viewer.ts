@@ -115,15 +115,16 @@ export class Viewer {
   }
 
   private async follow(address: Address): Promise<void> {
-    const project =
-      this.projects.find(({ code }) => code === address.project) ??
-      (address.project === undefined
+    const listed =
+      address.project === undefined
         ? (this.projects.find(({ maps }) => maps.length > 0) ?? this.projects[0])
-        : undefined);
-    const map = address.map ?? project?.maps[0]?.code;
-    if (address.project !== undefined && !project && this.projects.length > 0) this.showUnknown();
-    else if (!project || map === undefined) this.showEmpty();
-    else await this.open({ project: project.code, map }, address);
+        : this.projects.find(({ code }) => code === address.project);
+    // A project without public maps is not listed: whether there is the map of a link, the server knows.
+    const project = address.project ?? listed?.code;
+    const map = address.map ?? listed?.maps[0]?.code;
+    if (project !== undefined && map !== undefined) await this.open({ project, map }, address);
+    else if (address.project !== undefined && !listed && this.projects.length > 0) this.showUnknown();
+    else this.showEmpty();
   }
 
   private choose(place: MapPlace): void {
@@ -222,7 +223,7 @@ export class Viewer {
 
   private async signIn(): Promise<void> {
     const { server, reader } = this.parts;
-    const current = this.place?.project ?? this.projects[0]?.code;
+    const current = this.place?.project ?? this.wanted.project ?? this.projects[0]?.code;
     const project = await askToSignIn({ server, t: reader.t }, this.projects, current);
     if (project === undefined) return;
     await this.loadProjects().catch(() => undefined); // the maps listed before stay
