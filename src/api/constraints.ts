@@ -43,7 +43,7 @@ async function replace(
     throw failed("invalid_value", "The objects of this layer come from elsewhere.", { type: layer.type });
   }
   const wanted = (await body()).map((given) => constraintOf(given, layer));
-  await replaceConstraints(services.db, layer.id, wanted);
+  await replaceConstraints(services.db, { mapId: visitor.map.id, layerId: layer.id }, wanted);
   await services.changes.propagate();
   const now = await again(visitor, services);
   return answerConstraints(services, now, layerOf(now.map, request));

@@ -3,6 +3,7 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
 import { canCompile, isSteady, patternTimeoutMs, wholeValue } from "./regular-expression.js";
 import type { Column, ColumnConstraint, ConstraintType, LayerNode } from "./state.js";
+import { lockMap } from "./tree.js";
 
 /** Constraints of columns: stored, shown, and as SQL that finds what offends them. */
 
@@ -27,15 +28,17 @@ export const fitsConstraint = (type: ConstraintType, column: Pick<Column, "type"
 
 /**
  * Puts these constraints in the place of all that the layer has.
- * @throws Failure not_found when the layer is gone; invalid_value when a column went or a pattern is none
+ * @throws Failure not_found when the map or layer is gone; invalid_value when a column went or a pattern is none
  */
 export function replaceConstraints(
   db: Database,
-  layerId: number,
+  { mapId, layerId }: { readonly mapId: number; readonly layerId: number },
   constraints: readonly NewConstraint[],
 ): Promise<void> {
   return db.transaction(async (tx) => {
-    const layers = await tx.query("select id from layer where id = $1 for key share", [layerId]);
+    // The map's row comes first, as it does for whoever deletes the layer.
+    await lockMap(tx, mapId);
+    const layers = await tx.query("select from layer where id = $1", [layerId]);
     if (layers.length === 0) throw notFound("layer of that code");
     await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
     for (const { type, definition, name } of constraints) {

@@ -16,7 +16,7 @@ async function constrained() {
     { code: "size", type: "number" },
     { code: "note", type: "string", localizedValue: true },
   ]);
-  await replaceConstraints(bench.db, layerId, [
+  await replaceConstraints(bench.db, { mapId: bench.mapId, layerId }, [
     { type: "enum", name: "kinds", columns: [kind!], definition: ["town", "city"] },
     { type: "range", name: "", columns: [size!], definition: [1, null] },
     { type: "pattern", name: "", columns: [note!], definition: ["[a-z]*"] },
