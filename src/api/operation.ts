@@ -1,6 +1,7 @@
 import type { ExecutionCode } from "../errors.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../http/types.js";
 import { commonParameters } from "./common-parameters.js";
+import { answerOvertaken } from "./overtaken.js";
 import { projectPath } from "./present.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { type ParameterDefinitions, readParameters } from "./schema/parameters.js";
@@ -107,11 +108,12 @@ export function operation<
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
   const handler: Handler<Services> = (request, services) => {
     if (hasCommonForm) commonParameters.f.read(request.query.get("f"), "f");
-    return handle(request, services, {
+    const input: Input<Query, Body, Headers> = {
       query: () => readParameters((query ?? none) as Query, request.query),
       body: () => (body as BodyDefinition<Body>).read(request),
       headers: () => readMembers<string, Headers>((headers ?? none) as Headers, request.header),
-    });
+    };
+    return answerOvertaken(request, services, (watched) => handle(request, watched, input));
   };
   return {
     methods,

@@ -15,6 +15,9 @@ export interface Catalog {
   map(projectCode: string, mapCode: string): Promise<MapState>;
   /** As `map`, for what the installation keeps for itself: hidden projects do not exist for `project` and `map`. */
   ownMap(projectCode: string, mapCode: string): Promise<MapState>;
+  /** As `project` and `map`, as the database has them now, whatever this node has heard so far. */
+  projectNow(code: string): Promise<ProjectState>;
+  mapNow(projectCode: string, mapCode: string): Promise<MapState>;
 }
 
 /** What a map snapshot was made from. */
@@ -119,6 +122,18 @@ export class CatalogCache implements Catalog {
       this.origins.set(map, { sources, asOf: count.now });
     }
     return map;
+  }
+
+  async projectNow(code: string): Promise<ProjectState> {
+    const project = await this.project(code);
+    if (await this.isUnchanged("project", project)) return project;
+    this.projectSnapshots.changed(project.id);
+    return this.project(code);
+  }
+
+  async mapNow(projectCode: string, mapCode: string): Promise<MapState> {
+    const map = await this.map(projectCode, mapCode);
+    return (await this.isUnchangedInDatabase(map)) ? map : this.map(projectCode, mapCode);
   }
 
   /** What a snapshot that was given out was made from. */

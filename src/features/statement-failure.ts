@@ -10,11 +10,12 @@ const outdated = new Set([
   "42883", // undefined_function: an operator that the new type lacks
 ]);
 
-/** @throws Failure busy; the error itself when it is another */
+/** @throws Failure busy, with the error as its cause; the error itself when it is another */
 export function readFailed(error: unknown): never {
-  if (outdated.has(String((error as { code?: unknown }).code)))
-    throw busy("The layer's columns were just changed.");
-  throw error;
+  if (!outdated.has(String((error as { code?: unknown }).code))) throw error;
+  const failure = busy("The layer's columns were just changed.");
+  failure.cause = error;
+  throw failure;
 }
 
 /** @throws Failure invalid_value, busy; the error itself when it is another */

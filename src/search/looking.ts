@@ -55,6 +55,8 @@ export class Looking {
   private readonly until = performance.now() + beginMs;
   /** Values without an index that may still be looked at. */
   private valuesLeft = allTableValues;
+  /** Whether a layer or column turned out to have gone or changed a moment ago. */
+  overtaken = false;
 
   constructor(
     private readonly tx: Queryable,
@@ -198,9 +200,11 @@ export class Looking {
     try {
       return await this.tx.query<Row>(text, values);
     } catch (error) {
-      // 57014 query_canceled: out of time. 42P01, 42703, 42804: the layer or column went or changed a moment ago.
-      if (!["57014", "42P01", "42703", "42804"].includes((error as { code?: string }).code ?? ""))
-        throw error;
+      const { code = "" } = error as { code?: string };
+      // undefined_table, undefined_column, datatype_mismatch
+      if (["42P01", "42703", "42804"].includes(code)) this.overtaken = true;
+      // query_canceled: out of time
+      else if (code !== "57014") throw error;
       await this.tx.execute("rollback to savepoint looking");
       return undefined;
     }

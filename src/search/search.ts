@@ -1,4 +1,5 @@
 import { type Caller, localName, type MapState } from "../catalog/state.js";
+import { notFound } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { publishedLayers, searchEntries } from "./entries.js";
 import { Found, type Hit } from "./found.js";
@@ -32,6 +33,7 @@ const statementMs = 250;
  * What is in the map that the caller may read: exact matches first, then what has all words of the phrase, then what
  * has some. Where thousands of objects match, the index alone is asked, and the order by value is that of the objects
  * looked at.
+ * @throws Failure not_found when the map goes meanwhile
  */
 export async function search(db: Database, map: MapState, request: SearchRequest): Promise<SearchResult> {
   const main = map.project.languages[0];
@@ -64,6 +66,9 @@ export async function search(db: Database, map: MapState, request: SearchRequest
       limit: request.limit,
     });
     const indexMissing = entries.length > 0 && (await looking.run(entries));
+    // A layer less is a result; the whole map less is none.
+    if (looking.overtaken && (await tx.query("select from map where id = $1", [map.id])).length === 0)
+      throw notFound(`map "${map.code}"`);
     return { hits: found.best(request.limit), indexMissing };
   });
 }

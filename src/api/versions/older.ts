@@ -1,5 +1,6 @@
 import { notFound } from "../../errors.js";
 import type { Handler, Method, Reply, Request, Route } from "../../http/types.js";
+import { answerOvertaken } from "../overtaken.js";
 import { projectPath } from "../present.js";
 import type { Services } from "../services.js";
 
@@ -50,7 +51,7 @@ export function routesOf(
 ): readonly Route<Services>[] {
   const routes = Object.entries(version.own).map(([key, handler]): Route<Services> => {
     const [method, path] = key.split(" ") as [Method, string];
-    return { methods: [method], path: path.replace(/^P/, projectPathOf(version)), handler };
+    return { methods: [method], path: path.replace(/^P/, projectPathOf(version)), handler: beside(handler) };
   });
   const lacking: Handler<Services> = () => {
     throw notFound(`such operation in version ${version.name} of the API`);
@@ -61,7 +62,7 @@ export function routesOf(
     for (const [method, route] of methods) {
       const key = `${method} P${below}`;
       const adapt = Object.hasOwn(version.operations, key) ? version.operations[key] : undefined;
-      if (adapt) routes.push({ ...route, methods: [method], path, handler: adapt(route.handler) });
+      if (adapt) routes.push({ ...route, methods: [method], path, handler: beside(adapt(route.handler)) });
       else lacks.push(method);
     }
     // A path that is all unknown is so for every method.
@@ -70,6 +71,12 @@ export function routesOf(
   }
   return routes;
 }
+
+/** What an older version adds to an answer is read after it, when the catalogue may have changed again. */
+const beside =
+  (handler: Handler<Services>): Handler<Services> =>
+  (request, services) =>
+    answerOvertaken(request, services, (watched) => handler(request, watched));
 
 /** The routes of the current version by the path below the project, with a slash at its end, and method. */
 function versioned(current: readonly Route<Services>[]): Map<string, Map<Method, Route<Services>>> {

@@ -1,0 +1,148 @@
+import pg from "pg";
+import { Failure } from "../../src/errors.js";
+import type { Database, Queryable } from "../../src/storage/postgres.js";
+import { asSuperuser } from "../support/database.js";
+import type { TestServer } from "../support/server.js";
+
+/** Changes of the catalogue at chosen moments of a request. */
+
+/** Something that another client of the database does in one transaction. */
+export type Change = (db: Database) => Promise<unknown>;
+
+/** Another client of the database, which can be stopped before it commits. */
+export class Rival {
+  private constructor(
+    private readonly client: pg.Client,
+    private readonly watcher: pg.Client,
+    private readonly pid: number,
+  ) {}
+
+  static async connect(server: TestServer): Promise<Rival> {
+    // Of two that wait for each other one is told so after this time: here the rival, who comes again.
+    const name = new URL(server.database.url).pathname.slice(1);
+    await asSuperuser("postgres", (client) =>
+      client.query(`alter database ${name} set deadlock_timeout = '20ms'`),
+    );
+    const connect = async () => {
+      const client = new pg.Client({
+        connectionString: server.database.url,
+        options: "-c search_path=mapwright,public",
+      });
+      await client.connect();
+      return client;
+    };
+    const client = await connect();
+    const { rows } = await client.query("select pg_backend_pid() as pid");
+    return new Rival(client, await connect(), rows[0].pid);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([this.client.end(), this.watcher.end()]);
+  }
+
+  /**
+   * Makes the change; `beforeCommit` is waited for with all its locks held.
+   * @returns false when it had to give way to somebody who waited for it in turn, or had nothing to change
+   */
+  async make(change: Change, beforeCommit?: () => Promise<unknown>): Promise<boolean> {
+    const { client } = this;
+    const tx: Queryable = {
+      query: async (text, values) => (await client.query(text, values as unknown[])).rows,
+      execute: async (text, values) => (await client.query(text, values as unknown[])).rowCount ?? 0,
+      lookup: () => Promise.reject(new Error("no change of the catalogue looks objects up")),
+    };
+    const transaction = async <T>(work: (tx: Queryable) => Promise<T>): Promise<T> => {
+      await client.query("begin");
+      try {
+        const made = await work(tx);
+        await beforeCommit?.();
+        await client.query("commit");
+        return made;
+      } catch (error) {
+        await client.query("rollback");
+        throw error;
+      }
+    };
+    try {
+      await change({ ...tx, transaction } as Database);
+      return true;
+    } catch (error) {
+      if (error instanceof Failure || (error as { code?: string }).code === "40P01") return false;
+      throw error;
+    }
+  }
+
+  /** Whether the change waits for somebody's lock. */
+  async isBlocked(): Promise<boolean> {
+    const { rows } = await this.watcher.query("select cardinality(pg_blocking_pids($1)) > 0 as blocked", [
+      this.pid,
+    ]);
+    return rows[0].blocked;
+  }
+
+  /** Whether somebody waits for a lock of the change. */
+  async blocks(): Promise<boolean> {
+    const { rows } = await this.watcher.query(
+      "select exists (select from pg_stat_activity where datname = current_database() and $1 = any(pg_blocking_pids(pid))) as blocks",
+      [this.pid],
+    );
+    return rows[0].blocks;
+  }
+}
+
+/** Whether a statement has nothing to do with what may be deleted: it sets something up, or looks at staged rows alone. */
+const isAside = (text: string): boolean =>
+  /^\s*(set |savepoint |select set_config|select nextval)/.test(text) ||
+  (text.includes("staging.") && !text.includes("layers."));
+
+/** Calls `before` with the number, from 1, of each statement that a node is about to send, until the returned function is called. */
+export function interceptStatements(db: Database, before: (statement: number) => Promise<void>): () => void {
+  let statements = 0;
+  const next = async (text: string) => {
+    if (!isAside(text)) await before(++statements);
+  };
+  const { query, execute, transaction, stream } = db;
+  const within = (tx: Queryable): Queryable => ({
+    query: async (...args: Parameters<Queryable["query"]>) => {
+      await next(args[0]);
+      return tx.query(...args) as never;
+    },
+    execute: async (...args) => {
+      await next(args[0]);
+      return tx.execute(...args);
+    },
+    lookup: async (...args: Parameters<Queryable["lookup"]>) => {
+      await next(args[0].text);
+      return tx.lookup(...args) as never;
+    },
+  });
+  // Lookups end in queries.
+  const { query: nextQuery, execute: nextExecute } = within({
+    query: query.bind(db),
+    execute: execute.bind(db),
+    lookup: db.lookup.bind(db),
+  });
+  Object.assign(db, {
+    query: nextQuery,
+    execute: nextExecute,
+    transaction: (work: (tx: Queryable) => Promise<unknown>) =>
+      transaction.call(db, (tx) => work(within(tx))),
+    stream: async function* (...args: Parameters<Database["stream"]>) {
+      await next(args[0]);
+      yield* stream.apply(db, args);
+    },
+  });
+  return () => void Object.assign(db, { query, execute, transaction, stream });
+}
+
+/** Keeps the database's notifications from a node until the returned function is called. */
+export function holdNotifications(node: TestServer["nodes"][number]): () => void {
+  const changes = node.services.changes as unknown as { notified(payload: string): void };
+  const { notified } = changes;
+  const held: string[] = [];
+  changes.notified = (payload) => void held.push(payload);
+  return () => {
+    changes.notified = notified;
+    for (const payload of held) notified.call(changes, payload);
+  };
+}
