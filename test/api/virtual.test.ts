@@ -331,7 +331,10 @@ t.test("tiles show it, and an edit of the source is in the next one on every nod
   };
   for (const node of [0, 1]) t.equal(await painted(node), 0);
   const version = async () =>
-    Number((await sql.query("select version from layer where id = $1", [made.json.id])).rows[0].version);
+    Number(
+      (await sql.query("select version >> 20 as version from layer where id = $1", [made.json.id])).rows[0]
+        .version,
+    );
   const before = await version();
   for (const node of [0, 1]) {
     const id = await addObject(server, "hidden", square(9, 9, 3), { map: "drawn", node });

@@ -54,11 +54,14 @@ const ways: readonly Way[] = [
     copy: async (cluster) => {
       const standby = await (await cluster.baseBackup({ standby: true })).start();
       // It has heard of everything so far, and of nothing from now on.
+      const [written] = (await cluster.sql("postgres", "select pg_current_wal_flush_lsn() as at")) as {
+        at: string;
+      }[];
       await waitFor(async () => {
         const [state] = (await standby.sql(
           "postgres",
-          "select pg_last_wal_replay_lsn() >= latest_end_lsn as level from pg_stat_wal_receiver",
-        )) as { level: boolean }[];
+          `select pg_last_wal_replay_lsn() >= '${written!.at}' as level`,
+        )) as { level: boolean | null }[];
         return state?.level === true;
       });
       await standby.sql("postgres", "alter system set primary_conninfo = ''");

@@ -14,8 +14,11 @@ const ring = [
   [0, 0],
 ];
 const version = async (layerId: number) =>
-  (await bench.db.query<{ version: number }>("select version from layer where id = $1", [layerId]))[0]!
-    .version;
+  (
+    await bench.db.query<{ version: number }>("select version >> 20 as version from layer where id = $1", [
+      layerId,
+    ])
+  )[0]!.version;
 
 t.test("merging changes objects by svc_id and adds the others", async (t) => {
   const layer = await bench.layer();
