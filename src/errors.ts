@@ -14,9 +14,10 @@ export type FailureKind =
   | "unsupported_encoding"
   | "precondition_failed"
   | "busy"
+  | "outcome_unknown"
   | "execution";
 
-/** Codes of the `{error, code, message, data}` body that an `execution` or `busy` failure is answered with. */
+/** Codes of the `{error, code, message, data}` body that failures beyond the client's are answered with. */
 export const executionCodes = [
   "project_not_found",
   "required_parameters",
@@ -37,6 +38,7 @@ export const executionCodes = [
   "file_column_required",
   "constraint_violated",
   "busy",
+  "outcome_unknown",
   "internal",
 ] as const;
 export type ExecutionCode = (typeof executionCodes)[number];
@@ -80,9 +82,26 @@ export const tooLarge = (message: string): Failure => new Failure("too_large", u
 export const busy = (message: string, retryAfterSeconds = 1): Failure =>
   new Failure("busy", "busy", message, { retryAfterSeconds });
 
+/** Nobody knows whether the write was done: the database's connection was lost while it was committed. */
+export const outcomeUnknown = (cause: unknown): Failure =>
+  unanswered(
+    "It is not known whether this was done. Send it again with the same Idempotency-Key; without one, look first.",
+    cause,
+  );
+
+/** The write was done, but what it came to could not be read afterwards. */
+export const doneUnanswered = (cause: unknown): Failure =>
+  unanswered("This was done, but its answer could not be read. Do not send it again.", cause);
+
+function unanswered(message: string, cause: unknown): Failure {
+  const failure = new Failure("outcome_unknown", "outcome_unknown", message, { retryAfterSeconds: 1 });
+  failure.cause = cause;
+  return failure;
+}
+
 /** The work was understood and failed by one of the contract's codes. */
 export const failed = (
-  code: Exclude<ExecutionCode, "busy">,
+  code: Exclude<ExecutionCode, "busy" | "outcome_unknown">,
   message: string,
   data: Readonly<Record<string, unknown>> = {},
 ): Failure => new Failure("execution", code, message, data);

@@ -11,7 +11,7 @@ import { hashingGate, Logins } from "./catalog/logins.js";
 import { startRemoval } from "./catalog/removal.js";
 import { openSessions } from "./catalog/sessions.js";
 import { LoginThrottle } from "./catalog/throttle.js";
-import { startPruning } from "./changes/prune.js";
+import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { VisualCache } from "./features/visual-cache.js";
@@ -25,7 +25,9 @@ import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { SearchService } from "./search/service.js";
 import { openBlobs } from "./storage/blobs.js";
+import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openDatabase } from "./storage/postgres.js";
+import { startPruning } from "./storage/pruning.js";
 import { openRedis } from "./storage/redis.js";
 import { wireTilePath } from "./tile-path.js";
 import { loadDocsFiles } from "./viewer/docs.js";
@@ -131,7 +133,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   await redis.connect().catch(() => undefined);
   await changes.start();
-  const pruning = startPruning(db, log);
+  const pruning = startPruning([() => pruneChangeLog(db), () => pruneAnswers(db)], log);
   const sweeping = startFileSweep(db, blobs, log);
   const removal = startRemoval(db, log);
   const server = createServer({

@@ -209,6 +209,7 @@ export const constraintOperations: readonly Operation[] = [
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/constraints/`,
+    writes: true,
     body: jsonValue(
       { type: "array", maxItems: limits.constraints, items: objectSchema(constraintFields) },
       constraintsOf,

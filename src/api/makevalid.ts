@@ -38,6 +38,7 @@ export const makevalidOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: `${layerPath}/makevalid/`,
+    writes: true,
     answer: answers("The layer, without css_style.", ref("Layer")),
     refuses: ["invalid_value"],
     handle: repair,

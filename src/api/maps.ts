@@ -67,6 +67,7 @@ export const creation = (body: BodyDefinition<NewMap>): Operation =>
     access: "token",
     methods: ["POST"],
     path: `${projectPath}/`,
+    writes: true,
     body,
     answer: answers("The new map.", ref("Map")),
     refuses: ["required_parameters", "invalid_value", "invalid_code", "code_exists", "invalid_style"],

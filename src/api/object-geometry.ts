@@ -75,6 +75,7 @@ export const objectGeometryOperations: readonly Operation[] = [
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/objects/:object/geom/`,
+    writes: true,
     query: changeParameters,
     headers: matchHeaders,
     body: jsonValue(geometry, (value) => value, sizes.data),

@@ -44,6 +44,10 @@ unread. In a form the token has to stand before the file.
 
 **Paths** end in a slash; without it they answer the same. Unknown parameters are ignored.
 
+**Writes** that a client may have to send again carry an \`Idempotency-Key\`: the same request under the same key is
+done once, and answered alike for a day. 503 with \`outcome_unknown\` means that the connection to the database was lost
+while it was written; with the key the same request finds out.
+
 **Failures** have the statuses of each operation. 500 and 503 carry JSON with a \`code\`, the others a short page, or a
 problem (RFC 9457) for clients that accept \`application/problem+json\`.
 
@@ -227,12 +231,18 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
     ...(ofProject ? ["project_not_found"] : []),
     ...(isVersioned(path) ? ["invalid_format"] : []),
     ...(hasRequired(operation) ? ["required_parameters"] : []),
+    ...(operation.writes ? ["invalid_value"] : []),
     ...refuses.filter((one) => typeof one === "string" && one !== "busy"),
     "internal",
   ];
   found[500] = failure("It failed, for the reason that the code gives.", codes);
   found[503] = description.unavailable
     ? answered(description.unavailable)
-    : failure("There is no room for it now; try again after Retry-After seconds.", ["busy"]);
+    : failure(
+        operation.writes
+          ? "There is no room for it now, or it is not known whether it was done; try again after Retry-After seconds."
+          : "There is no room for it now; try again after Retry-After seconds.",
+        operation.writes ? ["busy", "outcome_unknown"] : ["busy"],
+      );
   return found;
 }

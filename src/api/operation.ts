@@ -1,6 +1,7 @@
 import type { ExecutionCode } from "../errors.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../http/types.js";
 import { commonParameters } from "./common-parameters.js";
+import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { answerOvertaken } from "./overtaken.js";
 import { projectPath } from "./present.js";
 import type { BodyDefinition } from "./schema/bodies.js";
@@ -73,6 +74,8 @@ interface Definition<Query, Body, Headers> extends Description {
   readonly methods: readonly Method[];
   /** As in the route table: `/api/2.8/:project/:map/`. */
   readonly path: string;
+  /** Whether it changes what a project has. Its clients may name requests by an Idempotency-Key. */
+  readonly writes?: boolean;
   readonly query?: Query;
   /** Header names in lower case. */
   readonly headers?: Headers;
@@ -86,6 +89,7 @@ interface Definition<Query, Body, Headers> extends Description {
 
 /** A route that is described. */
 export interface Operation extends Route<Services> {
+  readonly writes: boolean;
   readonly takes: BodyLimits;
   readonly description: Description;
   readonly query: ParameterDefinitions;
@@ -104,7 +108,7 @@ export function operation<
   Body = undefined,
   Headers extends ParameterDefinitions = ParameterDefinitions,
 >(definition: Definition<Query, Body, Headers>): Operation {
-  const { methods, path, handle, query, headers, body, ...description } = definition;
+  const { methods, path, handle, query, headers, body, writes = false, ...description } = definition;
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
   const handler: Handler<Services> = (request, services) => {
     if (hasCommonForm) commonParameters.f.read(request.query.get("f"), "f");
@@ -113,16 +117,21 @@ export function operation<
       body: () => (body as BodyDefinition<Body>).read(request),
       headers: () => readMembers<string, Headers>((headers ?? none) as Headers, request.header),
     };
-    return answerOvertaken(request, services, (watched) => handle(request, watched, input));
+    const key = writes ? givenKey(request) : undefined;
+    return answerOvertaken(request, services, (watched) => {
+      if (key === undefined) return handle(request, watched, input);
+      return answerOnce(request, watched, { key, body }, (within) => handle(request, within, input));
+    });
   };
   return {
     methods,
     path,
     takes: takenBy(body?.limits ?? sizes.small, description.access),
     handler,
+    writes,
     description,
     query: query ?? none,
-    headers: headers ?? none,
+    headers: { ...headers, ...(writes ? idempotencyParameters : none) },
     body,
   };
 }

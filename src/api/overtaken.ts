@@ -1,4 +1,4 @@
-import { notFound } from "../errors.js";
+import { doneUnanswered, Failure, notFound } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
 import type { Services } from "./services.js";
 
@@ -38,11 +38,16 @@ function isOvertaken(error: unknown): boolean {
   return states.has(String(code)) || (code === "XX000" && goesMeanwhile.test(String(message)));
 }
 
+/** Whether it is not the request's fault that it has no answer, nor what others did to what it is about. */
+const isOwnFault = (error: unknown): boolean =>
+  !(error instanceof Failure) || error.kind === "busy" || error.code === "internal";
+
 type Handle = (services: Services) => Promise<Reply> | Reply;
 
 /**
  * Runs a handler, and again when it was overtaken before it had written anything.
- * @throws Failure project_not_found, not_found when what the path names is gone; else what the last attempt threw
+ * @throws Failure project_not_found, not_found when what the path names is gone; outcome_unknown when the server failed
+ *   after it had written; else what the last attempt threw
  */
 export function answerOvertaken(
   request: Request,
@@ -63,6 +68,7 @@ export function answerOvertaken(
         error = next;
       }
     }
+    if (watched.hasWritten() && isOwnFault(error)) throw doneUnanswered(error);
     throw error;
   });
 }

@@ -70,6 +70,7 @@ export const publishOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/publish/`,
+    writes: true,
     body: jsonValue({ type: "array", items: objectSchema(elementFields) }, elementsOf, sizes.list),
     answer: answers("The tree as `layers/` answers it.", { type: "array", items: ref("TreeElement") }),
     refuses: ["invalid_value", "required_parameters"],

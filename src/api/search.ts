@@ -237,6 +237,7 @@ export const searchOperations: readonly Operation[] = [
     access: "token",
     methods: ["PUT"],
     path: `${mapPath}/search/settings/`,
+    writes: true,
     body: jsonValue(
       { type: "array", maxItems: maxSettings, items: objectSchema(settingFields) },
       settingsOf,

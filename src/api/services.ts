@@ -4,7 +4,7 @@ import type { Logins } from "../catalog/logins.js";
 import type { Sessions } from "../catalog/sessions.js";
 import type { Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
-import type { VisualCache } from "../features/visual-cache.js";
+import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { Pictures } from "../hosts/pictures.js";
 import type { RenderHost } from "../hosts/render.js";
@@ -45,7 +45,7 @@ export interface Services {
   /** What the viewer offers to everybody. */
   readonly publicMaps: PublicMaps;
   /** What visualizations show of their layers' objects. */
-  readonly visuals: VisualCache;
+  readonly visuals: Visuals;
   readonly tiles: TileService;
   readonly tileAnswers: TileAnswers<CachedAnswer>;
   readonly metrics: Metrics;

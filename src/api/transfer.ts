@@ -109,6 +109,7 @@ export const transferOperations: readonly Operation[] = [
     access: "token",
     methods: ["POST"],
     path: `${layerPath}/import/`,
+    writes: true,
     query: importParameters,
     headers: importHeaders,
     body: importBody,

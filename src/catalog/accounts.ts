@@ -137,7 +137,7 @@ export function listAccounts(db: Queryable, project?: number): Promise<AccountLi
  */
 export async function setPassword(db: Queryable, login: string, password: string): Promise<Account> {
   const hash = await hashPassword(password);
-  const [row] = await db.query<Account>(
+  const [row] = await db.write<Account>(
     "update account set password_hash = $2 where login = $1 returning id, login",
     [login, hash],
   );

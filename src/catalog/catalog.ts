@@ -1,7 +1,7 @@
 import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
 import { type DatabaseHistory, historySql } from "../changes/history.js";
 import { failed, notFound } from "../errors.js";
-import type { Database } from "../storage/postgres.js";
+import type { Database, Queryable } from "../storage/postgres.js";
 import { loadMap, loadProject } from "./load.js";
 import { roughBytes } from "./rough-bytes.js";
 import { type Snapshot, Snapshots } from "./snapshots.js";
@@ -80,20 +80,20 @@ export class CatalogCache implements Catalog {
 
   async project(code: string): Promise<ProjectState> {
     const { state } = await this.anyProject(code);
-    if (state.hidden) throw failed("project_not_found", `There is no project "${code}".`);
+    if (state.hidden) throw noProject(code);
     return state;
   }
 
   private async anyProject(code: string): Promise<Snapshot<ProjectState>> {
     const { db } = this.options;
     const found = await this.projectSnapshots.get(code, () => loadProject(db, code));
-    if (!found) throw failed("project_not_found", `There is no project "${code}".`);
+    if (!found) throw noProject(code);
     return found;
   }
 
   async map(projectCode: string, mapCode: string): Promise<MapState> {
     const project = await this.anyProject(projectCode);
-    if (project.state.hidden) throw failed("project_not_found", `There is no project "${projectCode}".`);
+    if (project.state.hidden) throw noProject(projectCode);
     return this.mapOf(project, mapCode);
   }
 
@@ -189,3 +189,47 @@ export class CatalogCache implements Catalog {
     return row?.revision === revision && (await changes.hasKnownHistory(row));
   }
 }
+
+/** The catalogue as a transaction sees it, read anew each time. */
+export class CatalogReader implements Catalog {
+  constructor(
+    private readonly db: Queryable,
+    private readonly idAlias: string,
+  ) {}
+
+  async project(code: string): Promise<ProjectState> {
+    const project = await this.anyProject(code);
+    if (project.hidden) throw noProject(code);
+    return project;
+  }
+
+  private async anyProject(code: string): Promise<ProjectState> {
+    const project = await loadProject(this.db, code);
+    if (!project) throw noProject(code);
+    return project;
+  }
+
+  async map(projectCode: string, mapCode: string): Promise<MapState> {
+    return this.mapOf(await this.project(projectCode), mapCode);
+  }
+
+  async ownMap(projectCode: string, mapCode: string): Promise<MapState> {
+    return this.mapOf(await this.anyProject(projectCode), mapCode);
+  }
+
+  private async mapOf(project: ProjectState, mapCode: string): Promise<MapState> {
+    const map = await loadMap(this.db, project, mapCode, this.idAlias);
+    if (!map) throw notFound(`map "${mapCode}"`);
+    return map;
+  }
+
+  projectNow(code: string): Promise<ProjectState> {
+    return this.project(code);
+  }
+
+  mapNow(projectCode: string, mapCode: string): Promise<MapState> {
+    return this.map(projectCode, mapCode);
+  }
+}
+
+const noProject = (code: string) => failed("project_not_found", `There is no project "${code}".`);

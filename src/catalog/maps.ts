@@ -38,7 +38,7 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
   const code = checkCode(map.code);
   if (reserved.has(code)) throw failed("invalid_code", `"${code}" has a meaning of its own in addresses.`);
   const name = map.name ?? { name: "", localized: false, names: {} };
-  const [row] = await db.query<{ id: number }>(
+  const [row] = await db.write<{ id: number }>(
     `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication, sort)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(max(sort), 0) + 1 from map where project_id = $1
      on conflict (project_id, code) do nothing returning id`,
@@ -84,7 +84,7 @@ export async function setPublication(
   code: string,
   published: boolean,
 ): Promise<number> {
-  const [row] = await db.query<{ id: number }>(
+  const [row] = await db.write<{ id: number }>(
     "update map set has_publication = $3 where project_id = $1 and code = $2 returning id",
     [project, code, published],
   );

@@ -28,7 +28,7 @@ export interface ProjectListItem {
 export async function createProject(db: Queryable, project: NewProject): Promise<number> {
   const languages = [...new Set((project.languages ?? ["en"]).map(checkLanguage))];
   if (languages.length === 0) throw failed("invalid_value", "A project has at least one language.");
-  const [row] = await db.query<{ id: number }>(
+  const [row] = await db.write<{ id: number }>(
     `insert into project (code, name, languages) values ($1, $2, $3) on conflict (code) do nothing returning id`,
     [checkCode(project.code), checkText(project.name ?? "", "name"), languages],
   );

@@ -1,10 +1,8 @@
-import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
 import { versionStep } from "./layer-version.js";
 
 /** Keeps the change log short: by age, and by count for each layer. A tile older than the log is drawn again. */
 
-const everyMs = 60_000;
 const keptFor = "1 day";
 const keptOfEachLayer = 2_000;
 
@@ -21,15 +19,4 @@ export async function pruneChangeLog(db: Database): Promise<void> {
       [keptOfEachLayer * versionStep],
     );
   });
-}
-
-/** Prunes now and then until it is stopped. */
-export function startPruning(db: Database, log: Log): { stop(): void } {
-  const timer = setInterval(() => {
-    pruneChangeLog(db).catch((error: Error) =>
-      log.warn({ err: error }, "the change log could not be pruned"),
-    );
-  }, everyMs);
-  timer.unref();
-  return { stop: () => clearInterval(timer) };
 }

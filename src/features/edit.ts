@@ -77,7 +77,7 @@ export async function createObject(
   if (files.length > 0) await requireOwnFiles(db, layer, undefined, files);
   await enforceConstraints(db, layer, change.assignments);
   const { text, values } = createStatement(layer, change);
-  const [row] = await db.query<WrittenRow>(text, values, { prepare: true }).catch(saveFailed);
+  const [row] = await db.write<WrittenRow>(text, values, { prepare: true }).catch(saveFailed);
   if (!row) throw new Error("INSERT returned no row.");
   return written(row);
 }
@@ -128,7 +128,7 @@ async function update(
     return found && { ...found, receipt: undefined };
   }
   const [row] = await db
-    .query<WrittenRow>(
+    .write<WrittenRow>(
       `update ${layerTable(layer.id)} set ${terms.join(", ")}
       where svc_id = ${key}::bigint${versionCondition(versions, values)}
       ${returning(layer, change.shape, values)}`,
@@ -150,7 +150,7 @@ export async function deleteObject(
   const values = new Values();
   const key = values.bind(id);
   const condition = `svc_id = ${key}::bigint${versionCondition(versions, values)}`;
-  const [row] = await db.query<{ r: string }>(
+  const [row] = await db.write<{ r: string }>(
     `delete from ${layerTable(layer.id)} where ${condition} returning ${receiptSql} as r`,
     values.list,
     { prepare: true },
@@ -204,7 +204,7 @@ export async function putGeometry(
   requireGeometry(layer, geom);
   const values = new Values();
   const key = values.bind(id);
-  const [row] = await db.query<{ g: string; r: string }>(
+  const [row] = await db.write<{ g: string; r: string }>(
     `update ${layerTable(layer.id)} set geom = ${geometryValue(geom, values)}
       where svc_id = ${key}::bigint${versionCondition(versions, values)}
       returning ${geometryJson(shape)} as g, ${receiptSql} as r`,

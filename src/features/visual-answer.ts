@@ -32,16 +32,26 @@ export function answerQuestion(
 ): Promise<VisualValues> {
   return db.transaction(async (tx) => {
     await tx.execute("set transaction isolation level repeatable read, read only");
-    await tx.execute(`set local statement_timeout = ${statementTimeoutMs}`);
-    switch (question.kind) {
-      case "classes":
-        return classesOf(tx, layer, question, languages);
-      case "categories":
-        return categoriesOf(tx, layer, question, languages);
-      case "limits":
-        return limitsOf(tx, layer, question, languages);
-    }
+    return answerWithin(tx, layer, question, languages);
   });
+}
+
+/** As `answerQuestion`, in a transaction that runs. */
+export async function answerWithin(
+  tx: Queryable,
+  layer: LayerNode,
+  question: VisualQuestion,
+  languages: Languages,
+): Promise<VisualValues> {
+  await tx.execute(`set local statement_timeout = ${statementTimeoutMs}`);
+  switch (question.kind) {
+    case "classes":
+      return classesOf(tx, layer, question, languages);
+    case "categories":
+      return categoriesOf(tx, layer, question, languages);
+    case "limits":
+      return limitsOf(tx, layer, question, languages);
+  }
 }
 
 type Of<Kind extends VisualQuestion["kind"]> = Extract<VisualQuestion, { kind: Kind }>;

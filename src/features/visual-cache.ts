@@ -7,7 +7,7 @@ import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import { Gate } from "../storage/gate.js";
 import type { Database } from "../storage/postgres.js";
-import { answerQuestion } from "./visual-answer.js";
+import { answerQuestion, answerWithin } from "./visual-answer.js";
 import { questionOf, type VisualQuestion } from "./visual-question.js";
 
 /** What is known of one layer's visualization. */
@@ -31,11 +31,23 @@ const keptLayers = 5_000;
 const places = 2;
 const retryMs = 30_000;
 
+/** Tells what visualizations show of their layers' objects. */
+export interface Visuals {
+  /** The values of one layer; undefined when there are none. */
+  current(layer: LayerNode, main: string): Promise<VisualValues | undefined>;
+  /** The values of many layers, of those that are there in time. */
+  inTime(
+    layers: readonly LayerNode[],
+    main: string,
+    patienceMs: number,
+  ): Promise<ReadonlyMap<number, VisualValues>>;
+}
+
 /**
  * What visualizations ask of their layers' objects, remembered until the objects or the settings change. One computation
  * at a time for each layer: those who come while one runs that is too old for them share the next.
  */
-export class VisualCache {
+export class VisualCache implements Visuals {
   private readonly entries = new LRUCache<number, Entry>({ max: keptLayers });
   private readonly gate = new Gate(places, 10_000, "Too many visualizations are being computed now.");
 
@@ -144,3 +156,28 @@ export class VisualCache {
 }
 
 const keyOf = (layer: LayerNode, main: string): string => JSON.stringify([questionOf(layer), main]);
+
+/** The values as a transaction sees the objects, computed anew each time. */
+export class VisualReader implements Visuals {
+  constructor(private readonly db: Pick<Database, "transaction">) {}
+
+  async current(layer: LayerNode, main: string): Promise<VisualValues | undefined> {
+    const question = questionOf(layer);
+    if (!question) return undefined;
+    try {
+      return await this.db.transaction((tx) => answerWithin(tx, layer, question, { own: main, main }));
+    } catch {
+      // Without them the answer is still one, as it is when they take too long.
+      return undefined;
+    }
+  }
+
+  async inTime(layers: readonly LayerNode[], main: string): Promise<ReadonlyMap<number, VisualValues>> {
+    const values = new Map<number, VisualValues>();
+    for (const layer of layers) {
+      const found = await this.current(layer, main);
+      if (found) values.set(layer.id, found);
+    }
+    return values;
+  }
+}

@@ -15,6 +15,7 @@ const statuses: Record<FailureKind, number> = {
   unsupported_encoding: 415,
   execution: 500,
   busy: 503,
+  outcome_unknown: 503,
 };
 
 export interface ErrorAnswer {
@@ -53,8 +54,8 @@ export function errorAnswer(error: unknown, context: ErrorContext): ErrorAnswer 
   const headers: Record<string, string> = { "cache-control": "no-store" };
   const unexpected = failure !== error && failure.kind === "execution";
   if (failure.kind === "unauthenticated") headers["www-authenticate"] = "Bearer";
-  // Always with busy; with a refusal when it is one of too many attempts.
-  if (failure.kind === "busy" || failure.data.retryAfterSeconds !== undefined) {
+  // Always with 503; with a refusal when it is one of too many attempts.
+  if (status === 503 || failure.data.retryAfterSeconds !== undefined) {
     headers["retry-after"] = retryAfter(failure.data.retryAfterSeconds);
   }
   // The rest of a body that is too large is not worth waiting for.

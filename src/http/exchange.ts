@@ -205,7 +205,7 @@ function preflight<S>(found: ReturnType<Router<S>["find"]>): Headers {
     "access-control-allow-methods": allowed,
     // The asterisk does not cover Authorization, and older browsers do not know it.
     "access-control-allow-headers":
-      "Accept, Accept-Language, Authorization, Content-Type, If-Match, If-None-Match, X-Filename, X-Requested-With, X-Token, *",
+      "Accept, Accept-Language, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Filename, X-Requested-With, X-Token, *",
     "access-control-max-age": "86400",
     "cache-control": "no-store",
   };

@@ -1,6 +1,6 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
-import { busy } from "../errors.js";
+import { busy, outcomeUnknown } from "../errors.js";
 import type { Log } from "../log.js";
 import { Gate } from "./gate.js";
 import { type Lookup, Lookups } from "./lookups.js";
@@ -34,7 +34,13 @@ export interface Queryable {
     values?: readonly unknown[],
     options?: QueryOptions,
   ): Promise<Row[]>;
-  /** As `query`, with the number of rows that a write touched. */
+  /** As `query`, for a statement that changes something. @throws Failure outcome_unknown when the connection is lost meanwhile */
+  write<Row extends object>(
+    text: string,
+    values?: readonly unknown[],
+    options?: Pick<QueryOptions, "prepare">,
+  ): Promise<Row[]>;
+  /** As `write`, with the number of rows that it touched. */
   execute(text: string, values?: readonly unknown[]): Promise<number>;
   /** The row with that key, read together with others that are looked up at the same time. */
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined>;
@@ -51,7 +57,12 @@ export interface ListeningConnection {
 
 export interface Database extends Queryable {
   readonly url: string;
-  /** Runs `work` in one transaction; an error rolls everything back. */
+  /** This database, outside of a transaction that it may stand for: what is written there stays whatever happens to that. */
+  readonly apart: Database;
+  /**
+   * Runs `work` in one transaction; an error rolls everything back.
+   * @throws Failure outcome_unknown when the connection is lost while it is committed
+   */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   /**
    * Rows in batches through a cursor, so that memory does not depend on the length of the result. When the
@@ -94,6 +105,7 @@ const stallMs = 30_000;
 
 class PooledDatabase implements Database {
   readonly url: string;
+  readonly apart: Database = this;
   private pool: pg.Pool;
   private readonly streams: Gate;
   private readonly lookups = new Lookups((text, values) => this.query(text, values, { prepare: true }));
@@ -220,32 +232,68 @@ class PooledDatabase implements Database {
     return this.lookups.find(lookup, key) as Promise<Row | undefined>;
   }
 
-  async execute(text: string, values: readonly unknown[] = []): Promise<number> {
-    return (await this.pool.query(text, values as unknown[]).catch(connectFailed)).rowCount ?? 0;
+  write<Row extends object>(
+    text: string,
+    values: readonly unknown[] = [],
+    { prepare = false }: Pick<QueryOptions, "prepare"> = {},
+  ): Promise<Row[]> {
+    return this.commit((client) => this.run<Row>(client, text, values, prepare));
+  }
+
+  execute(text: string, values: readonly unknown[] = []): Promise<number> {
+    return this.commit(async (client) => (await client.query(text, values as unknown[])).rowCount ?? 0);
+  }
+
+  /** Runs one statement, which commits itself. */
+  private async commit<T>(statement: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect().catch(connectFailed);
+    let broken: Error | undefined;
+    try {
+      return await statement(client);
+    } catch (error) {
+      if (endsConnection(error)) broken = error as Error;
+      throw isLost(error) ? outcomeUnknown(error) : error;
+    } finally {
+      client.release(broken);
+    }
   }
 
   async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch(connectFailed);
     let broken: Error | undefined;
+    let committing = false;
     try {
       await client.query("begin");
-      const result = await work({
-        query: <Row extends object>(text: string, values: readonly unknown[] = [], options?: QueryOptions) =>
-          this.run<Row>(client, text, values, options?.prepare === true),
-        execute: async (text, values = []) => (await client.query(text, values as unknown[])).rowCount ?? 0,
-        lookup: async <Row extends object>({ text, values }: Lookup, key: number): Promise<Row | undefined> =>
-          (await this.run<Row>(client, text, [[key], ...values], true))[0],
-      });
-      await client.query("commit");
+      const result = await work(this.inside(client));
+      committing = true;
+      const { command } = await client.query("commit");
+      // What the work made nothing of has undone the others' work, too.
+      if (command !== "COMMIT") throw new Error("A statement of the transaction had failed.");
       return result;
     } catch (error) {
       await client.query("rollback").catch((failure: Error) => {
         broken = failure;
       });
-      throw error;
+      if (!isLost(error)) throw error;
+      throw committing ? outcomeUnknown(error) : lostBefore(error);
     } finally {
       client.release(broken);
     }
+  }
+
+  private inside(client: pg.ClientBase): Queryable {
+    const query = <Row extends object>(
+      text: string,
+      values: readonly unknown[] = [],
+      options?: QueryOptions,
+    ): Promise<Row[]> => this.run<Row>(client, text, values, options?.prepare === true);
+    return {
+      query,
+      write: query,
+      execute: async (text, values = []) => (await client.query(text, values as unknown[])).rowCount ?? 0,
+      lookup: async <Row extends object>({ text, values }: Lookup, key: number): Promise<Row | undefined> =>
+        (await this.run<Row>(client, text, [[key], ...values], true))[0],
+    };
   }
 
   async *stream<Row extends object>(
@@ -360,6 +408,32 @@ function connectFailed(error: unknown): never {
 /** Whether a connection is of no use after this error: anything but the refusal of one statement. */
 const endsConnection = (error: unknown): boolean =>
   !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
+
+const brokenSocket = new Set([
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
+
+/** Whether the connection broke while a statement ran on it, so that nobody heard what became of that. */
+function isLost(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return endsConnection(error);
+  if (!(error instanceof Error)) return false;
+  return (
+    /^Connection terminated/.test(error.message) ||
+    brokenSocket.has(String((error as { code?: unknown }).code))
+  );
+}
+
+/** What those are told whose transaction ended with its connection, so that nothing of it was done. */
+function lostBefore(cause: unknown): Error {
+  const failure = busy("The connection to the database was lost; nothing was done.");
+  failure.cause = cause;
+  return failure;
+}
 
 /** Closes a cursor; an error, when its connection is of no use any more. */
 async function closed(cursor: Cursor): Promise<Error | undefined> {

@@ -74,7 +74,7 @@ export async function importIntoLayer(
   options: ImportOptions = {},
 ): Promise<Imported> {
   const started = performance.now();
-  const hold = await holdStaging(deps.db);
+  const hold = await holdStaging(deps.db.apart);
   try {
     const staged = await stage(deps, hold, source, options.signal);
     options.onStaged?.(staged.rows);
@@ -123,8 +123,12 @@ interface Job {
   readonly options: ImportOptions;
 }
 
-/** From staging to the layer: checks first, since only the last step touches what others see. */
-async function settle(db: Database, job: Job): Promise<Imported> {
+/**
+ * From staging to the layer: checks first, since only the last step touches what others see. All before that stands
+ * apart from a transaction that the import may be part of, which would shut readers out for as long.
+ */
+async function settle(whole: Database, job: Job): Promise<Imported> {
+  const db = whole.apart;
   const { target, staged, hold } = job;
   const { layerId } = target;
   const present = await readColumns(db, layerId);
@@ -157,7 +161,7 @@ async function settle(db: Database, job: Job): Promise<Imported> {
     language: target.language,
   };
   try {
-    const written = await db.transaction((tx) => write(tx, { job, plan, present, reserved }));
+    const written = await whole.transaction((tx) => write(tx, { job, plan, present, reserved }));
     return {
       ...written,
       rows: staged.rows,

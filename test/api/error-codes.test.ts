@@ -144,6 +144,22 @@ const cases: Readonly<Record<ExecutionCode, Case>> = {
     },
     data: { retryAfterSeconds: Number },
   },
+  outcome_unknown: {
+    request: async () => {
+      // Ends the connection of the statement that makes the object, from within.
+      await sql.query(`create function end_connection() returns trigger language plpgsql security definer as
+        $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
+      await sql.query(
+        `create trigger zz_end after insert on layers.l${victim.id} execute function end_connection()`,
+      );
+      try {
+        return await post("m/layers/victim/objects/", { fields: {} });
+      } finally {
+        await sql.query("drop function end_connection() cascade");
+      }
+    },
+    data: { retryAfterSeconds: Number },
+  },
   internal: {
     request: async () => {
       await sql.query(`alter table layers.l${victim.id} rename to away`);
@@ -173,7 +189,8 @@ for (const code of executionCodes) {
   t.test(`${code} is answered as the contract says`, async (t) => {
     const { request, data } = cases[code];
     const answer = await request();
-    t.equal(answer.status, code === "busy" ? 503 : 500, answer.text);
+    const isForNow = code === "busy" || code === "outcome_unknown";
+    t.equal(answer.status, isForNow ? 503 : 500, answer.text);
     t.match(answer.headers.get("content-type"), /^application\/json/);
     t.equal(answer.headers.get("cache-control"), "no-store");
     t.same(Object.keys(answer.json), ["error", "code", "message", "data"]);
@@ -187,7 +204,7 @@ for (const code of executionCodes) {
       answer.text,
       /\bselect\b|layers\.|\bl\d+\b|\/src\/|node_modules|\.[jt]s:\d|\n\s+at |relation|password/i,
     );
-    if (code === "busy") t.match(answer.headers.get("retry-after"), /^[1-9]\d*$/);
+    if (isForNow) t.match(answer.headers.get("retry-after"), /^[1-9]\d*$/);
     else t.equal(answer.headers.get("retry-after"), null);
     await safe.holds(t, code);
   });

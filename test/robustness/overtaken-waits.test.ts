@@ -24,7 +24,9 @@ t.test("a request that waits for who deletes the layer finds none", async (t) =>
     );
     if (waited) waits++;
   }
-  t.ok(waits > cases.length / 2, `${waits} of ${cases.length} waited`);
+  // Those that only read find the layer's table, which is removed behind the deletion.
+  const writes = cases.filter(({ method }) => method !== "GET").length;
+  t.ok(waits > writes / 2, `${waits} waited; there are ${writes} writes`);
 });
 
 t.test("a request that waits for who deletes the map finds none", async (t) => {

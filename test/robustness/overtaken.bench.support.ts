@@ -1,6 +1,7 @@
 import type { Test } from "tap";
 import { createLayer, deleteLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
+import { removePortion } from "../../src/catalog/removal.js";
 import type { ProjectState } from "../../src/catalog/state.js";
 import { startServer, type TestServer } from "../support/server.js";
 import { type Change, holdNotifications, interceptStatements, Rival } from "./overtaken.support.js";
@@ -27,6 +28,7 @@ export interface OvertakenBench {
   readonly server: TestServer;
   readonly project: ProjectState;
   makeWorld(at: Case): Promise<World>;
+  ask(at: Case, world: World, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Number of statements that a request sends when nobody is in its way. */
   statementsOf(at: Case): Promise<number>;
   /** Asks while a rival makes a change before the given statement of the request; `made` tells whether that came first. */
@@ -127,7 +129,7 @@ export async function overtakenBench(): Promise<OvertakenBench> {
     return { map, mapId, layerId, parts };
   };
 
-  const ask = async ({ method, path, wish }: Case, { parts }: World): Promise<Answer> => {
+  const ask: OvertakenBench["ask"] = async ({ method, path, wish }, { parts }, headers = {}) => {
     const address = path
       .replace("/2.8/", `/${wish.version ?? "2.8"}/`)
       .replace(/:(\w+)/g, (_, name: string) => parts[name]!);
@@ -140,6 +142,7 @@ export async function overtakenBench(): Promise<OvertakenBench> {
       method,
       headers: {
         "x-token": token,
+        ...headers,
         ...(typeof sent === "string" ? { "content-type": "application/json" } : {}),
       },
       ...(sent === undefined ? {} : { body: sent }),
@@ -153,6 +156,7 @@ export async function overtakenBench(): Promise<OvertakenBench> {
     server,
     project,
     makeWorld,
+    ask,
     statementsOf: async (at) => {
       let count = 0;
       const world = await makeWorld(at);
@@ -213,7 +217,7 @@ export async function overtakenBench(): Promise<OvertakenBench> {
   };
 }
 
-/** Deletes the layer of each request before each of its statements. */
+/** Deletes the layer of each request before each of its statements, with its table where the request does not hold that. */
 export async function deleteAtEachStatement(
   t: Test,
   bench: OvertakenBench,
@@ -223,13 +227,28 @@ export async function deleteAtEachStatement(
     const count = await bench.statementsOf(at);
     for (let moment = 1; moment <= count; moment++) {
       const world = await bench.makeWorld(at);
-      const deletion: Change = (client) => deleteLayer(client, world.mapId, world.layerId);
+      let isRemoved = false;
+      const deletion: Change = async (client) => {
+        await deleteLayer(client, world.mapId, world.layerId);
+        isRemoved = await removeNow(client);
+      };
       const { answer, made } = await bench.overtake(at, world, deletion, moment);
-      const isGone = moment === 1 && made && at.path.includes(":layer");
+      const isGone = moment === 1 && made && isRemoved && at.path.includes(":layer");
       t.ok(
         answer.status === 404 || (!isGone && answer.status === at.ok),
         `${at.name}: before statement ${moment} of ${count}: ${answer.status} ${answer.text}`,
       );
     }
+  }
+}
+
+/** Removes what was deleted unless somebody holds it. @returns whether nothing is left */
+async function removeNow(client: Parameters<Change>[0]): Promise<boolean> {
+  for (;;) {
+    const { removed, left } = await removePortion(client);
+    if (left === false) return true;
+    // The node may be at it itself.
+    if (left === undefined) await pause();
+    else if (removed === 0) return false;
   }
 }

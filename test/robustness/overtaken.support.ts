@@ -1,4 +1,5 @@
 import pg from "pg";
+import { parseNotification } from "../../src/changes/notification.js";
 import { Failure } from "../../src/errors.js";
 import type { Database, Queryable } from "../../src/storage/postgres.js";
 import { asSuperuser } from "../support/database.js";
@@ -46,8 +47,11 @@ export class Rival {
    */
   async make(change: Change, beforeCommit?: () => Promise<unknown>): Promise<boolean> {
     const { client } = this;
+    const query: Queryable["query"] = async (text, values) =>
+      (await client.query(text, values as unknown[])).rows as never;
     const tx: Queryable = {
-      query: async (text, values) => (await client.query(text, values as unknown[])).rows,
+      query,
+      write: query,
       execute: async (text, values) => (await client.query(text, values as unknown[])).rowCount ?? 0,
       lookup: () => Promise.reject(new Error("no change of the catalogue looks objects up")),
     };
@@ -101,11 +105,15 @@ export function interceptStatements(db: Database, before: (statement: number) =>
   const next = async (text: string) => {
     if (!isAside(text)) await before(++statements);
   };
-  const { query, execute, transaction, stream } = db;
+  const { query, write, execute, transaction, stream } = db;
   const within = (tx: Queryable): Queryable => ({
     query: async (...args: Parameters<Queryable["query"]>) => {
       await next(args[0]);
       return tx.query(...args) as never;
+    },
+    write: async (...args: Parameters<Queryable["write"]>) => {
+      await next(args[0]);
+      return tx.write(...args) as never;
     },
     execute: async (...args) => {
       await next(args[0]);
@@ -117,13 +125,19 @@ export function interceptStatements(db: Database, before: (statement: number) =>
     },
   });
   // Lookups end in queries.
-  const { query: nextQuery, execute: nextExecute } = within({
+  const {
+    query: nextQuery,
+    write: nextWrite,
+    execute: nextExecute,
+  } = within({
     query: query.bind(db),
+    write: write.bind(db),
     execute: execute.bind(db),
     lookup: db.lookup.bind(db),
   });
   Object.assign(db, {
     query: nextQuery,
+    write: nextWrite,
     execute: nextExecute,
     transaction: (work: (tx: Queryable) => Promise<unknown>) =>
       transaction.call(db, (tx) => work(within(tx))),
@@ -132,17 +146,28 @@ export function interceptStatements(db: Database, before: (statement: number) =>
       yield* stream.apply(db, args);
     },
   });
-  return () => void Object.assign(db, { query, execute, transaction, stream });
+  return () => void Object.assign(db, { query, write, execute, transaction, stream });
 }
 
-/** Keeps the database's notifications from a node until the returned function is called. */
+/**
+ * Keeps the database's notifications from a node until the returned function is called, or one comes that a write waits
+ * for: before that all earlier ones come, as the database sends them.
+ */
 export function holdNotifications(node: TestServer["nodes"][number]): () => void {
   const changes = node.services.changes as unknown as { notified(payload: string): void };
   const { notified } = changes;
   const held: string[] = [];
-  changes.notified = (payload) => void held.push(payload);
+  const deliver = () => {
+    for (const payload of held.splice(0)) notified.call(changes, payload);
+  };
+  changes.notified = (payload) => {
+    const notification = parseNotification(payload);
+    held.push(payload);
+    const isAwaited = notification !== undefined && "mark" in notification && notification.mark !== undefined;
+    if (isAwaited) deliver();
+  };
   return () => {
     changes.notified = notified;
-    for (const payload of held) notified.call(changes, payload);
+    deliver();
   };
 }

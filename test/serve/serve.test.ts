@@ -138,6 +138,61 @@ t.test("a node that is killed is started again, and the other goes on serving", 
   t.same(orphans, [], "its hosts ended with it");
 });
 
+t.test("writes under a key are done once, whichever node is killed meanwhile", async (t) => {
+  const base = `${server.url}/api/2.8/town`;
+  const login = await fetch(`${base}/login/`, {
+    method: "POST",
+    body: new URLSearchParams({ user: "ann", pass: "secret of ann" }),
+  });
+  const { token } = (await login.json()) as { token: string };
+  const post = async (path: string, body: unknown, key: string) => {
+    const answer = await fetch(`${base}/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-token": token, "idempotency-key": key },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  /** Asks until it is answered; connections break and nodes are away. */
+  const insist = async (path: string, body: unknown, key: string) => {
+    const until = Date.now() + 30_000;
+    for (;;) {
+      const answer = await post(path, body, key).catch(() => undefined);
+      if (answer?.status === 200) return answer.text;
+      if (Date.now() > until) throw new Error(`not answered in time: ${answer?.text}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  await insist("m/layers/", { code: "l" }, "layer");
+  await insist("m/layers/l/structure/", { code: "n", type: "number" }, "column");
+  const answers = new Map<string, string>();
+  let over = false;
+  const write = async (client: number) => {
+    for (let n = 0; !over; n++) {
+      const key = `${client}-${n}`;
+      answers.set(key, await insist("m/layers/l/objects/", { fields: { n: client } }, key));
+    }
+  };
+  const clients = Array.from({ length: 8 }, (_, client) => write(client));
+  for (let kill = 0; kill < 6; kill++) {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const nodes = (await processes()).filter(({ command }) => command.includes("node-process"));
+    if (nodes.length > 0) process.kill(nodes[kill % nodes.length]!.pid, "SIGKILL");
+    const until = answers.size + 40;
+    await waitFor(() => answers.size > until);
+  }
+  over = true;
+  await Promise.all(clients);
+  const ids = new Set([...answers.values()].map((text) => JSON.parse(text).id));
+  t.equal(ids.size, answers.size, "each key has an object of its own");
+  const count = await fetch(`${base}/m/layers/l/count/?precise=1&token=${token}`);
+  t.equal(Number(await count.text()), answers.size, `${answers.size} requests, and no object more`);
+  for (const [key, text] of [...answers].slice(-100)) {
+    const again = await insist("m/layers/l/objects/", { fields: { n: Number(key.split("-")[0]) } }, key);
+    t.equal(again, text, "the same answer");
+  }
+});
+
 t.test("a second server on the same data folder says that there is one", async (t) => {
   await t.rejects(start("--no-demo"), { message: /already|another/i });
 });

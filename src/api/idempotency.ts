@@ -1,0 +1,174 @@
+import { createHash } from "node:crypto";
+import { CatalogReader } from "../catalog/catalog.js";
+import { badRequest, Failure, failed } from "../errors.js";
+import { VisualReader } from "../features/visual-cache.js";
+import type { Reply, Request } from "../http/types.js";
+import type { Blobs } from "../storage/blobs.js";
+import {
+  findAnswer,
+  holdKey,
+  type IdempotencyKey,
+  type KeptAnswer,
+  keepAnswer,
+} from "../storage/idempotency-keys.js";
+import { SingleTransaction } from "../storage/single-transaction.js";
+import { callerOf } from "./caller.js";
+import { mediaType, multipart } from "./media-type.js";
+import type { BodyDefinition } from "./schema/bodies.js";
+import { text } from "./schema/parameters.js";
+import type { Services } from "./services.js";
+
+/**
+ * Writes that a client may send again without doing them twice (`Idempotency-Key`). All that such a request writes is
+ * one transaction, and so is the answer: it is made of what that transaction reads, and kept by it. Whatever breaks, the
+ * write and its answer are both there or neither is.
+ */
+
+export const idempotencyHeader = "idempotency-key";
+const longestKey = 255;
+
+export const idempotencyParameters = {
+  [idempotencyHeader]: text(
+    `Name of this request, 1 to ${longestKey} characters that nobody guesses, such as a UUID. The same request under ` +
+      "the same name is done once and answered alike for a day.",
+    longestKey,
+  ),
+};
+
+/** The name that the client gave the request; undefined = none. @throws Failure bad_request */
+export function givenKey(request: Request): string | undefined {
+  const given = request.header(idempotencyHeader)?.trim();
+  if (given === undefined || given === "") return undefined;
+  // A string of RFC 8941 stands in quotes.
+  const key = /^"(.*)"$/.exec(given)?.[1] ?? given;
+  if (!/^[\x21-\x7e]+$/.test(key) || key.length > longestKey)
+    throw badRequest(`Idempotency-Key has 1 to ${longestKey} ASCII characters without spaces.`);
+  return key;
+}
+
+/** The answer was given a moment ago to another request with the same key. */
+class Answered extends Error {
+  constructor(readonly kept: KeptAnswer) {
+    super("answered meanwhile");
+  }
+}
+
+/**
+ * Answers with what was answered before under the key, or lets the request be handled and keeps the answer.
+ * @throws Failure invalid_value when the key was another request's; busy when one with the same key is being handled;
+ *   outcome_unknown; as `callerOf`; what the handler throws
+ */
+export async function answerOnce(
+  request: Request,
+  services: Services,
+  { key, body }: { readonly key: string; readonly body: BodyDefinition<unknown> | undefined },
+  handle: (services: Services) => Promise<Reply> | Reply,
+): Promise<Reply> {
+  const project = await services.catalog.project(request.params.project!);
+  const { accountId } = await callerOf(request, services, project);
+  const name: IdempotencyKey = { accountId: accountId ?? 0, key };
+  const asked = await fingerprint(request, body);
+  const before = await findAnswer(services.db, name);
+  if (before) return repeated(before, asked);
+  const writing = new SingleTransaction(services.db, async (tx) => {
+    await holdKey(tx, name);
+    const kept = await findAnswer(tx, name);
+    if (kept) throw new Answered(kept);
+  });
+  const after: (() => Promise<void>)[] = [];
+  let reply: Reply;
+  try {
+    reply = await handle(within(services, writing, after));
+    await writing.commit((tx) => keepAnswer(tx, name, { request: asked, answer: written(reply) }));
+  } catch (error) {
+    const failure = await writing.undo(error);
+    if (failure instanceof Answered) return repeated(failure.kept, asked);
+    throw failure;
+  }
+  if (writing.hasBegun) {
+    await services.changes.propagate();
+    for (const act of after) await act();
+  }
+  return reply;
+}
+
+/** The services as a handler has them whose writes are one transaction. What cannot be undone is left for `after`. */
+function within(services: Services, db: SingleTransaction, after: (() => Promise<void>)[]): Services {
+  const blobs: Blobs = Object.create(services.blobs, {
+    remove: { value: async (uuid: string) => void after.push(() => services.blobs.remove(uuid)) },
+  });
+  const search: Services["search"] = Object.create(services.search, {
+    reconsider: { value: () => void after.push(async () => services.search.reconsider()) },
+  });
+  const fresh = new CatalogReader(db, services.config.idAlias);
+  const visuals = new VisualReader(db);
+  return {
+    ...services,
+    db,
+    blobs,
+    search,
+    // Until something is written what everybody sees is right.
+    get catalog() {
+      return db.hasBegun ? fresh : services.catalog;
+    },
+    get visuals() {
+      return db.hasBegun ? visuals : services.visuals;
+    },
+    changes: {
+      get trusted() {
+        return services.changes.trusted;
+      },
+      // There is nothing to tell before the transaction is committed.
+      propagate: async () => undefined,
+    },
+  };
+}
+
+/** What makes a request the same as another one. The token does not: a new session may ask again. */
+async function fingerprint(request: Request, body: BodyDefinition<unknown> | undefined): Promise<string> {
+  const query = new URLSearchParams(request.rawQuery);
+  query.delete("token");
+  query.sort();
+  const hash = createHash("sha256").update(`${request.method} ${request.path}?${query}\n`);
+  for (const part of await bodyParts(request, body)) hash.update(part);
+  return hash.digest("base64url");
+}
+
+async function bodyParts(
+  request: Request,
+  body: BodyDefinition<unknown> | undefined,
+): Promise<readonly (string | Uint8Array)[]> {
+  // A file is read once, into its place, when it is known who sends it.
+  if (!body || body.hasFile) return [request.header("content-length") ?? ""];
+  try {
+    const fields = await request.body.fields();
+    if (Object.hasOwn(fields, "token") || mediaType(request) === multipart) {
+      const { token: _token, ...others } = fields;
+      return [JSON.stringify(others)];
+    }
+    return [await request.body.bytes()];
+  } catch (error) {
+    // The handler tells what is wrong with it, after it has looked at rights.
+    if (error instanceof Failure) return [];
+    throw error;
+  }
+}
+
+type Kept = Omit<Extract<Reply, { kind: "bytes" }>, "body"> & { readonly body: string };
+
+function written(reply: Reply): string {
+  if (reply.kind === "stream") throw new Error("The answer of a write is not a stream.");
+  if (reply.kind !== "bytes") return JSON.stringify(reply);
+  const kept: Kept = { ...reply, body: Buffer.from(reply.body).toString("base64") };
+  return JSON.stringify(kept);
+}
+
+/** @throws Failure invalid_value */
+function repeated({ request, answer }: KeptAnswer, asked: string): Reply {
+  if (request !== asked)
+    throw failed("invalid_value", "This Idempotency-Key was given to another request.", {
+      parameter: "Idempotency-Key",
+    });
+  const reply = JSON.parse(answer) as Exclude<Reply, { kind: "bytes" }> | Kept;
+  return reply.kind === "bytes" ? { ...reply, body: Buffer.from(reply.body, "base64") } : reply;
+}

@@ -1,0 +1,132 @@
+import type { Lookup } from "./lookups.js";
+import type { Database, Queryable, QueryOptions } from "./postgres.js";
+
+/**
+ * A database as one request sees it: all that the request writes is one transaction, which begins with the first write.
+ * From then on it reads there, too. Its own transactions are savepoints.
+ */
+export class SingleTransaction implements Database {
+  readonly url: string;
+  private tx: Queryable | undefined;
+  private beginning: Promise<Queryable> | undefined;
+  /** The transaction as a whole. */
+  private outcome: Promise<void> | undefined;
+  private end: (error?: unknown) => void = () => undefined;
+  /** The last write that was asked for: on one connection they go one after the other. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** @param first runs at the beginning of the transaction, which fails with it */
+  constructor(
+    readonly apart: Database,
+    private readonly first: (tx: Queryable) => Promise<void>,
+  ) {
+    this.url = apart.url;
+  }
+
+  /** Whether something was written. */
+  get hasBegun(): boolean {
+    return this.tx !== undefined;
+  }
+
+  /**
+   * Commits what was written, after `finish` has run in the same transaction. When it fails, `undo` is to be called.
+   * @throws Failure outcome_unknown; what `finish` throws
+   */
+  async commit(finish: (tx: Queryable) => Promise<void>): Promise<void> {
+    if (!this.tx) return;
+    await finish(this.tx);
+    this.end();
+    await this.outcome;
+  }
+
+  /**
+   * Undoes what was written because of an error.
+   * @returns what the transaction failed with: the error, or what a lost connection means for it
+   */
+  async undo(error: unknown): Promise<unknown> {
+    // A write that still runs would be one of nobody's transaction.
+    await this.last.catch(() => undefined);
+    this.end(error);
+    return (
+      this.outcome?.then(
+        () => error,
+        (failure: unknown) => failure,
+      ) ?? error
+    );
+  }
+
+  private begin(): Promise<Queryable> {
+    this.beginning ??= new Promise((resolve, reject) => {
+      this.outcome = this.apart.transaction(async (tx) => {
+        await this.first(tx);
+        const ended = new Promise<void>((succeed, fail) => {
+          this.end = (error) => (error === undefined ? succeed() : fail(error));
+        });
+        this.tx = tx;
+        resolve(tx);
+        await ended;
+      });
+      this.outcome.catch(reject);
+    });
+    return this.beginning;
+  }
+
+  /** Runs a write in the transaction, after those before it; one that fails leaves the transaction as it was. */
+  private inTurn<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    const before = this.last.catch(() => undefined);
+    const done = before.then(async () => {
+      const tx = await this.begin();
+      await tx.execute("savepoint part");
+      try {
+        const result = await work(tx);
+        await tx.execute("release savepoint part");
+        return result;
+      } catch (error) {
+        await tx.execute("rollback to savepoint part").catch(() => undefined);
+        throw error;
+      }
+    });
+    this.last = done;
+    done.catch(() => undefined);
+    return done;
+  }
+
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.inTurn(work);
+  }
+
+  write<Row extends object>(
+    text: string,
+    values?: readonly unknown[],
+    options?: Pick<QueryOptions, "prepare">,
+  ): Promise<Row[]> {
+    return this.inTurn((tx) => tx.write<Row>(text, values, options));
+  }
+
+  execute(text: string, values?: readonly unknown[]): Promise<number> {
+    return this.inTurn((tx) => tx.execute(text, values));
+  }
+
+  query<Row extends object>(
+    text: string,
+    values?: readonly unknown[],
+    options?: QueryOptions,
+  ): Promise<Row[]> {
+    return (this.tx ?? this.apart).query<Row>(text, values, options);
+  }
+
+  lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined> {
+    return (this.tx ?? this.apart).lookup<Row>(lookup, key);
+  }
+
+  stream: Database["stream"] = (text, values, options) => this.apart.stream(text, values, options);
+  dedicated: Database["dedicated"] = () => this.apart.dedicated();
+  listening: Database["listening"] = () => this.apart.listening();
+  renew: Database["renew"] = () => this.apart.renew();
+  counts: Database["counts"] = () => this.apart.counts();
+
+  /** Belongs to whoever opened the database. */
+  close(): Promise<void> {
+    throw new Error("A transaction does not close its database.");
+  }
+}

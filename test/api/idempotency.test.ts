@@ -1,0 +1,205 @@
+import t from "tap";
+import { apiRoutes } from "../../src/api/routes.js";
+import { pruneAnswers } from "../../src/storage/idempotency-keys.js";
+import { overtakenBench } from "../robustness/overtaken.bench.support.js";
+import { type Case, cases } from "../robustness/overtaken-cases.support.js";
+import { startServer } from "../support/server.js";
+
+/** Writes under an Idempotency-Key: done once, and answered alike. */
+
+const server = await startServer({ nodes: 2 });
+t.teardown(() => server.stop());
+const token = await server.token("editor");
+const admin = await server.token("admin");
+await server.api("POST", "", { token: admin, body: { code: "m" } });
+const layer = (await server.api("POST", "m/layers/", { token, body: { code: "l" } })).json;
+await server.api("POST", "m/layers/l/structure/", { token, body: { code: "name", type: "string" } });
+const objects = "m/layers/l/objects/";
+const make = (name: string, key: string, options: object = {}) =>
+  server.api("POST", objects, {
+    token,
+    body: { fields: { name } },
+    headers: { "idempotency-key": key },
+    ...options,
+  });
+const count = async () =>
+  Number((await server.sql.query(`select count(*) from layers.l${layer.id}`)).rows[0].count);
+
+t.test("the same request under the same key is done once, on every node", async (t) => {
+  const before = await count();
+  const first = await make("a", "one");
+  t.equal(first.status, 200, first.text);
+  for (const node of [0, 1, 0]) {
+    const again = await make("a", "one", { node });
+    t.same([again.status, again.text], [first.status, first.text]);
+    t.equal(again.headers.get("etag"), first.headers.get("etag"));
+    t.equal(again.headers.get("cache-control"), first.headers.get("cache-control"));
+  }
+  t.equal((await make("a", '"one"')).text, first.text, "a string in quotes is the same key");
+  t.equal(await count(), before + 1);
+  const shown = await server.api("GET", `${objects}${first.json.id}/`, { token, node: 1 });
+  t.equal(shown.headers.get("etag"), first.headers.get("etag"), "the object's version is the answer's");
+  t.not((await make("a", "two")).json.id, first.json.id, "another key is another request");
+});
+
+t.test("a key stands for one request of one user", async (t) => {
+  await make("b", "mine");
+  const before = await count();
+  const other = await make("c", "mine");
+  t.equal(other.status, 500);
+  t.equal(other.json.code, "invalid_value");
+  t.equal(other.json.data.parameter, "Idempotency-Key");
+  t.equal(await count(), before);
+  t.equal((await make("b", "mine", { token: admin })).status, 200);
+  t.equal(await count(), before + 1, "another user's key is another one");
+  const fresh = await server.token("editor");
+  t.equal((await make("b", "mine", { token: fresh })).status, 200);
+  t.equal(await count(), before + 1, "a new session of the same user is the same user");
+  t.equal(
+    (
+      await server.api("POST", objects, {
+        body: { token: fresh, fields: { name: "d" } },
+        headers: { "idempotency-key": "body" },
+      })
+    ).status,
+    200,
+  );
+  t.equal(
+    (
+      await server.api("POST", objects, {
+        body: { token, fields: { name: "d" } },
+        headers: { "idempotency-key": "body" },
+      })
+    ).status,
+    200,
+  );
+  t.equal(await count(), before + 2, "wherever the token is");
+});
+
+t.test("requests under one key at once do it once", async (t) => {
+  const before = await count();
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => make("e", "at-once", { node: index % 2 })),
+  );
+  t.equal(await count(), before + 1);
+  const done = answers.filter(({ status }) => status === 200);
+  t.ok(done.length >= 1);
+  t.equal(new Set(done.map(({ text }) => text)).size, 1);
+  for (const { status, json, headers } of answers.filter(({ status }) => status !== 200)) {
+    t.equal(status, 503);
+    t.equal(json.code, "busy");
+    t.match(headers.get("retry-after"), /^\d+$/);
+  }
+  t.equal((await make("e", "at-once")).text, done[0]!.text);
+});
+
+t.test("what was refused is not kept", async (t) => {
+  const before = await count();
+  const refused = await server.api("POST", objects, {
+    token,
+    body: { fields: { nothing: 1 } },
+    headers: { "idempotency-key": "corrected" },
+  });
+  t.equal(refused.status, 500);
+  t.equal((await make("f", "corrected")).status, 200);
+  t.equal(await count(), before + 1);
+  t.equal((await make("g", "x".repeat(256))).status, 400);
+  t.equal((await make("g", "two words")).status, 400);
+  t.equal((await make("g", "none", { token: "A".repeat(43) })).status, 401);
+  t.equal(await count(), before + 1);
+});
+
+t.test("an edit under a key is on the next tile of every node", async (t) => {
+  await server.api("PATCH", "m/layers/l/", { token, body: { css_style: "#l { polygon-fill: #f00; }" } });
+  const tile = async (node: number) =>
+    Buffer.from(await (await fetch(`${server.urls[node]}/tms/p/m/0/0/0.png?base=0`)).arrayBuffer()).toString(
+      "base64",
+    );
+  const square = (size: number) => ({
+    type: "Polygon",
+    coordinates: [
+      [
+        [0, 0],
+        [size, 0],
+        [size, size],
+        [0, size],
+        [0, 0],
+      ],
+    ],
+  });
+  for (let size = 5; size <= 60; size += 5) {
+    const before = [await tile(0), await tile(1)];
+    const answer = await server.api("POST", objects, {
+      token,
+      body: { fields: {}, geom: square(size) },
+      headers: { "idempotency-key": `square-${size}` },
+    });
+    t.equal(answer.status, 200, answer.text);
+    const after = [await tile(1), await tile(0)];
+    t.not(after[0], before[1]);
+    t.not(after[1], before[0]);
+  }
+});
+
+t.test("answers are kept for a day", async (t) => {
+  await make("h", "old");
+  const { db } = server.nodes[0]!.services;
+  const kept = async () => (await server.sql.query("select from idempotency_key where key = 'old'")).rowCount;
+  await pruneAnswers(db);
+  t.equal(await kept(), 1);
+  await server.sql.query(
+    "update idempotency_key set answered_at = now() - interval '25 hours' where key = 'old'",
+  );
+  const before = await count();
+  t.equal((await make("i", "old")).status, 200, "after a day the key may be given to another request");
+  t.equal(await count(), before + 1);
+  await server.sql.query(
+    "update idempotency_key set answered_at = now() - interval '25 hours' where key = 'old'",
+  );
+  await pruneAnswers(db);
+  t.equal(await kept(), 0);
+});
+
+t.test("every operation that changes something takes a key, and no other", async (t) => {
+  const changing = /^(create|change|delete|save|attach|detach|repair|refresh|import)/;
+  const named = apiRoutes.filter(({ headers }) => Object.hasOwn(headers, "idempotency-key"));
+  t.same(
+    named.map(({ description }) => description.id),
+    apiRoutes
+      .filter(({ description }) => changing.test(description.id))
+      .map(({ description }) => description.id),
+  );
+  for (const { methods } of named) t.notOk(methods.includes("GET"));
+});
+
+t.test("every operation is done once under a key, in each of its forms", async (t) => {
+  const bench = await overtakenBench();
+  t.teardown(() => bench.stop());
+  const writes = new Set(
+    apiRoutes.filter(({ headers }) => Object.hasOwn(headers, "idempotency-key")).map(({ path }) => path),
+  );
+  const state = async () => {
+    const { rows } = await bench.server.sql.query(
+      // Not of what is deleted, whose removal goes on behind the answers.
+      `select (select json_agg(m.revision order by m.id) from map m where project_id <> 0) as maps,
+         (select json_agg(l.version order by l.id) from layer l join node n using (id) join map m on m.id = n.map_id
+            where m.project_id <> 0) as layers,
+         (select json_agg(p.revision order by p.id) from project p where p.id <> 0) as projects,
+         (select count(*) from file) as files`,
+    );
+    return rows[0];
+  };
+  const isWrite = ({ method, path }: Case) => method !== "GET" && writes.has(path);
+  let tried = 0;
+  for (const at of cases.filter(isWrite)) {
+    const world = await bench.makeWorld(at);
+    const headers = { "idempotency-key": `case-${++tried}` };
+    const first = await bench.ask(at, world, headers);
+    t.equal(first.status, at.ok, `${at.name}: ${first.text}`);
+    const before = await state();
+    const second = await bench.ask(at, world, headers);
+    t.same(second, first, at.name);
+    t.same(await state(), before, `${at.name}: nothing was done again`);
+  }
+  t.ok(tried > 25, `${tried} requests`);
+});
