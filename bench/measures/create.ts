@@ -77,7 +77,7 @@ export async function createdByHttp(context: Context): Promise<Row[]> {
       },
     );
     return [
-      rate(`new object, beside pgbench (${clients} clients)`, "objects / s", sides.perSecond, 0.5),
+      rate(`new object, beside pgbench (${clients} clients)`, "objects / s", sides.perSecond, 0.65),
       rate("", "objects / CPU s", sides.perCpuSecond),
     ];
   } finally {

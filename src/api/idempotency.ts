@@ -12,7 +12,7 @@ import {
   keepAnswer,
 } from "../storage/idempotency-keys.js";
 import { SingleTransaction } from "../storage/single-transaction.js";
-import { callerOf } from "./caller.js";
+import { callerOf, headToken } from "./caller.js";
 import { mediaType, multipart } from "./media-type.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { text } from "./schema/parameters.js";
@@ -55,7 +55,8 @@ class Answered extends Error {
 
 /**
  * Answers with what was answered before under the key, or lets the request be handled and keeps the answer.
- * @throws Failure invalid_value when the key was another request's; busy when one with the same key is being handled;
+ * @throws Failure bad_request when the token comes with a file, which is read only once it is known who sends it;
+ *   invalid_value when the key was another request's; busy when one with the same key is being handled;
  *   outcome_unknown; as `callerOf`; what the handler throws
  */
 export async function answerOnce(
@@ -64,6 +65,8 @@ export async function answerOnce(
   { key, body }: { readonly key: string; readonly body: BodyDefinition<unknown> | undefined },
   handle: (services: Services) => Promise<Reply> | Reply,
 ): Promise<Reply> {
+  if (body?.hasFile && headToken(request) === undefined)
+    throw badRequest("With an Idempotency-Key the token of an upload comes in the query or a header.");
   const project = await services.catalog.project(request.params.project!);
   const { accountId } = await callerOf(request, services, project);
   const name: IdempotencyKey = { accountId: accountId ?? 0, key };

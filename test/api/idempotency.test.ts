@@ -109,6 +109,24 @@ t.test("what was refused is not kept", async (t) => {
   t.equal(await count(), before + 1);
 });
 
+t.test("the token of an upload comes before it", async (t) => {
+  const form = new FormData();
+  form.set("token", token);
+  form.set("file", new File([JSON.stringify({ type: "FeatureCollection", features: [] })], "a.geojson"));
+  const send = (query: string) =>
+    fetch(`${server.url}/api/2.8/p/m/layers/l/import/${query}`, {
+      method: "POST",
+      headers: { "idempotency-key": "upload" },
+      body: form,
+    });
+  const refused = await send("");
+  t.equal(refused.status, 400);
+  t.match(await refused.text(), /the token of an upload/);
+  const first = await send(`?token=${token}`);
+  t.equal(first.status, 200);
+  t.equal(await (await send(`?token=${token}`)).text(), await first.text());
+});
+
 t.test("an edit under a key is on the next tile of every node", async (t) => {
   await server.api("PATCH", "m/layers/l/", { token, body: { css_style: "#l { polygon-fill: #f00; }" } });
   const tile = async (node: number) =>
