@@ -39,7 +39,7 @@ const maxTags = 100;
 export const ifMatch: Parameter<readonly string[] | undefined> = {
   description:
     "ETag of the object that the change is meant for; when it is another one by now, the answer is 412.",
-  schema: { type: "string", examples: ['"4711-x8Qz0a1b"'] },
+  schema: { type: "string", examples: ['"4711.90f3b6c2d1e7-x8Qz0a1b"'] },
   read: (given) => {
     if (given === undefined || given.trim() === "*") return undefined;
     const found = given.matchAll(/(W\/)?"([^"]*)"/g);

@@ -60,7 +60,8 @@ async function get(
   const shape = wholeShape(map, layer, parameters);
   const { languages } = shape;
   if (parameters.f === "pdf") return printObject(request, services, { map, layer, caller, id, languages });
-  const found = await getObject(services.db, layer, id, shape);
+  const comparesVersion = request.header("if-none-match") !== undefined;
+  const found = await getObject(services.db, layer, id, { ...shape, comparesVersion });
   if (found === undefined) return answer(caller, { id, fields: {} });
   if (parameters.f !== "fjson") return taggedObject(caller, layer, found);
   const format = objectFormatter(layer.columns, languages);

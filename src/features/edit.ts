@@ -121,7 +121,10 @@ async function update(
   );
   if (change.geom !== undefined) terms.push(`geom = ${geometryValue(change.geom, values)}`);
   if (terms.length === 0) {
-    const found = await getObject(db, layer, id, change.shape);
+    const found = await getObject(db, layer, id, {
+      ...change.shape,
+      comparesVersion: versions !== undefined,
+    });
     if (found && versions && !versions.includes(found.version ?? "")) {
       throw preconditionFailed(`The object ${id} has changed since.`);
     }
@@ -130,7 +133,7 @@ async function update(
   const [row] = await db
     .write<WrittenRow>(
       `update ${layerTable(layer.id)} set ${terms.join(", ")}
-      where svc_id = ${key}::bigint${versionCondition(versions, values)}
+      where svc_id = ${key}::bigint${versionCondition(layer, versions, values)}
       ${returning(layer, change.shape, values)}`,
       values.list,
       { prepare: true },
@@ -149,7 +152,7 @@ export async function deleteObject(
 ): Promise<string | undefined> {
   const values = new Values();
   const key = values.bind(id);
-  const condition = `svc_id = ${key}::bigint${versionCondition(versions, values)}`;
+  const condition = `svc_id = ${key}::bigint${versionCondition(layer, versions, values)}`;
   const [row] = await db.write<{ r: string }>(
     `delete from ${layerTable(layer.id)} where ${condition} returning ${receiptSql} as r`,
     values.list,
@@ -206,7 +209,7 @@ export async function putGeometry(
   const key = values.bind(id);
   const [row] = await db.write<{ g: string; r: string }>(
     `update ${layerTable(layer.id)} set geom = ${geometryValue(geom, values)}
-      where svc_id = ${key}::bigint${versionCondition(versions, values)}
+      where svc_id = ${key}::bigint${versionCondition(layer, versions, values)}
       returning ${geometryJson(shape)} as g, ${receiptSql} as r`,
     values.list,
     { prepare: true },

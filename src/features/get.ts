@@ -5,7 +5,7 @@ import { valueColumns } from "./columns.js";
 import { type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
-import { versionSql } from "./version.js";
+import { comparedVersionSql, versionSql } from "./version.js";
 
 /** An object as it was read. */
 export interface ObjectText {
@@ -21,12 +21,21 @@ export interface ObjectRow {
 
 export const objectText = ({ o, v }: ObjectRow): ObjectText => ({ json: o, version: v ?? undefined });
 
+/** What is asked about one object. */
+export interface ObjectQuestion extends ObjectShape {
+  /** Whether the version is compared with one that the client has. */
+  readonly comparesVersion?: boolean;
+}
+
+const askedVersionSql = (layer: LayerNode, { comparesVersion }: ObjectQuestion): string =>
+  comparesVersion ? comparedVersionSql(layer) : versionSql(layer);
+
 /** The statement that reads one object as JSON text `o`, with its version `v`. */
-export function getStatement(layer: LayerNode, id: number, shape: ObjectShape): Statement {
+export function getStatement(layer: LayerNode, id: number, shape: ObjectQuestion): Statement {
   const values = new Values();
   const key = values.bind(id);
   return {
-    text: `select ${objectJson(shape, values)} as o, ${versionSql(layer)} as v from ${layerTable(layer.id)} where svc_id = ${key}::bigint`,
+    text: `select ${objectJson(shape, values)} as o, ${askedVersionSql(layer, shape)} as v from ${layerTable(layer.id)} where svc_id = ${key}::bigint`,
     values: values.list,
   };
 }
@@ -36,7 +45,7 @@ export async function getObject(
   db: Queryable,
   layer: LayerNode,
   id: number,
-  shape: ObjectShape,
+  shape: ObjectQuestion,
 ): Promise<ObjectText | undefined> {
   // Nobody else should have to wait for a large geometry, or for what the filter of a view does with one object.
   if (!shape.geom && layer.type !== "virtual" && shape.fields === valueColumns(layer)) {
@@ -52,21 +61,21 @@ export async function getObject(
 const lookups = new WeakMap<LayerNode, Map<string, Lookup>>();
 const formsPerLayer = 32;
 
-function wholeObjects(layer: LayerNode, shape: ObjectShape): Lookup {
-  const { bbox, languages, readable } = shape;
+function wholeObjects(layer: LayerNode, shape: ObjectQuestion): Lookup {
+  const { bbox, languages, readable, comparesVersion } = shape;
   let forms = lookups.get(layer);
   if (!forms) {
     forms = new Map();
     lookups.set(layer, forms);
   }
-  const key = `${bbox}/${readable ? languages.main : ""}/${languages.own}`;
+  const key = `${bbox}/${comparesVersion ?? false}/${readable ? languages.main : ""}/${languages.own}`;
   let lookup = forms.get(key);
   if (!lookup) {
     const values = new Values();
     const ids = values.bind(undefined);
     const shown = objectJson(shape, values);
     lookup = {
-      text: `select svc_id as k, ${shown} as o, ${versionSql(layer)} as v from ${layerTable(layer.id)} where svc_id = any(${ids}::bigint[])`,
+      text: `select svc_id as k, ${shown} as o, ${askedVersionSql(layer, shape)} as v from ${layerTable(layer.id)} where svc_id = any(${ids}::bigint[])`,
       values: values.list.slice(1),
     };
     // Languages are whatever clients ask for.

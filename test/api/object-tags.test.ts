@@ -1,5 +1,5 @@
 import t from "tap";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** ETags of objects, and changes that are meant for one state of an object. */
 
@@ -128,4 +128,16 @@ t.test("pages of other origins may send If-Match", async (t) => {
     headers: { origin: "https://example.org", "access-control-request-method": "PUT" },
   });
   t.match(answer.headers.get("access-control-allow-headers"), /\*|if-match/i);
+});
+
+t.test("while nobody knows whose history the database's is, no ETag is that of an object", async (t) => {
+  const tag = await tagOf();
+  const { n } = (await server.api("GET", path)).json.fields;
+  await server.sql.query("update epoch set identity = 'another'");
+  t.equal((await put(n + 1, tag)).status, 412);
+  t.equal((await server.api("GET", path, { headers: { "if-none-match": tag } })).status, 200);
+  const { services } = server.nodes[0]!;
+  await waitFor(async () => (await tagOf()) !== tag && services.changes.trusted);
+  t.equal((await put(n + 1, tag)).status, 412, "nor afterwards");
+  t.equal((await put(n + 1, await tagOf())).status, 200);
 });

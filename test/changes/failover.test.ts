@@ -123,7 +123,8 @@ for (const way of ways) {
     });
     await makeMap(server, "m");
     await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #ff0000; }");
-    await addObject(server, "a", square(-101, 9, 3), { map: "m" });
+    const id = await addObject(server, "a", square(-101, 9, 3), { map: "m" });
+    const object = `m/layers/a/objects/${id}/`;
     const copy = await way.copy(first);
     // Known to nodes, their memory and Redis, and to no database that is left.
     await addObject(server, "a", square(9, 9, 3), { map: "m" });
@@ -131,6 +132,18 @@ for (const way of ways) {
       t.ok((await painted(server, here, node)) > 0);
       t.ok((await painted(server, there, node)) > 0);
     }
+    await useTransactions(first, 30);
+    await first.sql(
+      "mapwright",
+      `set search_path = mapwright, public; update ${await tableOf(first)} set svc_id = svc_id`,
+    );
+    const etag = (await server.api("GET", object)).headers.get("etag")!;
+    const [lost] = (await first.sql(
+      "mapwright",
+      `select distinct xmin::text from ${await tableOf(first)}`,
+    )) as {
+      xmin: string;
+    }[];
     board.switchTo(undefined);
     await first.kill();
     const second = await way.takeOver(copy);
@@ -138,7 +151,18 @@ for (const way of ways) {
     await second.sql(
       "mapwright",
       `select set_config('search_path', 'mapwright, public', false);
-       insert into layers.l${await layerId(second)} (geom) values (st_setsrid(st_point(100, 0), 4326))`,
+       insert into ${await tableOf(second)} (geom) values (st_setsrid(st_point(100, 0), 4326))`,
+    );
+    // And in the transaction of the number that the client knows the object by, which is another one here.
+    await useTransactions(second, 0, Number(lost!.xmin) - 1);
+    await second.sql(
+      "mapwright",
+      `set search_path = mapwright, public; update ${await tableOf(second)} set svc_id = svc_id`,
+    );
+    t.same(
+      await second.sql("mapwright", `select distinct xmin::text from ${await tableOf(second)}`),
+      [lost],
+      "the number was given out again",
     );
     board.switchTo(second.port);
     await waitFor(() => server.nodes.every((node) => node.services.changes.trusted));
@@ -146,14 +170,42 @@ for (const way of ways) {
       t.equal(await painted(server, here, node), 0, "what was lost is not shown");
       t.ok((await painted(server, there, node)) > 0, "what was not lost is");
     }
+    const token = await server.token("editor");
+    for (const node of [0, 1]) {
+      const read = await server.api("GET", object, { node, headers: { "if-none-match": etag } });
+      t.equal(read.status, 200, "an ETag of what was lost is not that of what there is");
+      const body = { geom: square(-101, 9, 4) };
+      const write = { token, body, node, headers: { "if-match": etag } };
+      t.equal((await server.api("PUT", object, write)).status, 412);
+      t.equal((await server.api("PUT", object, { ...write, body: { fields: {} } })).status, 412);
+      t.equal((await server.api("DELETE", object, write)).status, 412);
+      const now = { "if-match": read.headers.get("etag")! };
+      t.equal(
+        (await server.api("PUT", object, { ...write, headers: now })).status,
+        200,
+        "that is what counts",
+      );
+    }
     await addObject(server, "a", square(9, 9, 3), { map: "m", node: 1 });
     for (const node of [0, 1]) t.ok((await painted(server, here, node)) > 0, "an edit is seen at once");
   });
 }
 
-const layerId = async (cluster: Cluster): Promise<number> =>
-  Number(
-    (
-      (await cluster.sql("mapwright", "select id from mapwright.node where code = 'a'")) as { id: string }[]
-    )[0]!.id,
+/** Table of the layer's objects. */
+async function tableOf(cluster: Cluster): Promise<string> {
+  const found = await cluster.sql("mapwright", "select id from mapwright.node where code = 'a'");
+  return `layers.l${(found as { id: string }[])[0]!.id}`;
+}
+
+/** Lets so many transactions go by, or all up to that number. */
+const useTransactions = (cluster: Cluster, count: number, number = 0) =>
+  cluster.sql(
+    "mapwright",
+    `do $$ begin
+       for i in 1..${count} loop perform pg_current_xact_id(); commit; end loop;
+       while pg_snapshot_xmax(pg_current_snapshot())::text::bigint <= ${number} loop
+         perform pg_current_xact_id();
+         commit;
+       end loop;
+     end $$`,
   );

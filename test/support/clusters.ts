@@ -90,6 +90,8 @@ export class Clusters {
       "-c listen_addresses=127.0.0.1",
       "-c unix_socket_directories=",
       "-c fsync=off",
+      // Nobody but the test uses numbers of transactions.
+      "-c autovacuum=off",
       "-c max_connections=60",
     ].join(" ");
     this.running.add(name);
