@@ -192,6 +192,8 @@ export class Propagation {
   /** The stream of notifications broke off. */
   ended(): void {
     this.complete = false;
+    // In another history of the database the same receipts are given out for other transactions.
+    for (const [key, { ends }] of this.waits) if (ends.size === 0) this.waits.delete(key);
   }
 
   private dropAll(nodes: Iterable<string>): void {
