@@ -1,6 +1,6 @@
 import { coversRights } from "../catalog/rights.js";
 import type { Session } from "../catalog/sessions.js";
-import { type Caller, type ProjectState, publicCaller } from "../catalog/state.js";
+import { type Caller, type ProjectState, publicCaller, type UserName } from "../catalog/state.js";
 import { Failure, forbidden, tooLarge, unauthenticated } from "../errors.js";
 import type { Headers, Reply, Request } from "../http/types.js";
 import { mediaType, multipart } from "./media-type.js";
@@ -42,13 +42,17 @@ export function refusalOf(session: Session | undefined, project: ProjectState): 
   if (!session) return unauthenticated("The session token is unknown or has expired.");
   const { accountId, login, projectId, grantedBy } = session;
   if (projectId !== project.id) return forbidden("This session belongs to another project.");
-  if (!project.roles.has(accountId)) return unauthenticated("This user is no longer one of the project's.");
+  if (!isMember(project, session)) return unauthenticated("This user is no longer one of the project's.");
   if (grantedBy === undefined) return undefined;
-  const granter = { accountId: grantedBy, login: null, projectId };
-  return coversRights(project, granter, { accountId, login, projectId })
+  if (!isMember(project, grantedBy))
+    return unauthenticated("The user who asked for this session is no longer one of the project's.");
+  return coversRights(project, { ...grantedBy, projectId }, { accountId, login, projectId })
     ? undefined
     : unauthenticated("This session's user may do more than the user who asked for it.");
 }
+
+const isMember = ({ members }: ProjectState, { accountId, login }: UserName): boolean =>
+  members.get(accountId)?.login === login;
 
 /** The public, with a token that counts as none. */
 const unrecognised: Caller = { ...publicCaller };

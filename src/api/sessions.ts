@@ -1,7 +1,7 @@
 import { type Account, findMember, projectLogins } from "../catalog/accounts.js";
 import { coversRights, requireProjectRight } from "../catalog/rights.js";
 import type { Session } from "../catalog/sessions.js";
-import { type ProjectState, Right } from "../catalog/state.js";
+import { type Caller, type ProjectState, Right, type UserName } from "../catalog/state.js";
 import { forbidden, required, unauthenticated } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
 import { answer, callerOf, callerOfToken, refusalOf, tokenOf } from "./caller.js";
@@ -83,6 +83,9 @@ async function externalLogin(request: Request, services: Services): Promise<Repl
   return opened(services, project, account);
 }
 
+/** @param caller a signed-in one */
+const nameOf = ({ accountId, login }: Caller): UserName => ({ accountId: accountId!, login: login! });
+
 /** A session of another user, for a caller who may do all that this user may. */
 async function externalAuthorization(
   request: Request,
@@ -98,7 +101,7 @@ async function externalAuthorization(
     throw forbidden("The login is unknown, or its rights go beyond yours.");
   }
   // Who acts for another already stays the one whose rights count.
-  return opened(services, project, account, { grantedBy: caller.grantedBy ?? caller.accountId! });
+  return opened(services, project, account, { grantedBy: caller.grantedBy ?? nameOf(caller) });
 }
 
 async function logout(request: Request, services: Services): Promise<Reply> {

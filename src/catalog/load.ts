@@ -30,7 +30,7 @@ interface ProjectRow {
   base_map: BaseMap;
   hidden: boolean;
   revision: number;
-  roles: { account_id: number; role: Role }[];
+  members: { account_id: number; login: string; role: Role }[];
   grants: Grant[];
 }
 
@@ -38,8 +38,8 @@ interface ProjectRow {
 export async function loadProject(db: Queryable, code: string): Promise<ProjectState | undefined> {
   const [row] = await db.query<ProjectRow>(
     `select p.id, p.code, p.name, p.languages, p.base_map, p.hidden, p.revision,
-       (select coalesce(json_agg(json_build_object('account_id', account_id, 'role', role)), '[]')
-          from membership where project_id = p.id) as roles,
+       (select coalesce(json_agg(json_build_object('account_id', a.id, 'login', a.login, 'role', m.role)), '[]')
+          from membership m join account a on a.id = m.account_id where m.project_id = p.id) as members,
        (select coalesce(json_agg(json_build_object('mapId', map_id, 'layerId', layer_id,
             'accountId', account_id, 'rights', rights)), '[]')
           from access_grant where project_id = p.id) as grants
@@ -55,7 +55,7 @@ export async function loadProject(db: Queryable, code: string): Promise<ProjectS
     baseMap: row.base_map,
     hidden: row.hidden,
     revision: row.revision,
-    roles: new Map(row.roles.map((member) => [member.account_id, member.role])),
+    members: new Map(row.members.map(({ account_id, login, role }) => [account_id, { login, role }])),
     grants: row.grants,
   };
 }

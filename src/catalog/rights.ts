@@ -27,7 +27,7 @@ const roleRights: Readonly<Record<Role, Rights>> = {
 };
 
 /** What of a project decides over rights on its maps. */
-export type GuardedProject = Pick<ProjectState, "id" | "roles" | "grants">;
+export type GuardedProject = Pick<ProjectState, "id" | "members" | "grants">;
 /** What of a map does. */
 export type GuardedMap = Pick<MapState, "id" | "hasPublication"> & { readonly project: GuardedProject };
 /** What of a layer does. */
@@ -148,7 +148,7 @@ function publicRights(map: GuardedMap, layer: GuardedLayer | undefined): Rights 
 }
 
 function roleIn(project: GuardedProject, caller: Caller): Role | undefined {
-  return caller.projectId === project.id ? project.roles.get(caller.accountId!) : undefined;
+  return caller.projectId === project.id ? project.members.get(caller.accountId!)?.role : undefined;
 }
 
 /** The most specific grant of this account (null = the public) that covers the map or layer. */

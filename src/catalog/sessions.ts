@@ -1,17 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import { busy, type Failure } from "../errors.js";
 import type { Redis } from "../storage/redis.js";
+import type { UserName } from "./state.js";
 
 /** Where a session came from: the API's login, or the administration's command line. */
 export type SessionOrigin = "api" | "console";
 
-export interface Session {
-  readonly accountId: number;
-  readonly login: string;
+export interface Session extends UserName {
   readonly projectId: number;
   readonly origin: SessionOrigin;
-  /** Account of the user who asked for this session of another, and whose rights bound it. */
-  readonly grantedBy?: number;
+  /** The user who asked for this session of another, and whose rights bound it. */
+  readonly grantedBy?: UserName;
 }
 
 /** Sessions in Redis, kept by Redis's clock; a session lives `idleSeconds` after its last use. */
@@ -106,7 +105,7 @@ export async function closeSessionsOf(redis: Redis, prefix: string, accountId: n
       const text = values[i];
       if (!text) return false;
       const session = JSON.parse(text) as Session;
-      return session.accountId === accountId || session.grantedBy === accountId;
+      return session.accountId === accountId || session.grantedBy?.accountId === accountId;
     });
     if (own.length > 0) closed += await redis.unlink(own);
   } while (cursor !== "0");

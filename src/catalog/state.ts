@@ -2,6 +2,12 @@
 
 export type Role = "admin" | "editor" | "viewer";
 
+/** A user in a project. */
+export interface Member {
+  readonly login: string;
+  readonly role: Role;
+}
+
 /** Rights are a sum of these bits. */
 export const Right = { read: 1, editObjects: 2, editStructure: 4, administer: 8 } as const;
 export type Rights = number;
@@ -29,8 +35,8 @@ export interface ProjectState {
   readonly baseMap: BaseMap;
   readonly hidden: boolean;
   readonly revision: number;
-  /** Account id → role. */
-  readonly roles: ReadonlyMap<number, Role>;
+  /** By account id. */
+  readonly members: ReadonlyMap<number, Member>;
   readonly grants: readonly Grant[];
 }
 
@@ -180,6 +186,15 @@ export function localName(text: LocalizedName, language: string, main: string): 
   return own(language) || own(main) || Object.values(text.names).find(Boolean) || text.name;
 }
 
+/**
+ * Who a user is, as something says that outlives the database's history: after a restore an account may have the number
+ * that another one had, so the login counts too.
+ */
+export interface UserName {
+  readonly accountId: number;
+  readonly login: string;
+}
+
 /** Who asks: the public, or a signed-in user of one project. */
 export interface Caller {
   /** null = the public. */
@@ -187,7 +202,7 @@ export interface Caller {
   readonly login: string | null;
   /** Project that the session belongs to. */
   readonly projectId: number | null;
-  /** Account of the user who asked for this user's session. */
-  readonly grantedBy?: number;
+  /** The user who asked for this user's session. */
+  readonly grantedBy?: UserName;
 }
 export const publicCaller: Caller = { accountId: null, login: null, projectId: null };

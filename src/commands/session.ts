@@ -29,7 +29,7 @@ export function register(program: Command, env: CommandEnvironment): void {
         if (!project || project.hidden)
           throw failed("project_not_found", `There is no project "${options.project}".`);
         const account = await findAccount(db, login);
-        if (!account || !project.roles.has(account.id)) throw notFound(`user "${login}" in this project`);
+        if (!account || !project.members.has(account.id)) throw notFound(`user "${login}" in this project`);
         const { sessionIdleSeconds: idleSeconds, redisPrefix: prefix } = config;
         const sessions = openSessions(await redis(), { idleSeconds, prefix });
         const token = await sessions.open({

@@ -49,7 +49,7 @@ interface Row extends FoundProject {
 
 /** Who asks for which project. */
 export interface ProjectVisit {
-  readonly project: Pick<ProjectState, "code" | "roles">;
+  readonly project: Pick<ProjectState, "code" | "members">;
   readonly caller: Caller;
 }
 
@@ -73,7 +73,7 @@ export async function findMaps(db: Queryable, visit?: ProjectVisit): Promise<Fou
     [visit?.project.code ?? null, caller.accountId],
   );
   return rows.map(({ id, grants, ...found }) => {
-    const project = { id, grants, roles: visit?.project.roles ?? noRoles };
+    const project = { id, grants, members: visit?.project.members ?? nobody };
     const layersOf = (mapId: number) => ({
       values: () =>
         grants.flatMap(({ layerId, layerMapId }) =>
@@ -86,7 +86,7 @@ export async function findMaps(db: Queryable, visit?: ProjectVisit): Promise<Fou
   });
 }
 
-const noRoles: ProjectState["roles"] = new Map();
+const nobody: ProjectState["members"] = new Map();
 
 /** A project with names in the language where they have it. */
 export function shownProject(project: FoundProject, language: string): ViewerProject {

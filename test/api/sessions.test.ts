@@ -111,8 +111,8 @@ t.test("authorized is true for sessions of the API in this project only", async 
   t.equal((await api("GET", "authorized/")).text, "false");
   t.equal((await api("GET", "authorized/", { token: "made-up" })).text, "false");
   const project = await services.catalog.project("p");
-  const [accountId] = project.roles.keys();
-  const session = { accountId: accountId!, login: "admin", projectId: project.id };
+  const [[accountId, { login }]] = project.members as unknown as [[number, { login: string }]];
+  const session = { accountId, login, projectId: project.id };
   const console = await services.sessions.open({ ...session, origin: "console" });
   t.equal((await api("GET", "authorized/", { token: console })).text, "false");
   t.equal((await api("GET", "maps/available/", { token: console })).status, 200, "and still a session");
@@ -158,4 +158,31 @@ t.test("a user who leaves the project, or gets rights, does so at once", async (
   await services.changes.propagate();
   t.equal((await api("GET", "users/list/", { token })).status, 401);
   t.equal((await api("GET", "authorized/", { token })).text, "false");
+});
+
+t.test("a session whose account's number is another one's after a restore is unknown", async (t) => {
+  const project = await services.catalog.project("p");
+  const join = async (login: string) => {
+    await addMember(services.db, { login, password: login, projectId: project.id, role: "editor" });
+    await services.changes.propagate();
+    return (await api("POST", "login/", { body: { user: login, pass: login } })).json.token as string;
+  };
+  const eve = await join("eve");
+  const lent = (await api("POST", "ext-auth/", { token: eve, body: { login: "viewer" } })).json.token;
+  const statuses = async (token: string) => [
+    (await api("GET", "maps/available/", { token })).status,
+    (await api("GET", "authorized/", { token })).text,
+  ];
+  for (const token of [eve, lent]) t.same(await statuses(token), [200, "true"]);
+  // As after a restore of yesterday, when there was no eve: her number is the next one's.
+  await server.sql.query("update account set login = 'mallory' where login = 'eve'");
+  await server.sql.query(
+    "update membership set role = 'admin' where account_id = (select id from account where login = 'mallory')",
+  );
+  await services.changes.propagate();
+  t.same(await statuses(eve), [401, "false"]);
+  t.same(await statuses(lent), [401, "false"], "nor may she lend what is not hers");
+  t.equal((await api("GET", "users/list/", { token: eve })).status, 401);
+  t.equal((await api("POST", "ext-auth/", { token: eve, body: { login: "viewer" } })).status, 401);
+  t.equal((await api("POST", "logout/", { token: eve })).status, 401);
 });

@@ -7,7 +7,15 @@ import {
   rightsOn,
   rightsOnProject,
 } from "../../src/catalog/rights.js";
-import type { Caller, Grant, LayerNode, MapState, ProjectState, Role } from "../../src/catalog/state.js";
+import type {
+  Caller,
+  Grant,
+  LayerNode,
+  MapState,
+  Member,
+  ProjectState,
+  Role,
+} from "../../src/catalog/state.js";
 import { publicCaller, Right } from "../../src/catalog/state.js";
 import { failure } from "../support/failure.js";
 
@@ -22,10 +30,10 @@ interface Case {
 }
 
 function stateOf(theCase: Case): { map: MapState; caller: Caller; layer: LayerNode } {
-  const roles = new Map<number, Role>([[other, "editor"]]);
+  const members = new Map<number, Member>([[other, { login: "other", role: "editor" }]]);
   if (theCase.role === "admin" || theCase.role === "editor" || theCase.role === "viewer")
-    roles.set(me, theCase.role);
-  if (theCase.role === "of another project") roles.set(me, "admin");
+    members.set(me, { login: "me", role: theCase.role });
+  if (theCase.role === "of another project") members.set(me, { login: "me", role: "admin" });
   const project: ProjectState = {
     id: 5,
     code: "p",
@@ -34,7 +42,7 @@ function stateOf(theCase: Case): { map: MapState; caller: Caller; layer: LayerNo
     baseMap: { kind: "none" },
     hidden: false,
     revision: 1,
-    roles,
+    members,
     grants: theCase.grants,
   };
   const layer = { id: layerId, type: "layer" } as LayerNode;
@@ -208,7 +216,7 @@ t.test("a user covers another who has no right more, on any map or layer", (t) =
     const { map: base } = stateOf({ role: of[0], published: true, grants });
     const project: ProjectState = {
       ...base.project,
-      roles: new Map([me, other].map((id, i) => [id, of[i]!])),
+      members: new Map([me, other].map((id, i) => [id, { login: "", role: of[i]! }])),
     };
     const [caller, user] = [me, other].map((accountId) => ({ accountId, login: "", projectId: project.id }));
     const exceeds = (rights: (who: Caller) => number) => (rights(user!) & ~rights(caller!)) !== 0;

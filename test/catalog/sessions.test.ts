@@ -77,7 +77,7 @@ t.test("all sessions of one account can be ended at once, also those that it ask
   const own = [
     await sessions.open(session),
     await sessions.open({ ...session, projectId: 4 }),
-    await sessions.open({ ...session, accountId: 8, grantedBy: 7 }),
+    await sessions.open({ ...session, accountId: 8, grantedBy: { accountId: 7, login: "anna" } }),
   ];
   const others = await sessions.open({ ...session, accountId: 8 });
   t.equal(await closeSessionsOf(redis, prefix, 7), 3);

@@ -394,7 +394,7 @@ export class SimulatedDatabase {
           base_map: { kind: row.base ? "builtin" : "none" },
           hidden: row.hidden,
           revision: row.revision,
-          roles: [{ account_id: viewerAccount, role: "viewer" }],
+          members: [{ account_id: viewerAccount, login: "viewer", role: "viewer" }],
           grants,
         },
       ];
