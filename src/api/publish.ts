@@ -66,7 +66,8 @@ export const publishOperations: readonly Operation[] = [
     summary: "Save the publication tree",
     details:
       "From then on the map shows exactly these elements. An element of a layer, folder or parent that there is " +
-      "not is refused with 404, and the tree stays as it was.",
+      "not is refused with 404, and the tree stays as it was. Elements go with their layers and folders; one of a " +
+      "folder goes with the last that was under it.",
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/publish/`,

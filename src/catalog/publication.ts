@@ -145,21 +145,32 @@ export async function savePublication(
 }
 
 /**
- * Takes elements of deleted layers and folders out of the publication tree; what they hold moves up to their parents.
- * The map must be locked.
+ * Takes elements of deleted layers and folders out of the publication tree; what they hold moves up to their parents. A
+ * folder's element that nothing is left under goes as well: alone it would stand for all that the folder holds. The map
+ * must be locked.
  */
 export async function forgetPublished(
   tx: Queryable,
   mapId: number,
   nodeIds: readonly number[],
 ): Promise<void> {
-  const [row] = await tx.query<{ publication: PublicationElement[] | null }>(
-    "select publication from map where id = $1",
+  const [row] = await tx.query<{ publication: PublicationElement[] | null; folders: number[] }>(
+    `select publication,
+       (select coalesce(json_agg(id), '[]') from node where map_id = $1 and type = 'folder') as folders
+     from map where id = $1`,
     [mapId],
   );
   const gone = new Set(nodeIds);
   const elements = row?.publication;
   if (!elements?.some((element) => gone.has(element.nodeId))) return;
+  const kept = withoutEmptied(elements, withoutNodes(elements, gone), new Set(row?.folders));
+  await tx.execute("update map set publication = $2 where id = $1", [mapId, JSON.stringify(kept)]);
+}
+
+function withoutNodes(
+  elements: readonly PublicationElement[],
+  gone: ReadonlySet<number>,
+): readonly PublicationElement[] {
   const parents = new Map(
     elements.filter((element) => gone.has(element.nodeId)).map(({ id, parentId }) => [id, parentId]),
   );
@@ -167,10 +178,21 @@ export async function forgetPublished(
     const above = parents.get(id);
     return above === undefined ? id : parentOf(above);
   };
-  const kept = elements
+  return elements
     .filter((element) => !gone.has(element.nodeId))
     .map((element) => ({ ...element, parentId: parentOf(element.parentId) }));
-  await tx.execute("update map set publication = $2 where id = $1", [mapId, JSON.stringify(kept)]);
+}
+
+/** What is left without elements of folders that had something under them before and have nothing now. */
+function withoutEmptied(
+  before: readonly PublicationElement[],
+  left: readonly PublicationElement[],
+  folders: ReadonlySet<number>,
+): readonly PublicationElement[] {
+  const held = childrenOf(before);
+  const holds = childrenOf(left);
+  const kept = left.filter(({ id, nodeId }) => holds.has(id) || !held.has(id) || !folders.has(nodeId));
+  return kept.length === left.length ? kept : withoutEmptied(before, kept, folders);
 }
 
 function checkTree(elements: readonly PublicationElement[]): void {

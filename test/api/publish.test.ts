@@ -247,6 +247,52 @@ t.test("elements go with what they are built on; what they hold moves up", async
   t.equal(await drawn(), "none");
 });
 
+t.test("deleting what a folder's element holds shows nothing that was not published", async (t) => {
+  const outer = await folder("outer");
+  const inner = await folder("inner", outer);
+  const made = async (code: string, parent_id: number) => {
+    const body = { code, parent_id, css_style: `#${code} { polygon-fill: #0000ff; }` };
+    return (await api("POST", "m/layers/", { token: editor, body })).json.id as number;
+  };
+  const [first, second, withheld] = [
+    await made("first", inner),
+    await made("second", outer),
+    await made("withheld", inner),
+  ];
+  for (const code of ["first", "second", "withheld"])
+    await addObject(server, code, square(0, 0, 20), { map: "m" });
+  await publish([
+    { id: 1, parent_id: 0, map_layer_id: outer },
+    { id: 2, parent_id: 1, map_layer_id: inner },
+    { id: 3, parent_id: 2, map_layer_id: first },
+    { id: 4, parent_id: 1, map_layer_id: second },
+  ]);
+  const shown = async () => ({
+    codes: pick(await tree(), "code").flat(),
+    selected: pick(await tree("?type=full"), "code", "selected").find(([code]) => code === "withheld")?.[1],
+    found: (await api("GET", "m/search/?phrase=withheld")).json.map(({ name }: { name: string }) => name),
+    drawn: await drawn(),
+  });
+  const nothing = { selected: false, found: [], drawn: "none" };
+  await api("DELETE", "m/layers/first/", { token: editor });
+  t.match(await shown(), { ...nothing, drawn: "something else", codes: ["outer", "second"] });
+  await api("DELETE", "m/layers/second/", { token: editor });
+  t.same(await shown(), { ...nothing, codes: [] }, "nor a folder that nothing is left of");
+  await publish([{ id: 1, parent_id: 0, map_layer_id: inner }]);
+  await made("third", inner);
+  await api("DELETE", "m/layers/third/", { token: editor });
+  t.same(
+    pick(await tree(), "code").flat(),
+    ["inner"],
+    "an element that stands for the folder goes on to do so",
+  );
+  t.equal(
+    (await tree("?type=full")).some((node: any) => node.id === withheld && node.selected),
+    true,
+  );
+  await api("DELETE", "m/folders/outer/", { token: editor });
+});
+
 t.test("nobody sees a published layer that they may not read", async (t) => {
   await publish([
     { id: 1, parent_id: 0, map_layer_id: box },
