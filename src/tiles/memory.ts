@@ -3,11 +3,16 @@ import type { Tile } from "./tile.js";
 
 /** What an entry takes beside its bytes: key, object, list node. */
 const overheadBytes = 400;
+/** Tiles of one colour, some 1,000 of them. */
+const solidBytes = 1024 ** 2;
 
 /** Tiles in this node's memory, bounded in bytes. Tiles of one colour share their bytes. */
 export class TileMemory {
   private readonly tiles: LRUCache<string, Tile>;
-  private readonly solids = new LRUCache<string, Uint8Array>({ max: 1_024 });
+  private readonly solids = new LRUCache<string, Uint8Array>({
+    maxSize: solidBytes,
+    sizeCalculation: (png) => overheadBytes + png.length,
+  });
 
   constructor(bytes: number) {
     this.tiles = new LRUCache({
