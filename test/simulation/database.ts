@@ -80,9 +80,14 @@ export interface DatabaseAccess {
   readonly database: Database;
   /** Cuts the connections; none can be made until `until`. */
   cut(until: number): void;
+  /** Nothing comes over the open listening connections until `until`, though they are not broken. */
+  hang(until: number): void;
 }
 
 type Statement = (values: readonly unknown[], session: Session | undefined) => object[];
+
+/** Where a statement stands among those that are known, by its text: the same in all worlds. */
+const statements = new Map<string, number>();
 
 /** What a database may be replaced by. */
 export interface Replacement {
@@ -102,7 +107,6 @@ export class SimulatedDatabase {
   private transactions = 1_000;
   private tokens = 1;
   private readonly sessions = new Set<Session>();
-  private readonly statements = new Map<string, Statement>();
 
   constructor(
     private readonly scheduler: Scheduler,
@@ -175,7 +179,11 @@ export class SimulatedDatabase {
       closedUntil = until;
       for (const session of [...this.sessions]) if (session.owner === owner) this.lose(session);
     };
-    return { database: { query, listening } as unknown as Database, cut };
+    const hang = (until: number) => {
+      for (const session of this.sessions)
+        if (session.owner === owner) session.arrivesAt = Math.max(session.arrivesAt, until);
+    };
+    return { database: { query, listening } as unknown as Database, cut, hang };
   }
 
   /** Whether everything that was announced has arrived. */
@@ -269,21 +277,17 @@ export class SimulatedDatabase {
   }
 
   private run(text: string, values: readonly unknown[], session: Session | undefined): object[] {
-    let statement = this.statements.get(text);
-    if (!statement) {
-      statement = this.statementOf(text);
-      this.statements.set(text, statement);
+    let index = statements.get(text);
+    if (index === undefined) {
+      index = this.known.findIndex(([sign]) => text.includes(sign));
+      if (index < 0) throw new Error(`The simulated database does not know this statement: ${text}`);
+      statements.set(text, index);
     }
-    return statement(values, session);
+    return this.known[index]![1](values, session);
   }
 
   private history(): { token: string; replaced: boolean } {
     return { token: this.tables.token, replaced: this.tables.identity !== this.identity };
-  }
-
-  private statementOf(text: string): Statement {
-    for (const [sign, statement] of this.known) if (text.includes(sign)) return statement;
-    throw new Error(`The simulated database does not know this statement: ${text}`);
   }
 
   /** By something that only that statement says. */

@@ -149,9 +149,9 @@ export const mutants: readonly Mutant[] = [
     replace: [["if (change.version <= this.version)", "if (change.version >= this.version)"]],
   },
   {
-    name: "a gap in the changes is overlooked",
+    name: "a tile that is older than all that is remembered counts as right",
     file: "changes/layer-version",
-    replace: [["change.previous === this.version ? change", "change.previous !== undefined ? change"]],
+    replace: [["version < first.previous) return true;", "version < first.previous) return false;"]],
   },
   {
     name: "an address is taken for checked without a look",

@@ -15,8 +15,6 @@ export const cells: readonly number[] = [0, 1, 2];
 /** Tiles that somebody looks at. */
 export const lookedAt: readonly TileCoord[] = [...tiles, { z: 1, x: 0, y: 0 }];
 
-export const tileOfCell = (cell: number): TileCoord => tiles[cell]!;
-
 const boxes = tiles.map((tile): MercatorBox => {
   const [xmin, ymin, xmax, ymax] = tileBox(tile);
   const [x, y] = [(xmin + xmax) / 2, (ymin + ymax) / 2];
@@ -26,11 +24,27 @@ const boxes = tiles.map((tile): MercatorBox => {
 export const boxOfCell = (cell: number): MercatorBox => boxes[cell]!;
 
 /** Which of the places lie in a box. */
-export const cellsIn = (box: MercatorBox): readonly number[] =>
+const cellsIn = (box: MercatorBox): readonly number[] =>
   cells.filter((cell) => {
     const [x, y] = boxOfCell(cell);
     return x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3];
   });
 
+const places = new Map<string, readonly (readonly number[])[]>();
+
+/** Which of the places each tile of a square shows, row by row from the top left. */
+export function placesOf(origin: TileCoord, count: number): readonly (readonly number[])[] {
+  const { z, x, y } = origin;
+  const key = `${z}/${x}/${y}/${count}`;
+  let known = places.get(key);
+  if (!known) {
+    known = Array.from({ length: count * count }, (_, index) =>
+      cellsIn(tileBox({ z, x: x + (index % count), y: y + Math.floor(index / count) })),
+    );
+    places.set(key, known);
+  }
+  return known;
+}
+
 /** Which of the places a tile shows. */
-export const cellsOf = (coord: TileCoord): readonly number[] => cellsIn(tileBox(coord));
+export const cellsOf = (coord: TileCoord): readonly number[] => placesOf(coord, 1)[0]!;

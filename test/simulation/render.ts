@@ -1,5 +1,4 @@
 import { busy } from "../../src/errors.js";
-import { tileBox } from "../../src/geo/tile.js";
 import { HostError } from "../../src/hosts/host.js";
 import type {
   CompileRequest,
@@ -10,7 +9,7 @@ import type {
 } from "../../src/hosts/messages.js";
 import type { RenderCalls } from "../../src/tile-path.js";
 import type { SimulatedDatabase } from "./database.js";
-import { cellsIn } from "./places.js";
+import { placesOf } from "./places.js";
 import type { Owner, Random, Scheduler } from "./scheduler.js";
 
 /**
@@ -55,6 +54,8 @@ export interface RenderOptions {
   readonly owner: Owner;
   /** Time that compiling takes. */
   readonly compileMs: (random: Random) => number;
+  /** Time that drawing takes when all has been read. */
+  readonly drawMs: (random: Random) => number;
   /** A style took longer than its deadline, by itself. */
   readonly onUndecided: (style: string) => void;
   /** A metatile is begun, of this state. */
@@ -147,7 +148,7 @@ export class SimulatedRender {
   }
 
   private async metatile(request: MetatileRequest): Promise<MetatileResponse> {
-    const { scheduler, album, onRender } = this.options;
+    const { scheduler, onRender } = this.options;
     const { random } = scheduler;
     const { incarnation } = this;
     const { origin, count } = request;
@@ -155,27 +156,29 @@ export class SimulatedRender {
     await this.sleep(scheduler.latency());
     const below = request.base ? await this.base(request) : [];
     const above = await this.draw(layersOf(request.map));
-    await this.sleep(random.chance(0.1) ? random.below(900) : scheduler.latency());
+    await this.sleep(this.options.drawMs(random));
     if (incarnation !== this.incarnation) throw new HostError("died", "the host was replaced");
     const whole = [...below, ...above];
-    const tiles = Array.from({ length: count * count }, (_, index) => {
-      const coord = { z: origin.z, x: origin.x + (index % count), y: origin.y + Math.floor(index / count) };
-      const box = tileBox(coord);
-      const seen = cellsIn(box);
-      const picture = whole.map((layer) => ({
-        ...layer,
-        cells: layer.cells.filter(([cell]) => seen.includes(cell)),
-      }));
-      const { png, hash } = album.bytes(picture);
-      return { png, hash, ...(picture.every((layer) => layer.cells.length === 0) ? { solid: 1 } : {}) };
-    });
+    const blank = this.tileOf(whole, []);
+    const tiles = placesOf(origin, count).map((seen) =>
+      seen.length === 0 ? blank : this.tileOf(whole, seen),
+    );
     return { tiles, renderMs: 1 };
+  }
+
+  private tileOf(whole: Picture, seen: readonly number[]): MetatileResponse["tiles"][number] {
+    const picture = whole.map((layer) => ({
+      ...layer,
+      cells: layer.cells.filter(([cell]) => seen.includes(cell)),
+    }));
+    const { png, hash } = this.options.album.bytes(picture);
+    return { png, hash, ...(picture.every((layer) => layer.cells.length === 0) ? { solid: 1 } : {}) };
   }
 
   /** What a picture that is begun now would show, in the least: two of one state are one too many. */
   private stateOf({ map, base, origin, count }: MetatileRequest): string {
     const { layers } = this.options.database.tables;
-    const seen = cellsIn(tileBox(origin, count));
+    const seen = placesOf(origin, count).flat();
     const drawn = [map, ...(base ? [base] : [])].flatMap((source) =>
       layersOf(source).map(({ id }) => seen.map((cell) => layers.get(id)?.cells.get(cell) ?? 0).join(",")),
     );

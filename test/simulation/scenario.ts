@@ -1,6 +1,6 @@
-import { cells, lookedAt, tileOfCell } from "./places.js";
-import { Random } from "./scheduler.js";
-import { type Address, type Conditions, type Node, undecidedMs, World } from "./world.js";
+import { cells, cellsOf, lookedAt } from "./places.js";
+import { laneMs, Random } from "./scheduler.js";
+import { type Address, addressOf, type Conditions, type Node, undecidedMs, World } from "./world.js";
 
 /** What happens in a world: a list of steps that a seed decides. Any of them can be left out, and the others stay as they are. */
 
@@ -13,40 +13,54 @@ export interface Step {
   readonly run: (world: World, random: Random) => void;
 }
 
-const editorial = [21, 22, 23, 24] as const;
-
 export interface Scenario {
   readonly conditions: Conditions;
   readonly steps: readonly Step[];
 }
 
 /** When the last step is taken. */
-const lengthMs = 800;
+const lengthMs = 400;
 /** In worlds in which a node may be given up, and go on. */
-const longMs = 3_500;
+const longMs = 3_600;
+/** Steps that are taken at about the same time lie so close together. */
+const closeMs = 25;
 
 export function scenarioOf(seed: number): Scenario {
   const random = new Random(seed, 1);
   const calm = random.chance(0.2);
+  const long = !calm && random.chance(0.08);
+  const small = !calm && random.chance(0.4);
+  const addresses = pickAddresses(random, small ? 3 : random.pick([1, 1, 1, 2, 3]));
   const conditions: Conditions = {
     seed,
-    nodes: random.pick([1, 2, 2, 2, 3]),
-    small: !calm && random.chance(0.5),
+    nodes: random.pick(long ? [2, 2, 3] : [1, 2, 2, 2, 3]),
+    addresses,
+    small,
     doubled: random.chance(0.3),
-    slowStyles: !calm && random.chance(0.15),
+    slowStyles: !calm && random.chance(0.06),
     colliding: random.chance(0.2),
     calm,
-    lengthMs: random.chance(0.1) ? longMs : lengthMs,
+    lengthMs: long ? longMs : lengthMs,
   };
   const steps: Step[] = [];
-  const add = (what: string, run: Step["run"], at = random.below(conditions.lengthMs)) =>
+  const moments: number[] = [];
+  // What goes wrong are mostly things that happen at once.
+  const moment = () => {
+    const at =
+      moments.length > 0 && random.chance(0.4)
+        ? random.pick(moments) + random.below(closeMs)
+        : random.below(conditions.lengthMs);
+    moments.push(at);
+    return at;
+  };
+  const add = (what: string, run: Step["run"], at = moment()) =>
     steps.push({ number: steps.length + 1, at, what, run });
-  const looks = 2 + random.below(4);
-  for (let index = 0; index < looks; index++) add("look", lookSomewhere);
-  const edits = 1 + random.below(4);
-  for (let index = 0; index < edits; index++) add(...pickEdit(random, calm));
-  const faults = calm || random.chance(0.4) ? 0 : 1 + random.below(3);
-  for (let index = 0; index < faults; index++) add(...pickFault(random, add));
+  if (long) addSilence(random, add);
+  for (let looks = random.below(4); looks > 0; looks--) add("look", lookSomewhere);
+  for (let edits = 1 + random.below(3); edits > 0; edits--) add(...pickEdit(random, calm));
+  if (!calm && random.chance(0.12)) addFailover(random, add);
+  const faults = calm || random.chance(0.4) ? 0 : 1 + random.below(2);
+  for (let index = 0; index < faults; index++) add(...pickFault(random));
   return { conditions, steps };
 }
 
@@ -71,7 +85,7 @@ export function play({ conditions, steps }: Scenario): World {
       random,
     );
   }
-  scheduler.run(conditions.lengthMs + 300);
+  scheduler.run(conditions.lengthMs + 150);
   rest(world);
   if (world.violation) return world;
   world.settle();
@@ -79,7 +93,7 @@ export function play({ conditions, steps }: Scenario): World {
   // A style that took too long is tried again by then.
   if (conditions.slowStyles) scheduler.run(scheduler.now + undecidedMs);
   const random = new Random(conditions.seed, 3);
-  for (const address of [...world.looked.values()].slice(-2)) {
+  for (const address of [...world.looked].slice(-2)) {
     for (const node of serving(world))
       scheduler.on(0, () => world.look(node, address, false), undefined, random);
   }
@@ -95,22 +109,31 @@ function rest(world: World): void {
   const isOver = () =>
     world.open.size === 0 &&
     world.database.isQuiet &&
-    serving(world).every((node) => node.path.changes.trusted);
-  do scheduler.run(scheduler.now + 300);
+    serving(world).every(
+      ({ path, pausedUntil }) => path.changes.trusted && pausedUntil + laneMs < scheduler.now,
+    );
+  do scheduler.run(scheduler.now + 100);
   while (!isOver() && scheduler.now < patience);
-  for (const open of world.open) world.fail(`never answered: ${open}`);
+  for (const { what } of world.open) world.fail(`never answered: ${what()}`);
 }
 
-function pickAddress(random: Random): Address {
-  const map = random.pick(["m", "m", "n"]);
-  const own = map === "m" ? [21, 22] : [23, 24];
-  return {
-    map,
-    coord: random.pick(lookedAt),
-    base: random.chance(0.5),
-    layers: random.pick([undefined, undefined, own, [own[0]!], [own[1]!]]),
-    language: random.pick([undefined, undefined, "en", "xx"]),
-  };
+const layersOf = (map: string): readonly [number, number] => (map === "m" ? [21, 22] : [23, 24]);
+
+/** What people look at in a world: mostly the same few tiles. */
+function pickAddresses(random: Random, count: number): readonly Address[] {
+  const base = random.chance(0.4);
+  const maps = random.pick([["m"], ["m"], ["m", "n"]]);
+  return Array.from({ length: count }, () => {
+    const map = random.pick(maps);
+    const own = layersOf(map);
+    return addressOf({
+      map,
+      coord: random.pick(lookedAt),
+      base: base && random.chance(0.7),
+      layers: random.chance(0.6) ? undefined : random.pick([own, [own[0]], [own[1]]]),
+      language: random.chance(0.8) ? undefined : random.pick(["en", "xx"]),
+    });
+  });
 }
 
 const serving = (world: World): readonly Node[] => world.nodes.filter((node) => node.serving);
@@ -119,7 +142,7 @@ const serving = (world: World): readonly Node[] => world.nodes.filter((node) => 
 function lookSomewhere(world: World, random: Random): void {
   const nodes = serving(world);
   if (nodes.length === 0) return;
-  const address = pickAddress(random);
+  const address = random.pick(world.conditions.addresses);
   const signedIn = random.chance(0.15);
   const abortAfter = random.chance(0.05) ? random.below(50) : undefined;
   world.look(random.pick(nodes), address, signedIn, abortAfter);
@@ -132,19 +155,11 @@ function lookSomewhere(world: World, random: Random): void {
 }
 
 /** As soon as an editor has the answer, people look at what was changed. */
-function lookAfter(world: World, random: Random, layerId: number, cell: number): () => void {
-  const map = layerId === 25 ? random.pick(["m", "n"]) : layerId < 23 ? "m" : "n";
+function lookAfter(world: World, random: Random, address: Address): () => void {
   const looks = 1 + random.below(2);
-  const address: Address = {
-    map,
-    language: undefined,
-    coord: random.chance(0.8) ? tileOfCell(cell) : lookedAt[3]!,
-    base: layerId === 25 || random.chance(0.5),
-    layers: random.chance(0.3) && layerId !== 25 ? [layerId] : undefined,
-  };
   // They have looked there before.
   const nodes = serving(world);
-  if (nodes.length > 0 && random.chance(0.8)) world.look(random.pick(nodes), address, false);
+  if (nodes.length > 0 && random.chance(0.7)) world.look(random.pick(nodes), address, false);
   return () => {
     if (world.conditions.calm) {
       // All at once, so that nodes have to share what they draw.
@@ -152,7 +167,7 @@ function lookAfter(world: World, random: Random, layerId: number, cell: number):
       return;
     }
     for (let look = 0; look < looks; look++) {
-      world.scheduler.after(random.chance(0.5) ? 0 : random.below(200), () => {
+      world.scheduler.after(random.chance(0.6) ? 0 : random.below(200), () => {
         const now = serving(world);
         if (now.length > 0) world.look(random.pick(now), address, false);
       });
@@ -160,38 +175,29 @@ function lookAfter(world: World, random: Random, layerId: number, cell: number):
   };
 }
 
-type Edit = (
-  world: World,
-  random: Random,
-  node: Node | undefined,
-  done: (layer: number, cell: number) => () => void,
-) => void;
+/** A layer that an address shows. */
+const pickLayer = (random: Random, { map, base, layers }: Address): number =>
+  base && random.chance(0.3) ? 25 : random.pick(layers ?? layersOf(map));
 
-const edits: Readonly<Record<string, Edit>> = {
-  write: (world, random, node, done) => {
-    const layer = random.pick([...editorial, 21, 21, 25]);
-    const cell = random.pick(cells);
-    world.write(layer, cell, node, done(layer, cell));
+const edits: Readonly<
+  Record<
+    string,
+    (world: World, random: Random, node: Node | undefined, address: Address, done: () => void) => void
+  >
+> = {
+  write: (world, random, node, address, done) => {
+    const cell = random.pick(random.chance(0.8) ? cellsOf(address.coord) : cells);
+    world.write(pickLayer(random, address), cell, node, done);
   },
-  restyle: (world, random, node, done) => {
-    const layer = random.pick([...editorial, 25]);
-    world.restyle(layer, node, done(layer, 0));
-  },
-  publish: (world, random, node, done) => {
-    const map = random.pick(["m", "n"]);
-    world.publish(map, random.chance(0.5), node, done(map === "m" ? 21 : 23, 0));
-  },
-  close: (world, random, node, done) => {
-    const layer = random.pick(editorial);
-    world.close(layer, random.chance(0.6), node, done(layer, 0));
-  },
-  "delete layer": (world, random, node, done) => {
-    const layer = random.pick([22, 24]);
-    world.deleteLayer(layer, node, done(layer, 0));
-  },
+  restyle: (world, random, node, address, done) => world.restyle(pickLayer(random, address), node, done),
+  publish: (world, random, node, { map }, done) => world.publish(map, random.chance(0.3), node, done),
+  close: (world, random, node, { map }, done) =>
+    world.close(random.pick(layersOf(map)), random.chance(0.7), node, done),
+  "delete layer": (world, _random, node, { map }, done) => world.deleteLayer(layersOf(map)[1], node, done),
 };
 
 type Added = readonly [what: string, run: Step["run"]];
+type Add = (what: string, run: Step["run"], at?: number) => void;
 
 function pickEdit(random: Random, calm: boolean): Added {
   const kind = random.pick(
@@ -204,38 +210,89 @@ function pickEdit(random: Random, calm: boolean): Added {
       const nodes = serving(world);
       if (nodes.length === 0) return;
       const node = bySql ? undefined : own.pick(nodes);
-      edits[kind]!(world, own, node, (layer, cell) => lookAfter(world, own, layer, cell));
+      const address = own.pick(world.conditions.addresses);
+      edits[kind]!(world, own, node, address, lookAfter(world, own, address));
     },
   ];
+}
+
+/** A node is not heard of for so long that others give it up, and something is changed meanwhile or as soon as it is back. */
+function addSilence(random: Random, add: Add): void {
+  const begin = random.below(100);
+  const ms = random.pick([400, 1_000, 2_300, 3_000]);
+  const hangs = random.chance(0.6);
+  add("a node is silent", (world, own) => (hangs ? hang : standStill)(world, own, ms), begin);
+  add("look", lookSomewhere, random.below(begin + 50));
+  add(...pickEdit(random, false), begin + random.below(150));
+  add(
+    ...pickEdit(random, false),
+    random.chance(0.5) ? begin + ms + random.below(60) : 2_600 + random.below(900),
+  );
+}
+
+/** A standby that lagged, or a copy of the files, takes the database's place. */
+function addFailover(random: Random, add: Add): void {
+  const at = random.below(200);
+  const asFiles = random.chance(0.4);
+  const writesThere = random.chance(0.5);
+  add(
+    "copy the database",
+    (world) => {
+      world.note(() => "the database is copied");
+      world.copy = world.copyDatabase();
+    },
+    at,
+  );
+  add(...pickEdit(random, false), at + 1 + random.below(40));
+  add(
+    "replace the database",
+    (world, own) => {
+      if (!world.copy) return;
+      world.replaceDatabase(world.copy, asFiles);
+      // Somebody writes there before any node is back.
+      if (writesThere)
+        world.write(pickLayer(own, own.pick(world.conditions.addresses)), own.pick(cells), undefined);
+    },
+    at + 40 + random.below(300),
+  );
+}
+
+function standStill(world: World, random: Random, ms: number): void {
+  const node = random.pick(world.nodes);
+  world.note(() => `${node.name} stands still for ${ms} ms`);
+  world.faulty = true;
+  node.pausedUntil = Math.max(node.pausedUntil, world.scheduler.now + ms);
+}
+
+function hang(world: World, random: Random, ms: number): void {
+  const node = random.pick(world.nodes);
+  world.note(() => `${node.name} hears nothing for ${ms} ms`);
+  world.faulty = true;
+  node.access.hang(world.scheduler.now + ms);
 }
 
 const faults: Readonly<Record<string, Step["run"]>> = {
   "cut the notifications of a node": (world, random) => {
     const node = random.pick(world.nodes);
     const ms = random.pick([0, 50, 300]);
-    world.note(`${node.name} loses its connection for ${ms} ms`);
+    world.note(() => `${node.name} loses its connection for ${ms} ms`);
     world.faulty = true;
     node.access.cut(world.scheduler.now + ms);
   },
-  "a node stands still": (world, random) => {
-    const node = random.pick(world.nodes);
-    const ms = random.pick([50, 300, 1_200, 2_400]);
-    world.note(`${node.name} stands still for ${ms} ms`);
-    world.faulty = true;
-    node.pausedUntil = Math.max(node.pausedUntil, world.scheduler.now + ms);
-  },
+  "a node stands still": (world, random) => standStill(world, random, random.pick([50, 300, 1_200])),
+  "the connection of a node hangs": (world, random) => hang(world, random, random.pick([50, 300, 600])),
   "Redis is emptied": (world) => {
-    world.note("Redis is emptied");
+    world.note(() => "Redis is emptied");
     world.redis.flush();
   },
   "Redis is away": (world, random) => {
     const ms = random.pick([50, 500]);
-    world.note(`Redis is away for ${ms} ms`);
+    world.note(() => `Redis is away for ${ms} ms`);
     world.redis.leave(world.scheduler.now + ms);
   },
   "Redis is slow": (world, random) => {
     const ms = random.pick([200, 800]);
-    world.note(`Redis is slow for ${ms} ms`);
+    world.note(() => `Redis is slow for ${ms} ms`);
     world.redis.slowUntil = world.scheduler.now + ms;
   },
   "a node is killed": (world, random) => {
@@ -253,29 +310,7 @@ const faults: Readonly<Record<string, Step["run"]>> = {
   },
 };
 
-function pickFault(random: Random, add: (what: string, run: Step["run"], at: number) => void): Added {
-  if (random.chance(0.2)) {
-    const at = random.below(lengthMs - 300);
-    const asFiles = random.chance(0.3);
-    add(
-      "copy the database",
-      (world) => {
-        world.note("the database is copied");
-        world.copy = world.copyDatabase();
-      },
-      at,
-    );
-    add(
-      "replace the database",
-      (world, random) => {
-        if (!world.copy) return;
-        world.replaceDatabase(world.copy, asFiles);
-        // Somebody writes there before any node is back.
-        if (random.chance(0.5)) world.write(random.pick(editorial), random.pick(cells), undefined);
-      },
-      at + 20 + random.below(400),
-    );
-  }
+function pickFault(random: Random): Added {
   const kind = random.pick(Object.keys(faults));
   return [kind, faults[kind]!];
 }

@@ -47,6 +47,9 @@ interface Event {
   cancelled: boolean;
 }
 
+/** What came over different ways to a process that stood still is looked at within so many milliseconds. */
+export const laneMs = 3;
+
 /** Runs what waits in Node's queue of microtasks, all of it, at once. (There is no public way to do so in the middle of a turn.) */
 const drain = (process as unknown as { _tickCallback(): void })._tickCallback;
 
@@ -127,7 +130,7 @@ export class Scheduler {
   private delayOf(lane: object): number {
     let delay = this.delays.get(lane);
     if (delay === undefined) {
-      delay = this.random.below(30) / 10;
+      delay = this.random.below(10 * laneMs) / 10;
       this.delays.set(lane, delay);
     }
     return delay;

@@ -1,3 +1,4 @@
+import "./machine.js";
 import { requireRead } from "../../src/catalog/rights.js";
 import type { Caller } from "../../src/catalog/state.js";
 import { publicCaller } from "../../src/catalog/state.js";
@@ -24,6 +25,8 @@ import { type Owner, Random, Scheduler } from "./scheduler.js";
 export interface Conditions {
   readonly seed: number;
   readonly nodes: number;
+  /** What people look at. */
+  readonly addresses: readonly Address[];
   /** Caches hold two entries. */
   readonly small: boolean;
   /** Notifications now and then come twice. */
@@ -40,6 +43,7 @@ export interface Conditions {
 
 /** What a tile is asked for with. */
 export interface Address {
+  readonly raw: string;
   readonly map: string;
   readonly coord: TileCoord;
   readonly base: boolean;
@@ -54,6 +58,13 @@ export interface Node extends Owner {
   readonly render: SimulatedRender;
   /** Answers nothing yet, or any more. */
   serving: boolean;
+}
+
+/** A request or an edit that is not answered. */
+interface Open {
+  /** Undefined: by SQL. */
+  readonly node: Node | undefined;
+  readonly what: () => string;
 }
 
 /** Something that must not be: what the oracle, or the run itself, found wrong. */
@@ -87,12 +98,12 @@ export class World {
   readonly nodes: Node[] = [];
   readonly layers = new Map<number, LayerFacts>();
   readonly published = new Map<string, Fact<boolean>>();
-  /** What happened, for whoever has to understand a failure. */
-  readonly trace: string[] = [];
+  /** What happened, in words that hardly anybody asks for. */
+  private readonly events: { readonly at: number; readonly text: () => string }[] = [];
   /** Requests and edits that are not answered. */
-  readonly open = new Set<string>();
-  /** Addresses that were looked at. */
-  readonly looked = new Map<string, Address>();
+  readonly open = new Set<Open>();
+  /** Addresses that were looked at, the last one last. */
+  readonly looked = new Set<Address>();
   /** Metatiles that were drawn, and how many different ones they were. */
   renders = 0;
   readonly contents = new Set<string>();
@@ -100,7 +111,7 @@ export class World {
   /** When styles were too slow by themselves, by node and style. */
   private readonly undecided = new Map<string, number>();
   private writes = 0;
-  questions = 0;
+  private questions = 0;
   private nodesMade = 0;
   violation: Violation | undefined;
 
@@ -166,6 +177,9 @@ export class World {
         conditions.slowStyles && random.chance(0.1)
           ? styleDeadlineMs + 20
           : random.below(styleDeadlineMs - 5),
+      // Where nothing takes long, it still takes longer than others wait before they look for it again.
+      drawMs: (random) =>
+        conditions.calm ? random.below(50) : random.chance(0.1) ? random.below(900) : scheduler.latency(),
       onUndecided: (style) => this.undecided.set(`${name} ${style}`, scheduler.now),
       onRender: (key) => this.drawn(key),
     });
@@ -200,7 +214,7 @@ export class World {
       () => {
         path.changes.start().then(() => {
           node.serving = true;
-          this.note(`${name} serves`);
+          this.note(() => `${name} serves`);
         });
       },
       owner,
@@ -210,17 +224,17 @@ export class World {
 
   /** The process is gone from one moment to the next. */
   kill(node: Node): void {
-    this.note(`${node.name} is killed`);
+    this.note(() => `${node.name} is killed`);
     node.gone = true;
     node.serving = false;
     this.database.forget(node);
     this.redis.forget(node);
-    for (const open of [...this.open]) if (open.endsWith(` on ${node.name}`)) this.open.delete(open);
+    for (const open of this.open) if (open.node === node) this.open.delete(open);
   }
 
   /** Ends a node as its parent does. */
   stop(node: Node): void {
-    this.note(`${node.name} is stopped`);
+    this.note(() => `${node.name} is stopped`);
     node.serving = false;
     this.scheduler.after(0, () => void node.path.changes.stop().then(() => this.kill(node)), node);
   }
@@ -230,12 +244,17 @@ export class World {
     this.contents.add(state);
   }
 
-  note(text: string): void {
-    this.trace.push(`${this.scheduler.now.toFixed(1).padStart(8)}  ${text}`);
+  note(text: () => string): void {
+    this.events.push({ at: this.scheduler.now, text });
+  }
+
+  /** What happened, for whoever has to understand a failure. */
+  get trace(): readonly string[] {
+    return this.events.map(({ at, text }) => `${at.toFixed(1).padStart(8)}  ${text()}`);
   }
 
   fail(text: string): void {
-    this.note(`WRONG: ${text}`);
+    this.note(() => `WRONG: ${text}`);
     this.violation ??= new Violation(text);
   }
 
@@ -247,7 +266,7 @@ export class World {
     const value = ++this.writes;
     const fact = this.layers.get(layerId)!.cells[cell]!;
     this.edit(
-      `write ${value} to layer ${layerId} at ${cell}`,
+      () => `write ${value} to layer ${layerId} at ${cell}`,
       node,
       (tables) => {
         const layer = tables.layers.get(layerId);
@@ -272,7 +291,7 @@ export class World {
     const style = this.newStyle();
     const { style: fact } = this.layers.get(layerId)!;
     this.edit(
-      `style ${style} for layer ${layerId}`,
+      () => `style ${style} for layer ${layerId}`,
       node,
       (tables) => {
         const layer = tables.layers.get(layerId);
@@ -288,7 +307,7 @@ export class World {
   deleteLayer(layerId: number, node: Node | undefined, done?: () => void): void {
     const { style: fact } = this.layers.get(layerId)!;
     this.edit(
-      `deletion of layer ${layerId}`,
+      () => `deletion of layer ${layerId}`,
       node,
       (tables) => {
         const layer = tables.layers.get(layerId);
@@ -304,7 +323,7 @@ export class World {
   publish(map: string, published: boolean, node: Node | undefined, done?: () => void): void {
     const fact = this.published.get(map)!;
     this.edit(
-      `${published ? "publication" : "closing"} of ${map}`,
+      () => `${published ? "publication" : "closing"} of ${map}`,
       node,
       (tables) => {
         const row = [...tables.maps.values()].find(({ code }) => code === map)!;
@@ -319,7 +338,7 @@ export class World {
   close(layerId: number, closed: boolean, node: Node | undefined, done?: () => void): void {
     const { closed: fact } = this.layers.get(layerId)!;
     this.edit(
-      `${closed ? "no" : ""} right for all to read layer ${layerId}`,
+      () => `${closed ? "no right" : "right"} for all to read layer ${layerId}`,
       node,
       (tables) => {
         const project = tables.projects.get(1)!;
@@ -333,7 +352,7 @@ export class World {
   }
 
   private edit<T>(
-    what: string,
+    what: () => string,
     node: Node | undefined,
     work: (
       tables: Tables,
@@ -344,8 +363,8 @@ export class World {
   ): void {
     const { scheduler, database } = this;
     const who = node ? `on ${node.name}` : "by SQL";
-    const key = `${what} #${++this.questions} ${who}`;
-    if (node) this.open.add(key);
+    const open: Open = { node, what };
+    if (node) this.open.add(open);
     scheduler.after(
       scheduler.latency(),
       () => {
@@ -355,22 +374,22 @@ export class World {
           made = work(tables);
           return made?.payloads ?? [];
         }, node?.name);
-        if (!made) return void this.open.delete(key);
+        if (!made) return void this.open.delete(open);
         const { fact, entry } = made;
         const isWrite = made.payloads[0]!.startsWith("L");
-        this.note(`${what} is committed ${who}`);
+        this.note(() => `${what()} is committed ${who}`);
         if (!node) return done();
         scheduler.after(
           scheduler.latency(),
           () => {
             node.path.changes.propagate(isWrite ? receipt : undefined).then(
               () => {
-                if (!this.open.delete(key)) return;
-                this.note(`${what} is answered ${who}`);
+                if (!this.open.delete(open)) return;
+                this.note(() => `${what()} is answered ${who}`);
                 fact.wasAnswered(entry);
                 done();
               },
-              (error: Error) => this.fail(`${what}: propagating failed: ${error.stack}`),
+              (error: Error) => this.fail(`${what()}: propagating failed: ${error.stack}`),
             );
           },
           node,
@@ -388,20 +407,21 @@ export class World {
     const askedAt = scheduler.now;
     const marks = this.marks(address);
     const number = ++this.questions;
-    const raw = rawOf(address);
-    this.looked.set(raw, address);
-    const key = `${raw}${signedIn ? " signed in" : ""} #${number} on ${node.name}`;
-    this.open.add(key);
+    const { raw } = address;
+    this.looked.delete(address);
+    this.looked.add(address);
+    const open: Open = { node, what: () => `${raw} #${number} on ${node.name}` };
+    this.open.add(open);
     const abort = new AbortController();
     const end = (outcome: Outcome) => {
-      if (!this.open.delete(key)) return;
-      this.note(`#${number} is answered: ${shown(outcome)}`);
+      if (!this.open.delete(open)) return;
+      this.note(() => `#${number} is answered: ${shown(outcome)}`);
       this.judge(address, outcome, { marks, askedAt, signedIn, node, number });
     };
     scheduler.after(
       scheduler.latency(),
       () => {
-        this.note(`#${number} asks ${node.name} for ${raw}${signedIn ? ", signed in" : ""}`);
+        this.note(() => `#${number} asks ${node.name} for ${raw}${signedIn ? ", signed in" : ""}`);
         const ready = signedIn ? undefined : node.path.answers.ready(raw);
         if (ready) return end({ picture: ready });
         node.path.answers
@@ -450,7 +470,7 @@ export class World {
   /** Compares an answer with what had to be seen when it was asked for. */
   private judge(address: Address, outcome: Outcome, asked: Asked): void {
     const { marks, askedAt, signedIn, node, number } = asked;
-    const wrong = (text: string) => this.fail(`#${number} ${rawOf(address)} on ${node.name}: ${text}`);
+    const wrong = (text: string) => this.fail(`#${number} ${address.raw} on ${node.name}: ${text}`);
     const published = this.published.get(address.map)!;
     if ("error" in outcome) {
       const { error } = outcome;
@@ -521,7 +541,7 @@ export class World {
 
   /** A standby that lagged, or a backup, takes the database's place. */
   replaceDatabase(copy: DatabaseCopy, asFiles: boolean): void {
-    this.note(
+    this.note(() =>
       asFiles ? "the database's files are put back" : "a standby that lagged takes the database's place",
     );
     this.faulty = true;
@@ -542,7 +562,7 @@ export class World {
 
   /** Everything that was committed has to be seen from now on. */
   settle(): void {
-    this.note("all is quiet");
+    this.note(() => "all is quiet");
     for (const fact of this.published.values()) fact.lastWasAnswered();
     for (const { style, closed, cells } of this.layers.values())
       for (const fact of [style, closed, ...cells] as Fact<unknown>[]) fact.lastWasAnswered();
@@ -578,8 +598,17 @@ interface Asked {
 const nextVersion = (version: number, random: Random): number =>
   (Math.floor(version / versionStep) + 1) * versionStep + random.below(versionStep);
 
-const rawOf = ({ map, coord: { z, x, y }, base, layers, language }: Address): string =>
-  `${map}/${z}/${x}/${y}${base ? "" : " base=0"}${layers ? ` layers=${layers.join(",")}` : ""}${language ? ` lng=${language}` : ""}`;
+export function addressOf(asked: Omit<Address, "raw">): Address {
+  const {
+    map,
+    coord: { z, x, y },
+    base,
+    layers,
+    language,
+  } = asked;
+  const raw = `${map}/${z}/${x}/${y}${base ? "" : " base=0"}${layers ? ` layers=${layers.join(",")}` : ""}${language ? ` lng=${language}` : ""}`;
+  return { ...asked, raw };
+}
 
 const shown = (outcome: Outcome): string =>
   "error" in outcome
