@@ -30,7 +30,7 @@ answerParent<TileLoopRequest, { readonly tiles: number; readonly seconds: number
       const map = await catalog.map(mapCode, mapCode);
       const look = { base: false, layers: undefined, scale: 1, language: undefined, quality: 0 } as const;
       const plan = await planner.plan(map, publicCaller, { coord, ...look });
-      await tiles.tile({ plan, coord, quality: 0, signal });
+      await tiles.tile({ plan, coord, quality: 0, signal: () => signal });
     }
   };
   await Promise.all(Array.from({ length: request.concurrency }, loop));

@@ -74,7 +74,7 @@ export async function printedMap(
       tiles.push(
         services.tiles
           // One signal for each: a dozen listeners of one signal look like a leak.
-          .tile({ plan, coord, quality: 0, signal: AbortSignal.any([signal]) })
+          .tile({ plan, coord, quality: 0, signal: () => AbortSignal.any([signal]) })
           .then(({ png }) => ({ x: x * tileSide - left, y: y * tileSide - top, png })),
       );
     }

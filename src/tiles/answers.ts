@@ -84,9 +84,7 @@ export class TileAnswers<Answer> {
       plan,
       coord: address.coord,
       quality: address.quality,
-      get signal() {
-        return asked.signal();
-      },
+      signal: asked.signal,
     });
     // Nothing is awaited from here on: what is found right is kept as it is.
     const isCurrent = plan.complete && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);

@@ -34,7 +34,8 @@ export interface TileRequest {
   readonly plan: Plan;
   readonly coord: TileCoord;
   readonly quality: 0 | 1;
-  readonly signal: AbortSignal;
+  /** Made when somebody asks for it, and a tile that is at hand does not. */
+  readonly signal: () => AbortSignal;
 }
 
 /** Metatiles of 4 × 4; larger pictures of high density would only hold memory. */
@@ -80,7 +81,7 @@ export class TileService {
     // Read here, before the render: what is committed later raises the version above these.
     const versions = plan.layers.map((layer) => layer.version);
     const tiles = await this.inFlight.join(metaKey, {
-      signal: request.signal,
+      signal: request.signal(),
       versions,
       usable: (earlier) => isCurrent([...earlier], plan.layers, box),
       start: (signal) => this.produce({ plan, origin, count, quality, versions, signal, metaKey }),
