@@ -107,6 +107,8 @@ export class SimulatedDatabase {
   private transactions = 1_000;
   private tokens = 1;
   private readonly sessions = new Set<Session>();
+  /** Connections that are lost without their process having noticed it. */
+  private readonly losing = new Set<Session>();
 
   constructor(
     private readonly scheduler: Scheduler,
@@ -186,14 +188,17 @@ export class SimulatedDatabase {
     return { database: { query, listening } as unknown as Database, cut, hang };
   }
 
-  /** Whether everything that was announced has arrived. */
+  /** Whether everything that was announced has arrived, and every loss is known. */
   get isQuiet(): boolean {
-    return [...this.sessions].every(({ arrivesAt }) => arrivesAt <= this.scheduler.now);
+    return (
+      this.losing.size === 0 && [...this.sessions].every(({ arrivesAt }) => arrivesAt <= this.scheduler.now)
+    );
   }
 
   /** The process is gone, and its connections with it. */
   forget(owner: Owner): void {
-    for (const session of [...this.sessions]) if (session.owner === owner) this.sessions.delete(session);
+    for (const sessions of [this.sessions, this.losing])
+      for (const session of sessions) if (session.owner === owner) sessions.delete(session);
   }
 
   private open(owner: Owner): ListeningConnection {
@@ -265,9 +270,11 @@ export class SimulatedDatabase {
   /** What was under way is lost with the connection, but for what arrives before the loss is noticed. */
   private lose(session: Session): void {
     this.sessions.delete(session);
+    this.losing.add(session);
     this.scheduler.after(
       this.scheduler.latency(),
       () => {
+        this.losing.delete(session);
         if (!session.alive) return;
         end(session);
         session.onLost(new Error("connection lost"));

@@ -13,6 +13,15 @@ interface Subscription {
   arrivesAt: number;
 }
 
+/** In a class: each object literal with a getter would be of a shape of its own, which keeps its world in memory. */
+class Status {
+  constructor(private readonly isAway: () => boolean) {}
+
+  get status(): string {
+    return this.isAway() ? "reconnecting" : "ready";
+  }
+}
+
 export class SimulatedRedis {
   private values = new Map<string, { readonly value: Value; readonly until: number }>();
   private subscriptions = new Set<Subscription>();
@@ -56,10 +65,7 @@ export class SimulatedRedis {
       return "OK";
     };
     let hear: Subscription["hear"] = () => undefined;
-    const client = {
-      get status() {
-        return isAway() ? "reconnecting" : "ready";
-      },
+    const client = Object.assign(new Status(isAway), {
       get: (key: string) => command(() => this.read(key)?.toString() ?? null),
       set: (key: string, value: Value, ...options: unknown[]) => command(() => set(key, value, options)),
       incr: (key: string) =>
@@ -121,7 +127,7 @@ export class SimulatedRedis {
           scheduler.after(this.latency(), attempt, owner);
         }),
       disconnect: () => undefined,
-    };
+    });
     return client as unknown as Redis;
   }
 
