@@ -163,6 +163,37 @@ t.test("an address whose plan was crowded out by others still hears of edits", a
   t.ok((await fetchTile(address)).painted > 0);
 });
 
+t.test("an edit in the middle of a render is seen though many other plans were made meanwhile", async (t) => {
+  await makeMap(server, "m11");
+  const top = await makeStyledLayer(server, "m11", "top", "#top { line-width: 1; }");
+  await makeStyledLayer(server, "m11", "bottom", red);
+  const others = [];
+  for (let index = 0; index < 11; index++) {
+    others.push((await makeStyledLayer(server, "m11", `l${index}`, red)).id);
+  }
+  const query = `&base=0&layers=${top.id},`;
+  const { id: bottom } = (await server.api("GET", "m11/layers/bottom/")).json;
+  const address = (node: number) => tileUrl(server, "m11", here, `${query}${bottom}`, node);
+  for (const node of [0, 1]) await fetchTile(tileUrl(server, "m11", elsewhere, `${query}${bottom}`, node));
+  await server.sql.query("begin");
+  await server.sql.query(`lock table layers.l${top.id} in access exclusive mode`);
+  const early = fetchTile(address(0));
+  await untilBlocked();
+  await addObject(server, "bottom", square(9, 9, 3), { map: "m11", node: 1 });
+  for (const { services } of server.nodes) {
+    const map = await services.catalog.map("p", "m11");
+    for (let subset = 0; subset < 1_300; subset++) {
+      const layers = others.filter((_, index) => (subset >> index) & 1);
+      const coord = { z: here.z, x: 0, y: 0 };
+      const wish = { coord, base: false, layers, scale: 1, language: undefined, quality: 0 } as const;
+      await services.planner.plan(map, publicCaller, wish);
+    }
+  }
+  await server.sql.query("rollback");
+  t.equal((await early).painted, 0, "asked before the edit, it may show what was");
+  for (const node of [0, 1, 0, 1]) t.ok((await fetchTile(address(node))).painted > 0);
+});
+
 t.test("an edit while the notification connections are cut is seen at once", async (t) => {
   await makeMap(server, "m5");
   const { id } = await makeStyledLayer(server, "m5", "a", red);
