@@ -125,10 +125,16 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&apos;",
 };
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is left out or written as numbers
+const special = /[&<>"'\u0000-\u001f\ufffe\uffff]/;
+
 /** Control characters cannot be written in XML 1.0 at all; line ends and tabs in attributes only as numbers. */
 const escapeXml = (text: string): string =>
-  text
-    .replace(/[&<>"']/g, (character) => entities[character] as string)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is left out
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")
-    .replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+  // Nearly all texts have nothing to escape.
+  special.test(text)
+    ? text
+        .replace(/[&<>"']/g, (character) => entities[character] as string)
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is left out
+        .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")
+        .replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`)
+    : text;
