@@ -425,13 +425,7 @@ export class SimulatedDatabase {
           css_style: "",
           has_publication: row.published,
           revision: row.revision,
-          node_rows: nodes.map(({ id, code, style }) => ({
-            ...emptyNode,
-            id,
-            code,
-            sort: id,
-            css_style: style,
-          })),
+          node_rows: nodes.map(nodeRow),
         },
       ];
     }
@@ -471,6 +465,19 @@ const emptyMap = {
   column_rows: [],
   constraint_rows: [],
 };
+
+const nodeRows = new Map<string, object>();
+
+/** A layer's row of the table `node`; the same layers with the same styles are in all worlds. */
+function nodeRow({ id, code, style }: LayerRow): object {
+  const key = `${code} ${style}`;
+  let row = nodeRows.get(key);
+  if (!row) {
+    row = { ...emptyNode, id, code, sort: id, css_style: style };
+    nodeRows.set(key, row);
+  }
+  return row;
+}
 
 const emptyNode = {
   type: "layer",

@@ -138,11 +138,7 @@ export class Scheduler {
 
   /** The clock of a process. */
   clock(owner: Owner): Clock {
-    return {
-      now: () => this.now,
-      after: (ms, work) => this.after(ms, work, owner),
-      turn: () => new Promise((resolve) => void this.after(0.01, resolve, owner)),
-    };
+    return new ProcessClock(this, owner);
   }
 
   private push(event: Event): void {
@@ -171,6 +167,25 @@ export class Scheduler {
       at = child;
     }
     heap[at] = last;
+  }
+}
+
+class ProcessClock implements Clock {
+  constructor(
+    private readonly scheduler: Scheduler,
+    private readonly owner: Owner,
+  ) {}
+
+  now(): number {
+    return this.scheduler.now;
+  }
+
+  after(ms: number, work: () => void): () => void {
+    return this.scheduler.after(ms, work, this.owner);
+  }
+
+  turn(): Promise<void> {
+    return new Promise((resolve) => void this.scheduler.after(0.01, resolve, this.owner));
   }
 }
 
