@@ -71,7 +71,7 @@ export class Planner {
     const { languages } = map.project;
     // Made-up languages would be drawn like the main one, each for itself.
     const language = languages.find((known) => known === address.language) ?? languages[0];
-    const { catalog, count } = this.options;
+    const { catalog, changes, count } = this.options;
     // Nothing was awaited since the base map was looked up.
     const asOf = catalog.isCurrent(map) && (!base || catalog.isCurrent(base)) ? count.now : -1;
     const subject: Subject = {
@@ -92,7 +92,7 @@ export class Planner {
       layers.map((layer) => layer.id).join(","),
     ].join(" ");
     const known = this.kept.get(key)?.plan;
-    if (known && isPlanCurrent(known)) return known;
+    if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
     let making = this.making.get(key);
     if (!making) {
       making = this.make(subject).finally(() => this.making.delete(key));
