@@ -80,8 +80,16 @@ export interface DatabaseAccess {
   readonly database: Database;
   /** Cuts the connections; none can be made until `until`. */
   cut(until: number): void;
+  /** Cuts the listening connections alone; no other can be made until `until`. */
+  deafen(until: number): void;
   /** Nothing comes over the open listening connections until `until`, though they are not broken. */
   hang(until: number): void;
+}
+
+/** What a connection leads to: it goes on leading to a database that another one has replaced, as long as that runs. */
+export interface Connected {
+  readonly tables: Tables;
+  alive: boolean;
 }
 
 type Statement = (values: readonly unknown[], session: Session | undefined) => object[];
@@ -97,7 +105,7 @@ export interface Replacement {
 }
 
 export class SimulatedDatabase {
-  tables = new Tables();
+  private current: Connected = { tables: new Tables(), alive: true };
   /** As the database itself says who it is; the table `epoch` may be of another. */
   private identity = "i1";
   private identities = 1;
@@ -119,6 +127,14 @@ export class SimulatedDatabase {
     this.tables.token = "t1";
   }
 
+  get tables(): Tables {
+    return this.current.tables;
+  }
+
+  connect(): Connected {
+    return this.current;
+  }
+
   /**
    * Changes tables in one transaction, and announces what `work` answers.
    * @param node whose transaction it is
@@ -136,13 +152,17 @@ export class SimulatedDatabase {
     return receipt;
   }
 
-  /** Another database takes its place: a standby that lagged, or what a backup had. Every connection is lost. */
+  /**
+   * Another database takes its place: a standby that lagged, or what a backup had. The nodes' connections are lost; those
+   * of render hosts go on with a primary that was left.
+   */
   replace({ tables, asFiles }: Replacement): void {
     this.incarnation++;
     if (!asFiles) {
       this.identity = `i${++this.identities}`;
     }
-    this.tables = tables;
+    this.current.alive = !asFiles;
+    this.current = { tables, alive: true };
     for (const session of [...this.sessions]) this.lose(session);
   }
 
@@ -150,6 +170,7 @@ export class SimulatedDatabase {
   access(owner: Owner): DatabaseAccess {
     const { scheduler } = this;
     let closedUntil = 0;
+    let deafUntil = 0;
     const refused = () => scheduler.now < closedUntil;
     const query = (text: string, values: readonly unknown[] = []): Promise<object[]> =>
       new Promise((resolve, reject) => {
@@ -171,21 +192,25 @@ export class SimulatedDatabase {
         scheduler.after(
           scheduler.latency(),
           () => {
-            if (refused()) reject(new Error("connection refused"));
+            if (refused() || scheduler.now < deafUntil) reject(new Error("connection refused"));
             else resolve(this.open(owner));
           },
           owner,
         );
       });
+    const deafen = (until: number) => {
+      deafUntil = until;
+      for (const session of [...this.sessions]) if (session.owner === owner) this.lose(session);
+    };
     const cut = (until: number) => {
       closedUntil = until;
-      for (const session of [...this.sessions]) if (session.owner === owner) this.lose(session);
+      deafen(until);
     };
     const hang = (until: number) => {
       for (const session of this.sessions)
         if (session.owner === owner) session.arrivesAt = Math.max(session.arrivesAt, until);
     };
-    return { database: { query, listening } as unknown as Database, cut, hang };
+    return { database: { query, listening } as unknown as Database, cut, deafen, hang };
   }
 
   /** Whether everything that was announced has arrived, and every loss is known. */

@@ -64,9 +64,9 @@ export const mutants: readonly Mutant[] = [
     replace: [["wait.missing = new Set(this.members);", "wait.missing = new Set();"]],
   },
   {
-    name: "an edit waits for nobody while its node does not know the others",
+    name: "what one node has heard counts as heard by all",
     file: "changes/propagation",
-    replace: [["if (!this.complete) return;", ""]],
+    replace: [["wait.missing?.delete(from);", "wait.missing?.clear();"]],
   },
   {
     name: "a node that was given up is forgotten before it can have noticed",

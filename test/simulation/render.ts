@@ -8,7 +8,7 @@ import type {
   MetatileResponse,
 } from "../../src/hosts/messages.js";
 import type { RenderCalls } from "../../src/tile-path.js";
-import type { SimulatedDatabase } from "./database.js";
+import type { Connected, SimulatedDatabase } from "./database.js";
 import { placesOf } from "./places.js";
 import type { Owner, Random, Scheduler } from "./scheduler.js";
 
@@ -87,6 +87,8 @@ export class SimulatedRender {
   /** The base map's layers as they were drawn, by what they were asked by. */
   private bases = new Map<string, Picture>();
   private incarnation = 0;
+  /** What its connections lead to: opened at the first need, and kept. */
+  private connected: Connected | undefined;
   private compiling: Promise<void> = Promise.resolve();
   private running = 0;
   private readonly waiting: (() => void)[] = [];
@@ -96,6 +98,7 @@ export class SimulatedRender {
   /** Another process takes its place. */
   renew(): void {
     this.incarnation++;
+    this.connected = undefined;
     this.bases.clear();
   }
 
@@ -203,7 +206,8 @@ export class SimulatedRender {
     const drawn: DrawnLayer[] = [];
     for (const { id, style } of layers) {
       await this.sleep(scheduler.latency());
-      const row = database.tables.layers.get(id);
+      if (!this.connected?.alive) this.connected = database.connect();
+      const row = this.connected.tables.layers.get(id);
       if (!row) throw new HostError("failed", `relation "layers.l${id}" does not exist`);
       drawn.push({ id, style, cells: [...row.cells] });
     }

@@ -219,11 +219,11 @@ function pickEdit(random: Random, calm: boolean): Added {
 /** A node is not heard of for so long that others give it up, and something is changed meanwhile or as soon as it is back. */
 function addSilence(random: Random, add: Add): void {
   const begin = random.below(100);
-  const ms = random.pick([400, 1_000, 2_300, 3_000]);
+  const ms = random.pick([400, 1_000, 2_700]);
   const hangs = random.chance(0.6);
   add("a node is silent", (world, own) => (hangs ? hang : standStill)(world, own, ms), begin);
   add("look", lookSomewhere, random.below(begin + 50));
-  add(...pickEdit(random, false), begin + random.below(150));
+  add(...pickEdit(random, false), begin + random.below(100));
   add(
     ...pickEdit(random, false),
     random.chance(0.5) ? begin + ms + random.below(60) : 2_600 + random.below(900),
@@ -295,6 +295,13 @@ const faults: Readonly<Record<string, Step["run"]>> = {
     world.note(() => `Redis is slow for ${ms} ms`);
     world.redis.slowUntil = world.scheduler.now + ms;
   },
+  "a node can only ask": (world, random) => {
+    const node = random.pick(world.nodes);
+    const ms = random.pick([300, 1_000]);
+    world.note(() => `${node.name} can make no connection to listen for ${ms} ms`);
+    world.faulty = true;
+    node.access.deafen(world.scheduler.now + ms);
+  },
   "a node is killed": (world, random) => {
     if (world.nodes.filter((node) => !node.gone).length > 1) world.kill(random.pick(world.nodes));
     world.faulty = true;
@@ -305,8 +312,13 @@ const faults: Readonly<Record<string, Step["run"]>> = {
     if (node.serving) world.stop(node);
     world.startNode();
   },
-  "a node starts": (world) => {
-    if (world.nodes.length < 5) world.startNode();
+  "a node starts": (world, random) => {
+    if (world.nodes.length >= 5) return;
+    const node = world.startNode();
+    if (random.chance(0.5)) return;
+    // It serves before it can listen.
+    world.note(() => `${node.name} can make no connection to listen for 500 ms`);
+    node.access.deafen(world.scheduler.now + 500);
   },
 };
 
