@@ -187,6 +187,26 @@ t.test("versions of two histories of one layer differ", async (t) => {
   t.equal(new Set([...versions].map(numberOf)).size, 1);
 });
 
+t.test("revisions of two histories of one map or project differ", async (t) => {
+  const { mapId, projectId } = await makeLayer(client);
+  for (const [table, id] of [
+    ["map", mapId],
+    ["project", projectId],
+  ] as const) {
+    const revisions = new Set<number>();
+    for (let round = 0; round < 20; round++) {
+      await client.query("begin");
+      const { rows } = await client.query(
+        `update ${table} set name = 'changed' where id = $1 returning revision`,
+        [id],
+      );
+      revisions.add(Number(rows[0].revision));
+      await client.query("rollback");
+    }
+    t.ok(revisions.size > 18, `${table}: ${revisions.size} of 20`);
+  }
+});
+
 t.test("what a node of ours changes says which transaction it was", async (t) => {
   const { layerId, table } = await makeLayer(client);
   const heard: string[] = [];

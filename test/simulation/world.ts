@@ -297,7 +297,7 @@ export class World {
         const layer = tables.layers.get(layerId);
         if (!layer) return undefined;
         layer.style = style;
-        tables.maps.get(layer.mapId)!.revision++;
+        raise(tables.maps.get(layer.mapId)!, this.scheduler.random);
         return { fact, entry: fact.committed(style), payloads: [`M ${layer.mapId}`] };
       },
       done,
@@ -313,7 +313,7 @@ export class World {
         const layer = tables.layers.get(layerId);
         if (!layer) return undefined;
         tables.layers.delete(layerId);
-        tables.maps.get(layer.mapId)!.revision++;
+        raise(tables.maps.get(layer.mapId)!, this.scheduler.random);
         return { fact, entry: fact.committed(undefined), payloads: [`M ${layer.mapId}`] };
       },
       done,
@@ -328,7 +328,7 @@ export class World {
       (tables) => {
         const row = [...tables.maps.values()].find(({ code }) => code === map)!;
         row.published = published;
-        row.revision++;
+        raise(row, this.scheduler.random);
         return { fact, entry: fact.committed(published), payloads: [`M ${row.id}`] };
       },
       done,
@@ -344,7 +344,7 @@ export class World {
         const project = tables.projects.get(1)!;
         if (closed) project.closed.add(layerId);
         else project.closed.delete(layerId);
-        project.revision++;
+        raise(project, this.scheduler.random);
         return { fact, entry: fact.committed(closed), payloads: [`P ${project.id}`] };
       },
       done,
@@ -597,6 +597,11 @@ interface Asked {
 /** As the trigger makes it. */
 const nextVersion = (version: number, random: Random): number =>
   (Math.floor(version / versionStep) + 1) * versionStep + random.below(versionStep);
+
+/** As the triggers do it. */
+function raise(row: { revision: number }, random: Random): void {
+  row.revision += 1 + random.below(2 ** 20);
+}
 
 export function addressOf(asked: Omit<Address, "raw">): Address {
   const {
