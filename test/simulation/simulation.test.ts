@@ -1,0 +1,66 @@
+import t from "tap";
+import { mutants } from "./mutants.js";
+import { playSeeds } from "./processes.js";
+import type { Counted } from "./run.js";
+import { shortest } from "./shorten.js";
+
+/** About a minute on two cores; `node dist/test/simulation/run.js FIRST COUNT` plays any other seeds. */
+const seeds = 100_000;
+const processes = 2;
+/** Several times what is usual: the cores may be busy with other tests. */
+t.setTimeout(600_000);
+
+t.test(
+  `in ${seeds} worlds nobody is answered with anything older than was answered to an editor`,
+  async (t) => {
+    const count = seeds / processes;
+    const runs = await Promise.all(
+      Array.from({ length: processes }, (_, index) => playSeeds({ first: 1 + index * count, count })),
+    );
+    for (const { status, output } of runs) {
+      if (status !== 0) return t.fail(`went wrong:\n${output}`);
+      const counted = JSON.parse(output) as Counted;
+      t.equal(counted.seeds, count);
+      t.ok(counted.states > count / 10, `${counted.states} states of metatiles in calm worlds`);
+      t.ok(counted.renders <= 1.1 * counted.states, `${counted.renders} renders of ${counted.states} states`);
+    }
+  },
+);
+
+t.test("the same seeds are the same worlds", async (t) => {
+  const [one, other] = await Promise.all([1, 2].map(() => playSeeds({ first: 1, count: 300 })));
+  t.equal(one!.status, 0, one!.output);
+  t.equal(one!.output, other!.output);
+});
+
+t.test("of steps that go wrong together none is left that is not needed", async (t) => {
+  const steps = Array.from({ length: 12 }, (_, index) => index);
+  t.same(
+    shortest(steps, (some) => some.includes(3) && some.includes(7)),
+    [3, 7],
+  );
+  // 9 is needed only as long as 2 is there.
+  t.same(
+    shortest(steps, (some) => some.includes(5) && (some.includes(9) || !some.includes(2))),
+    [5],
+  );
+  t.same(
+    shortest(steps, () => true),
+    [],
+  );
+});
+
+t.test("a failing seed is told with its shortest trace", async (t) => {
+  const mutant = mutants.findIndex(({ file }) => file === "tiles/addresses");
+  const { status, output } = await playSeeds({ first: 1, count: 1_000, mutant });
+  t.equal(status, 2, output);
+  const [seed = "", conditions = "", steps = "", ...trace] = output.split("\n");
+  t.match(seed, /^Seed \d+: #\d+ /);
+  t.match(JSON.parse(conditions), { seed: Number(/\d+/.exec(seed)![0]) });
+  const [, left, all] = /^(\d+) of (\d+) steps: /.exec(steps) ?? [];
+  t.ok(Number(left) > 0 && Number(left) < Number(all), steps);
+  t.ok(
+    trace.some((line) => /^ +[\d.]+ {2}WRONG: #\d+ /.test(line)),
+    trace.join("\n"),
+  );
+});
