@@ -257,7 +257,10 @@ export class ChangeLog implements Changes {
       const reading = await readLayers(db, known);
       // Somebody else may learn of another history meanwhile: which of the two this reading is of cannot be told.
       if (this.epoch !== epoch || !(await this.hasKnownHistory(reading.history))) continue;
-      if (reading.layers.some(({ refuted }) => refuted)) this.renew(await claimEpoch(db, epoch));
+      // A version of a history that was given up meanwhile says nothing of this one.
+      const isOurs = (layer: KnownLayer) => this.layers.get(layer.id) === layer;
+      if (reading.layers.some(({ refuted }, index) => refuted && isOurs(known[index]!)))
+        this.renew(await claimEpoch(db, epoch));
       return reading;
     }
   }
