@@ -50,7 +50,9 @@ interface Row extends DatabaseHistory {
 }
 
 /** All of it in one statement, so it is of one moment. */
-export async function readLayers(db: Asked, known: readonly KnownLayer[]): Promise<Reading> {
+export async function readLayers(db: Asked, layers: readonly KnownLayer[]): Promise<Reading> {
+  // What is heard while the answer is on its way is newer than the answer.
+  const known = layers.map(({ id, version }) => ({ id, version }));
   // The limits also hold the planner to the index, which it would leave for all of the log.
   const [row] = await db.query<Row>(
     `select ${historySql},
