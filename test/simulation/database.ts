@@ -109,7 +109,7 @@ export class SimulatedDatabase {
   /** As the database itself says who it is; the table `epoch` may be of another. */
   private identity = "i1";
   private identities = 1;
-  /** Ends when another database takes this one's place. */
+  /** How often another database has taken this one's place. */
   private incarnation = 0;
   private backends = 0;
   private transactions = 1_000;
@@ -211,6 +211,11 @@ export class SimulatedDatabase {
         if (session.owner === owner) session.arrivesAt = Math.max(session.arrivesAt, until);
     };
     return { database: { query, listening } as unknown as Database, cut, deafen, hang };
+  }
+
+  /** Whether nodes found more histories than there were. */
+  get wasGivenUpInVain(): boolean {
+    return this.tokens - 1 > this.incarnation;
   }
 
   /** Whether everything that was announced has arrived, and every loss is known. */

@@ -114,6 +114,8 @@ function rest(world: World): void {
     );
   do scheduler.run(scheduler.now + 100);
   while (!isOver() && scheduler.now < patience);
+  if (world.database.wasGivenUpInVain)
+    world.fail("the history that the database has was given up for another one");
   for (const { what } of world.open) world.fail(`never answered: ${what()}`);
 }
 
