@@ -1,6 +1,13 @@
 import t from "tap";
 import { ChangeBudget } from "../../src/changes/budget.js";
-import { type Area, isCurrent, type LayerChange, LayerVersion } from "../../src/changes/layer-version.js";
+import { readLayers } from "../../src/changes/history.js";
+import {
+  type Area,
+  isCurrent,
+  type LayerChange,
+  LayerVersion,
+  versionStep,
+} from "../../src/changes/layer-version.js";
 import type { MercatorBox } from "../../src/geo/tile.js";
 
 const here: MercatorBox = [0, 0, 10, 10];
@@ -99,4 +106,18 @@ t.test("all layers together remember a bounded number of places, and forget the 
     t.notOk(isCurrent([50], [layer], here));
     t.ok(isCurrent([95], [layer], here));
   }
+});
+
+t.test("what is heard while a reading is under way does not refute the layer's history", async (t) => {
+  const step = versionStep;
+  const layer = new LayerVersion(1, step);
+  const db = {
+    query: async () => {
+      // The answer is of the moment before the change that is heard before it arrives.
+      layer.apply(change(2 * step, here, step));
+      return [{ token: "t", replaced: false, layers: [[1, step, null, [step, 0]]] }];
+    },
+  } as unknown as Parameters<typeof readLayers>[0];
+  const { layers } = await readLayers(db, [layer]);
+  t.match(layers, [{ id: 1, version: step, refuted: false }]);
 });
