@@ -45,7 +45,8 @@ export async function playSeeds({ first, count, mutant, found }: SeedsRun): Prom
       ...(found ? ["found"] : []),
     ],
     {
-      env: { ...process.env, ...(mutant === undefined ? {} : { MUTANT: String(mutant) }) },
+      // Without what the runner of tests wants every process to load.
+      env: { PATH: process.env.PATH, ...(mutant === undefined ? {} : { MUTANT: String(mutant) }) },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );

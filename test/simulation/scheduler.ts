@@ -63,7 +63,8 @@ export class Scheduler {
   owner: Owner | undefined;
   private readonly heap: Event[] = [];
   private numbers = 0;
-  private readonly delays = new WeakMap<object, number>();
+  /** When lanes to processes that stood still begin to be looked at. */
+  private readonly opens = new WeakMap<object, number>();
 
   /** @param calm nothing takes long */
   constructor(
@@ -111,9 +112,9 @@ export class Scheduler {
       this.pop();
       const { owner } = event;
       if (event.cancelled || owner?.gone) continue;
-      if (owner && owner.pausedUntil > event.at) {
-        // What came over several ways meanwhile is looked at in any order.
-        event.at = owner.pausedUntil + (event.lane ? this.delayOf(event.lane) : 0);
+      const begin = this.beginOf(event);
+      if (begin > event.at) {
+        event.at = begin;
         this.push(event);
         continue;
       }
@@ -127,13 +128,15 @@ export class Scheduler {
     this.now = Math.max(this.now, until);
   }
 
-  private delayOf(lane: object): number {
-    let delay = this.delays.get(lane);
-    if (delay === undefined) {
-      delay = this.random.below(10 * laneMs) / 10;
-      this.delays.set(lane, delay);
-    }
-    return delay;
+  /** When an event can be at the earliest: what came over several ways to a process that stood still comes in any order. */
+  private beginOf({ at, owner, lane }: Event): number {
+    if (!owner || owner.pausedUntil === 0) return at;
+    const isPaused = owner.pausedUntil > at;
+    if (!lane) return isPaused ? owner.pausedUntil : at;
+    if (isPaused && (this.opens.get(lane) ?? 0) < owner.pausedUntil)
+      this.opens.set(lane, owner.pausedUntil + this.random.below(10 * laneMs) / 10);
+    // What came later over the same way has to wait, too.
+    return Math.max(at, this.opens.get(lane) ?? 0);
   }
 
   /** The clock of a process. */
