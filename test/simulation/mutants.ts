@@ -174,9 +174,24 @@ export const mutants: readonly Mutant[] = [
     replace: [["if (changed.has(state.id) || changed.has(undefined)) return", "if (false) return"]],
   },
   {
-    name: "who asks shares a reading that began before",
-    file: "catalog/snapshots",
-    replace: [["if (loading.number < asked)", "if (false)"]],
+    name: "a map that is kept is not compared with the database while nothing is heard",
+    file: "catalog/catalog",
+    replace: [["return row?.revision === revision && (", "return row !== undefined && ("]],
+  },
+  {
+    name: "what is heard while the database answers counts as refuted by the answer",
+    file: "changes/history",
+    replace: [["layers.map(({ id, version }) => ({ id, version }))", "layers"]],
+  },
+  {
+    name: "a version of another history refutes the present one",
+    file: "changes/change-log",
+    replace: [["refuted && isOurs(known[index]!)", "refuted"]],
+  },
+  {
+    name: "a plan without layers stays as it was made before the history was known",
+    file: "tiles/planner",
+    replace: [["known?.epoch === changes.epoch && isPlanCurrent(known)", "known && isPlanCurrent(known)"]],
   },
   {
     name: "a plan counts as right from when it is made, not from when its maps were right",

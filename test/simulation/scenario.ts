@@ -159,9 +159,15 @@ function lookSomewhere(world: World, random: Random): void {
 /** As soon as an editor has the answer, people look at what was changed. */
 function lookAfter(world: World, random: Random, address: Address): () => void {
   const looks = 1 + random.below(2);
+  const lookThere = () => {
+    const nodes = serving(world);
+    if (nodes.length === 0) return;
+    const { silent } = world;
+    const node = silent?.serving && random.chance(0.8) ? silent : random.pick(nodes);
+    world.look(node, address, false);
+  };
   // They have looked there before.
-  const nodes = serving(world);
-  if (nodes.length > 0 && random.chance(0.7)) world.look(random.pick(nodes), address, false);
+  if (random.chance(0.7)) lookThere();
   return () => {
     if (world.conditions.calm) {
       // All at once, so that nodes have to share what they draw.
@@ -169,10 +175,7 @@ function lookAfter(world: World, random: Random, address: Address): () => void {
       return;
     }
     for (let look = 0; look < looks; look++) {
-      world.scheduler.after(random.chance(0.6) ? 0 : random.below(200), () => {
-        const now = serving(world);
-        if (now.length > 0) world.look(random.pick(now), address, false);
-      });
+      world.scheduler.after(random.chance(0.6) ? 0 : random.below(200), lookThere);
     }
   };
 }
@@ -209,7 +212,7 @@ function pickEdit(random: Random, calm: boolean): Added {
   return [
     kind,
     (world, own) => {
-      const nodes = serving(world);
+      const nodes = serving(world).filter((node) => node !== world.silent);
       if (nodes.length === 0) return;
       const node = bySql ? undefined : own.pick(nodes);
       const address = own.pick(world.conditions.addresses);
@@ -223,7 +226,14 @@ function addSilence(random: Random, add: Add): void {
   const begin = random.below(100);
   const ms = random.pick([400, 1_000, 2_700]);
   const hangs = random.chance(0.6);
-  add("a node is silent", (world, own) => (hangs ? hang : standStill)(world, own, ms), begin);
+  add(
+    "a node is silent",
+    (world, own) => {
+      world.silent = own.pick(world.nodes);
+      (hangs ? hang : standStill)(world, world.silent, ms);
+    },
+    begin,
+  );
   add("look", lookSomewhere, random.below(begin + 50));
   add(...pickEdit(random, false), begin + random.below(100));
   add(
@@ -259,15 +269,13 @@ function addFailover(random: Random, add: Add): void {
   );
 }
 
-function standStill(world: World, random: Random, ms: number): void {
-  const node = random.pick(world.nodes);
+function standStill(world: World, node: Node, ms: number): void {
   world.note(() => `${node.name} stands still for ${ms} ms`);
   world.faulty = true;
   node.pausedUntil = Math.max(node.pausedUntil, world.scheduler.now + ms);
 }
 
-function hang(world: World, random: Random, ms: number): void {
-  const node = random.pick(world.nodes);
+function hang(world: World, node: Node, ms: number): void {
   world.note(() => `${node.name} hears nothing for ${ms} ms`);
   world.faulty = true;
   node.access.hang(world.scheduler.now + ms);
@@ -281,8 +289,10 @@ const faults: Readonly<Record<string, Step["run"]>> = {
     world.faulty = true;
     node.access.cut(world.scheduler.now + ms);
   },
-  "a node stands still": (world, random) => standStill(world, random, random.pick([50, 300, 1_200])),
-  "the connection of a node hangs": (world, random) => hang(world, random, random.pick([50, 300, 600])),
+  "a node stands still": (world, random) =>
+    standStill(world, random.pick(world.nodes), random.pick([50, 300, 1_200])),
+  "the connection of a node hangs": (world, random) =>
+    hang(world, random.pick(world.nodes), random.pick([50, 300, 600])),
   "Redis is emptied": (world) => {
     world.note(() => "Redis is emptied");
     world.redis.flush();

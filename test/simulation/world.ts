@@ -536,6 +536,9 @@ export class World {
 
   // Faults.
 
+  /** A node that is not heard of for long; people look at it, and edit elsewhere. */
+  silent: Node | undefined;
+
   /** The last copy that was made. */
   copy: DatabaseCopy | undefined;
 
