@@ -20,6 +20,7 @@ import { Listener } from "./listener.js";
 import { type Mark, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
 import { dropNode, forgetNode, joinNodes, leaveNodes, notify } from "./server-nodes.js";
+import { leaveWord, readOrLeaveWord, readWord } from "./unheard.js";
 import { WeakById } from "./weak-by-id.js";
 
 /**
@@ -86,9 +87,10 @@ export class ChangeLog implements Changes {
   private readonly listener: Listener;
   private readonly propagation: Propagation;
   private readonly acknowledgements: Acknowledgements;
-  /** What Redis counted as unheard of when this node last knew everything. */
-  private unheard: string | null = null;
-  private nextUnheard: string | null = null;
+  /** The word that was left in Redis when this node last knew everything. */
+  private word: string | null = null;
+  /** The last one that was read. */
+  private nextWord: string | null = null;
   private heardOwnJoin = (): void => undefined;
   private mustJoin = true;
   /** Token of the history that all versions belong to; "" until the database was asked. */
@@ -103,16 +105,16 @@ export class ChangeLog implements Changes {
       opened: () => this.opened(),
       notified: (payload) => this.notified(payload),
       lost: () => this.propagation.ended(),
-      prove: () => this.prove(),
+      prove: async () => {
+        this.word = await this.prove();
+      },
     });
     this.propagation = new Propagation({
       clock,
       mark: (receipt) => notify(this.listener, `B ${nodeId}/${receipt}`),
       drop: (node) => dropNode(this.listener, node),
       lapsed: (node) => forgetNode(this.listener, node),
-      unheard: async () => {
-        await redis.incr(`${prefix}unheard`);
-      },
+      unheard: () => leaveWord(redis, prefix),
       deaf: () => this.listener.renew("a transaction of this node was not heard"),
     });
     this.acknowledgements = new Acknowledgements({
@@ -214,13 +216,13 @@ export class ChangeLog implements Changes {
    */
   async requireNothingUnheard(cause: unknown): Promise<void> {
     const { redis, redisPrefix } = this.options;
-    let now: string | null;
+    let word: string | null;
     try {
-      now = await redis.get(`${redisPrefix}unheard`);
+      word = await readWord(redis, redisPrefix);
     } catch {
       return;
     }
-    if (now !== this.unheard) {
+    if (word === null || word !== this.word) {
       this.options.log.warn({ err: cause }, "others change what this node cannot read");
       throw busy("The database cannot be reached just now.");
     }
@@ -315,6 +317,7 @@ export class ChangeLog implements Changes {
   private async opened(): Promise<void> {
     this.adopt(await claimEpoch(this.listener));
     this.mustJoin = true;
+    // The word is none yet that says that all is known: what was missed is read below.
     await this.prove();
     // What is being read may have been read before this node announced itself: it is read again with the others.
     await Promise.allSettled([...this.loading.values()].map(({ reading }) => reading));
@@ -323,22 +326,26 @@ export class ChangeLog implements Changes {
     this.forgetAll();
   }
 
-  private async prove(): Promise<void> {
+  /**
+   * Asks the database on the listening connection: with its answer all that was announced before has arrived.
+   * @returns the word that was known before the question: who left it waited for nobody who has what came before that
+   */
+  private async prove(): Promise<string | null> {
     const { redis, redisPrefix } = this.options;
-    do {
+    for (;;) {
       if (this.mustJoin) await this.join();
-      // Read before the question: what is counted later may be unheard of.
-      this.unheard = this.nextUnheard;
+      const word = this.nextWord;
       const [row] = await this.listener.query<DatabaseHistory>(`select ${historySql} from epoch e`);
       if (row!.replaced || row!.token !== this.epoch) throw new Error("The database has another history.");
       // Nobody waits for Redis here, which may hang.
-      redis.get(`${redisPrefix}unheard`).then(
-        (unheard) => {
-          this.nextUnheard = unheard;
+      readOrLeaveWord(redis, redisPrefix).then(
+        (read) => {
+          this.nextWord = read;
         },
         () => undefined,
       );
-    } while (this.mustJoin);
+      if (!this.mustJoin) return word;
+    }
   }
 
   /** Announces this node, and learns which others there are. */

@@ -1,15 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { systemClock } from "../clock.js";
 import type { Database } from "../storage/postgres.js";
+import type { Redis } from "../storage/redis.js";
 import { channel, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
 import { dropNode, forgetNode, notify, otherNodes } from "./server-nodes.js";
+import { leaveWord } from "./unheard.js";
+
+export interface CommandConnections {
+  readonly db: Pick<Database, "listening">;
+  /** @throws Error while it cannot be reached */
+  readonly redis: () => Promise<Redis>;
+  readonly redisPrefix: string;
+}
 
 /**
  * Waits until no node that runs answers with what was before a command's change: what was closed is closed when the
  * command ends. The command itself remembers nothing, so it is no node.
  */
-export async function propagateFromCommand(db: Pick<Database, "listening">): Promise<void> {
+export async function propagateFromCommand({ db, redis, redisPrefix }: CommandConnections): Promise<void> {
   const connection = await db.listening();
   try {
     const asked = {
@@ -22,7 +31,7 @@ export async function propagateFromCommand(db: Pick<Database, "listening">): Pro
       mark: (receipt) => notify(asked, `B ${id}/${receipt}`),
       drop: (node) => dropNode(asked, node),
       lapsed: (node) => forgetNode(asked, node),
-      unheard: async () => undefined,
+      unheard: async () => leaveWord(await redis(), redisPrefix),
       deaf: () => undefined,
     });
     connection.onNotification((payload) => {

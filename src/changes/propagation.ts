@@ -141,11 +141,17 @@ export class Propagation {
     if (!this.members.has(node)) return;
     const drop = ++this.drops;
     this.dropping.set(node, drop);
-    this.options.clock.after(lapsedMs, () => {
-      if (this.dropping.get(node) !== drop) return;
-      this.left(node);
-      this.options.lapsed(node).catch(() => undefined);
-    });
+    this.options.clock.after(lapsedMs, () => void this.lapse(node, drop));
+  }
+
+  /** Whoever changes something from now on does not wait for the node: so there is to be word of it before that. */
+  private async lapse(node: string, drop: number): Promise<void> {
+    const isOver = () => this.dropping.get(node) !== drop;
+    if (isOver()) return;
+    await this.options.unheard().catch(() => undefined);
+    if (isOver()) return;
+    this.left(node);
+    this.options.lapsed(node).catch(() => undefined);
   }
 
   /** A node remembers nothing any more. */

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
+import { propagateFromCommand } from "../changes/from-command.js";
 import { type Config, type ConfigSources, loadConfig } from "../config.js";
 import { borrowLocalServices } from "../local/borrow.js";
 import { createLog, type Log } from "../log.js";
@@ -176,3 +177,7 @@ export function reasonOf(error: unknown): string {
   if (error instanceof Error) return error.message || (error as { code?: string }).code || error.name;
   return String(error);
 }
+
+/** Waits until no node answers with what was before a command's change. */
+export const propagateChange = ({ db, redis, config }: CommandServices): Promise<void> =>
+  propagateFromCommand({ db, redis, redisPrefix: config.redisPrefix });

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { parseRights, setGrant } from "../catalog/grants.js";
-import { propagateFromCommand } from "../changes/from-command.js";
-import { type CommandEnvironment, say, UsageError, withServices } from "./environment.js";
+import { type CommandEnvironment, propagateChange, say, UsageError, withServices } from "./environment.js";
 
 interface Options {
   readonly project: string;
@@ -40,7 +39,7 @@ Examples:
       const target = { project, map, layer, login: login === "public" ? null : login };
       await withServices(env, command, async (services) => {
         await setGrant(services.db, target, rights);
-        await propagateFromCommand(services.db);
+        await propagateChange(services);
       });
       const place = [project, map, layer].filter((part) => part !== undefined).join("/");
       say(env, `${login} has rights "${options.rights}" on ${place}.`);

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { listMaps, setPublication } from "../catalog/maps.js";
 import { projectId } from "../catalog/projects.js";
-import { propagateFromCommand } from "../changes/from-command.js";
-import { type CommandEnvironment, print, say, withServices } from "./environment.js";
+import { type CommandEnvironment, print, propagateChange, say, withServices } from "./environment.js";
 import { table } from "./table.js";
 
 /** mapwright map list | publish | unpublish */
@@ -37,9 +36,10 @@ export function register(program: Command, env: CommandEnvironment): void {
       .argument("<map>", "code of the map")
       .addHelpText("after", `\nExample:\n  $ mapwright map ${name} city roads`)
       .action(async (project: string, code: string, _options: unknown, command: Command) => {
-        await withServices(env, command, async ({ db }) => {
+        await withServices(env, command, async (services) => {
+          const { db } = services;
           await setPublication(db, await projectId(db, project), code, published);
-          await propagateFromCommand(db);
+          await propagateChange(services);
         });
         say(env, `Map ${project}/${code} ${done}.`);
       });

@@ -3,9 +3,15 @@ import { addMember, findAccount, listAccounts, removeMember, setPassword } from 
 import { projectId } from "../catalog/projects.js";
 import { closeSessionsOf } from "../catalog/sessions.js";
 import type { Role } from "../catalog/state.js";
-import { propagateFromCommand } from "../changes/from-command.js";
 import { notFound } from "../errors.js";
-import { type CommandEnvironment, type CommandServices, print, say, withServices } from "./environment.js";
+import {
+  type CommandEnvironment,
+  type CommandServices,
+  print,
+  propagateChange,
+  say,
+  withServices,
+} from "./environment.js";
 import { readPassword } from "./password.js";
 import { table } from "./table.js";
 
@@ -46,7 +52,7 @@ Examples:
           role: options.role,
           ...(password === undefined ? {} : { password }),
         });
-        await propagateFromCommand(db);
+        await propagateChange(services);
         const note = created ? "" : " The login existed already and keeps its password.";
         say(env, `${login} is ${options.role} of ${options.project}.${note}`);
       });
@@ -101,7 +107,7 @@ Examples:
         const { db } = services;
         const project = options.project === undefined ? undefined : await projectId(db, options.project);
         const account = await removeMember(db, login, project);
-        await propagateFromCommand(db);
+        await propagateChange(services);
         await endSessions(env, services, account.id);
         say(env, `${login} was removed${options.project === undefined ? "" : ` from ${options.project}`}.`);
       });

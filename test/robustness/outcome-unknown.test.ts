@@ -1,16 +1,16 @@
 import t from "tap";
 import { freshDatabase } from "../support/database.js";
+import { DatabaseLink } from "../support/database-link.js";
 import { startServer } from "../support/server.js";
-import { SeveredDatabase } from "../support/severed.js";
 
 /** Writes whose connection to the database is lost at the worst moments, and what their clients are told. */
 
 const database = await freshDatabase();
-const way = await SeveredDatabase.at(database.url);
-const server = await startServer({ databaseUrl: database.url, config: { databaseUrl: way.url } });
+const link = await DatabaseLink.to(database.url);
+const server = await startServer({ databaseUrl: database.url, config: { databaseUrl: link.url } });
 t.teardown(async () => {
   await server.stop();
-  await way.close();
+  await link.close();
   await database.drop();
 });
 const token = await server.token("admin");
@@ -31,7 +31,7 @@ const folders = async (name: string) =>
 t.test(
   "an object whose insertion nobody heard the end of is there, and its client told that it may be",
   async (t) => {
-    way.severAt("insert into layers.");
+    link.severAt("insert into layers.");
     const answer = await post("m/layers/l/objects/", { fields: { name: "one" } });
     t.equal(answer.status, 503, answer.text);
     t.equal(answer.json.code, "outcome_unknown");
@@ -46,7 +46,7 @@ t.test(
 );
 
 t.test("so is a folder whose COMMIT nobody heard the end of", async (t) => {
-  way.severAt("commit\0");
+  link.severAt("commit\0");
   const answer = await post("m/folders/", { name: "one" });
   t.equal(answer.status, 503, answer.text);
   t.equal(answer.json.code, "outcome_unknown");
@@ -56,7 +56,7 @@ t.test("so is a folder whose COMMIT nobody heard the end of", async (t) => {
 t.test(
   "a write that was lost before its COMMIT was not done, and its client told to come again",
   async (t) => {
-    way.severAt("insert into node", { before: true });
+    link.severAt("insert into node", { before: true });
     const answer = await post("m/folders/", { name: "two" });
     t.equal(answer.status, 503, answer.text);
     t.equal(answer.json.code, "busy");
@@ -66,7 +66,7 @@ t.test(
 
 t.test("a write whose answer could not be read afterwards says that it was done", async (t) => {
   // The map is read anew for the answer.
-  way.severAt("as node_rows", { before: true });
+  link.severAt("as node_rows", { before: true });
   const answer = await post("m/folders/", { name: "three" });
   t.equal(answer.status, 503, answer.text);
   t.equal(answer.json.code, "outcome_unknown");
@@ -87,7 +87,7 @@ for (const [path, wish, count] of [
       ["begun", "begin\0", false, 0],
     ] as const) {
       const send = () => post(path, wish(name), `${path} ${name}`.replaceAll(" ", "-"));
-      way.severAt(at, { before });
+      link.severAt(at, { before });
       const first = await send();
       t.equal(first.status, 503, `${name}: ${first.text}`);
       t.equal(first.json.code, at === "commit\0" ? "outcome_unknown" : "busy", name);

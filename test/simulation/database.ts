@@ -1,3 +1,4 @@
+import { busy } from "../../src/errors.js";
 import type { Database, ListeningConnection } from "../../src/storage/postgres.js";
 import type { Owner, Scheduler } from "./scheduler.js";
 
@@ -82,6 +83,8 @@ export interface DatabaseAccess {
   cut(until: number): void;
   /** Cuts the listening connections alone; no other can be made until `until`. */
   deafen(until: number): void;
+  /** It can listen and read nothing. */
+  blind(until: number): void;
   /** Nothing comes over the open listening connections until `until`, though they are not broken. */
   hang(until: number): void;
 }
@@ -171,16 +174,18 @@ export class SimulatedDatabase {
     const { scheduler } = this;
     let closedUntil = 0;
     let deafUntil = 0;
+    let blindUntil = 0;
     const refused = () => scheduler.now < closedUntil;
     const query = (text: string, values: readonly unknown[] = []): Promise<object[]> =>
       new Promise((resolve, reject) => {
         const { incarnation } = this;
-        const fail = () => reject(new Error("connection lost"));
+        const fail = () => reject(busy("The database cannot be reached just now."));
         const answerTo = (outcome: () => void) => scheduler.after(scheduler.latency(), outcome, owner);
         scheduler.after(
           scheduler.latency(),
           () => {
-            if (refused() || this.incarnation !== incarnation) return void answerTo(fail);
+            const isAway = refused() || scheduler.now < blindUntil;
+            if (isAway || this.incarnation !== incarnation) return void answerTo(fail);
             const rows = this.run(text, values, undefined);
             answerTo(() => (this.incarnation === incarnation ? resolve(rows) : fail()));
           },
@@ -210,7 +215,10 @@ export class SimulatedDatabase {
       for (const session of this.sessions)
         if (session.owner === owner) session.arrivesAt = Math.max(session.arrivesAt, until);
     };
-    return { database: { query, listening } as unknown as Database, cut, deafen, hang };
+    const blind = (until: number) => {
+      blindUntil = until;
+    };
+    return { database: { query, listening } as unknown as Database, cut, deafen, blind, hang };
   }
 
   /** Whether nodes found more histories than there were. */

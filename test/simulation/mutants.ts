@@ -73,8 +73,8 @@ export const mutants: readonly Mutant[] = [
     file: "changes/propagation",
     replace: [
       [
-        "this.options.clock.after(lapsedMs, () => {\n      if (this.dropping",
-        "this.options.clock.after(0, () => {\n      if (this.dropping",
+        "this.options.clock.after(lapsedMs, () => void this.lapse(node, drop))",
+        "this.options.clock.after(0, () => void this.lapse(node, drop))",
       ],
     ],
   },

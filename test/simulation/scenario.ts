@@ -86,6 +86,7 @@ export function play({ conditions, steps }: Scenario): World {
     );
   }
   scheduler.run(conditions.lengthMs + 150);
+  if (scheduler.now < world.cutUntil) scheduler.run(world.cutUntil);
   rest(world);
   if (world.violation) return world;
   world.settle();
@@ -224,23 +225,42 @@ function pickEdit(random: Random, calm: boolean): Added {
 /** A node is not heard of for so long that others give it up, and something is changed meanwhile or as soon as it is back. */
 function addSilence(random: Random, add: Add): void {
   const begin = random.below(100);
-  const ms = random.pick([400, 1_000, 2_700]);
-  const hangs = random.chance(0.6);
+  const way = random.pick(["hangs", "hangs", "stands still", "is cut off", "is cut off"]);
+  const ms = random.pick(way === "is cut off" ? [400, 2_700, 4_000] : [400, 1_000, 2_700]);
   add(
     "a node is silent",
     (world, own) => {
       world.silent = own.pick(world.nodes);
-      (hangs ? hang : standStill)(world, world.silent, ms);
+      silences[way]!(world, own, world.silent, ms);
     },
     begin,
   );
+  // Which finds the other's connection gone.
+  if (random.chance(0.5)) add("a node starts", (world) => void world.startNode(), begin + random.below(200));
   add("look", lookSomewhere, random.below(begin + 50));
-  add(...pickEdit(random, false), begin + random.below(100));
+  // An edit that waits for the node in vain leaves word of that.
+  if (way !== "is cut off" || random.chance(0.6)) add(...pickEdit(random, false), begin + random.below(100));
+  if (way === "is cut off") add("look", lookSomewhere, begin + ms + random.below(3_000));
   add(
     ...pickEdit(random, false),
     random.chance(0.5) ? begin + ms + random.below(60) : 2_600 + random.below(900),
   );
 }
+
+const silences: Readonly<Record<string, (world: World, own: Random, node: Node, ms: number) => void>> = {
+  hangs: (world, _own, node, ms) => hang(world, node, ms),
+  "stands still": (world, _own, node, ms) => standStill(world, node, ms),
+  "is cut off": (world, own, node, ms) => {
+    world.note(() => `${node.name} is cut off the database for ${ms} ms`);
+    world.faulty = true;
+    const until = world.scheduler.now + ms;
+    node.access.cut(own.chance(0.5) ? until : until - own.below(300));
+    // What it can listen to again it may not be able to read yet.
+    const readsFrom = until + own.pick([0, 100, 3_000]);
+    node.access.blind(readsFrom);
+    world.cutUntil = readsFrom;
+  },
+};
 
 /** A standby that lagged, or a copy of the files, takes the database's place. */
 function addFailover(random: Random, add: Add): void {

@@ -534,6 +534,9 @@ export class World {
   /** Faults that may make a request fail have happened, and may not be over. */
   faulty = false;
 
+  /** When the last node is back that was cut off the database. */
+  cutUntil = 0;
+
   // Faults.
 
   /** A node that is not heard of for long; people look at it, and edit elsewhere. */
