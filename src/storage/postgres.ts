@@ -4,6 +4,7 @@ import { busy, outcomeUnknown } from "../errors.js";
 import type { Log } from "../log.js";
 import { Gate } from "./gate.js";
 import { type Lookup, Lookups } from "./lookups.js";
+import { Watchdog } from "./watchdog.js";
 
 /** PostgreSQL: a pool, transactions, and cursors for results of any length. */
 
@@ -59,6 +60,8 @@ export interface Database extends Queryable {
   readonly url: string;
   /** This database, outside of a transaction that it may stand for: what is written there stays whatever happens to that. */
   readonly apart: Database;
+  /** Runs `work` when that transaction has ended, well or not; at once where there is none. It must not throw. */
+  afterwards(work: () => Promise<void>): Promise<void>;
   /**
    * Runs `work` in one transaction; an error rolls everything back.
    * @throws Failure outcome_unknown when the connection is lost while it is committed
@@ -102,6 +105,8 @@ const sessionOptions = (timeoutMs: number, nodeId = ""): string =>
 /** Prepared statements that one connection keeps; each costs the server some 50 kB. */
 const statementsPerConnection = 200;
 const stallMs = 30_000;
+/** How much longer than the server works on a statement its answer is waited for. */
+const answerMs = 5_000;
 
 class PooledDatabase implements Database {
   readonly url: string;
@@ -113,9 +118,12 @@ class PooledDatabase implements Database {
   private statementCount = 0;
   /** Names of the statements that a connection has prepared. */
   private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
+  private readonly watchdog = new Watchdog<pg.ClientBase>((client) => socketOf(client).destroy());
+  private readonly mostSilenceMs: number;
 
   constructor(private readonly options: DatabaseOptions) {
     this.url = options.url;
+    this.mostSilenceMs = options.statementTimeoutMs + answerMs;
     this.streams = new Gate(
       Math.max(1, Math.floor(options.connections / 2)),
       5_000,
@@ -132,7 +140,10 @@ class PooledDatabase implements Database {
       options: sessionOptions(statementTimeoutMs, nodeId),
       application_name: "mapwright",
       connectionTimeoutMillis: 5_000,
+      keepAlive: true,
     });
+    pool.on("acquire", (client) => this.watchdog.expect(client, this.mostSilenceMs));
+    pool.on("release", (_error, client) => this.watchdog.ignore(client));
     // An idle connection that breaks (server restart) is dropped by the pool; the next query opens another.
     pool.on("error", (error) => log.warn({ err: error }, "a database connection broke"));
     // One that breaks while in use fails its statement; without a listener the event would end the process.
@@ -186,7 +197,7 @@ class PooledDatabase implements Database {
       return await this.run<Row>(client, text, values, prepare);
     } catch (error) {
       if (endsConnection(error)) broken = error as Error;
-      throw error;
+      throw isLost(error) ? lostBefore(error) : error;
     } finally {
       if (cancel) {
         signal.removeEventListener("abort", cancel);
@@ -230,6 +241,10 @@ class PooledDatabase implements Database {
 
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined> {
     return this.lookups.find(lookup, key) as Promise<Row | undefined>;
+  }
+
+  afterwards(work: () => Promise<void>): Promise<void> {
+    return work();
   }
 
   write<Row extends object>(
@@ -282,17 +297,30 @@ class PooledDatabase implements Database {
   }
 
   private inside(client: pg.ClientBase): Queryable {
+    /** Whether the transaction has a time limit of its own, or none. */
+    let isLong = false;
+    const expectAnswer = (text: string) => {
+      isLong ||= text.includes("statement_timeout");
+      if (isLong) this.watchdog.ignore(client);
+      else this.watchdog.expect(client, this.mostSilenceMs);
+    };
     const query = <Row extends object>(
       text: string,
       values: readonly unknown[] = [],
       options?: QueryOptions,
-    ): Promise<Row[]> => this.run<Row>(client, text, values, options?.prepare === true);
+    ): Promise<Row[]> => {
+      expectAnswer(text);
+      return this.run<Row>(client, text, values, options?.prepare === true);
+    };
     return {
       query,
       write: query,
-      execute: async (text, values = []) => (await client.query(text, values as unknown[])).rowCount ?? 0,
+      execute: async (text, values = []) => {
+        expectAnswer(text);
+        return (await client.query(text, values as unknown[])).rowCount ?? 0;
+      },
       lookup: async <Row extends object>({ text, values }: Lookup, key: number): Promise<Row | undefined> =>
-        (await this.run<Row>(client, text, [[key], ...values], true))[0],
+        (await query<Row>(text, [[key], ...values], { prepare: true }))[0],
     };
   }
 
@@ -340,6 +368,7 @@ class PooledDatabase implements Database {
     try {
       while (!signal?.aborted) {
         running = true;
+        this.watchdog.expect(client, this.mostSilenceMs);
         const rows = await cursor
           .read(typeof batch === "number" ? batch : batch())
           .catch((error: unknown) => {
@@ -350,6 +379,8 @@ class PooledDatabase implements Database {
             running = false;
           });
         if (rows.length === 0) return;
+        // It is the reader's turn, who has a time of his own.
+        this.watchdog.ignore(client);
         timer = setTimeout(() => {
           stalled = true;
           void finish();
@@ -360,7 +391,7 @@ class PooledDatabase implements Database {
       }
     } catch (error) {
       if (endsConnection(error)) lost = error as Error;
-      if (!signal?.aborted) throw error;
+      if (!signal?.aborted) throw isLost(error) ? lostBefore(error) : error;
     } finally {
       await finish();
     }
@@ -384,6 +415,7 @@ class PooledDatabase implements Database {
       options: sessionOptions(0),
       application_name: "mapwright",
       connectionTimeoutMillis: 5_000,
+      keepAlive: true,
     });
     await client.connect();
     return client;
@@ -395,13 +427,28 @@ class PooledDatabase implements Database {
 
   async close(): Promise<void> {
     await this.pool.end();
+    this.watchdog.stop();
   }
 }
 
-/** @throws Failure busy when none of the pool's connections became free in time; the error itself when it is another */
+const socketOf = (client: pg.ClientBase): { destroy(): void } =>
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;
+
+const unreachable = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "57P03", "53300"]);
+
+/**
+ * @throws Failure busy when none of the pool's connections became free in time, or the database cannot be reached; the
+ *   error itself when it is another
+ */
 function connectFailed(error: unknown): never {
   if ((error as Error).message === "timeout exceeded when trying to connect")
     throw busy("Too much is being read and written now.");
+  // cannot_connect_now, too_many_connections
+  if (isLost(error) || unreachable.has(String((error as { code?: unknown }).code))) {
+    const failure = busy("The database cannot be reached just now.");
+    failure.cause = error;
+    throw failure;
+  }
   throw error;
 }
 
