@@ -11,6 +11,7 @@ import {
   type KeptAnswer,
   keepAnswer,
 } from "../storage/idempotency-keys.js";
+import type { Database } from "../storage/postgres.js";
 import { SingleTransaction } from "../storage/single-transaction.js";
 import { callerOf, headToken } from "./caller.js";
 import { mediaType, multipart } from "./media-type.js";
@@ -65,14 +66,23 @@ export async function answerOnce(
   { key, body }: { readonly key: string; readonly body: BodyDefinition<unknown> | undefined },
   handle: (services: Services) => Promise<Reply> | Reply,
 ): Promise<Reply> {
-  if (body?.hasFile && headToken(request) === undefined)
+  const hasFile = body?.hasFile === true;
+  if (hasFile && headToken(request) === undefined)
     throw badRequest("With an Idempotency-Key the token of an upload comes in the query or a header.");
   const project = await services.catalog.project(request.params.project!);
   const { accountId } = await callerOf(request, services, project);
-  const name: IdempotencyKey = { accountId: accountId ?? 0, key };
-  const asked = await fingerprint(request, body);
+  // The public changes nothing, and is told so before its body is read.
+  if (accountId === null) return handle(services);
+  const name: IdempotencyKey = { accountId, key };
+  const asked = () => fingerprint(request, { hasFile });
+  const repeat = async (kept: KeptAnswer): Promise<Reply> => {
+    const reply = repeated(kept, await asked());
+    // Whoever asked first may still wait until all nodes have heard of the write.
+    await services.changes.propagate();
+    return reply;
+  };
   const before = await findAnswer(services.db, name);
-  if (before) return repeated(before, asked);
+  if (before) return repeat(before);
   const writing = new SingleTransaction(services.db, async (tx) => {
     await holdKey(tx, name);
     const kept = await findAnswer(tx, name);
@@ -82,10 +92,19 @@ export async function answerOnce(
   let reply: Reply;
   try {
     reply = await handle(within(services, writing, after));
-    await writing.commit((tx) => keepAnswer(tx, name, { request: asked, answer: written(reply) }));
+    await writing.commit(async (tx) =>
+      keepAnswer(tx, name, { request: await asked(), answer: written(reply) }),
+    );
   } catch (error) {
     const failure = await writing.undo(error);
-    if (failure instanceof Answered) return repeated(failure.kept, asked);
+    // What another request under the key has done may be why this one could not begin.
+    const kept =
+      failure instanceof Answered
+        ? failure.kept
+        : writing.hasBegun
+          ? undefined
+          : await answeredBy(services.db, name);
+    if (kept) return repeat(kept);
     throw failure;
   }
   if (writing.hasBegun) {
@@ -94,6 +113,13 @@ export async function answerOnce(
   }
   return reply;
 }
+
+/** The answer of somebody who holds the key or has held it. @throws Failure busy while somebody does */
+const answeredBy = (db: Database, name: IdempotencyKey): Promise<KeptAnswer | undefined> =>
+  db.transaction(async (tx) => {
+    await holdKey(tx, name);
+    return findAnswer(tx, name);
+  });
 
 /** The services as a handler has them whose writes are one transaction. What cannot be undone is left for `after`. */
 function within(services: Services, db: SingleTransaction, after: (() => Promise<void>)[]): Services {
@@ -128,33 +154,41 @@ function within(services: Services, db: SingleTransaction, after: (() => Promise
 }
 
 /** What makes a request the same as another one. The token does not: a new session may ask again. */
-async function fingerprint(request: Request, body: BodyDefinition<unknown> | undefined): Promise<string> {
+async function fingerprint(request: Request, { hasFile }: { readonly hasFile: boolean }): Promise<string> {
   const query = new URLSearchParams(request.rawQuery);
   query.delete("token");
   query.sort();
   const hash = createHash("sha256").update(`${request.method} ${request.path}?${query}\n`);
-  for (const part of await bodyParts(request, body)) hash.update(part);
+  for (const name of ["if-match", "x-filename"]) hash.update(`${request.header(name) ?? ""}\n`);
+  for (const part of await (hasFile ? fileParts(request) : bodyParts(request))) hash.update(part);
   return hash.digest("base64url");
 }
 
-async function bodyParts(
-  request: Request,
-  body: BodyDefinition<unknown> | undefined,
-): Promise<readonly (string | Uint8Array)[]> {
-  // A file is read once, into its place, when it is known who sends it.
-  if (!body || body.hasFile) return [request.header("content-length") ?? ""];
+/** A file is read into its place by the handler, once it is known who sends it; for a repeated answer, here. */
+async function fileParts(request: Request): Promise<readonly string[]> {
+  const { body } = request;
+  const { fields, file } =
+    mediaType(request) === multipart
+      ? await body.upload("file", () => true)
+      : { fields: {}, file: await body.toFile() };
+  return [withoutToken(fields), file?.sha256 ?? ""];
+}
+
+async function bodyParts(request: Request): Promise<readonly (string | Uint8Array)[]> {
   try {
     const fields = await request.body.fields();
-    if (Object.hasOwn(fields, "token") || mediaType(request) === multipart) {
-      const { token: _token, ...others } = fields;
-      return [JSON.stringify(others)];
-    }
-    return [await request.body.bytes()];
+    const isForm = mediaType(request) === multipart;
+    return [Object.hasOwn(fields, "token") || isForm ? withoutToken(fields) : await request.body.bytes()];
   } catch (error) {
-    // The handler tells what is wrong with it, after it has looked at rights.
+    // The handler tells what is wrong with it.
     if (error instanceof Failure) return [];
     throw error;
   }
+}
+
+function withoutToken(fields: Readonly<Record<string, unknown>>): string {
+  const { token: _token, ...others } = fields;
+  return JSON.stringify(others);
 }
 
 type Kept = Omit<Extract<Reply, { kind: "bytes" }>, "body"> & { readonly body: string };

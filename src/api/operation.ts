@@ -89,6 +89,8 @@ interface Definition<Query, Body, Headers> extends Description {
 
 /** A route that is described. */
 export interface Operation extends Route<Services> {
+  /** The handler of a version of the API that asks or answers otherwise; `adapt` is given what this version does. */
+  readonly adapted: (adapt: (current: Handler<Services>) => Handler<Services>) => Handler<Services>;
   readonly writes: boolean;
   readonly takes: BodyLimits;
   readonly description: Description;
@@ -110,24 +112,31 @@ export function operation<
 >(definition: Definition<Query, Body, Headers>): Operation {
   const { methods, path, handle, query, headers, body, writes = false, ...description } = definition;
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
-  const handler: Handler<Services> = (request, services) => {
+  const current: Handler<Services> = (request, services) => {
     if (hasCommonForm) commonParameters.f.read(request.query.get("f"), "f");
     const input: Input<Query, Body, Headers> = {
       query: () => readParameters((query ?? none) as Query, request.query),
       body: () => (body as BodyDefinition<Body>).read(request),
       headers: () => readMembers<string, Headers>((headers ?? none) as Headers, request.header),
     };
-    const key = writes ? givenKey(request) : undefined;
-    return answerOvertaken(request, services, (watched) => {
-      if (key === undefined) return handle(request, watched, input);
-      return answerOnce(request, watched, { key, body }, (within) => handle(request, within, input));
-    });
+    return handle(request, services, input);
   };
+  // Whatever a version adds to an answer belongs to it, when it is kept and when it is made anew.
+  const guarded =
+    (handler: Handler<Services>): Handler<Services> =>
+    (request, services) => {
+      const key = writes ? givenKey(request) : undefined;
+      return answerOvertaken(request, services, (watched) => {
+        if (key === undefined) return handler(request, watched);
+        return answerOnce(request, watched, { key, body }, (within) => handler(request, within));
+      });
+    };
   return {
     methods,
     path,
     takes: takenBy(body?.limits ?? sizes.small, description.access),
-    handler,
+    handler: guarded(current),
+    adapted: (adapt) => guarded(adapt(current)),
     writes,
     description,
     query: query ?? none,

@@ -76,7 +76,7 @@ class Exchange<S> implements ReplyContext {
     this.incoming = new IncomingBody(res, head.bodyBytes);
     this.channel.onLeft(() => this.incoming.abort());
     this.peer = addressText(new Uint8Array(res.getRemoteAddress()));
-    this.temp = new TempFiles(context.tempDir);
+    this.temp = new TempFiles(context.tempDir, head.headers.has("idempotency-key"));
     this.own = ownHeaders(id, last);
   }
 

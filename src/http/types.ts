@@ -17,6 +17,8 @@ export interface UploadedFile {
   readonly bytes: number;
   /** As the client sent it: only its extension may be used. */
   readonly clientName: string;
+  /** Hash of what is in it; there when the request has an Idempotency-Key. */
+  readonly sha256?: string | undefined;
 }
 
 /** How much of a body a route takes. What is beyond is refused, by the announced length or as soon as it has come. */

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { UploadedFile } from "./types.js";
@@ -10,7 +10,11 @@ const prefix = "upload-";
 export class TempFiles {
   private readonly paths: string[] = [];
 
-  constructor(private readonly folder: string) {}
+  /** @param hashes whether files are to be told apart by what is in them */
+  constructor(
+    private readonly folder: string,
+    private readonly hashes: boolean,
+  ) {}
 
   /**
    * Writes chunks to a new file, each before the next is asked for.
@@ -32,17 +36,22 @@ export class TempFiles {
     const path = join(this.folder, `${prefix}${randomBytes(12).toString("hex")}`);
     this.paths.push(path);
     const handle = await open(path, "wx", 0o600);
+    const hash = this.hashes ? createHash("sha256") : undefined;
     const file: GrowingFile = {
       path,
       clientName,
       bytes: 0,
       async write(chunk) {
+        hash?.update(chunk);
         for (let offset = 0; offset < chunk.length; ) {
           offset += (await handle.write(chunk, offset)).bytesWritten;
         }
         file.bytes += chunk.length;
       },
-      close: () => handle.close(),
+      close: () => {
+        file.sha256 ??= hash?.digest("base64url");
+        return handle.close();
+      },
     };
     return file;
   }
@@ -60,6 +69,7 @@ export class TempFiles {
 
 export interface GrowingFile extends UploadedFile {
   bytes: number;
+  sha256?: string | undefined;
   write(chunk: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Database, Queryable } from "./postgres.js";
 /** Answers of writes by the keys that clients gave them, kept for a day in the transactions of the writes. */
 
 export interface IdempotencyKey {
-  /** Whose key it is; 0 = the public's. */
+  /** Whose key it is. */
   readonly accountId: number;
   readonly key: string;
 }

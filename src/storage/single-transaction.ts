@@ -1,6 +1,16 @@
 import type { Lookup } from "./lookups.js";
 import type { Database, Queryable, QueryOptions } from "./postgres.js";
 
+/** Settings of a part go with it. Without values, so that it is one round trip. */
+const released = `release savepoint part;${[
+  "statement_timeout",
+  "lock_timeout",
+  "enable_seqscan",
+  "synchronize_seqscans",
+]
+  .map((setting) => `set local ${setting} to default`)
+  .join(";")}`;
+
 /**
  * A database as one request sees it: all that the request writes is one transaction, which begins with the first write.
  * From then on it reads there, too. Its own transactions are savepoints.
@@ -12,6 +22,7 @@ export class SingleTransaction implements Database {
   /** The transaction as a whole. */
   private outcome: Promise<void> | undefined;
   private end: (error?: unknown) => void = () => undefined;
+  private readonly endings: (() => Promise<void>)[] = [];
   /** The last write that was asked for: on one connection they go one after the other. */
   private last: Promise<unknown> = Promise.resolve();
 
@@ -33,10 +44,13 @@ export class SingleTransaction implements Database {
    * @throws Failure outcome_unknown; what `finish` throws
    */
   async commit(finish: (tx: Queryable) => Promise<void>): Promise<void> {
-    if (!this.tx) return;
-    await finish(this.tx);
-    this.end();
-    await this.outcome;
+    await this.last.catch(() => undefined);
+    if (this.tx) {
+      await finish(this.tx);
+      this.end();
+      await this.outcome;
+    }
+    await this.finish();
   }
 
   /**
@@ -47,12 +61,21 @@ export class SingleTransaction implements Database {
     // A write that still runs would be one of nobody's transaction.
     await this.last.catch(() => undefined);
     this.end(error);
-    return (
-      this.outcome?.then(
-        () => error,
-        (failure: unknown) => failure,
-      ) ?? error
+    const failure = await this.outcome?.then(
+      () => error,
+      (reason: unknown) => reason,
     );
+    await this.finish();
+    return failure ?? error;
+  }
+
+  afterwards(work: () => Promise<void>): Promise<void> {
+    this.endings.push(work);
+    return Promise.resolve();
+  }
+
+  private async finish(): Promise<void> {
+    for (const ending of this.endings.splice(0)) await ending();
   }
 
   private begin(): Promise<Queryable> {
@@ -79,7 +102,7 @@ export class SingleTransaction implements Database {
       await tx.execute("savepoint part");
       try {
         const result = await work(tx);
-        await tx.execute("release savepoint part");
+        await tx.execute(released);
         return result;
       } catch (error) {
         await tx.execute("rollback to savepoint part").catch(() => undefined);

@@ -91,7 +91,8 @@ export async function importIntoLayer(
     );
     return imported;
   } finally {
-    await hold.release();
+    // While the objects are not committed the next import of the layer has to wait, and the table cannot be dropped.
+    await deps.db.afterwards(() => hold.release());
   }
 }
 

@@ -1,9 +1,10 @@
+import { connect } from "node:net";
 import t from "tap";
 import { apiRoutes } from "../../src/api/routes.js";
 import { pruneAnswers } from "../../src/storage/idempotency-keys.js";
 import { overtakenBench } from "../robustness/overtaken.bench.support.js";
 import { type Case, cases } from "../robustness/overtaken-cases.support.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** Writes under an Idempotency-Key: done once, and answered alike. */
 
@@ -125,6 +126,126 @@ t.test("the token of an upload comes before it", async (t) => {
   const first = await send(`?token=${token}`);
   t.equal(first.status, 200);
   t.equal(await (await send(`?token=${token}`)).text(), await first.text());
+});
+
+t.test("a key stands for one file", async (t) => {
+  const send = async (name: string) => {
+    const form = new FormData();
+    const features = [{ type: "Feature", properties: { name }, geometry: null }];
+    form.set("file", new File([JSON.stringify({ type: "FeatureCollection", features })], "a.geojson"));
+    const answer = await fetch(`${server.url}/api/2.8/p/m/layers/l/import/`, {
+      method: "POST",
+      headers: { "x-token": token, "idempotency-key": "file" },
+      body: form,
+    });
+    const text = await answer.text();
+    return { status: answer.status, text, json: JSON.parse(text) };
+  };
+  const before = await count();
+  const first = await send("aaa");
+  t.equal(first.status, 200, first.text);
+  t.equal((await send("aaa")).text, first.text);
+  const other = await send("bbb");
+  t.equal(other.json.code, "invalid_value", "one of the same length, too");
+  t.equal(await count(), before + 1);
+});
+
+t.test("an import under a key leaves nothing behind, and holds nobody up", async (t) => {
+  const body = { type: "Feature", properties: { name: "z" }, geometry: null };
+  const headers = { "idempotency-key": "import" };
+  const imported = server.api("POST", "m/layers/l/import/", { token, body, headers });
+  t.equal((await imported).status, 200);
+  const { rows } = await server.sql.query(
+    "select relname from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r'",
+  );
+  t.same(rows, []);
+  t.equal((await make("after it", "after-import")).status, 200);
+});
+
+t.test("strangers with a key are refused before their body is read", async (t) => {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let answered = "";
+  socket.on("data", (data) => {
+    answered += data;
+  });
+  socket.on("error", () => undefined);
+  socket.write(
+    `POST /api/2.8/p/${objects} HTTP/1.1\r\nhost: x\r\nidempotency-key: stranger\r\n` +
+      "content-type: application/octet-stream\r\ncontent-length: 1000000\r\n\r\nbeginning",
+  );
+  await waitFor(() => answered.includes("\r\n\r\n"));
+  t.match(answered, /^HTTP\/1.1 401 /);
+  socket.destroy();
+});
+
+t.test("settings of one write do not outlive it", async (t) => {
+  // A pattern is looked at under a time limit of its own.
+  const constraint = { type: "pattern", columns: ["name"], definition: "[a-z ]*" };
+  const set = await server.api("PUT", "m/layers/l/constraints/", { token: admin, body: [constraint] });
+  t.equal(set.status, 200, set.text);
+  await server.sql.query(`begin; lock table layers.l${layer.id} in access exclusive mode`);
+  const writing = make("waits", "waits");
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await server.sql.query("commit");
+  t.equal((await writing).status, 200);
+  await server.api("PUT", "m/layers/l/constraints/", { token: admin, body: [] });
+});
+
+t.test("older versions give the same answer again, too", async (t) => {
+  const patch = async () => {
+    const answer = await fetch(`${server.url}/api/2.2/p/m/layers/l/`, {
+      method: "PATCH",
+      headers: { "x-token": token, "content-type": "application/json", "idempotency-key": "older" },
+      body: JSON.stringify({ parent_id: 0, name: "older" }),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const first = await patch();
+  t.equal(first.status, 200, first.text);
+  t.match(first.text, /"g_type"/);
+  await server.api("POST", objects, {
+    token,
+    body: { fields: {}, geom: { type: "Point", coordinates: [70, 70] } },
+  });
+  t.same(await patch(), first);
+});
+
+t.test("a request that finds what another one under its key has done is answered as that one", async (t) => {
+  await server.api("POST", "m/layers/", { token, body: { code: "gone" } });
+  const drop = (node: number) =>
+    server.api("DELETE", "m/layers/gone/", { token, node, headers: { "idempotency-key": "gone" } });
+  // The second looks for an answer before there is one, and for the layer when it is gone.
+  const { db } = server.nodes[1]!.services;
+  const { query } = db;
+  let isFirst = true;
+  let look: () => void = () => undefined;
+  const looked = new Promise<void>((resolve) => {
+    look = resolve;
+  });
+  let goOn: () => void = () => undefined;
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  db.query = async (text, ...rest) => {
+    const rows = await query.call(db, text, ...rest);
+    if (isFirst && text.includes("idempotency_key")) {
+      isFirst = false;
+      look();
+      await mayGoOn;
+    }
+    return rows as never;
+  };
+  t.teardown(() => {
+    db.query = query;
+  });
+  const second = drop(1);
+  await looked;
+  const first = await drop(0);
+  t.equal(first.status, 200);
+  goOn();
+  const { status, text } = await second;
+  t.same([status, text], [first.status, first.text]);
 });
 
 t.test("an edit under a key is on the next tile of every node", async (t) => {

@@ -31,7 +31,8 @@ function counted(database: Database): string[] {
   const statements: string[] = [];
   const query = database.query.bind(database);
   database.query = (text, ...rest) => {
-    statements.push(text);
+    // The removal of what was deleted looks for work by itself.
+    if (!text.includes("project_id = 0")) statements.push(text);
     return query(text, ...rest);
   };
   t.teardown(() => {

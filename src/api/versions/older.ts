@@ -1,5 +1,6 @@
 import { notFound } from "../../errors.js";
 import type { Handler, Method, Reply, Request, Route } from "../../http/types.js";
+import type { Operation } from "../operation.js";
 import { answerOvertaken } from "../overtaken.js";
 import { projectPath } from "../present.js";
 import type { Services } from "../services.js";
@@ -45,10 +46,7 @@ const anyMethod: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
  * operation: left out, it would be taken for a map of that code, or for a method that is not allowed.
  * @param current the whole route table; what is not part of the versioned API in it is passed over
  */
-export function routesOf(
-  version: OlderVersion,
-  current: readonly Route<Services>[],
-): readonly Route<Services>[] {
+export function routesOf(version: OlderVersion, current: readonly Operation[]): readonly Route<Services>[] {
   const routes = Object.entries(version.own).map(([key, handler]): Route<Services> => {
     const [method, path] = key.split(" ") as [Method, string];
     return { methods: [method], path: path.replace(/^P/, projectPathOf(version)), handler: beside(handler) };
@@ -62,7 +60,7 @@ export function routesOf(
     for (const [method, route] of methods) {
       const key = `${method} P${below}`;
       const adapt = Object.hasOwn(version.operations, key) ? version.operations[key] : undefined;
-      if (adapt) routes.push({ ...route, methods: [method], path, handler: beside(adapt(route.handler)) });
+      if (adapt) routes.push({ methods: [method], path, takes: route.takes, handler: route.adapted(adapt) });
       else lacks.push(method);
     }
     // A path that is all unknown is so for every method.
@@ -72,20 +70,20 @@ export function routesOf(
   return routes;
 }
 
-/** What an older version adds to an answer is read after it, when the catalogue may have changed again. */
+/** What the catalogue has may change beside a handler that is no operation's. */
 const beside =
   (handler: Handler<Services>): Handler<Services> =>
   (request, services) =>
     answerOvertaken(request, services, (watched) => handler(request, watched));
 
 /** The routes of the current version by the path below the project, with a slash at its end, and method. */
-function versioned(current: readonly Route<Services>[]): Map<string, Map<Method, Route<Services>>> {
-  const byPath = new Map<string, Map<Method, Route<Services>>>();
+function versioned(current: readonly Operation[]): Map<string, Map<Method, Operation>> {
+  const byPath = new Map<string, Map<Method, Operation>>();
   for (const route of current) {
     const { path, methods } = route;
     if (!path.startsWith(`${projectPath}/`)) continue;
     const below = `${path.slice(projectPath.length).replace(/\/$/, "")}/`;
-    const known = byPath.get(below) ?? new Map<Method, Route<Services>>();
+    const known = byPath.get(below) ?? new Map<Method, Operation>();
     for (const method of methods) known.set(method, route);
     byPath.set(below, known);
   }

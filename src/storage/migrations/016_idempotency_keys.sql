@@ -1,6 +1,5 @@
 -- Writes that their clients may ask for again: the answer is kept in the write's own transaction, for a day.
 create table idempotency_key (
-  -- 0 = the public
   account_id bigint not null,
   key text not null,
   -- What was asked, as a hash: another request under the same key is a mistake.
