@@ -1,14 +1,15 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { busy } from "../errors.js";
+import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
 
 /**
  * A supervised child process that runs native code for us.
  *
- * One that dies or overruns a deadline is replaced at once. Its other tasks are tried once more, one at a time,
- * so that a task which kills its host is told from tasks that only stood beside it; it is not tried again.
+ * One that dies or overruns a deadline is replaced at once, one that cannot be started after a pause. Its other tasks
+ * are tried once more, one at a time, so that a task which kills its host is told from tasks that only stood beside
+ * it; it is not tried again.
  */
 
 /** kind → [request, response], both plain data. */
@@ -34,6 +35,8 @@ export interface HostOptions {
   readonly concurrency: number;
   /** Tasks that may wait here; beyond it a call is refused as busy. */
   readonly queueLength: number;
+  /** A task that has waited here for longer is refused as busy. */
+  readonly patienceMs: number;
   /** A child that holds more resident memory than this is replaced. */
   readonly memoryBytes: number;
   /** The child is replaced after that many tasks; absent = never. */
@@ -59,6 +62,8 @@ interface Task {
   readonly reject: (error: Error) => void;
   timer: NodeJS.Timeout | undefined;
   tries: number;
+  /** Since when it waits for a child, milliseconds of a steady clock. */
+  waitsSince: number;
 }
 
 type Answer = { id: number; ok: true; response: unknown } | { id: number; ok: false; error: string };
@@ -76,6 +81,8 @@ interface Child {
 
 /** A child that cannot take tasks by then hangs, and is replaced. */
 const startupMs = 30_000;
+/** How often tasks that waited too long, and a child that grew too large, are looked for. */
+const watchMs = 1_000;
 
 export interface HostCounts {
   readonly waiting: number;
@@ -92,12 +99,17 @@ export class WorkerHost<M extends Messages> {
   private restarts = 0;
   private quickDeaths = 0;
   private stopped = false;
+  /** Since when no child takes tasks, of a steady clock. */
+  private awaySince: number | undefined = performance.now();
   private respawn: NodeJS.Timeout | undefined;
   private readonly watch: NodeJS.Timeout;
   private readonly readyWaiters: (() => void)[] = [];
 
   constructor(private readonly options: HostOptions) {
-    this.watch = setInterval(() => this.checkMemory(), 1_000);
+    this.watch = setInterval(() => {
+      this.checkMemory();
+      this.checkPatience();
+    }, watchMs);
     this.watch.unref();
     this.spawn();
   }
@@ -105,15 +117,13 @@ export class WorkerHost<M extends Messages> {
   /**
    * Runs one task in the host.
    * @throws HostError when the host died over it, it overran its deadline or failed
-   * @throws Failure busy when too many tasks wait
+   * @throws Failure busy when too many tasks wait, or this one waited too long
    */
   call<K extends keyof M & string>(kind: K, request: M[K][0], options: CallOptions): Promise<M[K][1]> {
     if (this.stopped)
       return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
-    if (this.queue.length >= this.options.queueLength) {
-      return Promise.reject(busy(`Too much work waits for the ${this.options.name} host.`));
-    }
+    if (this.queue.length >= this.options.queueLength) return Promise.reject(this.tooMuch());
     return new Promise<M[K][1]>((resolve, reject) => {
       const task: Task = {
         id: this.nextId++,
@@ -124,6 +134,7 @@ export class WorkerHost<M extends Messages> {
         reject,
         timer: undefined,
         tries: 0,
+        waitsSince: performance.now(),
       };
       options.signal?.addEventListener(
         "abort",
@@ -185,7 +196,9 @@ export class WorkerHost<M extends Messages> {
       task.reject(ended);
     }
     child?.running.clear();
-    if (child && child.process.exitCode === null && child.process.signalCode === null) {
+    // Of a process that was not made, which has no id, no exit is told.
+    const made = child?.process.pid !== undefined;
+    if (child && made && child.process.exitCode === null && child.process.signalCode === null) {
       const gone = new Promise((resolve) => child.process.once("exit", resolve));
       child.process.kill("SIGKILL");
       await gone;
@@ -195,14 +208,16 @@ export class WorkerHost<M extends Messages> {
   private spawn(): void {
     if (this.stopped) return;
     const started = performance.now();
-    const entry = fileURLToPath(new URL("../../workers/host.js", import.meta.url));
-    const process_ = fork(entry, [this.options.worker, String(this.options.concurrency)], {
-      serialization: "advanced",
-      env: { ...this.options.environment },
-      // Not the front's standard output: that belongs to commands.
-      stdio: ["ignore", 2, 2, "ipc"],
-      execArgv: [],
-    });
+    let process_: ChildProcess;
+    try {
+      process_ = this.fork();
+    } catch (error) {
+      // Most reasons why no process can be made are told by an event; some, such as a lack of memory, are thrown.
+      this.options.log.error({ err: error, host: this.options.name }, "a host could not be started");
+      this.restarts++;
+      this.replace(false);
+      return;
+    }
     const child: Child = {
       process: process_,
       running: new Map(),
@@ -214,10 +229,15 @@ export class WorkerHost<M extends Messages> {
     this.child = child;
     const startup = setTimeout(() => process_.kill("SIGKILL"), startupMs);
     startup.unref();
+    const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+      clearTimeout(startup);
+      this.exited(child, code, signal);
+    };
     process_.on("message", (message: Answer | "ready") => {
       if (message === "ready") {
         clearTimeout(startup);
         child.ready = true;
+        this.awaySince = undefined;
         this.options.log.debug(
           { host: this.options.name, pid: process_.pid, ms: Math.round(performance.now() - started) },
           "host ready",
@@ -226,10 +246,22 @@ export class WorkerHost<M extends Messages> {
         this.dispatch();
       } else this.answered(child, message);
     });
-    process_.on("error", (error) =>
-      this.options.log.error({ err: error, host: this.options.name }, "host process"),
-    );
-    process_.on("exit", (code, signal) => this.exited(child, code, signal, performance.now() - started));
+    process_.on("error", (error) => {
+      this.options.log.error({ err: error, host: this.options.name }, "host process");
+      if (process_.pid === undefined) ended(null, null);
+    });
+    process_.on("exit", ended);
+  }
+
+  private fork(): ChildProcess {
+    const entry = fileURLToPath(new URL("../../workers/host.js", import.meta.url));
+    return fork(entry, [this.options.worker, String(this.options.concurrency)], {
+      serialization: "advanced",
+      env: { ...this.options.environment },
+      // Not the front's standard output: that belongs to commands.
+      stdio: ["ignore", 2, 2, "ipc"],
+      execArgv: [],
+    });
   }
 
   private dispatch(): void {
@@ -282,7 +314,7 @@ export class WorkerHost<M extends Messages> {
     child.process.kill("SIGKILL");
   }
 
-  private exited(child: Child, code: number | null, signal: NodeJS.Signals | null, lifeMs: number): void {
+  private exited(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
     const orphans = [...child.running.values()];
     child.running.clear();
     for (const task of orphans) clearTimeout(task.timer);
@@ -301,13 +333,37 @@ export class WorkerHost<M extends Messages> {
       const culprit = child.killedBy === undefined && (task.tries > 1 || (crashed && orphans.length === 1));
       if (culprit || !this.options.retry)
         task.reject(new HostError("died", `The ${this.options.name} host died over this task.`));
-      else this.suspects.push(task);
+      else {
+        task.waitsSince = performance.now();
+        this.suspects.push(task);
+      }
     }
-    // A child that cannot even start is not tried in a tight loop.
-    this.quickDeaths = child.ready ? 0 : this.quickDeaths + 1;
-    const wait = this.quickDeaths === 0 ? 0 : Math.min(100 * 2 ** this.quickDeaths, 5_000);
-    if (lifeMs < 0 || wait > 0) this.respawn = setTimeout(() => this.spawn(), wait);
-    else this.spawn();
+    this.replace(child.ready);
+  }
+
+  /** Starts another child: at once when the last one was ready, else after a pause, so as not to try in a tight loop. */
+  private replace(wasReady: boolean): void {
+    this.awaySince ??= performance.now();
+    this.quickDeaths = wasReady ? 0 : this.quickDeaths + 1;
+    if (wasReady) this.spawn();
+    else this.respawn = setTimeout(() => this.spawn(), Math.min(100 * 2 ** this.quickDeaths, 5_000));
+  }
+
+  private tooMuch(): Failure {
+    return busy(`Too much work waits for the ${this.options.name} host.`);
+  }
+
+  /** Refuses tasks that waited too long, and all while no child came for as long as one may take to start. */
+  private checkPatience(): void {
+    const now = performance.now();
+    const away = this.awaySince !== undefined && now - this.awaySince > startupMs;
+    for (const line of [this.queue, this.suspects]) {
+      const tired = line.filter((task) => away || now - task.waitsSince > this.options.patienceMs);
+      for (const task of tired) {
+        line.splice(line.indexOf(task), 1);
+        task.reject(this.tooMuch());
+      }
+    }
   }
 
   private checkMemory(): void {

@@ -84,6 +84,7 @@ export function createImageHost(config: Config, log: Log): ImageHost {
       },
       concurrency: 2,
       queueLength: 256,
+      patienceMs: config.images.deadlineMs,
       memoryBytes: config.images.hostBytes,
       retry: true,
       log,

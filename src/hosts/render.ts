@@ -25,6 +25,7 @@ export function startRenderHost(config: Config, log: Log): RenderHost {
     // One more than run at once, so that the next metatile is there when one is done.
     concurrency: config.render.concurrency + 1,
     queueLength: config.tiles.queueLength,
+    patienceMs: config.tiles.deadlineMs,
     memoryBytes: config.render.memoryBytes,
     retry: true,
     log,

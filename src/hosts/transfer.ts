@@ -71,6 +71,7 @@ export function startTransferHost(config: Config, log: Log): TransferHost {
     },
     concurrency: 1,
     queueLength: 64,
+    patienceMs: config.transfer.deadlineMs,
     memoryBytes: config.transfer.memoryBytes,
     jobsPerChild: config.transfer.jobsPerHost,
     retry: false,

@@ -1,0 +1,107 @@
+import t, { type Test } from "tap";
+import { type HostOptions, WorkerHost } from "../../src/hosts/host.js";
+import type { ImageMessages } from "../../src/hosts/messages.js";
+import { failure } from "../support/failure.js";
+import { quietLog } from "../support/log.js";
+import { waitFor } from "../support/server.js";
+
+/** Hosts whose process cannot be made for a while: the machine has no more processes, files or memory. */
+
+type Host = WorkerHost<ImageMessages & Record<string, [unknown, unknown]>>;
+const deadlineMs = 10_000;
+const environment = { PATH: "/usr/local/bin:/usr/bin:/bin" };
+
+function open(t: Test, own: Partial<HostOptions> = {}): Host {
+  const host: Host = new WorkerHost({
+    name: "image",
+    worker: "image",
+    environment,
+    concurrency: 1,
+    queueLength: 4,
+    patienceMs: 30_000,
+    memoryBytes: 1024 ** 3,
+    retry: true,
+    log: quietLog,
+    ...own,
+  });
+  t.teardown(() => host.stop());
+  return host;
+}
+
+/** Until it is called back no process can be made: told by an event, and with no exit. */
+function noProcesses(t: Test): () => void {
+  const { execPath } = process;
+  process.execPath = "/nonexistent/node";
+  const again = () => {
+    process.execPath = execPath;
+  };
+  t.teardown(again);
+  return again;
+}
+
+t.test("what waits for a process that cannot be made is done when one can", async (t) => {
+  const again = noProcesses(t);
+  const host = open(t);
+  const waiting = host.call("ping", null, { deadlineMs });
+  await waitFor(() => host.counts().restarts > 1);
+  t.notOk(host.ready);
+  again();
+  t.equal(await waiting, "pong");
+});
+
+t.test("a process that cannot be made for a reason that is thrown is made when it can", async (t) => {
+  // The kernel takes no variable of that length.
+  const ours: Record<string, string> = { ...environment, LONG: "x".repeat(200_000) };
+  const host = open(t, { environment: ours });
+  const waiting = host.call("ping", null, { deadlineMs });
+  await waitFor(() => host.counts().restarts > 1);
+  delete ours.LONG;
+  t.equal(await waiting, "pong");
+});
+
+t.test("a host that ends while no other can be made comes back", async (t) => {
+  const host = open(t);
+  await host.whenReady();
+  const again = noProcesses(t);
+  host.renew();
+  await waitFor(() => host.counts().restarts > 1);
+  again();
+  t.equal(await host.call("ping", null, { deadlineMs }), "pong");
+});
+
+t.test("a task that waits for longer than the host's patience is refused as busy", async (t) => {
+  const again = noProcesses(t);
+  const host = open(t, { patienceMs: 100 });
+  const waiting = Array.from({ length: 4 }, () => host.call("ping", null, { deadlineMs }));
+  await Promise.all(waiting.map((task) => t.rejects(task, failure("busy"))));
+  t.equal(host.counts().waiting, 0, "and leaves its place");
+  again();
+  await host.whenReady();
+  t.equal(await host.call("ping", null, { deadlineMs }), "pong");
+});
+
+t.test("a task that was tried before is refused as busy as well", async (t) => {
+  const host = open(t, { patienceMs: 100 });
+  await host.whenReady();
+  const task = host.call("ping", null, { deadlineMs });
+  noProcesses(t);
+  host.renew();
+  await t.rejects(task, failure("busy"));
+});
+
+t.test("a task that an abort took out of the queue is done with", async (t) => {
+  noProcesses(t);
+  const host = open(t, { patienceMs: 100 });
+  const leaving = new AbortController();
+  const task = host.call("ping", null, { deadlineMs, signal: leaving.signal });
+  leaving.abort(new Error("left"));
+  await t.rejects(task, { message: "left" });
+  t.equal(host.counts().waiting, 0);
+});
+
+t.test("a host stops while its process cannot be made", async (t) => {
+  noProcesses(t);
+  const host = open(t);
+  const waiting = host.call("ping", null, { deadlineMs });
+  await Promise.all([host.stop(), t.rejects(waiting, { name: "HostError", reason: "stopped" })]);
+});
