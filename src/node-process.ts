@@ -17,7 +17,8 @@ const hostsMs = 10_000;
 let node: Node | undefined;
 let stopping = false;
 
-const tell = (message: FromNode) => process.send?.(message);
+// When the parent has gone meanwhile, the channel is closed and nobody is there to be told.
+const tell = (message: FromNode) => process.send?.(message, undefined, undefined, () => undefined);
 
 async function stop(drainMs: number): Promise<void> {
   if (stopping) return;

@@ -86,17 +86,34 @@ export class Nodes {
   }
 
   private run(slot: Slot): Promise<void> {
-    const child = fork(fileURLToPath(new URL("../node-process.js", import.meta.url)), [], {
-      serialization: "advanced",
-      stdio: ["ignore", 2, 2, "ipc"],
-      execArgv: [],
-    });
-    slot.child = child;
-    const start: ToNode = { kind: "start", config: this.config };
-    child.send(start);
     return new Promise((resolve, reject) => {
       let listening = false;
       let reason = "it ended while it started";
+      const ended = (how: { readonly code?: number | null; readonly signal?: NodeJS.Signals | null }) => {
+        slot.child = undefined;
+        reject(new Error(`A node could not start: ${reason}.`));
+        if (this.stopping || !slot.served) return;
+        if (!listening) slot.failures++;
+        this.log.error({ ...how, ...(listening ? {} : { reason }) }, "a node ended; starting another");
+        const pause = slot.failures === 0 ? 0 : Math.min(firstPauseMs * 2 ** slot.failures, longestPauseMs);
+        slot.pause = setTimeout(() => void this.run(slot).catch(() => undefined), pause);
+      };
+      const notMade = (error: Error) => {
+        reason = error.message;
+        ended({});
+      };
+      let child: ChildProcess;
+      try {
+        child = forkNode();
+      } catch (error) {
+        // Most reasons why no process can be made are told by an event; some, such as a lack of memory, are thrown.
+        return notMade(error as Error);
+      }
+      // Without a process there is no exit, and there may be no channel.
+      if (child.pid === undefined) return void child.once("error", notMade);
+      slot.child = child;
+      child.on("error", (error) => this.log.error({ err: error, pid: child.pid }, "node process"));
+      child.on("exit", (code, signal) => ended({ code, signal }));
       child.on("message", (message: FromNode) => {
         if (message.kind === "failed") reason = message.reason;
         else {
@@ -106,14 +123,10 @@ export class Nodes {
           resolve();
         }
       });
-      child.on("exit", (code, signal) => {
-        slot.child = undefined;
-        reject(new Error(`A node could not start: ${reason}.`));
-        if (this.stopping || !slot.served) return;
-        if (!listening) slot.failures++;
-        this.log.error({ code, signal, ...(listening ? {} : { reason }) }, "a node ended; starting another");
-        const pause = slot.failures === 0 ? 0 : Math.min(firstPauseMs * 2 ** slot.failures, longestPauseMs);
-        slot.pause = setTimeout(() => void this.run(slot).catch(() => undefined), pause);
+      const start: ToNode = { kind: "start", config: this.config };
+      child.send(start, (error) => {
+        // The channel closes when the node dies; its exit does the rest.
+        if (error) child.kill("SIGKILL");
       });
     });
   }
@@ -127,3 +140,10 @@ export class Nodes {
     clearTimeout(timer);
   }
 }
+
+const forkNode = (): ChildProcess =>
+  fork(fileURLToPath(new URL("../node-process.js", import.meta.url)), [], {
+    serialization: "advanced",
+    stdio: ["ignore", 2, 2, "ipc"],
+    execArgv: [],
+  });
