@@ -134,9 +134,10 @@ class KeptService implements RunningService {
     // After a kill of its main process PostgreSQL refuses to start until its orphans are gone; that takes tenths of
     // a second, so the first tries follow each other closely.
     for (let pauseMs = 100; !this.stopping; pauseMs = Math.min(pauseMs * 1.5, 5_000)) {
-      this.child = launch(this.service);
-      this.child.on("error", (error) => this.log.error({ err: error }, `${name} cannot be started`));
       try {
+        // Most reasons why no process can be made are told by an event; some, such as a lack of memory, are thrown.
+        this.child = launch(this.service);
+        this.child.on("error", (error) => this.log.error({ err: error }, `${name} cannot be started`));
         if (await answering(this.service, this.child)) {
           this.log.info({ service: name }, `${name} is back`);
           this.watch();
