@@ -43,12 +43,11 @@ const noStyle: CompiledStyle = { styles: [], fields: [], reachPixels: 1 };
 /** The layer's compiled style; a stored one that no longer compiles draws nothing. */
 async function styleOf(services: Services, map: MapState, layer: LayerNode): Promise<CompiledStyle> {
   try {
-    const { style } = await services.styles.compile({
-      mapStyle: map.cssStyle,
-      layerStyle: layer.cssStyle,
-      layerCode: layer.code,
-      deadlineMs: services.config.style.deadlineMs,
-    });
+    const { deadlineMs } = services.config.style;
+    const { style } = await services.styles.compile(
+      { mapStyle: map.cssStyle, layerStyle: layer.cssStyle, layerCode: layer.code, deadlineMs },
+      { project: map.project.id, stored: true },
+    );
     return style;
   } catch (error) {
     if (error instanceof Failure && error.code === "invalid_style") return noStyle;

@@ -100,12 +100,11 @@ async function compile(
   map: MapState,
   { code, css }: { readonly code: string; readonly css: string },
 ): Promise<void> {
-  await services.styles.compile({
-    mapStyle: map.cssStyle,
-    layerStyle: css,
-    layerCode: code,
-    deadlineMs: services.config.style.deadlineMs,
-  });
+  const { deadlineMs } = services.config.style;
+  await services.styles.compile(
+    { mapStyle: map.cssStyle, layerStyle: css, layerCode: code, deadlineMs },
+    { project: map.project.id, stored: false },
+  );
 }
 
 const refusals = ["invalid_value", "invalid_code", "code_exists", "invalid_style"] as const;

@@ -38,7 +38,10 @@ async function create(
   const view = viewOf(request, project);
   const name = nameOf(naming, { language: view.language, main: project.languages[0] });
   if (cssStyle !== "") {
-    await services.styles.compile({ mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs });
+    await services.styles.compile(
+      { mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs },
+      { project: project.id, stored: false },
+    );
   }
   await createMap(services.db, project.id, {
     code,

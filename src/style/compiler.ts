@@ -3,16 +3,24 @@ import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { Failure, failed } from "../errors.js";
 import type { CompileRequest, CompileResponse } from "../hosts/messages.js";
-import { Gate } from "../storage/gate.js";
+import { Turns } from "../storage/turns.js";
 import type { CompiledStyle, MapProperties } from "./model.js";
 
 /** CartoCSS to checked styles, compiled in the render host and remembered by content. */
 export interface StyleCompiler {
   /**
    * @throws Failure invalid_style with a sentence for the style's author, a StyleUndecided when it took too long; busy
-   *   when too many styles wait to be compiled
+   *   when too many styles wait to be compiled, of all or of the project
    */
-  compile(request: CompileRequest): Promise<CompiledRequest>;
+  compile(request: CompileRequest, whose: StyleOwner): Promise<CompiledRequest>;
+}
+
+/** Who needs a style compiled. */
+export interface StyleOwner {
+  /** Id of the project: projects share the time evenly. */
+  readonly project: number;
+  /** A stored style is needed to draw with, and goes before those that are checked before they are stored. */
+  readonly stored: boolean;
 }
 
 /** It took too long this time, or its host died. What is made without the style is not to be kept. */
@@ -50,7 +58,14 @@ const badMs = 60_000;
 /** So long a style that took too long keeps others from being compiled no more: it may only have met a busy machine. */
 const undecidedMs = 10_000;
 /** The host compiles one style at a time, and each has its whole deadline: others wait here. */
-const patienceMs = 20_000;
+const turnsOptions = {
+  patienceMs: 20_000,
+  // Some 10 ms each, but a few fill the whole patience when they are complicated.
+  mostWaiting: 32,
+  // Stored styles that are asked for again and again, since they take too long, leave a part of the time to editors.
+  longestPutOffMs: 5_000,
+  refusal: "Too many styles wait to be compiled.",
+};
 
 /** A compiler that asks the host once for each content, whoever asks how often at once. */
 export function createStyleCompiler(
@@ -63,33 +78,35 @@ export function createStyleCompiler(
     perf: clock,
     ttlResolution: 0,
   });
+  /** By who waits, and for what. */
   const running = new Map<string, Promise<CompileResponse>>();
-  const turns = new Gate(1, patienceMs, "Too many styles wait to be compiled.", clock);
+  const turns = new Turns({ ...turnsOptions, clock });
 
-  const ask = async (key: string, request: CompileRequest): Promise<CompileResponse> => {
+  const ask = async (key: string, request: CompileRequest, whose: StyleOwner): Promise<CompileResponse> => {
+    const leave = await turns.enter({ owner: whose.project, urgent: whose.stored });
     try {
-      const leave = await turns.enter();
-      try {
-        const response = await host.call("compile", request, { deadlineMs }).catch(hostFailed);
-        known.set(key, response, response.ok ? {} : { ttl: response.deadline ? undecidedMs : badMs });
-        return response;
-      } finally {
-        leave();
-      }
+      // Others may have had the same style compiled meanwhile.
+      const found = known.get(key);
+      if (found) return found;
+      const response = await host.call("compile", request, { deadlineMs }).catch(hostFailed);
+      known.set(key, response, response.ok ? {} : { ttl: response.deadline ? undecidedMs : badMs });
+      return response;
     } finally {
-      running.delete(key);
+      leave();
     }
   };
 
   return {
-    async compile(request) {
+    async compile(request, whose) {
       const key = contentKey(request);
       let response = known.get(key);
       if (!response) {
-        let asked = running.get(key);
+        // Each waits in its own place: nobody is put off by where another one stands.
+        const place = `${whose.project} ${whose.stored} ${key}`;
+        let asked = running.get(place);
         if (!asked) {
-          asked = ask(key, request);
-          running.set(key, asked);
+          asked = ask(key, request, whose).finally(() => running.delete(place));
+          running.set(place, asked);
         }
         response = await asked;
       }

@@ -6,6 +6,7 @@ import type { ChangeLog } from "../changes/change-log.js";
 import type { ChangeCount } from "../changes/count.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
+import type { CompileRequest } from "../hosts/messages.js";
 import type { Log } from "../log.js";
 import { type StyleCompiler, StyleUndecided } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
@@ -169,7 +170,7 @@ export class Planner {
 
   private async properties(map: MapState): Promise<MapProperties | typeof undecided> {
     const request = { mapStyle: map.cssStyle, deadlineMs: this.options.styleDeadlineMs };
-    const compiled = await this.compiled(request, { map: map.code });
+    const compiled = await this.compiled(request, map);
     return compiled === undecided ? undecided : (compiled?.map ?? {});
   }
 
@@ -184,18 +185,21 @@ export class Planner {
       layerCode: layer.code,
       deadlineMs: this.options.styleDeadlineMs,
     };
-    const compiled = await this.compiled(request, { map: map.code, layer: layer.code });
+    const compiled = await this.compiled(request, map, layer);
     return compiled === undecided ? undecided : compiled?.style;
   }
 
   /** A stored style that no longer compiles decides nothing, and hides its layer; it was checked when it was saved. */
-  private async compiled(request: Parameters<StyleCompiler["compile"]>[0], whose: object) {
+  private async compiled(request: CompileRequest, map: MapState, layer?: LayerNode) {
     try {
-      return await this.options.styles.compile(request);
+      return await this.options.styles.compile(request, { project: map.project.id, stored: true });
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== "invalid_style") throw error;
       if (error instanceof StyleUndecided) return undecided;
-      this.options.log.warn({ ...whose, reason: error.message }, "a stored style does not compile");
+      this.options.log.warn(
+        { map: map.code, layer: layer?.code, reason: error.message },
+        "a stored style does not compile",
+      );
       return undefined;
     }
   }

@@ -3,7 +3,7 @@ import { systemClock } from "../../src/clock.js";
 import { busy, Failure } from "../../src/errors.js";
 import { HostError } from "../../src/hosts/host.js";
 import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
-import { createStyleCompiler, StyleUndecided } from "../../src/style/compiler.js";
+import { createStyleCompiler, type StyleOwner, StyleUndecided } from "../../src/style/compiler.js";
 import { compileStyle } from "../../workers/render/compile.js";
 
 /** A host in this process that counts what it is asked. */
@@ -25,6 +25,7 @@ const request = (layerStyle: string, layerCode = "a"): CompileRequest => ({
   layerCode,
   deadlineMs: 2_000,
 });
+const own: StyleOwner = { project: 1, stored: false };
 const reason = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => "",
@@ -36,17 +37,17 @@ t.test("a style is compiled once, however often and at once it is asked for", as
   const render = host();
   const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
   const [first, second] = await Promise.all([
-    styles.compile(request("#a{line-width:2}")),
-    styles.compile(request("#a{line-width:2}")),
+    styles.compile(request("#a{line-width:2}"), own),
+    styles.compile(request("#a{line-width:2}"), own),
   ]);
   t.equal(first.style.reachPixels, 5);
   t.same(second, first);
-  t.same(await styles.compile({ ...request("#a{line-width:2}"), deadlineMs: 9_000 }), first);
+  t.same(await styles.compile({ ...request("#a{line-width:2}"), deadlineMs: 9_000 }, own), first);
   t.equal(render.asked.length, 1);
-  await styles.compile(request("#a{line-width:3}"));
-  await styles.compile(request("#a{line-width:2}", "b"));
-  await styles.compile({ ...request("#a{line-width:2}"), mapStyle: "#c{line-width:1}" });
-  await styles.compile({ mapStyle: "#a{line-width:2}", deadlineMs: 2_000 });
+  await styles.compile(request("#a{line-width:3}"), own);
+  await styles.compile(request("#a{line-width:2}", "b"), own);
+  await styles.compile({ ...request("#a{line-width:2}"), mapStyle: "#c{line-width:1}" }, own);
+  await styles.compile({ mapStyle: "#a{line-width:2}", deadlineMs: 2_000 }, own);
   t.equal(render.asked.length, 5);
 });
 
@@ -61,11 +62,11 @@ t.test(
     });
     const message =
       "execution invalid_style Line 1: There is no property line-widht; did you mean line-width?";
-    t.equal(await reason(styles.compile(request("#a{line-widht:2}"))), message);
-    t.equal(await reason(styles.compile(request("#a{line-widht:2}"))), message);
+    t.equal(await reason(styles.compile(request("#a{line-widht:2}"), own)), message);
+    t.equal(await reason(styles.compile(request("#a{line-widht:2}"), own)), message);
     t.equal(render.asked.length, 1);
     now += 61_000;
-    t.equal(await reason(styles.compile(request("#a{line-widht:2}"))), message);
+    t.equal(await reason(styles.compile(request("#a{line-widht:2}"), own)), message);
     t.equal(render.asked.length, 2);
   },
 );
@@ -87,10 +88,13 @@ t.test(
       });
       for (const count of [1, 2]) {
         for (const _again of [1, 2]) {
-          t.match(await reason(styles.compile(request("#a{}"))), /^execution invalid_style .*took too long/);
+          t.match(
+            await reason(styles.compile(request("#a{}"), own)),
+            /^execution invalid_style .*took too long/,
+          );
         }
         t.equal(render.asked.length, count);
-        const refusal = await styles.compile(request("#a{}")).catch((error: unknown) => error);
+        const refusal = await styles.compile(request("#a{}"), own).catch((error: unknown) => error);
         t.ok(refusal instanceof StyleUndecided);
         now += 11_000;
       }
@@ -110,7 +114,7 @@ t.test(
       return compileStyle(asked);
     });
     const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
-    await Promise.all([1, 2, 3, 4].map((width) => styles.compile(request(`#a{line-width:${width}}`))));
+    await Promise.all([1, 2, 3, 4].map((width) => styles.compile(request(`#a{line-width:${width}}`), own)));
     t.equal(render.asked.length, 4);
     t.equal(most, 1);
   },
@@ -121,10 +125,70 @@ t.test("what is not the style's fault is not said to be", async (t) => {
     host(() => Promise.reject(busy("Too much work waits."))),
     { deadlineMs: 5_000 },
   );
-  t.match(await reason(full.compile(request("#a{}"))), /^busy busy/);
+  t.match(await reason(full.compile(request("#a{}"), own)), /^busy busy/);
   const stopped = createStyleCompiler(
     host(() => Promise.reject(new HostError("stopped", "gone"))),
     { deadlineMs: 5_000 },
   );
-  t.match(await reason(stopped.compile(request("#a{}"))), /^HostError/);
+  t.match(await reason(stopped.compile(request("#a{}"), own)), /^HostError/);
 });
+
+/** A host that takes 1.6 s of a clock of its own for each style, and that clock. */
+function slowHost() {
+  let now = 0;
+  const begun: string[] = [];
+  const render = host(async (asked) => {
+    begun.push(asked.layerCode!);
+    await new Promise((resolve) => setImmediate(resolve));
+    now += 1_600;
+    return compileStyle(asked);
+  });
+  const clock = { ...systemClock, now: () => now };
+  const styles = createStyleCompiler(render, { deadlineMs: 5_000, clock });
+  const ask = (code: string, whose: StyleOwner) =>
+    styles.compile(request(`#a{line-width:1}/* ${code} */`, code), whose);
+  return { begun, ask };
+}
+
+t.test("stored styles are compiled before those that are checked, whosever they are", async (t) => {
+  const { begun, ask } = slowHost();
+  const checks = Array.from({ length: 5 }, (_, index) => ask(`new${index}`, { project: 1, stored: false }));
+  await Promise.all([ask("tile", { project: 2, stored: true }), ask("own", { project: 1, stored: true })]);
+  t.same(begun.slice(0, 3), ["new0", "tile", "own"]);
+  await Promise.all(checks);
+});
+
+t.test("projects have their styles compiled in turn", async (t) => {
+  for (const stored of [false, true]) {
+    const { begun, ask } = slowHost();
+    const many = Array.from({ length: 14 }, (_, index) => ask(`first${index}`, { project: 1, stored }));
+    await ask("second", { project: 2, stored });
+    t.same(begun.slice(0, 2), ["first0", "second"]);
+    await Promise.all(many);
+  }
+});
+
+t.test("a project that has too many styles checked at once is refused, and draws all its own", async (t) => {
+  const { begun, ask } = slowHost();
+  const checks = Array.from({ length: 40 }, (_, index) => ask(`new${index}`, { project: 1, stored: false }));
+  const settled = Promise.allSettled(checks);
+  t.match(await reason(checks[39]!), /^busy busy/);
+  t.same(begun, ["new0"], "at once");
+  await Promise.all(
+    Array.from({ length: 40 }, (_, index) => ask(`layer${index}`, { project: 1, stored: true })),
+  );
+  const answers = await settled;
+  t.equal(answers.filter(({ status }) => status === "rejected").length, 7);
+});
+
+t.test(
+  "a stored style goes first although the same one waits to be checked, and is compiled once",
+  async (t) => {
+    const { begun, ask } = slowHost();
+    const checks = ["a", "b", "c", "same"].map((code) => ask(code, { project: 1, stored: false }));
+    await ask("same", { project: 2, stored: true });
+    t.same(begun.slice(0, 2), ["a", "same"]);
+    await Promise.all(checks);
+    t.same(begun, ["a", "same", "b", "c"]);
+  },
+);
