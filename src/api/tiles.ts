@@ -105,7 +105,12 @@ async function tileJson(
       bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
       attribution: attribution(map),
     },
-    headers: { "cache-control": isPublic ? "public, max-age=60" : "private, no-store" },
+    headers: isPublic
+      ? {
+          "cache-control": services.config.tiles.cacheControl,
+          "surrogate-key": `p${map.project.id} m${map.id}`,
+        }
+      : { "cache-control": "private, no-store" },
   };
 }
 
