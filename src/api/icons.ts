@@ -3,9 +3,10 @@ import { type LayerNode, type MapState, publicCaller } from "../catalog/state.js
 import { Failure, notFound } from "../errors.js";
 import { pictureTag } from "../hosts/pictures.js";
 import type { Reply, Request } from "../http/types.js";
+import { StyleUndecided } from "../style/compiler.js";
 import type { CompiledStyle } from "../style/model.js";
 import { swatchOf, swatchSvg } from "../style/swatch.js";
-import { onlooker } from "./caller.js";
+import { onlooker, usedToken } from "./caller.js";
 import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
 import { type Input, type Operation, operation } from "./operation.js";
 import { layerPath } from "./present.js";
@@ -31,17 +32,24 @@ async function icon(
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
   const { size } = query();
-  const svg = swatchSvg(swatchOf(await styleOf(services, map, layer), layer.geometryKind));
-  const headers = pictureHeaders(services, { map, layer, caller });
+  const style = await styleOf(services, map, layer);
+  const svg = swatchSvg(swatchOf(style ?? noStyle, layer.geometryKind));
+  const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : unkept;
   return pictureReply(request, pictureTag({ svg, size }), headers, () =>
     services.pictures.drawn({ svg, size }),
   );
 }
 
 const noStyle: CompiledStyle = { styles: [], fields: [], reachPixels: 1 };
+/** Of an icon that may be another one the next time. */
+const unkept = { "cache-control": "no-store" };
 
-/** The layer's compiled style; a stored one that no longer compiles draws nothing. */
-async function styleOf(services: Services, map: MapState, layer: LayerNode): Promise<CompiledStyle> {
+/** The layer's compiled style; a stored one that no longer compiles draws nothing. Undefined: it took too long this time. */
+async function styleOf(
+  services: Services,
+  map: MapState,
+  layer: LayerNode,
+): Promise<CompiledStyle | undefined> {
   try {
     const { deadlineMs } = services.config.style;
     const { style } = await services.styles.compile(
@@ -50,6 +58,7 @@ async function styleOf(services: Services, map: MapState, layer: LayerNode): Pro
     );
     return style;
   } catch (error) {
+    if (error instanceof StyleUndecided) return undefined;
     if (error instanceof Failure && error.code === "invalid_style") return noStyle;
     throw error;
   }

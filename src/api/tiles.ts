@@ -105,12 +105,8 @@ async function tileJson(
       bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
       attribution: attribution(map),
     },
-    headers: isPublic
-      ? {
-          "cache-control": services.config.tiles.cacheControl,
-          "surrogate-key": `p${map.project.id} m${map.id}`,
-        }
-      : { "cache-control": "private, no-store" },
+    // Asked for anew each time: what a map is called is not to be seen once it is closed.
+    headers: { "cache-control": isPublic ? "public, no-cache" : "private, no-store" },
   };
 }
 

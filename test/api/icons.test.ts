@@ -75,3 +75,18 @@ t.test("the path that a layer object names is the icon's", async (t) => {
   await answer.arrayBuffer();
   t.equal((await get("nope")).status, 404);
 });
+
+t.test("an icon whose style could not be compiled in time is kept by nobody", async (t) => {
+  const hasty = await startServer({ config: { "style.deadlineMs": 100 } });
+  t.teardown(() => hasty.stop());
+  await makeMap(hasty, "m");
+  const { id } = await makeStyledLayer(hasty, "m", "a", "#a { polygon-fill: #ff0000; }");
+  const filters = Array.from({ length: 1_900 }, (_, n) => `#a[n!=${n}]{line-width:1}`).join("\n");
+  await hasty.sql.query("update node set css_style = $1 where id = $2", [filters, id]);
+  await hasty.nodes[0]!.services.changes.propagate();
+  const answer = await fetch(`${hasty.url}/api/2.8/p/m/layers/a/icon/`);
+  t.equal(answer.status, 200);
+  await answer.arrayBuffer();
+  t.equal(answer.headers.get("cache-control"), "no-store");
+  t.equal(answer.headers.get("surrogate-key"), null);
+});

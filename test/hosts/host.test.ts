@@ -83,7 +83,10 @@ t.test("a task that waits for longer than the host's patience is refused as busy
 t.test("a task that was tried before is refused as busy as well", async (t) => {
   const host = open(t, { patienceMs: 100 });
   await host.whenReady();
+  // It gets the task and does not come to it.
+  process.kill(host.pid!, "SIGSTOP");
   const task = host.call("ping", null, { deadlineMs });
+  t.equal(host.counts().running, 1);
   noProcesses(t);
   host.renew();
   await t.rejects(task, failure("busy"));
