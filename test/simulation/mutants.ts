@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a node trusts what it remembers however long it has heard nothing",
     file: "changes/listener",
-    replace: [["this.open && this.options.clock.now() - this.provenAt < leaseMs", "this.open"]],
+    replace: [["!this.open || clock.now() - this.provenAt >= leaseMs", "!this.open"]],
   },
   {
     name: "a node that was given up does not announce itself again",
