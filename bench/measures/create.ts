@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { addMember } from "../../src/catalog/accounts.js";
+import { addMember } from "../../src/access/accounts.js";
+import { openSessions } from "../../src/access/sessions.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
-import { openSessions } from "../../src/catalog/sessions.js";
 import { valueColumns } from "../../src/features/columns.js";
 import { createStatement } from "../../src/features/edit.js";
 import { readFields } from "../../src/features/fields.js";

@@ -22,6 +22,7 @@ const order = [
   ["src/changes"],
   ["src/style"],
   ["src/catalog"],
+  ["src/access"],
   ["src/features", "src/tiles"],
   ["src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
   ["src/api", "src/demo"],

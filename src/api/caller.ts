@@ -1,5 +1,5 @@
-import { coversRights } from "../catalog/rights.js";
-import type { Session } from "../catalog/sessions.js";
+import { coversRights } from "../access/rights.js";
+import type { Session } from "../access/sessions.js";
 import { type Caller, type ProjectState, publicCaller, type UserName } from "../catalog/state.js";
 import { Failure, forbidden, tooLarge, unauthenticated } from "../errors.js";
 import type { Headers, Reply, Request } from "../http/types.js";

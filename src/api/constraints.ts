@@ -1,3 +1,4 @@
+import { requireRead, requireRight } from "../access/rights.js";
 import {
   constrainedColumns,
   fitsConstraint,
@@ -7,7 +8,6 @@ import {
   validated,
 } from "../catalog/constraints.js";
 import { longestExpression } from "../catalog/regular-expression.js";
-import { requireRead, requireRight } from "../catalog/rights.js";
 import { type Column, type ConstraintType, type LayerNode, Right } from "../catalog/state.js";
 import { badRequest, failed, unauthenticated } from "../errors.js";
 import { readValue } from "../features/values.js";

@@ -1,9 +1,9 @@
+import { requireRead } from "../access/rights.js";
 import { createDerived, createExternal, type DerivedType } from "../catalog/derived.js";
-import { readExternalSource } from "../catalog/external-source.js";
 import { idNames } from "../catalog/id-alias.js";
 import type { NewLayer } from "../catalog/layers.js";
-import { requireRead } from "../catalog/rights.js";
 import { hasObjects, isLayer, type LayerNode, type MapState } from "../catalog/state.js";
+import { readExternalSource } from "../catalog/tile-layer-source.js";
 import { failed, notFound, required } from "../errors.js";
 import { filterSql, requireExpressions } from "../features/filter-language.js";
 import { Constants } from "../features/sql.js";

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { open, readFile } from "node:fs/promises";
+import { requireRead } from "../access/rights.js";
 import { checkLanguage } from "../catalog/codes.js";
 import { headBytes, mimeOf } from "../catalog/file-types.js";
 import {
@@ -10,7 +11,6 @@ import {
   fileColumn,
   fileOfObject,
 } from "../catalog/files.js";
-import { requireRead } from "../catalog/rights.js";
 import type { Column, LayerNode, MapState } from "../catalog/state.js";
 import { Failure, failed, notFound } from "../errors.js";
 import { contentDisposition, matchesEtag } from "../http/headers.js";

@@ -1,3 +1,4 @@
+import { mayRead, requireRight, rightsOn } from "../access/rights.js";
 import {
   changeFolder,
   createFolder,
@@ -6,7 +7,6 @@ import {
   isFolderShown,
   requireParent,
 } from "../catalog/folders.js";
-import { mayRead, requireRight, rightsOn } from "../catalog/rights.js";
 import { type MapState, Right, type TreeNode } from "../catalog/state.js";
 import { forbidden, notFound } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";

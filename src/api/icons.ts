@@ -1,4 +1,4 @@
-import { mayRead, requireRead } from "../catalog/rights.js";
+import { mayRead, requireRead } from "../access/rights.js";
 import { type LayerNode, type MapState, publicCaller } from "../catalog/state.js";
 import { Failure, notFound } from "../errors.js";
 import { pictureTag } from "../hosts/pictures.js";

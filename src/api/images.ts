@@ -1,6 +1,6 @@
+import { mayRead, requireRead } from "../access/rights.js";
 import { isPicture } from "../catalog/file-types.js";
 import { type FoundFile, findFile, isListed } from "../catalog/files.js";
-import { mayRead, requireRead } from "../catalog/rights.js";
 import { type Caller, type LayerNode, type MapState, publicCaller } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import { type PictureFormat, pictureFits, type ResizeRequest } from "../hosts/messages.js";

@@ -1,5 +1,5 @@
+import { requireRight } from "../access/rights.js";
 import { changeLayer, createLayer, deleteLayer, type NewLayer } from "../catalog/layers.js";
-import { requireRight } from "../catalog/rights.js";
 import { type LayerNode, type MapState, Right } from "../catalog/state.js";
 import type { Reply, Request } from "../http/types.js";
 import { defaultStyle } from "../style/default-style.js";

@@ -1,4 +1,4 @@
-import { requireRead, requireRight } from "../catalog/rights.js";
+import { requireRead, requireRight } from "../access/rights.js";
 import { type LayerNode, type MapState, Right } from "../catalog/state.js";
 import { notFound, unauthenticated } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";

@@ -1,5 +1,5 @@
+import { rightsOn } from "../access/rights.js";
 import { layerTimestamp } from "../catalog/layers.js";
-import { rightsOn } from "../catalog/rights.js";
 import { hasObjects, Right } from "../catalog/state.js";
 import { notFound } from "../errors.js";
 import { layerBox } from "../features/bbox.js";

@@ -1,4 +1,4 @@
-import { requireRight } from "../catalog/rights.js";
+import { requireRight } from "../access/rights.js";
 import { hasObjects, isDerived, Right } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import { makeValid } from "../features/makevalid.js";

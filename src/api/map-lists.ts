@@ -1,4 +1,4 @@
-import { mayRead, requireProjectRight, rightsOn } from "../catalog/rights.js";
+import { mayRead, requireProjectRight, rightsOn } from "../access/rights.js";
 import { type Caller, localName, type MapState, type ProjectState, Right } from "../catalog/state.js";
 import { unauthenticated } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";

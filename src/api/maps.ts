@@ -1,5 +1,5 @@
+import { requireProjectRight, requireRead } from "../access/rights.js";
 import { createMap } from "../catalog/maps.js";
-import { requireProjectRight, requireRead } from "../catalog/rights.js";
 import { Right } from "../catalog/state.js";
 import type { Reply, Request } from "../http/types.js";
 import { answer, callerOf } from "./caller.js";

@@ -1,4 +1,4 @@
-import { requireRead, requireRight } from "../catalog/rights.js";
+import { requireRead, requireRight } from "../access/rights.js";
 import {
   type Caller,
   hasObjects,

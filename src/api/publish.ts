@@ -1,5 +1,5 @@
+import { requireRight } from "../access/rights.js";
 import { savePublication } from "../catalog/publication.js";
-import { requireRight } from "../catalog/rights.js";
 import { type PublicationElement, Right } from "../catalog/state.js";
 import { badRequest } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";

@@ -1,5 +1,5 @@
+import { requireRead } from "../access/rights.js";
 import { refreshMaterial } from "../catalog/material.js";
-import { requireRead } from "../catalog/rights.js";
 import { failed, forbidden } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";
 import { answerLayer, readableLayer } from "./layer-target.js";

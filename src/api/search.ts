@@ -1,5 +1,5 @@
+import { requireRead, requireRight } from "../access/rights.js";
 import { isStorable } from "../catalog/codes.js";
-import { requireRead, requireRight } from "../catalog/rights.js";
 import { type LayerNode, localName, type MapState, Right } from "../catalog/state.js";
 import { badRequest, failed, notFound, Reasons, told } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";

@@ -1,7 +1,7 @@
+import type { ExternalTokens } from "../access/issuer-tokens.js";
+import type { Logins } from "../access/logins.js";
+import type { Sessions } from "../access/sessions.js";
 import type { Catalog } from "../catalog/catalog.js";
-import type { ExternalTokens } from "../catalog/external.js";
-import type { Logins } from "../catalog/logins.js";
-import type { Sessions } from "../catalog/sessions.js";
 import type { Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { Visuals } from "../features/visual-cache.js";

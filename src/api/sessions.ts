@@ -1,6 +1,6 @@
-import { type Account, findMember, projectLogins } from "../catalog/accounts.js";
-import { coversRights, requireProjectRight } from "../catalog/rights.js";
-import type { Session } from "../catalog/sessions.js";
+import { type Account, findMember, projectLogins } from "../access/accounts.js";
+import { coversRights, requireProjectRight } from "../access/rights.js";
+import type { Session } from "../access/sessions.js";
 import { type Caller, type ProjectState, Right, type UserName } from "../catalog/state.js";
 import { forbidden, required, unauthenticated } from "../errors.js";
 import type { Reply, Request } from "../http/types.js";

@@ -1,5 +1,5 @@
+import { requireRead, requireRight } from "../access/rights.js";
 import { idNames } from "../catalog/id-alias.js";
-import { requireRead, requireRight } from "../catalog/rights.js";
 import { type Column, type LayerNode, localName, Right } from "../catalog/state.js";
 import { type ColumnInput, changeColumn, createColumn, deleteColumn } from "../catalog/structure.js";
 import { failed, notFound, unauthenticated } from "../errors.js";

@@ -1,4 +1,4 @@
-import { mayRead, requireRead } from "../catalog/rights.js";
+import { mayRead, requireRead } from "../access/rights.js";
 import { localName, type MapState, publicCaller } from "../catalog/state.js";
 import { maxZoom } from "../geo/tile.js";
 import { CachedAnswer } from "../http/cached.js";

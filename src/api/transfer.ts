@@ -1,4 +1,4 @@
-import { rightsOn } from "../catalog/rights.js";
+import { rightsOn } from "../access/rights.js";
 import { type LayerNode, Right } from "../catalog/state.js";
 import { badRequest, failed } from "../errors.js";
 import { importFormatList } from "../hosts/messages.js";

@@ -1,5 +1,5 @@
+import { mayRead, requireRead, rightsOn } from "../access/rights.js";
 import { fullTree, heldLayers, type Published, publicationTree } from "../catalog/publication.js";
-import { mayRead, requireRead, rightsOn } from "../catalog/rights.js";
 import { hasObjects, isLayer, type LayerNode, type TreeNode } from "../catalog/state.js";
 import { layersBoxes } from "../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../geo/envelope.js";

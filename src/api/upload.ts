@@ -1,4 +1,4 @@
-import { requireRight } from "../catalog/rights.js";
+import { requireRight } from "../access/rights.js";
 import { type Caller, type LayerNode, type MapState, publicCaller, Right } from "../catalog/state.js";
 import { notFound, unauthenticated } from "../errors.js";
 import type { Request } from "../http/types.js";

@@ -1,4 +1,4 @@
-import { requireRead } from "../catalog/rights.js";
+import { requireRead } from "../access/rights.js";
 import type { Caller, MapState } from "../catalog/state.js";
 import { unauthenticated } from "../errors.js";
 import type { Request } from "../http/types.js";

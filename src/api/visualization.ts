@@ -1,5 +1,5 @@
+import { mayRead, requireRead } from "../access/rights.js";
 import { legendOf } from "../catalog/legend.js";
-import { mayRead, requireRead } from "../catalog/rights.js";
 import { hasObjects, type LayerNode, publicCaller, type StoredSettings } from "../catalog/state.js";
 import { settingsJsonSchemas } from "../catalog/visual-settings.js";
 import { withValues } from "../catalog/visual-values.js";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { globLiteral } from "../catalog/sessions.js";
+import { globLiteral } from "../access/sessions.js";
 import type { Redis } from "../storage/redis.js";
 import { type CommandEnvironment, say, withServices } from "./environment.js";
 

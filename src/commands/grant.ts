@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { parseRights, setGrant } from "../catalog/grants.js";
+import { parseRights, setGrant } from "../access/grants.js";
 import { type CommandEnvironment, propagateChange, say, UsageError, withServices } from "./environment.js";
 
 interface Options {

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { findAccount } from "../catalog/accounts.js";
+import { findAccount } from "../access/accounts.js";
+import { openSessions, type SessionOrigin } from "../access/sessions.js";
 import { loadProject } from "../catalog/load.js";
-import { openSessions, type SessionOrigin } from "../catalog/sessions.js";
 import { failed, notFound } from "../errors.js";
 import { type CommandEnvironment, print, say, withServices } from "./environment.js";
 

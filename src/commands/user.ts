@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
-import { addMember, findAccount, listAccounts, removeMember, setPassword } from "../catalog/accounts.js";
+import { addMember, findAccount, listAccounts, removeMember, setPassword } from "../access/accounts.js";
+import { closeSessionsOf } from "../access/sessions.js";
 import { projectId } from "../catalog/projects.js";
-import { closeSessionsOf } from "../catalog/sessions.js";
 import type { Role } from "../catalog/state.js";
 import { notFound } from "../errors.js";
 import {

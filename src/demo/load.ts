@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { addMember } from "../catalog/accounts.js";
+import { addMember } from "../access/accounts.js";
 import type { NewColumn } from "../catalog/columns.js";
 import { createLayer } from "../catalog/layers.js";
 import { createMap, setPublication } from "../catalog/maps.js";

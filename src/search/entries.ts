@@ -1,5 +1,5 @@
+import { mayRead } from "../access/rights.js";
 import { fullTree, heldLayers, publicationTree } from "../catalog/publication.js";
-import { mayRead } from "../catalog/rights.js";
 import { type Caller, type Column, isLayer, type LayerNode, type MapState } from "../catalog/state.js";
 import type { SearchSetting } from "./settings.js";
 

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
+import { rightsOn } from "../access/rights.js";
 import type { CatalogCache } from "../catalog/catalog.js";
-import { rightsOn } from "../catalog/rights.js";
 import { type Caller, hasObjects, type LayerNode, type MapState, Right } from "../catalog/state.js";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { ChangeCount } from "../changes/count.js";

@@ -1,4 +1,4 @@
-import { mayRead } from "../catalog/rights.js";
+import { mayRead } from "../access/rights.js";
 import {
   type BaseMap,
   type Caller,

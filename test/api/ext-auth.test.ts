@@ -1,6 +1,6 @@
 import t from "tap";
-import { addMember, removeMember } from "../../src/catalog/accounts.js";
-import { setGrant } from "../../src/catalog/grants.js";
+import { addMember, removeMember } from "../../src/access/accounts.js";
+import { setGrant } from "../../src/access/grants.js";
 import { setPublication } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import type { Role } from "../../src/catalog/state.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK, type JWTPayload, SignJWT } from "jose";
 import t from "tap";
-import { addMember } from "../../src/catalog/accounts.js";
+import { addMember } from "../../src/access/accounts.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startServer } from "../support/server.js";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { setGrant } from "../../src/catalog/grants.js";
+import { setGrant } from "../../src/access/grants.js";
 import { removeAll } from "../../src/catalog/removal.js";
 import { maxDepth } from "../../src/catalog/tree.js";
 import { startServer } from "../support/server.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { setGrant } from "../../src/catalog/grants.js";
+import { setGrant } from "../../src/access/grants.js";
 import { removeAll } from "../../src/catalog/removal.js";
 import { defaultStyle } from "../../src/style/default-style.js";
 import { startServer } from "../support/server.js";

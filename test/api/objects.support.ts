@@ -1,7 +1,7 @@
+import type { Session } from "../../src/access/sessions.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import type { Services } from "../../src/api/services.js";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
-import type { Session } from "../../src/catalog/sessions.js";
 import { badRequest, failed, notFound } from "../../src/errors.js";
 import { parseParameters } from "../../src/http/query.js";
 import type { Body, Method, Request } from "../../src/http/types.js";

@@ -1,7 +1,7 @@
 import sharp from "sharp";
 import t from "tap";
-import { addMember } from "../../src/catalog/accounts.js";
-import { setGrant } from "../../src/catalog/grants.js";
+import { addMember } from "../../src/access/accounts.js";
+import { setGrant } from "../../src/access/grants.js";
 import { setPublication } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";

@@ -1,14 +1,14 @@
 import sharp from "sharp";
 import t from "tap";
+import { addMember } from "../../src/access/accounts.js";
+import { setGrant } from "../../src/access/grants.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import type { Services } from "../../src/api/services.js";
 import { routesOf } from "../../src/api/versions/older.js";
 import { version20 } from "../../src/api/versions/v20.js";
 import { version22 } from "../../src/api/versions/v22.js";
 import { viewerRoutesOf } from "../../src/api/viewer.js";
-import { addMember } from "../../src/catalog/accounts.js";
 import { addColumns } from "../../src/catalog/columns.js";
-import { setGrant } from "../../src/catalog/grants.js";
 import { setPublication } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { Right } from "../../src/catalog/state.js";

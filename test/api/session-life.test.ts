@@ -1,7 +1,7 @@
 import t from "tap";
-import { addMember, removeMember, setPassword } from "../../src/catalog/accounts.js";
+import { addMember, removeMember, setPassword } from "../../src/access/accounts.js";
+import { closeSessionsOf } from "../../src/access/sessions.js";
 import { createProject } from "../../src/catalog/projects.js";
-import { closeSessionsOf } from "../../src/catalog/sessions.js";
 import { startServer, waitFor } from "../support/server.js";
 
 const server = await startServer({ nodes: 2, config: { sessionIdleSeconds: 5 } });

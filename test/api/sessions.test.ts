@@ -1,6 +1,6 @@
 import t from "tap";
-import { addMember, removeMember } from "../../src/catalog/accounts.js";
-import { setGrant } from "../../src/catalog/grants.js";
+import { addMember, removeMember } from "../../src/access/accounts.js";
+import { setGrant } from "../../src/access/grants.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startServer } from "../support/server.js";
 

@@ -6,12 +6,12 @@ import {
   projectLogins,
   removeMember,
   setPassword,
-} from "../../src/catalog/accounts.js";
-import { parseRights, setGrant } from "../../src/catalog/grants.js";
+} from "../../src/access/accounts.js";
+import { parseRights, setGrant } from "../../src/access/grants.js";
+import { hashPassword, verifyPassword } from "../../src/access/passwords.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { loadProject } from "../../src/catalog/load.js";
 import { createMap } from "../../src/catalog/maps.js";
-import { hashPassword, verifyPassword } from "../../src/catalog/passwords.js";
 import { createProject, deleteProject, listProjects, projectId } from "../../src/catalog/projects.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";

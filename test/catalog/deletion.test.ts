@@ -1,8 +1,8 @@
 import pg from "pg";
 import t from "tap";
+import { setGrant } from "../../src/access/grants.js";
 import { createDerived, type DerivedType } from "../../src/catalog/derived.js";
 import { createFolder, deleteFolder } from "../../src/catalog/folders.js";
-import { setGrant } from "../../src/catalog/grants.js";
 import { createLayer, deleteLayer } from "../../src/catalog/layers.js";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
 import { createMap, deleteMap, listMaps } from "../../src/catalog/maps.js";

@@ -6,7 +6,7 @@ import {
   requireRight,
   rightsOn,
   rightsOnProject,
-} from "../../src/catalog/rights.js";
+} from "../../src/access/rights.js";
 import type {
   Caller,
   Grant,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
-import { closeSessionsOf, openSessions, type Session } from "../../src/catalog/sessions.js";
+import { closeSessionsOf, openSessions, type Session } from "../../src/access/sessions.js";
 import { openRedis } from "../../src/storage/redis.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";

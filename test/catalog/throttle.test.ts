@@ -1,10 +1,10 @@
 import { createHook } from "node:async_hooks";
 import t from "tap";
-import { addMember } from "../../src/catalog/accounts.js";
-import { Logins } from "../../src/catalog/logins.js";
-import { hashPassword, verifyPassword } from "../../src/catalog/passwords.js";
+import { addMember } from "../../src/access/accounts.js";
+import { addressGroup, LoginThrottle, type ThrottleLimits } from "../../src/access/login-throttle.js";
+import { Logins } from "../../src/access/logins.js";
+import { hashPassword, verifyPassword } from "../../src/access/passwords.js";
 import { createProject } from "../../src/catalog/projects.js";
-import { addressGroup, LoginThrottle, type ThrottleLimits } from "../../src/catalog/throttle.js";
 import { Gate } from "../../src/storage/gate.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { openRedis } from "../../src/storage/redis.js";

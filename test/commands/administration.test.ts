@@ -1,10 +1,10 @@
 import t from "tap";
-import { authenticate } from "../../src/catalog/accounts.js";
+import { authenticate } from "../../src/access/accounts.js";
+import { openSessions } from "../../src/access/sessions.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { loadProject } from "../../src/catalog/load.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { projectId } from "../../src/catalog/projects.js";
-import { openSessions } from "../../src/catalog/sessions.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { openRedis } from "../../src/storage/redis.js";
 import { freshDatabase } from "../support/database.js";

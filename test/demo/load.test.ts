@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { authenticate } from "../../src/catalog/accounts.js";
+import { authenticate } from "../../src/access/accounts.js";
 import { projectId } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { loadDemo } from "../../src/demo/load.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { addMember } from "../../src/catalog/accounts.js";
+import { addMember } from "../../src/access/accounts.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { makeFileLayer, makeObject, send } from "../api/files.support.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";

@@ -1,5 +1,5 @@
 import "./machine.js";
-import { requireRead } from "../../src/catalog/rights.js";
+import { requireRead } from "../../src/access/rights.js";
 import type { Caller } from "../../src/catalog/state.js";
 import { publicCaller } from "../../src/catalog/state.js";
 import { versionStep } from "../../src/changes/layer-version.js";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { addMember } from "../../src/catalog/accounts.js";
+import { addMember } from "../../src/access/accounts.js";
 import { createProject } from "../../src/catalog/projects.js";
 import type { Role } from "../../src/catalog/state.js";
 import { loadConfig } from "../../src/config.js";

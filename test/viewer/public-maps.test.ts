@@ -1,6 +1,6 @@
 import t from "tap";
+import { mayRead } from "../../src/access/rights.js";
 import type { CatalogCache } from "../../src/catalog/catalog.js";
-import { mayRead } from "../../src/catalog/rights.js";
 import { type Caller, publicCaller } from "../../src/catalog/state.js";
 import type { Database } from "../../src/storage/postgres.js";
 import { PublicMaps } from "../../src/viewer/public-maps.js";

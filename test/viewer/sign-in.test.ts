@@ -1,5 +1,5 @@
 import t from "tap";
-import { addMember } from "../../src/catalog/accounts.js";
+import { addMember } from "../../src/access/accounts.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startServer } from "../support/server.js";

@@ -1,4 +1,4 @@
-import { requireRead } from "../../catalog/rights.js";
+import { requireRead } from "../../access/rights.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Handler } from "../../http/types.js";
 import { answer, callerOf } from "../caller.js";

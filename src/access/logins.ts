@@ -1,7 +1,7 @@
 import { Gate } from "../storage/gate.js";
 import type { Database } from "../storage/postgres.js";
 import { type Account, authenticate } from "./accounts.js";
-import { type Attempt, type LoginThrottle, wrongLogin } from "./throttle.js";
+import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
 
 /** Signing in with a password: attempts are bounded in number, and the work that they make at once is too. */
 

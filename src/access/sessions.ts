@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { UserName } from "../catalog/state.js";
 import { busy, type Failure } from "../errors.js";
 import type { Redis } from "../storage/redis.js";
-import type { UserName } from "./state.js";
 
 /** Where a session came from: the API's login, or the administration's command line. */
 export type SessionOrigin = "api" | "console";

@@ -1,7 +1,7 @@
+import { projectId } from "../catalog/projects.js";
+import { Right, type Rights } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { projectId } from "./projects.js";
-import { Right, type Rights } from "./state.js";
 
 /** Rights that are given beyond a user's role; `rights.ts` says what they mean. */
 

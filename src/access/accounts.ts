@@ -1,8 +1,8 @@
+import { isStorable } from "../catalog/codes.js";
+import type { Role } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { isStorable } from "./codes.js";
 import { hashPassword, verifyPassword } from "./passwords.js";
-import type { Role } from "./state.js";
 
 /** Accounts, known in the whole installation by their login, and their roles in projects. */
 

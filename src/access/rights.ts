@@ -1,4 +1,3 @@
-import { forbidden, unauthenticated } from "../errors.js";
 import {
   type Caller,
   type Grant,
@@ -7,7 +6,8 @@ import {
   Right,
   type Rights,
   type Role,
-} from "./state.js";
+} from "../catalog/state.js";
+import { forbidden, unauthenticated } from "../errors.js";
 
 /**
  * The one place that decides every right.

@@ -5,7 +5,7 @@ import {
   jwtVerify,
   type ProtectedHeaderParameters,
 } from "jose";
-import type { ExternalKey, KeyFolder, TrustedKeys } from "./external-keys.js";
+import type { ExternalKey, KeyFolder, TrustedKeys } from "./issuer-keys.js";
 
 /** Tokens that somebody else issued (JWT), checked against the keys that the project trusts. */
 
