@@ -1,6 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import t from "tap";
-import { openApi } from "../../src/api/openapi.js";
+import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { loadConfig } from "../../src/config.js";
 import { startServer } from "../support/server.js";

@@ -1,12 +1,5 @@
 import t from "tap";
 import {
-  boxParameter,
-  fieldsParameter,
-  filterBox,
-  geometryParameters,
-  sortParameter,
-} from "../../src/api/object-parameters.js";
-import {
   choice,
   firstOf,
   flag,
@@ -19,7 +12,14 @@ import {
   readParameters,
   srid,
   text,
-} from "../../src/api/schema/parameters.js";
+} from "../../src/api/request/schema/parameters.js";
+import {
+  boxParameter,
+  fieldsParameter,
+  filterBox,
+  geometryParameters,
+  sortParameter,
+} from "../../src/api/resources/object-parameters.js";
 import { failure } from "../support/failure.js";
 
 /** What parameters become, and which are refused. */

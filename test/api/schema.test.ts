@@ -1,12 +1,12 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import t from "tap";
-import { columnFields, newColumnFields } from "../../src/api/column-fields.js";
+import * as field from "../../src/api/request/schema/fields.js";
+import { nameFields, nameOf } from "../../src/api/request/schema/names.js";
+import type { Parameter } from "../../src/api/request/schema/parameters.js";
+import type { JsonSchema, Member } from "../../src/api/request/schema/schema.js";
+import { columnFields, newColumnFields } from "../../src/api/resources/column-fields.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import * as field from "../../src/api/schema/fields.js";
-import { nameFields, nameOf } from "../../src/api/schema/names.js";
-import type { Parameter } from "../../src/api/schema/parameters.js";
-import type { JsonSchema, Member } from "../../src/api/schema/schema.js";
 import { checkCode, checkColumnCode } from "../../src/catalog/codes.js";
 import type { ColumnType } from "../../src/catalog/state.js";
 import { Failure } from "../../src/errors.js";

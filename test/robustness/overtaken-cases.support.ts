@@ -1,4 +1,4 @@
-import type { Operation } from "../../src/api/operation.js";
+import type { Operation } from "../../src/api/request/operation.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { endpoints } from "../api/rights-table.support.js";
 

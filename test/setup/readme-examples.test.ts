@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { projectPath } from "../../src/api/present.js";
+import { projectPath } from "../../src/api/request/paths.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { startServer } from "../support/server.js";
 import { isAnswer } from "./shown-answer.support.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { extensionOf } from "../../src/api/transfer.js";
+import { extensionOf } from "../../src/api/resources/import.js";
 import { startServer } from "../support/server.js";
 import { collection, feature, point } from "../support/transfer.js";
 

@@ -4,7 +4,7 @@ import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import t from "tap";
-import { openApi } from "../../src/api/openapi.js";
+import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import * as importCommand from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";

@@ -1,11 +1,12 @@
 import { hasObjects, isLayer, type MapState, type TreeNode } from "../../catalog/state.js";
 import { layerBox } from "../../features/bbox.js";
 import type { Parameters, Request } from "../../http/types.js";
-import { apiPath, iconPath, type View, viewOf } from "../present.js";
-import { isObject } from "../schema/fields.js";
+import { mapContext } from "../request/context.js";
+import { apiPath, type View, viewOf } from "../request/paths.js";
+import { isObject } from "../request/schema/fields.js";
+import { treeElements } from "../resources/layer-tree.js";
+import { iconPath } from "../resources/present.js";
 import type { Services } from "../services.js";
-import { treeElements } from "../tree.js";
-import { visit } from "../visit.js";
 import { type Adaptation, rewriting } from "./older.js";
 
 /** What the answers of the older versions looked like, made from those of the current one. */
@@ -81,8 +82,8 @@ export const treeAnswer =
 /** Saving the publication tree, which answers what the layer tree is without parameters: here, with boxes. */
 export const publicationAnswer = (traits: TreeTraits): Adaptation =>
   rewriting(async (_, request, services) => {
-    const visitor = await visit(request, services);
-    return olderTree(await treeElements(services, visitor, { boxSrid: 4326 }), visitor, traits);
+    const context = await mapContext(request, services);
+    return olderTree(await treeElements(services, context, { boxSrid: 4326 }), context, traits);
   });
 
 /** A column element, or a list of them: moments were timestamps. */

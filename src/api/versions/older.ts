@@ -1,8 +1,8 @@
 import { notFound } from "../../errors.js";
 import type { Handler, Method, Reply, Request, Route } from "../../http/types.js";
-import type { Operation } from "../operation.js";
-import { answerOvertaken } from "../overtaken.js";
-import { projectPath } from "../present.js";
+import type { Operation } from "../request/operation.js";
+import { projectPath } from "../request/paths.js";
+import { answerOvertaken } from "../request/retry.js";
 import type { Services } from "../services.js";
 
 /** How an older version of the API is made from the routes of the current one. */

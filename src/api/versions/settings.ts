@@ -1,11 +1,12 @@
 import { requireRead } from "../../access/rights.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Handler } from "../../http/types.js";
-import { answer, callerOf } from "../caller.js";
-import { mapObject, viewOf } from "../present.js";
-import { needed, readParameters, srid, text } from "../schema/parameters.js";
+import { answer } from "../request/caller.js";
+import { projectContext } from "../request/context.js";
+import { needed, readParameters, srid, text } from "../request/schema/parameters.js";
+import { treeElements } from "../resources/layer-tree.js";
+import { mapObject } from "../resources/present.js";
 import type { Services } from "../services.js";
-import { treeElements } from "../tree.js";
 import { olderTree, type TreeTraits } from "./adapt.js";
 
 const settingsParameters = {
@@ -28,17 +29,16 @@ const settingsParameters = {
 export const initialSettings =
   (traits: TreeTraits): Handler<Services> =>
   async (request, services) => {
-    const project = await services.catalog.project(request.params.project!);
-    const caller = await callerOf(request, services, project);
+    const { project, caller, view } = await projectContext(request, services);
     const { map_code: code, bboxSR: boxSrid } = readParameters(settingsParameters, request.query);
     const map = await services.catalog.map(project.code, code);
     requireRead(map, caller);
-    const visitor = { map, caller, view: viewOf(request, map.project) };
-    const elements = await treeElements(services, visitor, { boxSrid });
+    const context = { project: map.project, map, caller, view };
+    const elements = await treeElements(services, context, { boxSrid });
     return answer(caller, {
-      map: mapObject(map, visitor.view),
+      map: mapObject(map, context.view),
       languages: map.project.languages,
       bbox: unionBoxes(elements.map((element) => element.bbox as ContractBox | null)),
-      layers: olderTree(elements, visitor, traits),
+      layers: olderTree(elements, context, traits),
     });
   };

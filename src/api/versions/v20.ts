@@ -1,7 +1,7 @@
-import { creation, mapFields } from "../maps.js";
-import { jsonObject } from "../schema/bodies.js";
-import { flag } from "../schema/fields.js";
-import { sizes } from "../schema/sizes.js";
+import { jsonObject } from "../request/schema/bodies.js";
+import { flag } from "../request/schema/fields.js";
+import { sizes } from "../request/schema/sizes.js";
+import { creation, mapFields } from "../resources/maps.js";
 import { fileAnswer, publicationAnswer, treeAnswer } from "./adapt.js";
 import type { OlderVersion } from "./older.js";
 import { initialSettings } from "./settings.js";

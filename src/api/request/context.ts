@@ -1,0 +1,136 @@
+import { requireRead, requireRight } from "../../access/rights.js";
+import {
+  type Caller,
+  hasObjects,
+  isDerived,
+  type LayerNode,
+  type MapState,
+  type ProjectState,
+  Right,
+} from "../../catalog/state.js";
+import { failed, notFound, unauthenticated } from "../../errors.js";
+import type { Request } from "../../http/types.js";
+import type { Services } from "../services.js";
+import { callerOf } from "./caller.js";
+import { type View, viewOf } from "./paths.js";
+
+/**
+ * From the path of a request to what it is about: the project, the map, the layer, who asks, and how names are to be
+ * shown. Whoever asks is known before the map is looked for, and rights are checked before a layer is missed, so that
+ * nobody learns of maps and layers that are hidden.
+ */
+
+export interface ProjectContext {
+  readonly project: ProjectState;
+  readonly caller: Caller;
+  readonly view: View;
+}
+
+export interface MapContext extends ProjectContext {
+  readonly map: MapState;
+}
+
+export interface LayerContext extends MapContext {
+  readonly layer: LayerNode;
+}
+
+/** @throws Failure project_not_found; as `callerOf` */
+export async function projectContext(request: Request, services: Services): Promise<ProjectContext> {
+  const project = await services.catalog.project(request.params.project!);
+  const caller = await callerOf(request, services, project);
+  return { project, caller, view: viewOf(request, project) };
+}
+
+/** @throws Failure as `projectContext`; not_found */
+export async function mapContext(request: Request, services: Services): Promise<MapContext> {
+  const { project, caller, view } = await projectContext(request, services);
+  const map = await services.catalog.map(project.code, request.params.map!);
+  return { project: map.project, map, caller, view };
+}
+
+/** For a user who may read the map. @throws Failure as `mapContext`; unauthenticated for the public */
+export async function signedInMapContext(request: Request, services: Services): Promise<MapContext> {
+  const context = await mapContext(request, services);
+  requireSignedIn(context);
+  return context;
+}
+
+/** The map as it is after a write that was propagated. */
+export async function reload<Context extends MapContext>(
+  context: Context,
+  services: Services,
+): Promise<Context> {
+  const map = await services.catalog.map(context.project.code, context.map.code);
+  return { ...context, project: map.project, map };
+}
+
+/**
+ * Whether a request is permitted, before it is told whether there is such a layer.
+ * @throws Failure unauthenticated, forbidden
+ */
+export type Permission = (context: MapContext, layer: LayerNode | undefined) => void;
+
+/** Reading, by the public too. */
+export const toRead: Permission = ({ map, caller }, layer) => requireRead(map, caller, layer);
+
+/** Reading what the contract marks with "token required". */
+export const toReadSignedIn: Permission = (context, layer) => {
+  requireSignedIn(context);
+  requireRead(context.map, context.caller, layer);
+};
+
+export const toEditObjects: Permission = ({ map, caller }, layer) =>
+  requireRight(map, caller, Right.editObjects, layer);
+
+export const toEditStructure: Permission = (context, layer) => {
+  requireSignedIn(context);
+  if (layer) requireRight(context.map, context.caller, Right.editStructure, layer);
+};
+
+export const toAdminister: Permission = (context, layer) => {
+  requireSignedIn(context);
+  requireRight(context.map, context.caller, Right.administer, layer);
+};
+
+function requireSignedIn({ map, caller }: MapContext): void {
+  if (caller.accountId === null) throw unauthenticated();
+  requireRead(map, caller);
+}
+
+/** The layer of the path. @throws Failure as `mapContext` and the permission; not_found */
+export async function layerContext(
+  request: Request,
+  services: Services,
+  permission: Permission,
+): Promise<LayerContext> {
+  const context = await mapContext(request, services);
+  return { ...context, layer: permittedLayer(context, request, permission) };
+}
+
+/** The layer of the path in a map that is known. @throws Failure as the permission; not_found */
+export function permittedLayer(context: MapContext, request: Request, permission: Permission): LayerNode {
+  const layer = context.map.layers.get(request.params.layer!);
+  permission(context, layer);
+  if (!layer) throw notFound(`layer "${request.params.layer}"`);
+  return layer;
+}
+
+/** As `layerContext`, for layers that have objects. @throws Failure not_found for others, too */
+export async function objectsContext(
+  request: Request,
+  services: Services,
+  permission: Permission,
+): Promise<LayerContext> {
+  const context = await layerContext(request, services, permission);
+  if (!hasObjects(context.layer)) throw notFound(`layer with objects "${context.layer.code}"`);
+  return context;
+}
+
+/** As `objectsContext`, for layers whose objects can be edited. @throws Failure invalid_value for others */
+export async function editableContext(request: Request, services: Services): Promise<LayerContext> {
+  const context = await objectsContext(request, services, toEditObjects);
+  const { layer } = context;
+  if (isDerived(layer))
+    throw failed("invalid_value", "The objects of this layer come from its source.", { type: layer.type });
+  return context;
+}

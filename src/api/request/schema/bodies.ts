@@ -1,0 +1,139 @@
+import { badRequest } from "../../../errors.js";
+import type { BodyLimits, Request, UploadedFile } from "../../../http/types.js";
+import { mediaType, multipart } from "../media-type.js";
+import { type FieldDefinitions, isObject, objectSchema, readFields } from "./fields.js";
+import { firstOf, type ParameterDefinitions, parametersOf, readParameters } from "./parameters.js";
+import { readMembers } from "./read.js";
+import type { JsonSchema, Values } from "./schema.js";
+import { sizes } from "./sizes.js";
+
+/** Bodies of requests: how they are read, and what the API's description says of them. */
+
+export interface BodyDefinition<Out> {
+  /** @throws Failure bad_request, required_parameters, too_large; what its fields throw */
+  readonly read: (request: Request) => Promise<Out>;
+  /** Schemas by media type. */
+  readonly content: Readonly<Record<string, JsonSchema>>;
+  /** How much of it is taken; a file that it brings is not counted. */
+  readonly limits: BodyLimits;
+  /** Whether it brings a file, which may be as large as the installation takes (`maxUploadBytes`). */
+  readonly hasFile?: boolean;
+  readonly optional?: boolean;
+}
+
+/** A JSON object with these fields. */
+export const jsonObject = <D extends FieldDefinitions>(
+  fields: D,
+  limits: BodyLimits,
+): BodyDefinition<Values<D>> => ({
+  limits,
+  content: { "application/json": objectSchema(fields) },
+  read: async (request) => {
+    const value = await request.body.json();
+    if (!isObject(value)) throw badRequest("The body must be a JSON object.");
+    return readFields(fields, value);
+  },
+});
+
+/** JSON of any form; `read` turns what was parsed into what the handler works with. */
+export const jsonValue = <Out>(
+  schema: JsonSchema,
+  read: (value: unknown) => Out,
+  limits: BodyLimits,
+): BodyDefinition<Out> => ({
+  limits,
+  content: { "application/json": schema },
+  read: async (request) => read(await request.body.json()),
+});
+
+/** Parameters that may come in a urlencoded or multipart form, a JSON object, or the query, which comes first. */
+export function form<D extends ParameterDefinitions>(
+  parameters: D,
+  limits: BodyLimits,
+): BodyDefinition<Values<D>> {
+  const schema = objectSchema(parameters);
+  const isOptional = !Object.values(parameters).some(({ required }) => required);
+  return {
+    limits,
+    content: {
+      "application/x-www-form-urlencoded": schema,
+      [multipart]: schema,
+      "application/json": schema,
+    },
+    ...(isOptional ? { optional: true } : {}),
+    read: async (request) =>
+      readParameters(parameters, firstOf(request.query, parametersOf(await request.body.fields()))),
+  };
+}
+
+/** The schema of bytes that are no text. */
+export const binary: JsonSchema = { type: "string", format: "binary" };
+
+/** A file on its way. Rights may come before it is received, and before what came with it is read. */
+export interface Upload<Out> {
+  /**
+   * @param admit asked when the file begins, with the token of the form's fields before it, whether it is kept; what it
+   *   throws ends the reading
+   * @throws Failure bad_request, too_large
+   */
+  readonly receive: (admit: (token: string | undefined) => Promise<boolean>) => Promise<Received<Out>>;
+}
+
+export interface Received<Out> {
+  /** The token that a form may bring, wherever it stood in it. */
+  readonly token: string | undefined;
+  /** Whether a file came that was not admitted. */
+  readonly turnedAway: boolean;
+  /** @throws Failure required_parameters; what the parameters throw */
+  readonly read: () => Out;
+}
+
+export interface UploadDefinition {
+  /** What the description says of the file. */
+  readonly file: string;
+  /** Schemas by media types of bodies that are the file itself; without them it only comes in a form. */
+  readonly raw?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** A file in the field `file` of a multipart form, with parameters beside it or in the query, which comes first. */
+export function upload<D extends ParameterDefinitions>(
+  parameters: D,
+  { file: description, raw }: UploadDefinition,
+): BodyDefinition<Upload<Values<D> & { readonly file: UploadedFile }>> {
+  type Sent = Values<D> & { readonly file: UploadedFile };
+  const file = {
+    description,
+    schema: binary,
+    required: true,
+    read: (given: UploadedFile | undefined) => given,
+  };
+  const members = { ...parameters, file };
+  const receive = async (
+    request: Request,
+    admit: (token: string | undefined) => Promise<boolean>,
+  ): Promise<Received<Sent>> => {
+    const form =
+      raw && mediaType(request) !== multipart
+        ? { file: await request.body.toFile(), fields: {}, turnedAway: false }
+        : await request.body.upload("file", (fields) => admit(tokenAmong(fields)));
+    const given = firstOf(request.query, parametersOf(form.fields));
+    return {
+      token: tokenAmong(form.fields),
+      turnedAway: form.turnedAway,
+      read: () =>
+        readMembers<never, typeof members>(
+          members,
+          (name) => (name === "file" ? form.file : given.get(name)) as never,
+        ) as Sent,
+    };
+  };
+  return {
+    limits: sizes.small,
+    hasFile: true,
+    content: { [multipart]: objectSchema(members), ...raw },
+    read: async (request) => ({ receive: (admit) => receive(request, admit) }),
+  };
+}
+
+const tokenAmong = (fields: Readonly<Record<string, unknown>>): string | undefined =>
+  parametersOf(fields).get("token") || undefined;

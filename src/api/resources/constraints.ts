@@ -1,0 +1,211 @@
+import {
+  constrainedColumns,
+  fitsConstraint,
+  type NewConstraint,
+  offendersFilter,
+  replaceConstraints,
+  validated,
+} from "../../catalog/constraints.js";
+import { longestExpression } from "../../catalog/regular-expression.js";
+import type { Column, ConstraintType, LayerNode } from "../../catalog/state.js";
+import { badRequest, failed } from "../../errors.js";
+import { readValue } from "../../features/values.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answer } from "../request/caller.js";
+import { type LayerContext, layerContext, permittedLayer, reload, toAdminister } from "../request/context.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { layerPath } from "../request/paths.js";
+import { jsonValue } from "../request/schema/bodies.js";
+import { anything, type Field, isObject, objectSchema, readFields, text } from "../request/schema/fields.js";
+import { ref, type Values } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+
+/** Constraints of a layer's columns, for administrators. */
+
+const limits = { constraints: 200, columns: 100, values: 1_000, nameLength: 200 } as const;
+
+async function list(request: Request, services: Services): Promise<Reply> {
+  return answerConstraints(services, await layerContext(request, services, toAdminister));
+}
+
+async function replace(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, GivenConstraint[]>,
+): Promise<Reply> {
+  const context = await layerContext(request, services, toAdminister);
+  const { layer } = context;
+  if (layer.type !== "layer") {
+    throw failed("invalid_value", "The objects of this layer come from elsewhere.", { type: layer.type });
+  }
+  const wanted = (await body()).map((given) => constraintOf(given, layer));
+  await replaceConstraints(services.db, { mapId: context.map.id, layerId: layer.id }, wanted);
+  await services.changes.propagate();
+  const now = await reload(context, services);
+  return answerConstraints(services, { ...now, layer: permittedLayer(now, request, toAdminister) });
+}
+
+async function answerConstraints(services: Services, { caller, layer }: LayerContext): Promise<Reply> {
+  const kept = await validated(services.db, layer);
+  return answer(
+    caller,
+    (layer.constraints ?? []).map((constraint) => {
+      const columns = constrainedColumns(layer, constraint);
+      return {
+        type: constraint.type,
+        name: constraint.name,
+        columns: columns.map(({ code }) => code),
+        definition: constraint.definition,
+        raw_definition: offendersFilter(constraint, columns),
+        validated: kept.get(constraint.id) ?? true,
+      };
+    }),
+  );
+}
+
+const refuse = (parameter: string, message: string) => failed("invalid_value", message, { parameter });
+
+const types = ["enum", "range", "pattern"] as const;
+
+const typeField: Field<ConstraintType> = {
+  description: "enum = one of some values, range = between two, pattern = a regular expression.",
+  schema: { enum: types },
+  required: true,
+  read: (given) => {
+    const type = types.find((one) => one === given);
+    if (type) return type;
+    throw refuse("type", "The type of a constraint is enum, range or pattern.");
+  },
+};
+
+const codesField: Field<readonly string[]> = {
+  description: "Codes of the columns that it holds for.",
+  schema: { type: "array", items: { type: "string" }, minItems: 1, maxItems: limits.columns },
+  required: true,
+  read: (given) => {
+    if (Array.isArray(given) && given.length > 0 && given.length <= limits.columns) return given.map(String);
+    throw refuse("columns", `columns must be an array of 1 to ${limits.columns} column codes.`);
+  },
+};
+
+const constraintFields = {
+  type: typeField,
+  name: text("Name of the constraint."),
+  columns: codesField,
+  definition: anything("The allowed values; [least, greatest], one of them may be null; one expression.", {
+    anyOf: [{ type: "array", items: {}, maxItems: limits.values }, { type: "string" }],
+  }),
+};
+type GivenConstraint = Values<typeof constraintFields>;
+
+/** @throws Failure bad_request, invalid_value, required_parameters */
+function constraintsOf(body: unknown): GivenConstraint[] {
+  if (!Array.isArray(body)) throw badRequest("The body must be an array of constraints.");
+  if (body.length > limits.constraints) {
+    throw failed("invalid_value", `A layer has at most ${limits.constraints} constraints.`);
+  }
+  return body.map((item: unknown) => {
+    if (!isObject(item)) throw badRequest("Each constraint must be a JSON object.");
+    return readFields(constraintFields, item);
+  });
+}
+
+/** @throws Failure invalid_value, unknown_column */
+function constraintOf(given: GivenConstraint, layer: LayerNode): NewConstraint {
+  const { type, name = "" } = given;
+  if (name.length > limits.nameLength) throw refuse("name", "The name of a constraint is too long.");
+  const columns = columnsOf(given.columns, type, layer);
+  // Columns of one type read it alike.
+  const kinds = new Map(columns.map((column) => [column.type, column]));
+  const definitions = [...kinds.values()].map((column) =>
+    definitionOf(type, given.definition ?? undefined, column),
+  );
+  const [definition] = definitions;
+  if (definitions.some((other) => JSON.stringify(other) !== JSON.stringify(definition))) {
+    throw refuse("columns", "The columns of one constraint must have one type.");
+  }
+  return { type, name, columns, definition: definition! };
+}
+
+function columnsOf(codes: readonly string[], type: ConstraintType, layer: LayerNode): Column[] {
+  const columns = new Set<Column>();
+  for (const code of codes) {
+    const column = layer.columns.find((candidate) => candidate.code === code);
+    if (!column) throw failed("unknown_column", "The layer has no such column.", { column: code });
+    if (!fitsConstraint(type, column))
+      throw refuse("columns", `A constraint of type ${type} cannot be on the column ${column.code}.`);
+    columns.add(column);
+  }
+  return [...columns];
+}
+
+/** The definition in values of the column's type. */
+function definitionOf(type: ConstraintType, given: unknown, column: Column): unknown[] {
+  if (type === "pattern") return [patternOf(Array.isArray(given) && given.length === 1 ? given[0] : given)];
+  if (!Array.isArray(given) || given.length === 0 || given.length > limits.values) {
+    throw refuse("definition", `definition must be an array of 1 to ${limits.values} values.`);
+  }
+  const read = given.map((value) => {
+    if (type === "range" && value === null) return null;
+    const result = readValue(column, value);
+    if (!result.ok || result.json === null) {
+      throw refuse("definition", `The definition holds what is no value of type ${column.type}.`);
+    }
+    return result.json;
+  });
+  if (type === "enum") return read;
+  const [least, greatest] = read;
+  const ordered = least === null || greatest === null || order(least) <= order(greatest);
+  if (read.length !== 2 || !ordered || (least === null && greatest === null))
+    throw refuse("definition", "A range is [least, greatest], one of them may be null.");
+  return read;
+}
+
+/** Numbers and moments as numbers that compare alike. */
+const order = (value: unknown): number => (typeof value === "number" ? value : Date.parse(String(value)));
+
+function patternOf(given: unknown): string {
+  if (typeof given !== "string" || given === "" || given.length > longestExpression) {
+    throw refuse(
+      "definition",
+      `A pattern is one regular expression of at most ${longestExpression} characters.`,
+    );
+  }
+  return given;
+}
+
+const constraintsAnswer = answers("The constraints.", { type: "array", items: ref("Constraint") });
+
+export const constraintOperations: readonly Operation[] = [
+  operation({
+    id: "listConstraints",
+    tag: "Structure",
+    summary: "Constraints of a layer's columns",
+    access: "token",
+    methods: ["GET"],
+    path: `${layerPath}/constraints/`,
+    answer: constraintsAnswer,
+    handle: list,
+  }),
+  operation({
+    id: "saveConstraints",
+    tag: "Structure",
+    summary: "Set the constraints of a layer's columns",
+    details:
+      "They hold for what is saved from then on. Objects that are there already stay; `validated` tells whether all " +
+      "of them keep to it, and `raw_definition` selects those that do not.",
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/constraints/`,
+    writes: true,
+    body: jsonValue(
+      { type: "array", maxItems: limits.constraints, items: objectSchema(constraintFields) },
+      constraintsOf,
+      sizes.list,
+    ),
+    answer: constraintsAnswer,
+    refuses: ["invalid_value", "unknown_column"],
+    handle: replace,
+  }),
+];

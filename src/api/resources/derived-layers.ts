@@ -1,0 +1,156 @@
+import { requireRead } from "../../access/rights.js";
+import { createDerived, createExternal, type DerivedType } from "../../catalog/derived.js";
+import { idNames } from "../../catalog/id-alias.js";
+import type { NewLayer } from "../../catalog/layers.js";
+import { hasObjects, isLayer, type LayerNode, type MapState } from "../../catalog/state.js";
+import { readExternalSource } from "../../catalog/tile-layer-source.js";
+import { failed, notFound, required } from "../../errors.js";
+import { filterSql, requireExpressions } from "../../features/filter-language.js";
+import { Constants } from "../../features/sql.js";
+import { maxZoom } from "../../geo/tile.js";
+import type { MapContext } from "../request/context.js";
+import { anything, type Field, isObject, objectSchema, readFields, text } from "../request/schema/fields.js";
+import type { Services } from "../services.js";
+
+/** Creation of the layers that are not made by hand: virtual, materialized and external ones. */
+
+export type LayerKind = "layer" | DerivedType | "external";
+
+const kindText = text("`layer`: with objects of its own; the others are made from their `source`.");
+
+/** Absent or empty = a vector layer. Else invalid_value. */
+const kind: Field<LayerKind> = {
+  ...kindText,
+  schema: { enum: ["layer", "virtual", "material", "external"], default: "layer" },
+  read: (given, name) => {
+    const type = kindText.read(given, name) || "layer";
+    switch (type) {
+      case "layer":
+      case "virtual":
+      case "material":
+      case "external":
+        return type;
+      default:
+        throw failed("invalid_value", "type is layer, virtual, material or external.", { parameter: name });
+    }
+  },
+};
+
+/** An array of codes, or codes separated by commas; absent = all. */
+const columns: Field<string[] | undefined> = {
+  description:
+    "Codes of the columns that it has of the source's, also as one text with commas; default: all.",
+  schema: { anyOf: [{ type: "array", items: { type: "string" } }, { type: "string" }] },
+  read: (given, name) => {
+    if (given === undefined || given === null || given === "" || given === "*") return undefined;
+    const list = typeof given === "string" ? given.split(",").map((code) => code.trim()) : given;
+    if (Array.isArray(list) && list.every((code) => typeof code === "string")) return list;
+    throw failed("invalid_value", "source.columns must be an array of column codes.", { parameter: name });
+  },
+};
+
+/** Absent or empty: required_parameters, by its whole name. */
+const sourceName: Field<unknown> = {
+  description: "Code or id of a layer of this map.",
+  schema: { type: ["string", "integer"] },
+  refusesAbsence: true,
+  read: (given) => {
+    if (given === undefined || given === null || given === "") throw required(["source.layer"]);
+    return given;
+  },
+};
+
+/** `source` of virtual and materialized layers. */
+const sourceFields = {
+  layer: sourceName,
+  filter: text(
+    "Filter expression that selects the source's objects, by the main language's values of localised columns; " +
+      "default: all of them.",
+  ),
+  columns,
+};
+
+/** `source` of external layers, which `readExternalSource` reads. */
+const externalSchema = {
+  type: "object",
+  required: ["url"],
+  properties: {
+    url: {
+      type: "string",
+      description:
+        "Address with {z}, {x} and {y} (XYZ) or {-y} (TMS), or with service=WMS in its query, of a host that the " +
+        "installation allows.",
+    },
+    minZoom: { type: "integer", minimum: 0, maximum: maxZoom },
+    maxZoom: { type: "integer", minimum: 0, maximum: maxZoom },
+    attribution: { type: "string" },
+  },
+};
+
+/** Fields of a new layer's body that say what kind of layer it is. */
+export const kindFields = {
+  type: kind,
+  source: anything("What a layer of another type than `layer` is made from; it has to be there for them.", {
+    anyOf: [objectSchema(sourceFields), externalSchema],
+  }),
+};
+
+/**
+ * Makes a layer of `kind` from the body's `source`.
+ * @throws Failure required_parameters, invalid_value, unknown_column; not_found, forbidden (source); those of
+ *   `createLayer`
+ */
+export async function createFromSource(
+  services: Services,
+  { map, caller }: MapContext,
+  kind: Exclude<LayerKind, "layer">,
+  { source, layer }: { readonly source: unknown; readonly layer: NewLayer },
+): Promise<{ readonly id: number }> {
+  if (source === undefined || source === null) throw required(["source"]);
+  if (!isObject(source)) throw failed("invalid_value", "source must be an object.", { parameter: "source" });
+  if (kind === "external") {
+    return createExternal(services.db, map.id, {
+      ...layer,
+      source: readExternalSource(source, services.config.externalHosts),
+    });
+  }
+  const { layer: named, filter: text = "", columns } = readFields(sourceFields, source);
+  const from = sourceLayer(map, named);
+  requireRead(map, caller, from);
+  const filter = text.trim();
+  return createDerived(services.db, map.id, {
+    ...layer,
+    type: kind,
+    sourceId: from.id,
+    filter,
+    condition: filter === "" ? undefined : await condition(services, filter, map, from),
+    // svc_id comes along under each of its names.
+    columns: columns?.filter((code) => !idNames(from.columns).includes(code)),
+  });
+}
+
+/** The layer of that code or id. @throws Failure not_found, invalid_value */
+function sourceLayer(map: MapState, named: unknown): LayerNode {
+  const found =
+    typeof named === "number" ? map.nodes.get(named) : map.layers.get(typeof named === "string" ? named : "");
+  if (!found) throw notFound("source layer of that code in this map");
+  if (!isLayer(found) || !hasObjects(found))
+    throw failed("invalid_value", `"${found.code}" has no objects.`, { parameter: "source" });
+  return found;
+}
+
+/** Localised columns are filtered by the values of the map's main language. */
+async function condition(
+  services: Services,
+  filter: string,
+  map: MapState,
+  source: LayerNode,
+): Promise<string> {
+  const sql = filterSql(filter, {
+    columns: source.columns,
+    language: map.project.languages[0],
+    values: new Constants(),
+  });
+  await requireExpressions(services.db, filter);
+  return sql;
+}

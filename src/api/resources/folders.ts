@@ -1,0 +1,211 @@
+import { mayRead, requireRight, rightsOn } from "../../access/rights.js";
+import {
+  changeFolder,
+  createFolder,
+  deleteFolder,
+  folderOf,
+  isFolderShown,
+  requireParent,
+} from "../../catalog/folders.js";
+import { type MapState, Right, type TreeNode } from "../../catalog/state.js";
+import { forbidden, notFound } from "../../errors.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answer } from "../request/caller.js";
+import { type MapContext, mapContext, reload, signedInMapContext } from "../request/context.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { mapPath } from "../request/paths.js";
+import { form, jsonObject } from "../request/schema/bodies.js";
+import { type Field, invalid, isObject, type JsonObject, parent } from "../request/schema/fields.js";
+import { ref, type Values } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
+
+/** Folders: creation, reading, change and deletion. */
+
+/** Every snapshot of the map holds the settings, so they are no place for data. */
+const maxSettingsLength = 100_000;
+
+/** An object of moderate size. Else invalid_value. */
+const settings: Field<JsonObject | undefined> = {
+  description: "Settings of the clients' own, at most 100 kB.",
+  schema: { type: "object", additionalProperties: true },
+  read: (given, name) => {
+    if (given === undefined || given === null) return undefined;
+    if (isObject(given) && JSON.stringify(given).length <= maxSettingsLength) return given;
+    throw invalid(name, "must be an object of moderate size");
+  },
+};
+
+const createFields = { ...newNodeFields("folder"), json: settings };
+const changeFields = { ...changedNodeFields, json: settings };
+
+const placeParameters = {
+  parent_id: parent("Id of the folder or map that it lies in; when it is given, it has to be right."),
+};
+
+async function create(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof createFields>>,
+): Promise<Reply> {
+  const context = await mapContext(request, services);
+  const { map, caller } = context;
+  requireRight(map, caller, Right.editStructure);
+  const sent = await body();
+  const id = await createFolder(services.db, map.id, {
+    code: sent.code,
+    name: newName(sent, context),
+    parentId: sent.parent_id,
+    sort: sent.sort,
+    json: sent.json,
+    ownerId: caller.accountId,
+  });
+  await services.changes.propagate();
+  return answerFolder(services, context, id);
+}
+
+async function get(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof placeParameters, undefined>,
+): Promise<Reply> {
+  const context = await signedInMapContext(request, services);
+  const { map, caller } = context;
+  const folder = folderOf(map, request.params.folder!);
+  if (!isFolderShown(map, folder.id, (layer) => mayRead(map, caller, layer))) throw forbidden();
+  requireParent(map.id, folder.parentId, query().parent_id);
+  return answer(caller, folderObject(map, folder));
+}
+
+/** What is not named stays, by PUT as by PATCH; the parent is where the folder goes. */
+async function change(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof changeFields>>,
+): Promise<Reply> {
+  const context = await signedInMapContext(request, services);
+  const { map, caller } = context;
+  requireRight(map, caller, Right.editStructure);
+  const folder = folderOf(map, request.params.folder!);
+  const sent = await body();
+  await changeFolder(services.db, map.id, folder.id, {
+    code: sent.code,
+    parentId: sent.parent_id,
+    sort: sent.sort,
+    name: changedName(sent, context, folder),
+    json: sent.json,
+  });
+  await services.changes.propagate();
+  return answerFolder(services, context, folder.id);
+}
+
+/**
+ * Many clients send DELETE without a body, so unlike with PUT the parent may be left out; when it comes, in the
+ * query or the body, it must be the one that the folder lies in.
+ */
+async function remove(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Values<typeof placeParameters>>,
+): Promise<Reply> {
+  const { map, caller } = await signedInMapContext(request, services);
+  requireRight(map, caller, Right.editStructure);
+  const folder = folderOf(map, request.params.folder!);
+  await deleteFolder(services.db, map.id, folder.id, {
+    parentId: (await body()).parent_id,
+    mayDelete: (id) => (rightsOn(map, caller, { id }) & Right.editStructure) !== 0,
+  });
+  await services.changes.propagate();
+  return answer(caller, true);
+}
+
+/** The folder as it is now. */
+async function answerFolder(services: Services, context: MapContext, id: number): Promise<Reply> {
+  const { map, caller } = await reload(context, services);
+  const folder = map.nodes.get(id);
+  if (!folder) throw notFound("folder of that code");
+  return answer(caller, folderObject(map, folder));
+}
+
+/** The folder object of the contract; what cannot be changed of a folder is as clients expect it of any. */
+function folderObject(map: MapState, folder: TreeNode): Record<string, unknown> {
+  return {
+    id: folder.id,
+    type: folder.type,
+    code: folder.code,
+    name: folder.localized ? folder.names : folder.name,
+    sort: folder.sort,
+    icon: folder.icon,
+    selected: folder.selected,
+    parent_id: folder.parentId ?? map.id,
+    render_type: folder.renderType,
+    map_layer_id: folder.id,
+    style_mode: folder.styleMode,
+    tiles_quality: 0,
+    json: folder.json,
+    view_format_type: 0,
+  };
+}
+
+const refusals = ["invalid_value", "invalid_code", "code_exists"] as const;
+
+export const folderOperations: readonly Operation[] = [
+  operation({
+    id: "createFolder",
+    tag: "Folders",
+    summary: "Create a folder",
+    access: "token",
+    methods: ["POST"],
+    path: `${mapPath}/folders/`,
+    writes: true,
+    body: jsonObject(createFields, sizes.element),
+    answer: answers("The new folder.", ref("Folder")),
+    refuses: refusals,
+    handle: create,
+  }),
+  operation({
+    id: "getFolder",
+    tag: "Folders",
+    summary: "A folder",
+    access: "token",
+    methods: ["GET"],
+    path: `${mapPath}/folders/:folder/`,
+    query: placeParameters,
+    answer: answers("The folder.", ref("Folder")),
+    handle: get,
+  }),
+  operation({
+    id: "changeFolder",
+    tag: "Folders",
+    summary: "Change a folder, or move it",
+    details:
+      "What is not named stays, by PUT as by PATCH. Without parent_id, or with one that there is not in this map, " +
+      "the answer is 404.",
+    access: "token",
+    methods: ["PUT", "PATCH"],
+    path: `${mapPath}/folders/:folder/`,
+    writes: true,
+    body: jsonObject(changeFields, sizes.element),
+    answer: answers("The folder as it is now.", ref("Folder")),
+    refuses: refusals,
+    handle: change,
+  }),
+  operation({
+    id: "deleteFolder",
+    tag: "Folders",
+    summary: "Delete a folder with all that it holds",
+    details:
+      "Nothing is deleted when it holds a layer that the user may not delete (403), or one that layers elsewhere " +
+      "are made from (invalid_value).",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${mapPath}/folders/:folder/`,
+    writes: true,
+    query: placeParameters,
+    body: form(placeParameters, sizes.small),
+    answer: answers("It is gone.", { const: true }),
+    refuses: ["invalid_value"],
+    handle: remove,
+  }),
+];

@@ -1,0 +1,79 @@
+import { mayRead, requireRead } from "../../access/rights.js";
+import { type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
+import { Failure, notFound } from "../../errors.js";
+import { pictureTag } from "../../hosts/pictures.js";
+import type { Reply, Request } from "../../http/types.js";
+import { StyleUndecided } from "../../style/compiler.js";
+import type { CompiledStyle } from "../../style/model.js";
+import { swatchOf, swatchSvg } from "../../style/swatch.js";
+import { onlooker, usedToken } from "../request/caller.js";
+import { type Input, type Operation, operation } from "../request/operation.js";
+import { layerPath } from "../request/paths.js";
+import { binary } from "../request/schema/bodies.js";
+import { integer, orElse } from "../request/schema/parameters.js";
+import type { Services } from "../services.js";
+import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
+
+/** Icons of layers, drawn from their styles. */
+
+const iconParameters = {
+  size: orElse(integer("Pixels of a side.", { least: 1, most: 1024 }), 32),
+};
+
+async function icon(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof iconParameters, undefined>,
+): Promise<Reply> {
+  const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
+  const map = await services.catalog.map(project, mapCode);
+  const layer = map.layers.get(layerCode);
+  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller, layer));
+  requireRead(map, caller, layer);
+  if (!layer) throw notFound(`layer "${layerCode}"`);
+  const { size } = query();
+  const style = await styleOf(services, map, layer);
+  const svg = swatchSvg(swatchOf(style ?? noStyle, layer.geometryKind));
+  const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : unkept;
+  return pictureReply(request, pictureTag({ svg, size }), headers, () =>
+    services.pictures.drawn({ svg, size }),
+  );
+}
+
+const noStyle: CompiledStyle = { styles: [], fields: [], reachPixels: 1 };
+/** Of an icon that may be another one the next time. */
+const unkept = { "cache-control": "no-store" };
+
+/** The layer's compiled style; a stored one that no longer compiles draws nothing. Undefined: it took too long this time. */
+async function styleOf(
+  services: Services,
+  map: MapState,
+  layer: LayerNode,
+): Promise<CompiledStyle | undefined> {
+  try {
+    const { deadlineMs } = services.config.style;
+    const { style } = await services.styles.compile(
+      { mapStyle: map.cssStyle, layerStyle: layer.cssStyle, layerCode: layer.code, deadlineMs },
+      { project: map.project.id, stored: true },
+    );
+    return style;
+  } catch (error) {
+    if (error instanceof StyleUndecided) return undefined;
+    if (error instanceof Failure && error.code === "invalid_style") return noStyle;
+    throw error;
+  }
+}
+
+export const iconOperations: readonly Operation[] = [
+  operation({
+    id: "getIcon",
+    tag: "Layers",
+    summary: "The icon of a layer",
+    details: "Drawn from the layer's style, so it shows kind of geometry, colour and size.",
+    methods: ["GET"],
+    path: `${layerPath}/icon/`,
+    query: iconParameters,
+    answer: { description: "The icon.", content: { "image/png": binary }, headers: describedHeaders },
+    handle: icon,
+  }),
+];

@@ -1,0 +1,131 @@
+import { mayRead, requireRead } from "../../access/rights.js";
+import { isPicture } from "../../catalog/file-types.js";
+import { type FoundFile, findFile, isListed } from "../../catalog/files.js";
+import { type Caller, type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
+import { failed, notFound } from "../../errors.js";
+import { type PictureFormat, pictureFits, type ResizeRequest } from "../../hosts/messages.js";
+import { type Picture, pictureTag } from "../../hosts/pictures.js";
+import { matchesEtag } from "../../http/headers.js";
+import type { Headers, Reply, Request } from "../../http/types.js";
+import { isUuid } from "../../storage/blobs.js";
+import { onlooker, usedToken } from "../request/caller.js";
+import { type Input, type Operation, operation } from "../request/operation.js";
+import { projectPath } from "../request/paths.js";
+import { binary } from "../request/schema/bodies.js";
+import { choice, integer, type Parameter } from "../request/schema/parameters.js";
+import type { Services } from "../services.js";
+
+/** Pictures attached to objects, in any size. */
+
+const side = { least: 1, most: 8_192 };
+
+/** `f`. Else invalid_format. */
+const formatParameter: Parameter<PictureFormat | undefined> = {
+  description: "Format of the answer; default: the picture's own.",
+  schema: { enum: ["png", "jpg", "jpeg"] },
+  read: (given, name) => {
+    if (!given) return undefined;
+    if (given === "png") return "png";
+    if (given === "jpg" || given === "jpeg") return "jpeg";
+    throw failed("invalid_format", `${name} must be png, jpg or jpeg.`);
+  },
+};
+
+const imageParameters = {
+  w: integer("Width in pixels; alone it keeps the picture's ratio.", side),
+  h: integer("Height in pixels; alone it keeps the picture's ratio.", side),
+  fit: choice("How the picture fills w × h, as object-fit of CSS.", pictureFits),
+  f: formatParameter,
+};
+
+async function image(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof imageParameters, undefined>,
+): Promise<Reply> {
+  const { project: projectCode = "", file: given = "" } = request.params;
+  const uuid = given.toLowerCase();
+  const project = await services.catalog.project(projectCode);
+  const file = isUuid(uuid) ? await findFile(services.db, uuid) : undefined;
+  const place = file?.project === project.code ? await placeOf(services, file) : undefined;
+  const isPublic = () => place !== undefined && mayRead(place.map, publicCaller, place.layer);
+  const caller = await onlooker(request, services, project, isPublic);
+  if (!file || !place) throw notFound("image of that uuid");
+  const { map, layer } = place;
+  requireRead(map, caller, layer);
+  if (!layer || !(await isListed(services.db, layer, file))) throw notFound("image of that uuid");
+  const { w, h, fit, f } = query();
+  if (!isPicture(file.mime))
+    throw failed("unsupported_format", "The file is no picture that can be shown.", { mime: file.mime });
+  const path = services.blobs.path(file.uuid);
+  const resize: ResizeRequest = { path, width: w, height: h, fit, format: f };
+  return pictureReply(request, pictureTag(resize), pictureHeaders(services, { map, layer, caller }), () =>
+    services.pictures.resized(resize),
+  );
+}
+
+/** The map and layer of a file; no layer when it was deleted meanwhile. */
+async function placeOf(services: Services, file: FoundFile) {
+  const map = await services.catalog.map(file.project, file.map);
+  return { map, layer: map.layers.get(file.layer) };
+}
+
+/** Whose layer a picture shows or belongs to. */
+interface Owner {
+  readonly map: MapState;
+  readonly layer: LayerNode;
+  readonly caller: Caller;
+}
+
+/** How long a picture may be kept and by whom: as tiles of its layer. */
+export function pictureHeaders(services: Services, { map, layer, caller }: Owner): Headers {
+  if (usedToken(caller)) return { "cache-control": "private, no-store" };
+  return {
+    "cache-control": services.config.tiles.cacheControl,
+    "surrogate-key": `p${map.project.id} m${map.id} l${layer.id}`,
+  };
+}
+
+/** A picture, or that the client has it already, which is told before anything is drawn. */
+export async function pictureReply(
+  request: Request,
+  tag: string,
+  headers: Headers,
+  make: () => Promise<Picture>,
+): Promise<Reply> {
+  const etag = `"${tag}"`;
+  if (matchesEtag(request.header("if-none-match") ?? "", etag)) {
+    return { kind: "bytes", status: 304, body: "", headers: { ...headers, etag } };
+  }
+  const { bytes, format } = await make();
+  return { kind: "bytes", body: bytes, headers: { "content-type": `image/${format}`, etag, ...headers } };
+}
+
+/** Headers of answers with pictures, as the description has them. */
+export const describedHeaders = {
+  ETag: "Changes when the picture does; for If-None-Match.",
+  "Cache-Control": "How long who may keep it; `private, no-store` where a token decided.",
+  "Surrogate-Key":
+    "The project, map and layers that it shows, for purging edge caches. Public pictures only.",
+};
+
+export const imageOperations: readonly Operation[] = [
+  operation({
+    id: "getImage",
+    tag: "Files",
+    summary: "A picture of an object in any size",
+    details: "The file is told by its uuid. Without w and h the picture keeps its size.",
+    methods: ["GET"],
+    path: `${projectPath}/image/:file/`,
+    query: imageParameters,
+    answer: {
+      description: "The picture.",
+      content: Object.fromEntries(
+        ["png", "jpeg", "gif", "webp"].map((format) => [`image/${format}`, binary]),
+      ),
+      headers: describedHeaders,
+    },
+    refuses: [404, "unsupported_format", "invalid_format"],
+    handle: image,
+  }),
+];

@@ -1,0 +1,16 @@
+import { notFound } from "../../errors.js";
+import type { Reply } from "../../http/types.js";
+import { answer } from "../request/caller.js";
+import { type MapContext, reload } from "../request/context.js";
+import type { Services } from "../services.js";
+import { layerObject } from "./present.js";
+import { visualValues } from "./visual-values.js";
+
+/** The layer object as it is now, for who made or changed it. @throws Failure not_found when it is gone */
+export async function answerLayer(services: Services, context: MapContext, id: number): Promise<Reply> {
+  const { map, caller, view } = await reload(context, services);
+  const node = map.nodes.get(id);
+  if (!node) throw notFound("layer of that code");
+  const values = (await visualValues(services, map, [node])).get(id);
+  return answer(caller, layerObject(map, node, view, { css: true, source: true, values }));
+}

@@ -1,0 +1,39 @@
+import { makeValid } from "../../features/makevalid.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answer } from "../request/caller.js";
+import { editableContext, reload } from "../request/context.js";
+import { answers, type Operation, operation } from "../request/operation.js";
+import { layerPath } from "../request/paths.js";
+import { ref } from "../request/schema/schema.js";
+import type { Services } from "../services.js";
+import { layerObject } from "./present.js";
+import { visualValues } from "./visual-values.js";
+
+/** Repair of a layer's geometry. */
+
+async function repair(request: Request, services: Services): Promise<Reply> {
+  const context = await editableContext(request, services);
+  const { layer, caller } = context;
+  await makeValid(services.db, layer.id);
+  await services.changes.propagate();
+  const now = await reload(context, services);
+  const node = now.map.nodes.get(layer.id) ?? layer;
+  const values = (await visualValues(services, now.map, [node])).get(node.id);
+  return answer(caller, layerObject(now.map, node, now.view, { values }));
+}
+
+export const makevalidOperations: readonly Operation[] = [
+  operation({
+    id: "repairLayer",
+    tag: "Layers",
+    summary: "Repair the invalid geometries of a layer",
+    details: "Each stays of its dimension: a polygon without any area stays as it is.",
+    access: "token",
+    methods: ["POST"],
+    path: `${layerPath}/makevalid/`,
+    writes: true,
+    answer: answers("The layer, without css_style.", ref("Layer")),
+    refuses: ["invalid_value"],
+    handle: repair,
+  }),
+];

@@ -1,0 +1,90 @@
+import { requireProjectRight, requireRead } from "../../access/rights.js";
+import { createMap } from "../../catalog/maps.js";
+import { Right } from "../../catalog/state.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answer } from "../request/caller.js";
+import { mapContext, projectContext } from "../request/context.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { mapPath, projectPath } from "../request/paths.js";
+import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
+import { code, needed, style } from "../request/schema/fields.js";
+import { nameFields, nameOf } from "../request/schema/names.js";
+import { ref, type Values } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+import { mapObject } from "./present.js";
+
+/** Maps: create and get. */
+
+export const mapFields = {
+  code: needed(code("Code of the map, unique in the project.")),
+  ...nameFields,
+  css_style: style("CartoCSS under the styles of the layers; default: none."),
+};
+
+interface NewMap extends Values<typeof mapFields> {
+  /** Default: yes. */
+  readonly publish?: boolean;
+}
+
+async function create(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, NewMap>,
+): Promise<Reply> {
+  const { project, caller, view } = await projectContext(request, services);
+  requireProjectRight(project, caller, Right.editStructure);
+  const { code, css_style: cssStyle = "", publish = true, ...naming } = await body();
+  const name = nameOf(naming, { language: view.language, main: project.languages[0] });
+  if (cssStyle !== "") {
+    await services.styles.compile(
+      { mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs },
+      { project: project.id, stored: false },
+    );
+  }
+  await createMap(services.db, project.id, {
+    code,
+    cssStyle,
+    ownerId: caller.accountId,
+    published: publish,
+    ...(name ? { name } : {}),
+  });
+  await services.changes.propagate();
+  return answer(caller, mapObject(await services.catalog.map(project.code, code), view));
+}
+
+async function get(request: Request, services: Services): Promise<Reply> {
+  const { map, caller, view } = await mapContext(request, services);
+  requireRead(map, caller);
+  return answer(caller, mapObject(map, view));
+}
+
+/** Creation of a map by a body that has at least `mapFields`. */
+export const creation = (body: BodyDefinition<NewMap>): Operation =>
+  operation({
+    id: "createMap",
+    tag: "Maps",
+    summary: "Create a map",
+    details: "It is published at once. A code that is the name of an operation is refused with invalid_code.",
+    access: "token",
+    methods: ["POST"],
+    path: `${projectPath}/`,
+    writes: true,
+    body,
+    answer: answers("The new map.", ref("Map")),
+    refuses: ["required_parameters", "invalid_value", "invalid_code", "code_exists", "invalid_style"],
+    handle: create,
+  });
+
+export const mapOperations: readonly Operation[] = [
+  creation(jsonObject(mapFields, sizes.styled)),
+  operation({
+    id: "getMap",
+    tag: "Maps",
+    summary: "A map",
+    methods: ["GET"],
+    path: `${mapPath}/`,
+    answer: answers("The map.", ref("Map")),
+    handle: get,
+  }),
+];

@@ -1,0 +1,134 @@
+import type { Geometry } from "geojson";
+import { isPicture } from "../../catalog/file-types.js";
+import { type AttachedFile, filesOfObject } from "../../catalog/files.js";
+import { type Caller, type LayerNode, localName, type MapState } from "../../catalog/state.js";
+import { Failure, failed, notFound } from "../../errors.js";
+import { type Languages, valueColumns } from "../../features/columns.js";
+import { getGeometry } from "../../features/edit.js";
+import { getObject } from "../../features/get.js";
+import type { ContractBox } from "../../geo/envelope.js";
+import { HostError } from "../../hosts/host.js";
+import type { PrintedMap, PrintRequest } from "../../hosts/messages.js";
+import { contentDisposition } from "../../http/headers.js";
+import type { Reply, Request } from "../../http/types.js";
+import { listedIds, objectName, printedItems } from "../../print/items.js";
+import { cuttingOf, printedMap } from "../../print/map.js";
+import { callerHeaders } from "../request/caller.js";
+import type { Services } from "../services.js";
+import { attribution } from "./tiles.js";
+
+/** An object as a document (`f=pdf`). */
+
+export interface PrintTarget {
+  readonly map: MapState;
+  readonly layer: LayerNode;
+  readonly caller: Caller;
+  readonly id: number;
+  readonly languages: Languages;
+}
+
+const maxPictures = 20;
+const pictureWidth = 1_200;
+
+/** The object as PDF. @throws Failure not_found, busy, internal when it takes too long */
+export async function printObject(request: Request, services: Services, target: PrintTarget): Promise<Reply> {
+  const { layer, map, id, languages, caller } = target;
+  const { db } = services;
+  const shape = { fields: valueColumns(layer), bbox: 3857, languages, readable: true } as const;
+  const found = await getObject(db, layer, id, shape);
+  if (!found) throw notFound(`object ${id}`);
+  const { fields, bbox } = JSON.parse(found.json) as {
+    fields: Record<string, unknown>;
+    bbox: ContractBox | null;
+  };
+  const files = await filesOfObject(db, layer, id);
+  const names = new Map(files.map((file) => [file.id, file.name]));
+  const [drawn, pictures] = await Promise.all([
+    bbox ? mapOf(request, services, target, bbox) : undefined,
+    picturesOf(services, layer, fields, files),
+  ]);
+  const printed: PrintRequest = {
+    title: objectName(layer, fields, id),
+    subtitle: localName(layer, languages.own, languages.main) || layer.code,
+    language: languages.own,
+    map: drawn,
+    items: printedItems(layer, { fields, files: names, languages }),
+    pictures,
+  };
+  const pdf = await services.image.call("print", printed).catch((error: unknown) => {
+    if (!(error instanceof HostError)) throw error;
+    services.log.warn(
+      { err: error, map: map.code, layer: layer.code, object: id },
+      "an object was not printed",
+    );
+    throw failed("internal", "The document takes too long to make.", { request: request.id });
+  });
+  return {
+    kind: "bytes",
+    body: pdf,
+    headers: {
+      "content-type": "application/pdf",
+      "content-disposition": contentDisposition("inline", `${layer.code}-${id}.pdf`),
+      ...callerHeaders(caller),
+    },
+  };
+}
+
+/** The map around the object; a document without it is better than none. */
+async function mapOf(
+  request: Request,
+  services: Services,
+  { map, layer, caller, id, languages }: PrintTarget,
+  { sw, ne }: ContractBox,
+): Promise<PrintedMap | undefined> {
+  const cutting = cuttingOf([sw[1], sw[0], ne[1], ne[0]]);
+  try {
+    const shape = { srid: 3857, zoom: cutting.z } as const;
+    const geometry = JSON.parse(
+      (await getGeometry(services.db, layer, id, shape)) ?? "null",
+    ) as Geometry | null;
+    if (!geometry) return undefined;
+    return await printedMap(services, {
+      map,
+      caller,
+      language: languages.own,
+      cutting,
+      geometry,
+      attribution: attribution(map),
+      signal: request.signal,
+    });
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind === "busy") throw error;
+    services.log.warn({ err: error, layer: layer.code, object: id }, "an object was printed without its map");
+    return undefined;
+  }
+}
+
+/** Attached pictures in the order of the columns that list them; what cannot be shown is left out. */
+async function picturesOf(
+  services: Services,
+  layer: LayerNode,
+  fields: Readonly<Record<string, unknown>>,
+  files: readonly AttachedFile[],
+): Promise<PrintRequest["pictures"]> {
+  const byId = new Map(files.map((file) => [file.id, file]));
+  const wanted = layer.columns
+    .filter(({ type }) => type === "file")
+    .flatMap(({ code }) => listedIds(fields[code]))
+    .flatMap((id) => byId.get(id) ?? [])
+    .filter(({ mime }) => isPicture(mime))
+    .slice(0, maxPictures);
+  const made = await Promise.all(
+    wanted.map(async (file) => {
+      try {
+        const path = services.blobs.path(file.uuid);
+        const size = { path, width: pictureWidth, fit: "fill", format: "jpeg", shrinkOnly: true } as const;
+        return [{ caption: file.name, jpeg: (await services.pictures.resized(size)).bytes }];
+      } catch (error) {
+        if (error instanceof Failure && error.kind !== "busy") return [];
+        throw error;
+      }
+    }),
+  );
+  return made.flat();
+}

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import type { Caller, LayerNode } from "../../catalog/state.js";
+import type { ObjectText } from "../../features/get.js";
+import type { Reply } from "../../http/types.js";
+import { callerHeaders } from "../request/caller.js";
+import type { Parameter } from "../request/schema/parameters.js";
+
+/** ETags of objects, and writes that are meant for one state of an object (`If-Match`). */
+
+/** An object as JSON, with its ETag. */
+export function taggedObject(caller: Caller, layer: LayerNode, { json, version }: ObjectText): Reply {
+  const headers = callerHeaders(caller);
+  return {
+    kind: "json_text",
+    text: json,
+    headers: version === undefined ? headers : { ...headers, etag: `"${version}-${columnsTag(layer)}"` },
+  };
+}
+
+const tags = new WeakMap<LayerNode, string>();
+
+/** What an answer shows of an object depends on its layer's columns too. */
+function columnsTag(layer: LayerNode): string {
+  let tag = tags.get(layer);
+  if (tag === undefined) {
+    tag = createHash("sha256").update(JSON.stringify(layer.columns)).digest("base64url").slice(0, 8);
+    tags.set(layer, tag);
+  }
+  return tag;
+}
+
+/** Of more than this no honest client knows the states. */
+const maxTags = 100;
+
+/**
+ * `If-Match`: the versions that the object may have; undefined = any. Compared strongly (RFC 9110, 13.1.1), so a weak tag
+ * and what is no tag of ours match nothing.
+ */
+export const ifMatch: Parameter<readonly string[] | undefined> = {
+  description:
+    "ETag of the object that the change is meant for; when it is another one by now, the answer is 412.",
+  schema: { type: "string", examples: ['"4711.90f3b6c2d1e7-x8Qz0a1b"'] },
+  read: (given) => {
+    if (given === undefined || given.trim() === "*") return undefined;
+    const found = given.matchAll(/(W\/)?"([^"]*)"/g);
+    return [...found]
+      .filter(([, weak]) => weak === undefined)
+      .slice(0, maxTags)
+      .map(([, , tag = ""]) => tag.split("-", 1)[0] ?? "");
+  },
+};
+
+export const matchHeaders = { "if-match": ifMatch };

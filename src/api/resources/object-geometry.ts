@@ -1,0 +1,87 @@
+import { notFound } from "../../errors.js";
+import { getGeometry, putGeometry } from "../../features/edit.js";
+import { encodeGeometry } from "../../features/geometry.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answerText } from "../request/caller.js";
+import { editableContext, objectsContext, toReadSignedIn } from "../request/context.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { layerPath } from "../request/paths.js";
+import { jsonValue } from "../request/schema/bodies.js";
+import { objectId } from "../request/schema/parameters.js";
+import { ref } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+import { matchHeaders } from "./object-etags.js";
+import { geometryParameters } from "./object-parameters.js";
+
+/** The geometry of an object by itself. */
+
+const { geomSR, geomZoom } = geometryParameters;
+const readParameters = { geomSR, geomZoom };
+const changeParameters = { geomSR };
+
+async function read(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof readParameters, undefined>,
+): Promise<Reply> {
+  const { layer, caller } = await objectsContext(request, services, toReadSignedIn);
+  const id = objectId(request.params.object);
+  const parameters = query();
+  const shape = { srid: parameters.geomSR, zoom: parameters.geomZoom };
+  const geometry = await getGeometry(services.db, layer, id, shape);
+  if (geometry === undefined) throw notFound(`object ${id}`);
+  return answerText(caller, geometry);
+}
+
+async function change(
+  request: Request,
+  services: Services,
+  { query, body, headers }: Input<typeof changeParameters, unknown, typeof matchHeaders>,
+): Promise<Reply> {
+  const { layer, caller } = await editableContext(request, services);
+  const id = objectId(request.params.object);
+  const { geomSR: srid } = query();
+  const sent = await body();
+  const geom = sent === null ? null : encodeGeometry(sent, { srid, kind: layer.geometryKind });
+  const changed = await putGeometry(services.db, layer, id, {
+    geom,
+    shape: { srid },
+    versions: headers()["if-match"],
+  });
+  if (changed === undefined) throw notFound(`object ${id}`);
+  await services.changes.propagate(changed.receipt);
+  return answerText(caller, changed.json);
+}
+
+const geometry = { anyOf: [ref("Geometry"), { type: "null" }] };
+
+export const objectGeometryOperations: readonly Operation[] = [
+  operation({
+    id: "getGeometry",
+    tag: "Objects",
+    summary: "The geometry of an object",
+    access: "token",
+    methods: ["GET"],
+    path: `${layerPath}/objects/:object/geom/`,
+    query: readParameters,
+    answer: answers("GeoJSON; null for an object without geometry.", geometry),
+    refuses: [404],
+    handle: read,
+  }),
+  operation({
+    id: "changeGeometry",
+    tag: "Objects",
+    summary: "Change the geometry of an object",
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/objects/:object/geom/`,
+    writes: true,
+    query: changeParameters,
+    headers: matchHeaders,
+    body: jsonValue(geometry, (value) => value, sizes.data),
+    answer: answers("The geometry as it is now.", geometry),
+    refuses: [404, 412, "invalid_geometry", "invalid_value", "constraint_violated"],
+    handle: change,
+  }),
+];

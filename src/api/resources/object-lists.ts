@@ -1,0 +1,172 @@
+import { failed } from "../../errors.js";
+import { countObjects } from "../../features/count.js";
+import { objectFormatter } from "../../features/format.js";
+import { listStatement } from "../../features/list.js";
+import { readList } from "../../features/read.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answer, answerText, callerHeaders } from "../request/caller.js";
+import { formParameter } from "../request/common-parameters.js";
+import { type LayerContext, objectsContext, toRead } from "../request/context.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { layerPath } from "../request/paths.js";
+import { form } from "../request/schema/bodies.js";
+import { flag, integer, orElse, type Parameter, text } from "../request/schema/parameters.js";
+import { ref, type Values } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+import {
+  boxParameter,
+  fieldsParameter,
+  filterBox,
+  geometryParameters,
+  geometryShape,
+  languageParameter,
+  languagesOf,
+  sortParameter,
+} from "./object-parameters.js";
+
+/** Lists of a layer's objects, and how many there are. */
+
+/** `format`. Else invalid_format. */
+const formatParameter: Parameter<"json" | "geojson"> = {
+  description: "`geojson` answers a FeatureCollection instead of an array of objects.",
+  schema: { enum: ["json", "geojson"], default: "json" },
+  read: (given) => {
+    if (!given || given === "json") return "json";
+    if (given === "geojson") return "geojson";
+    throw failed("invalid_format", "format must be json or geojson.");
+  },
+};
+
+const listParameters = {
+  fields: fieldsParameter,
+  fcode: text("Code of the column to filter by; it must be among `fields`."),
+  fval: orElse(
+    text(
+      "Value to compare with, converted to the column's type; empty matches empty texts and nulls. Localised values " +
+        "are compared, and sorted, in the language of the request.",
+    ),
+    "",
+  ),
+  offset: orElse(integer("Number of objects to pass over."), 0),
+  limit: integer("Most objects to answer; without it the list is whole."),
+  sort: sortParameter,
+  fbbox: boxParameter,
+  ...geometryParameters,
+  lng: languageParameter,
+  format: formatParameter,
+  f: formParameter("`fjson`: values as texts, by the formats of their columns.", ["fjson"]),
+};
+type ListParameters = Values<typeof listParameters>;
+
+async function list(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof listParameters, undefined>,
+) {
+  return listReply(await objectsContext(request, services, toRead), query(), { request, services });
+}
+
+async function filter(request: Request, services: Services, { body }: Input<unknown, ListParameters>) {
+  return listReply(await objectsContext(request, services, toRead), await body(), { request, services });
+}
+
+async function listReply(
+  { map, layer, caller }: LayerContext,
+  parameters: ListParameters,
+  { request, services }: { readonly request: Request; readonly services: Services },
+): Promise<Reply> {
+  const { fcode, fval, limit, bboxSR } = parameters;
+  const features = parameters.format === "geojson";
+  const languages = languagesOf(map, parameters.lng);
+  // A Feature always has its geometry.
+  const hasGeometry = features || parameters.returnGeom;
+  const statement = listStatement(layer, {
+    fields: parameters.fields,
+    filter: fcode === undefined ? undefined : { code: fcode, value: fval },
+    sort: parameters.sort,
+    offset: parameters.offset,
+    limit,
+    envelope: filterBox(parameters.fbbox, bboxSR),
+    // A Feature's box is in the system of its geometry (RFC 7946, 5).
+    bbox: parameters.returnBbox ? (features ? parameters.geomSR : bboxSR) : undefined,
+    geom: hasGeometry
+      ? { ...geometryShape(parameters), centroid: parameters.returnGeom && parameters.returnCentroid }
+      : undefined,
+    languages,
+    form: features ? "features" : "items",
+  });
+  const chunks = await readList(services.db, {
+    statement,
+    limit,
+    hasGeometry,
+    rewrite: parameters.f === "fjson" ? objectFormatter(layer.columns, languages) : undefined,
+    text: features
+      ? { opening: '{"type":"FeatureCollection","features":[', closing: "]}" }
+      : { opening: "[", closing: "]" },
+    signal: request.signal,
+  });
+  const type = features ? "application/geo+json" : "application/json; charset=utf-8";
+  const headers = { "content-type": type, ...callerHeaders(caller) };
+  if (typeof chunks !== "string") return { kind: "stream", chunks, headers };
+  return features ? { kind: "bytes", body: chunks, headers } : answerText(caller, chunks);
+}
+
+const countParameters = {
+  precise: flag("true: exact, which may be slow; false: an estimate."),
+};
+
+async function count(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof countParameters, undefined>,
+): Promise<Reply> {
+  const { layer, caller } = await objectsContext(request, services, toRead);
+  return answer(caller, await countObjects(services.db, layer.id, query().precise, request.signal));
+}
+
+const listAnswer = {
+  description: "The objects, or a FeatureCollection.",
+  content: {
+    "application/json": { type: "array", items: ref("Object") },
+    "application/geo+json": ref("FeatureCollection"),
+  },
+};
+const listRefusals = [404, "filter_column_not_listed", "unknown_column", "invalid_format"] as const;
+
+export const objectListOperations: readonly Operation[] = [
+  operation({
+    id: "countObjects",
+    tag: "Objects",
+    summary: "How many objects a layer has",
+    methods: ["GET"],
+    path: `${layerPath}/count/`,
+    query: countParameters,
+    answer: answers("The number of objects.", { type: "integer", minimum: 0 }),
+    refuses: [404],
+    handle: count,
+  }),
+  operation({
+    id: "listObjects",
+    tag: "Objects",
+    summary: "Objects of a layer",
+    details: "Streamed: a list may be of any length. Without `fields` the objects come without their values.",
+    methods: ["GET"],
+    path: `${layerPath}/objects/`,
+    query: listParameters,
+    answer: listAnswer,
+    refuses: listRefusals,
+    handle: list,
+  }),
+  operation({
+    id: "filterObjects",
+    tag: "Objects",
+    summary: "Objects of a layer, with the parameters in the body",
+    methods: ["POST"],
+    path: `${layerPath}/filter/`,
+    body: form(listParameters, sizes.selection),
+    answer: listAnswer,
+    refuses: listRefusals,
+    handle: filter,
+  }),
+];

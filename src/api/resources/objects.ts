@@ -1,0 +1,217 @@
+import type { LayerNode, MapState } from "../../catalog/state.js";
+import { notFound } from "../../errors.js";
+import { valueColumns } from "../../features/columns.js";
+import { createObject, deleteObject, type ObjectChange, updateObject } from "../../features/edit.js";
+import { readFields } from "../../features/fields.js";
+import { objectFormatter } from "../../features/format.js";
+import { encodeGeometry } from "../../features/geometry.js";
+import { getObject } from "../../features/get.js";
+import type { ObjectShape } from "../../features/item.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answer } from "../request/caller.js";
+import { formParameter } from "../request/common-parameters.js";
+import { editableContext, objectsContext, toRead } from "../request/context.js";
+import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
+import { layerPath } from "../request/paths.js";
+import { jsonObject } from "../request/schema/bodies.js";
+import { anything, needed } from "../request/schema/fields.js";
+import { objectId } from "../request/schema/parameters.js";
+import { described, ref, type Values } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+import { printObject } from "./object-documents.js";
+import { matchHeaders, taggedObject } from "./object-etags.js";
+import { geometryParameters, geometryShape, languageParameter, languagesOf } from "./object-parameters.js";
+
+/** Single objects of a layer: get, create, change, delete. */
+
+const objectParameters = { ...geometryParameters, lng: languageParameter };
+
+const getParameters = {
+  ...objectParameters,
+  f: formParameter(
+    "`fjson`: values as texts, by the formats of their columns; `pdf`: a document of the object.",
+    ["fjson", "pdf"],
+  ),
+};
+
+/** An object with all of its columns, and what else the parameters ask for. */
+function wholeShape(
+  map: MapState,
+  layer: LayerNode,
+  parameters: Values<typeof objectParameters>,
+): ObjectShape {
+  return {
+    fields: valueColumns(layer),
+    geom: parameters.returnGeom ? geometryShape(parameters) : undefined,
+    bbox: parameters.returnBbox ? parameters.bboxSR : undefined,
+    languages: languagesOf(map, parameters.lng),
+  };
+}
+
+async function get(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof getParameters, undefined>,
+): Promise<Reply> {
+  const { map, layer, caller } = await objectsContext(request, services, toRead);
+  const id = objectId(request.params.object);
+  const parameters = query();
+  const shape = wholeShape(map, layer, parameters);
+  const { languages } = shape;
+  if (parameters.f === "pdf") return printObject(request, services, { map, layer, caller, id, languages });
+  const comparesVersion = request.header("if-none-match") !== undefined;
+  const found = await getObject(services.db, layer, id, { ...shape, comparesVersion });
+  if (found === undefined) return answer(caller, { id, fields: {} });
+  if (parameters.f !== "fjson") return taggedObject(caller, layer, found);
+  const format = objectFormatter(layer.columns, languages);
+  return taggedObject(caller, layer, { ...found, json: format(found.json) });
+}
+
+const fields = anything("Values by column codes.", { type: "object", additionalProperties: true });
+const geom = anything("GeoJSON; null for none.", { anyOf: [ref("Geometry"), { type: "null" }] });
+const createBody = {
+  fields: described(needed(fields), "Values by column codes; all required columns must be among them."),
+  geom,
+};
+const changeBody = {
+  fields: described(fields, "Values by column codes; what is not named stays. Needed unless geom is there."),
+  geom: described(geom, "GeoJSON; null takes the geometry away, absent leaves it."),
+};
+
+type Write<Body> = Input<typeof objectParameters, Values<Body>, typeof matchHeaders>;
+
+async function create(
+  request: Request,
+  services: Services,
+  { query, body }: Write<typeof createBody>,
+): Promise<Reply> {
+  const { map, layer, caller } = await editableContext(request, services);
+  const sent = await body();
+  const parameters = query();
+  const shape = wholeShape(map, layer, parameters);
+  const made = await createObject(services.db, layer, {
+    assignments: readFields(layer, { fields: sent.fields, languages: shape.languages }),
+    geom: storedGeometry(sent.geom, layer, parameters.geomSR),
+    shape,
+  });
+  await services.changes.propagate(made.receipt);
+  return taggedObject(caller, layer, made);
+}
+
+async function change(
+  request: Request,
+  services: Services,
+  { query, body, headers }: Write<typeof changeBody>,
+): Promise<Reply> {
+  const { map, layer, caller } = await editableContext(request, services);
+  const id = objectId(request.params.object);
+  const sent = await body();
+  const parameters = query();
+  const shape = wholeShape(map, layer, parameters);
+  // Only a change of nothing but the geometry may leave `fields` out.
+  const given = sent.fields === undefined && sent.geom !== undefined ? {} : sent.fields;
+  const wanted: ObjectChange = {
+    assignments: readFields(layer, { fields: given, languages: shape.languages, id }),
+    geom: storedGeometry(sent.geom, layer, parameters.geomSR),
+    shape,
+    versions: headers()["if-match"],
+  };
+  const changed = await updateObject(services.db, layer, id, wanted);
+  if (changed === undefined) throw notFound(`object ${id}`);
+  if (changed.receipt !== undefined) await services.changes.propagate(changed.receipt);
+  return taggedObject(caller, layer, changed);
+}
+
+async function remove(
+  request: Request,
+  services: Services,
+  { headers }: Input<unknown, undefined, typeof matchHeaders>,
+): Promise<Reply> {
+  const { layer, caller } = await editableContext(request, services);
+  const id = objectId(request.params.object);
+  const versions = headers()["if-match"];
+  const receipt = await deleteObject(services.db, layer, id, versions);
+  if (receipt === undefined) throw notFound(`object ${id}`);
+  await services.changes.propagate(receipt);
+  return answer(caller, true);
+}
+
+/** The geometry of a body; null takes an object's geometry away, undefined leaves it. */
+function storedGeometry(sent: unknown, layer: LayerNode, srid: 4326 | 3857): Buffer | null | undefined {
+  if (sent === undefined || sent === null) return sent;
+  return encodeGeometry(sent, { srid, kind: layer.geometryKind });
+}
+
+const object: Answer = {
+  ...answers("The object with all of its columns.", ref("Object")),
+  headers: { ETag: "Changes with each write of the object; objects of virtual layers have none." },
+};
+const writeRefusals = [
+  404,
+  "invalid_value",
+  "unknown_column",
+  "required_parameters",
+  "invalid_geometry",
+  "constraint_violated",
+] as const;
+
+export const objectOperations: readonly Operation[] = [
+  operation({
+    id: "createObject",
+    tag: "Objects",
+    summary: "Create an object",
+    access: "token",
+    methods: ["POST"],
+    path: `${layerPath}/objects/`,
+    writes: true,
+    query: objectParameters,
+    body: jsonObject(createBody, sizes.data),
+    answer: object,
+    refuses: writeRefusals,
+    handle: create,
+  }),
+  operation({
+    id: "getObject",
+    tag: "Objects",
+    summary: "An object",
+    details: "An id that no object has is answered with empty fields.",
+    methods: ["GET"],
+    path: `${layerPath}/objects/:object/`,
+    query: getParameters,
+    answer: {
+      ...object,
+      content: { ...object.content, "application/pdf": { type: "string", format: "binary" } },
+    },
+    refuses: [404, "invalid_format"],
+    handle: get,
+  }),
+  operation({
+    id: "changeObject",
+    tag: "Objects",
+    summary: "Change an object",
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/objects/:object/`,
+    writes: true,
+    query: objectParameters,
+    headers: matchHeaders,
+    body: jsonObject(changeBody, sizes.data),
+    answer: object,
+    refuses: [412, ...writeRefusals],
+    handle: change,
+  }),
+  operation({
+    id: "deleteObject",
+    tag: "Objects",
+    summary: "Delete an object",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${layerPath}/objects/:object/`,
+    writes: true,
+    headers: matchHeaders,
+    answer: answers("It is gone.", { const: true }),
+    refuses: [404, 412, "invalid_value"],
+    handle: remove,
+  }),
+];

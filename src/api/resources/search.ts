@@ -1,0 +1,251 @@
+import { requireRead, requireRight } from "../../access/rights.js";
+import { isStorable } from "../../catalog/codes.js";
+import { type LayerNode, localName, type MapState, Right } from "../../catalog/state.js";
+import { badRequest, failed, notFound, Reasons, told } from "../../errors.js";
+import type { Reply, Request } from "../../http/types.js";
+import { isNaming, isSearchable } from "../../search/entries.js";
+import type { Hit } from "../../search/found.js";
+import { loadSettings, type SearchSetting, saveSettings } from "../../search/settings.js";
+import { answer } from "../request/caller.js";
+import { type MapContext, mapContext } from "../request/context.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { mapPath, type View } from "../request/paths.js";
+import { jsonValue } from "../request/schema/bodies.js";
+import {
+  text as fieldText,
+  isObject,
+  needed as neededField,
+  number,
+  objectSchema,
+  readFields,
+} from "../request/schema/fields.js";
+import { integer, needed, orElse, type Parameter, text } from "../request/schema/parameters.js";
+import { ref, type Values } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+import { iconPath } from "./present.js";
+
+/** Search of a map, and its settings. */
+
+const defaultLimit = 3;
+const maxLimit = 1_000;
+const maxSettings = 1_000;
+/** The contract's default, whatever the map's main language is. */
+const defaultLanguage = "ru";
+
+/** A text that the database can compare. Else a bad request. */
+const comparable = (description: string): Parameter<string | undefined> => ({
+  ...text(description),
+  read: (given, name) => {
+    if (given && !isStorable(given))
+      throw badRequest(`${name} must not hold NUL or halves of surrogate pairs.`);
+    return given || undefined;
+  },
+});
+
+const findParameters = {
+  phrase: needed(comparable("What is looked for, without regard to case and accents.")),
+  lang: comparable("Language of layers' names; default: lng, else ru."),
+  lng: comparable("As lang."),
+  limit: orElse(integer("Most results; at most 1000 are given."), defaultLimit),
+};
+
+async function find(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof findParameters, undefined>,
+): Promise<Reply> {
+  const { map, caller, view } = await mapContext(request, services);
+  requireRead(map, caller);
+  const { phrase, lang, lng, limit } = query();
+  const language = lang ?? lng ?? defaultLanguage;
+  const { signal } = request;
+  const hits = await services.search.find(map, {
+    phrase,
+    language,
+    limit: Math.min(limit, maxLimit),
+    caller,
+    signal,
+  });
+  const shown = { ...view, language };
+  return answer(
+    caller,
+    hits.map((hit) => withAlias(item(map, hit, shown), services.config.idAlias)),
+  );
+}
+
+/** An object item has the object's id under its other name too. */
+const withAlias = (item: Record<string, unknown>, alias: string): Record<string, unknown> =>
+  alias !== "" && item.type === "object" ? { ...item, [alias]: item.svc_id } : item;
+
+/** The contract's layer item or object item. */
+function item(map: MapState, hit: Hit, view: View): Record<string, unknown> {
+  const { priority } = hit;
+  if (hit.kind === "layer") {
+    const { layer, name } = hit;
+    return {
+      id: layer.id,
+      code: layer.code,
+      name,
+      priority,
+      type: "layer",
+      icon: iconPath(map, layer, view),
+    };
+  }
+  const { layer, search: searched, name } = hit.entry;
+  return {
+    name: hit.name ?? "",
+    svc_id: hit.id,
+    priority,
+    layer: layer.code,
+    type: "object",
+    name_column: name.code,
+    search_column: searched.code,
+    layer_name: localName(layer, view.language, map.project.languages[0]) || layer.code,
+    layer_icon: iconPath(map, layer, view),
+    value: hit.value ?? "",
+  };
+}
+
+/** A visit by an administrator of the map. */
+async function administered(request: Request, services: Services): Promise<MapContext> {
+  const context = await mapContext(request, services);
+  requireRight(context.map, context.caller, Right.administer);
+  return context;
+}
+
+async function settings(request: Request, services: Services): Promise<Reply> {
+  const { caller, map } = await administered(request, services);
+  return answer(caller, settingItems(map, await loadSettings(services.db, map.id)));
+}
+
+const settingFields = {
+  layer: neededField(fieldText("Code of the layer.")),
+  search_column: neededField(fieldText("Code of the column that is searched.")),
+  name_column: fieldText("Code of the column that names the objects found; default: the searched one."),
+  priority: number("Order of the search among its equals."),
+};
+type Setting = Values<typeof settingFields>;
+
+/** @throws Failure bad_request, invalid_value, required_parameters */
+function settingsOf(given: unknown): Setting[] {
+  if (!Array.isArray(given)) throw badRequest("The body must be an array of search settings.");
+  if (given.length > maxSettings) {
+    throw failed("invalid_value", `A map has at most ${maxSettings} search settings.`);
+  }
+  return given.map((element: unknown) => {
+    if (!isObject(element)) throw badRequest("Each search setting must be an object.");
+    return readFields(settingFields, element);
+  });
+}
+
+async function saveAll(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, Setting[]>,
+): Promise<Reply> {
+  const { caller, map } = await administered(request, services);
+  const wanted = (await body()).map((setting) => stored(map, setting));
+  await saveSettings(services.db, map.id, wanted);
+  services.search.reconsider();
+  return answer(caller, settingItems(map, wanted));
+}
+
+/** As the request gives them, in the order of the search. */
+function settingItems(map: MapState, list: readonly SearchSetting[]): Record<string, unknown>[] {
+  return list.flatMap(({ layerId, searchColumnId, nameColumnId, priority }) => {
+    const layer = map.nodes.get(layerId) as LayerNode | undefined;
+    const search = layer?.columns.find((column) => column.id === searchColumnId);
+    const name = layer?.columns.find((column) => column.id === nameColumnId);
+    if (!layer || !search || !name) return [];
+    return [
+      {
+        layer: layer.code,
+        search_column: search.code,
+        name_column: name.code,
+        ...(priority === null ? {} : { priority }),
+      },
+    ];
+  });
+}
+
+/** @throws Failure not_found for a layer, unknown_column */
+function stored(map: MapState, setting: Setting): SearchSetting {
+  const layer = map.layers.get(setting.layer);
+  if (!layer) throw notFound(`layer "${told(setting.layer)}"`);
+  return {
+    layerId: layer.id,
+    searchColumnId: columnId(layer, setting.search_column, isSearchable),
+    nameColumnId: columnId(layer, setting.name_column ?? setting.search_column, isNaming),
+    priority: setting.priority ?? null,
+  };
+}
+
+function columnId(
+  layer: LayerNode,
+  code: string,
+  suits: (column: LayerNode["columns"][number]) => boolean,
+): number {
+  const column = layer.columns.find((candidate) => candidate.code === code);
+  if (column && suits(column)) return column.id;
+  const reason = column
+    ? "A column of this type cannot be searched or name objects."
+    : "The layer has no such column.";
+  throw failed(
+    "unknown_column",
+    `The layer "${layer.code}" has no column "${told(code)}" to search by.`,
+    Reasons.of(code, reason).data,
+  );
+}
+
+const settingsAnswer = answers("The settings, in the order of the search.", {
+  type: "array",
+  items: ref("SearchSetting"),
+});
+
+export const searchOperations: readonly Operation[] = [
+  operation({
+    id: "search",
+    tag: "Search",
+    summary: "Layers and objects that a phrase finds",
+    details:
+      "By priority: 30 = the phrase itself, 20 = all of its words, 10 = some of them; then layers before objects, " +
+      "then by value.",
+    methods: ["GET"],
+    path: `${mapPath}/search/`,
+    query: findParameters,
+    answer: answers("What was found.", {
+      type: "array",
+      items: { anyOf: [ref("LayerItem"), ref("ObjectItem")] },
+    }),
+    handle: find,
+  }),
+  operation({
+    id: "getSearchSettings",
+    tag: "Search",
+    summary: "What is searched, and in which order",
+    details: "Without settings all texts of the published layers are searched, in the order of the tree.",
+    access: "token",
+    methods: ["GET"],
+    path: `${mapPath}/search/settings/`,
+    answer: settingsAnswer,
+    handle: settings,
+  }),
+  operation({
+    id: "saveSearchSettings",
+    tag: "Search",
+    summary: "Set what is searched, and in which order",
+    access: "token",
+    methods: ["PUT"],
+    path: `${mapPath}/search/settings/`,
+    writes: true,
+    body: jsonValue(
+      { type: "array", maxItems: maxSettings, items: objectSchema(settingFields) },
+      settingsOf,
+      sizes.list,
+    ),
+    answer: settingsAnswer,
+    refuses: ["invalid_value", "unknown_column"],
+    handle: saveAll,
+  }),
+];

@@ -1,0 +1,188 @@
+import { mayRead, requireRead } from "../../access/rights.js";
+import { localName, type MapState, publicCaller } from "../../catalog/state.js";
+import { maxZoom } from "../../geo/tile.js";
+import { CachedAnswer } from "../../http/cached.js";
+import type { Reply, Request } from "../../http/types.js";
+import type { TileAddress } from "../../tiles/address.js";
+import { onlooker, usedToken } from "../request/caller.js";
+import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
+import { binary } from "../request/schema/bodies.js";
+import type { Values } from "../request/schema/schema.js";
+import type { Services } from "../services.js";
+import { describedHeaders } from "./images.js";
+import {
+  addressOf,
+  contractCoord,
+  contractParameters,
+  mapTileParameters,
+  pathCoord,
+  tileParameters,
+} from "./tile-parameters.js";
+
+/** Tiles by the contract's address, by XYZ path, and as TileJSON. Addresses that mean no tile are refused first of all. */
+
+function contractTile(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof contractParameters, undefined>,
+): Promise<Reply> {
+  const parameters = query();
+  return answer(request, services, addressOf(contractCoord(parameters), parameters));
+}
+
+function pathTile(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof tileParameters, undefined>,
+): Promise<Reply> {
+  const { z, x, tile } = request.params as { z: string; x: string; tile: string };
+  const { coord, scale } = pathCoord(z, x, tile);
+  const parameters = query();
+  return answer(
+    request,
+    services,
+    addressOf(coord, scale === undefined ? parameters : { ...parameters, retina: scale }),
+  );
+}
+
+async function answer(request: Request, services: Services, address: TileAddress): Promise<Reply> {
+  const { body, headers } = await services.tileAnswers.make({
+    view: async () => {
+      const { map, caller, isPublic } = await seenMap(request, services);
+      return { map, caller, publicAddress: isPublic ? rawAddress(request) : undefined };
+    },
+    address,
+    signal: () => request.signal,
+    answer: ({ tile, plan, isPublic, isCurrent }) =>
+      new CachedAnswer(`"${tile.hash}"`, tile.png, {
+        "content-type": "image/png",
+        etag: `"${tile.hash}"`,
+        ...(isPublic
+          ? {
+              "cache-control": isCurrent ? services.config.tiles.cacheControl : "no-store",
+              "surrogate-key": plan.surrogateKey,
+            }
+          : { "cache-control": "private, no-store" }),
+      }),
+    // A tile of one colour shares its bytes with all the others; two heads hold the keys.
+    bytes: ({ tile, plan }) =>
+      1_000 + 4 * plan.surrogateKey.length + (tile.solid === undefined ? tile.png.length : 0),
+  });
+  return { kind: "bytes", body, headers };
+}
+
+const rawAddress = (request: Request): string =>
+  request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`;
+
+/** The map of the path, if the caller may see it. */
+async function seenMap(request: Request, services: Services) {
+  const { project, map: code } = request.params as { project: string; map: string };
+  const map = await services.catalog.map(project, code);
+  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller));
+  requireRead(map, caller);
+  return { map, caller, isPublic: !usedToken(caller) };
+}
+
+/** TileJSON 3.0.0: https://github.com/mapbox/tilejson-spec/tree/master/3.0.0 */
+async function tileJson(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof mapTileParameters, undefined>,
+): Promise<Reply> {
+  const { map, isPublic } = await seenMap(request, services);
+  const parameters = query();
+  const main = map.project.languages[0];
+  return {
+    kind: "json",
+    value: {
+      tilejson: "3.0.0",
+      name: localName(map, parameters.lng ?? main, main) || map.code,
+      ...(map.comment ? { description: map.comment } : {}),
+      scheme: "xyz",
+      tiles: [`${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.png${queryOf(parameters)}`],
+      minzoom: 0,
+      maxzoom: maxZoom,
+      bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
+      attribution: attribution(map),
+    },
+    // Asked for anew each time: what a map is called is not to be seen once it is closed.
+    headers: { "cache-control": isPublic ? "public, no-cache" : "private, no-store" },
+  };
+}
+
+/** Whom the map's settings name, and the source of the built-in base map. */
+export function attribution(map: MapState): string {
+  const own = typeof map.json.attribution === "string" ? map.json.attribution : "";
+  const base = map.project.baseMap.kind === "builtin" ? "Natural Earth" : "";
+  return own.includes(base) ? own : [own, base].filter(Boolean).join(", ");
+}
+
+/** What the request asked for goes on to the tiles, the token aside: addresses of tiles are passed around. */
+function queryOf({ base, layers, lng, q }: Values<typeof mapTileParameters>): string {
+  const kept = new URLSearchParams();
+  if (base === 0) kept.set("base", "0");
+  if (layers !== undefined) kept.set("layers", layers.join(","));
+  if (lng !== undefined) kept.set("lng", lng);
+  if (q !== 0) kept.set("q", String(q));
+  return kept.size > 0 ? `?${kept}` : "";
+}
+
+const png: Answer = {
+  description: "The tile, also where nothing is drawn.",
+  content: { "image/png": binary },
+  headers: describedHeaders,
+};
+
+const tileJsonSchema = {
+  type: "object",
+  required: ["tilejson", "name", "scheme", "tiles", "minzoom", "maxzoom", "bounds", "attribution"],
+  properties: {
+    tilejson: { const: "3.0.0" },
+    name: { type: "string" },
+    description: { type: "string" },
+    scheme: { const: "xyz" },
+    tiles: { type: "array", items: { type: "string" }, description: "Template of the tiles' addresses" },
+    minzoom: { type: "integer" },
+    maxzoom: { type: "integer" },
+    bounds: { type: "array", items: { type: "number" }, description: "West, south, east, north in degrees" },
+    attribution: { type: "string" },
+  },
+};
+
+export const tileOperations: readonly Operation[] = [
+  operation({
+    id: "getTile",
+    tag: "Tiles",
+    summary: "A map tile",
+    details:
+      "The contract's address, with `y` counted from the south (TMS). A tile that is asked for after an edit was " +
+      "answered shows that edit.",
+    methods: ["GET"],
+    path: "/tms/:project/:map/",
+    query: contractParameters,
+    answer: png,
+    handle: contractTile,
+  }),
+  operation({
+    id: "getTileByPath",
+    tag: "Tiles",
+    summary: "A map tile by its path",
+    details: "The address that map libraries use, with `y` counted from the north (XYZ).",
+    methods: ["GET"],
+    path: "/tms/:project/:map/:z/:x/:tile",
+    query: tileParameters,
+    answer: png,
+    handle: pathTile,
+  }),
+  operation({
+    id: "getTileJson",
+    tag: "Tiles",
+    summary: "The map as TileJSON",
+    details: "For clients that read TileJSON 3.0.0. The parameters become those of its tiles.",
+    methods: ["GET"],
+    path: "/tms/:project/:map/tile.json",
+    query: mapTileParameters,
+    answer: answers("A TileJSON document.", tileJsonSchema),
+    handle: tileJson,
+  }),
+];

@@ -1,0 +1,79 @@
+import { notFound } from "../../errors.js";
+import type { Reply, Request, Route } from "../../http/types.js";
+import type { ViewerFiles } from "../../viewer/files.js";
+import { findMaps, shownProject } from "../../viewer/maps.js";
+import type { PageFile } from "../../viewer/page-files.js";
+import { callerOf, usedToken } from "../request/caller.js";
+import { orElse, readParameters, text } from "../request/schema/parameters.js";
+import type { Services } from "../services.js";
+import { forever, ownContent, pageReply, revalidate } from "./pages.js";
+
+/** The map page at `/`, its files, and the list of maps that it offers. */
+
+const contentSecurityPolicy = ownContent();
+
+const fileReply = (request: Request, file: PageFile, cacheControl: string): Reply =>
+  pageReply(request, file, { cacheControl, contentSecurityPolicy });
+
+const listParameters = {
+  lng: orElse(text("Language of names."), "en"),
+  project: text("Code of the one project to list."),
+};
+
+/** All public maps by their projects; with `project`, that one with the maps that the caller may see. */
+async function listMaps(request: Request, services: Services): Promise<Reply> {
+  const { lng: language, project: only } = readParameters(listParameters, request.query);
+  if (only === undefined) {
+    const { body, etag } = await services.publicMaps.list(language);
+    const type = "application/json; charset=utf-8";
+    return { kind: "bytes", body, headers: { "content-type": type, "cache-control": "no-cache", etag } };
+  }
+  const project = await services.catalog.project(only);
+  const caller = await callerOf(request, services, project);
+  const found = await findMaps(services.db, { project, caller });
+  // A project of which the public may see nothing is for its users alone.
+  const listed = found.filter(({ maps }) => usedToken(caller) || maps.length > 0);
+  const value = listed.map((one) => shownProject(one, language));
+  return { kind: "json", value, headers: { "cache-control": "private, no-store" } };
+}
+
+/** The routes over a table of files; `loadViewerFiles()` reads it. */
+export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
+  /** A file of another build (a page opened before an update) is answered with today's, and not kept. */
+  const built = (request: Request, name: string): Reply => {
+    const file = table.files.get(name);
+    if (!file) throw notFound(`file "${name}" of the viewer`);
+    return fileReply(request, file, request.params.build === table.build ? forever : revalidate);
+  };
+  return [
+    {
+      methods: ["GET"],
+      path: "/",
+      handler: (request) => fileReply(request, table.index, revalidate),
+    },
+    {
+      methods: ["GET"],
+      path: "/favicon.ico",
+      handler: (request) => {
+        const icon = table.files.get("favicon.svg");
+        if (!icon) throw notFound("icon");
+        return fileReply(request, icon, revalidate);
+      },
+    },
+    {
+      methods: ["GET"],
+      path: "/viewer/maps.json",
+      handler: listMaps,
+    },
+    {
+      methods: ["GET"],
+      path: "/viewer/:build/:file",
+      handler: (request) => built(request, request.params.file ?? ""),
+    },
+    {
+      methods: ["GET"],
+      path: "/viewer/:build/:folder/:file",
+      handler: (request) => built(request, `${request.params.folder}/${request.params.file}`),
+    },
+  ];
+}

@@ -1,0 +1,216 @@
+import { mayRead, requireRead } from "../../access/rights.js";
+import { legendOf } from "../../catalog/legend.js";
+import { hasObjects, publicCaller, type StoredSettings } from "../../catalog/state.js";
+import { settingsJsonSchemas } from "../../catalog/visual-settings.js";
+import { withValues } from "../../catalog/visual-values.js";
+import { readSettings, type SettingsKind, storeSettings } from "../../catalog/visualization.js";
+import { badRequest, failed, notFound, required } from "../../errors.js";
+import type { Reply, Request } from "../../http/types.js";
+import { answer, onlooker } from "../request/caller.js";
+import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { layerPath, viewOf } from "../request/paths.js";
+import { jsonValue } from "../request/schema/bodies.js";
+import { anything, isObject, type JsonObject, objectSchema, own } from "../request/schema/fields.js";
+import { type JsonSchema, ref } from "../request/schema/schema.js";
+import { sizes } from "../request/schema/sizes.js";
+import type { Services } from "../services.js";
+import { answerLayer } from "./layer-answer.js";
+
+/** Visualization and vector settings of a layer, and the legend of a visualization. */
+
+/** The layer of the path, for a user who may change how it looks. */
+async function settingsContext(request: Request, services: Services): Promise<LayerContext> {
+  const context = await layerContext(request, services, toEditStructure);
+  const { layer } = context;
+  if (!hasObjects(layer))
+    throw failed("invalid_value", "Only layers of objects have such settings.", { type: layer.type });
+  return context;
+}
+
+/** The layer object after a change of its settings. */
+async function changed(context: LayerContext, services: Services): Promise<Reply> {
+  await services.changes.propagate();
+  return answerLayer(services, context, context.layer.id);
+}
+
+/** What a request stores. */
+interface GivenSettings {
+  readonly kind: SettingsKind;
+  /** As the client sent them. */
+  readonly settings: unknown;
+}
+
+async function put(
+  request: Request,
+  services: Services,
+  { body }: Input<unknown, GivenSettings>,
+): Promise<Reply> {
+  const context = await settingsContext(request, services);
+  const { map, layer } = context;
+  const given = await body();
+  const checked = readSettings(layer, given.kind, given.settings);
+  const settings = await computed(services, context, given.kind, checked);
+  await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, given.kind, settings);
+  return changed(context, services);
+}
+
+/** With what a visualization shows of the objects now, so that there is something to show whenever that takes long. */
+async function computed(
+  services: Services,
+  { map, layer }: LayerContext,
+  kind: SettingsKind,
+  settings: StoredSettings,
+): Promise<StoredSettings> {
+  if (kind !== "visualSettings") return settings;
+  const main = map.project.languages[0];
+  return withValues(settings, await services.visuals.current({ ...layer, visualSettings: settings }, main));
+}
+
+const settingsField = (kind: SettingsKind, description: string) =>
+  anything(description, settingsJsonSchemas[kind]);
+
+const visualFields = {
+  visualSettings: settingsField("visualSettings", "A visualization of one of the seven kinds."),
+  visualCustomSettings: settingsField("visualCustomSettings", "A visualization by a plug-in, instead."),
+};
+
+/** A body of settings under their name, or of the settings by themselves. */
+function settingsBody(
+  wrapped: JsonSchema,
+  kinds: readonly SettingsKind[],
+  kindOf: (body: JsonObject) => GivenSettings,
+) {
+  const bare = kinds.map((kind) => settingsJsonSchemas[kind]);
+  const read = (body: unknown) => {
+    if (!isObject(body)) throw badRequest("The body must be a JSON object.");
+    return kindOf(body);
+  };
+  return jsonValue<GivenSettings>({ anyOf: [wrapped, ...bare] }, read, sizes.list);
+}
+
+/** The one kind of settings that the body holds. @throws Failure required_parameters, invalid_value */
+const visualBody = settingsBody(
+  objectSchema(visualFields),
+  ["visualSettings", "visualCustomSettings"],
+  (body) => {
+    const simple = own(body, "visualSettings");
+    const custom = own(body, "visualCustomSettings");
+    if (simple !== undefined && custom !== undefined)
+      throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
+    if (simple !== undefined) return { kind: "visualSettings", settings: simple };
+    if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
+    // Kinds of our own have numbers, plug-ins have names.
+    const type = own(body, "type");
+    if (type === undefined) throw required(["visualSettings"]);
+    return { kind: typeof type === "string" ? "visualCustomSettings" : "visualSettings", settings: body };
+  },
+);
+
+const vectorFields = {
+  vectorSettings: settingsField("vectorSettings", "How clients draw the layer as vectors."),
+};
+const vectorBody = settingsBody(objectSchema(vectorFields), ["vectorSettings"], (body) => {
+  const settings = own(body, "vectorSettings") ?? body;
+  const isAny = Object.keys(settings).some((name) =>
+    Object.hasOwn(settingsJsonSchemas.vectorSettings.properties ?? {}, name),
+  );
+  if (settings === body && !isAny) throw required(["vectorSettings"]);
+  return { kind: "vectorSettings", settings };
+});
+
+const drop = (kind: SettingsKind) => async (request: Request, services: Services) => {
+  const context = await settingsContext(request, services);
+  await storeSettings(services.db, { mapId: context.map.id, layerId: context.layer.id }, kind, null);
+  return changed(context, services);
+};
+
+async function getLegend(request: Request, services: Services): Promise<Reply> {
+  const map = await services.catalog.map(request.params.project!, request.params.map!);
+  const layer = map.layers.get(request.params.layer!);
+  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller, layer));
+  const view = viewOf(request, map.project);
+  requireRead(map, caller);
+  if (layer) requireRead(map, caller, layer);
+  if (!layer?.visualSettings) throw notFound(`visualization layer "${request.params.layer}"`);
+  const main = map.project.languages[0];
+  const values = await services.visuals.current(layer, main);
+  return answer(
+    caller,
+    legendOf(layer, { settings: layer.visualSettings, values }, { language: view.language, main }),
+  );
+}
+
+/** What the server draws of a layer, whatever it is given here. */
+const drawnByStyle = "the map's tiles show the layer by its `css_style`.";
+
+const layerAnswer = answers("The layer object.", ref("Layer"));
+const refuses = ["invalid_value", "unknown_column", "required_parameters"] as const;
+
+export const visualizationOperations: readonly Operation[] = [
+  operation({
+    id: "getLegend",
+    tag: "Layers",
+    summary: "The legend of a visualization",
+    details: "Only for layers with a visualization of one of the seven kinds; others have none (404).",
+    methods: ["GET"],
+    path: `${layerPath}/legend/`,
+    answer: answers("The legend; its values and borders are computed from the objects.", ref("Legend")),
+    handle: getLegend,
+  }),
+  operation({
+    id: "saveVisualization",
+    tag: "Layers",
+    summary: "Set a layer's visualization",
+    details:
+      "`classesSettings` depend on the kind: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
+      "charts, 7 heat map. Columns are named by id or code. Counts and class borders are computed by the server. " +
+      `Drawing is the client's: ${drawnByStyle}`,
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/visualization/`,
+    writes: true,
+    body: visualBody,
+    answer: layerAnswer,
+    refuses,
+    handle: put,
+  }),
+  operation({
+    id: "deleteVisualization",
+    tag: "Layers",
+    summary: "Take a layer's visualization away",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${layerPath}/visualization/`,
+    writes: true,
+    answer: layerAnswer,
+    refuses: ["invalid_value"],
+    handle: drop("visualSettings"),
+  }),
+  operation({
+    id: "saveVectorSettings",
+    tag: "Layers",
+    summary: "Set how clients draw a layer as vectors",
+    details: `They draw it besides: ${drawnByStyle}`,
+    access: "token",
+    methods: ["PUT"],
+    path: `${layerPath}/vector/`,
+    writes: true,
+    body: vectorBody,
+    answer: layerAnswer,
+    refuses,
+    handle: put,
+  }),
+  operation({
+    id: "deleteVectorSettings",
+    tag: "Layers",
+    summary: "Take a layer's vector settings away",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${layerPath}/vector/`,
+    writes: true,
+    answer: layerAnswer,
+    refuses: ["invalid_value"],
+    handle: drop("vectorSettings"),
+  }),
+];
