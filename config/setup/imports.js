@@ -3,8 +3,8 @@ import { dirname, join, normalize } from "node:path";
 import ts from "typescript";
 
 /**
- * `node imports.js [folder of the project]`: imports go one way. Prints each import that does not, with its line,
- * and ends with status 1 when there is one.
+ * `node imports.js [folder of the project]`: imports go one way, between folders and between files. Prints each import
+ * that does not, with its line, and each circle of files, and ends with status 1 when there is one.
  */
 
 /**
@@ -99,20 +99,59 @@ function* typescriptFiles(root, folder) {
 
 const withoutExtension = (path) => path.replace(/(\.d)?\.[jt]s$/, "");
 
-function problemsOf(root, path) {
+/** The imports of a file: what is written, its line, and the file (project path without extension) or package. */
+function importsOf(root, path) {
   const text = readFileSync(join(root, path), "utf8");
-  return ts.preProcessFile(text).importedFiles.flatMap(({ fileName, pos }) => {
-    if (fileName.startsWith("node:")) return [];
-    const isPackage = !fileName.startsWith(".");
-    const target = isPackage ? fileName : withoutExtension(normalize(join(dirname(path), fileName)));
+  return ts
+    .preProcessFile(text)
+    .importedFiles.filter(({ fileName }) => !fileName.startsWith("node:"))
+    .map(({ fileName, pos }) => {
+      const isPackage = !fileName.startsWith(".");
+      const target = isPackage ? fileName : withoutExtension(normalize(join(dirname(path), fileName)));
+      return { fileName, line: text.slice(0, pos).split("\n").length, target, isPackage };
+    });
+}
+
+const problemsOf = (path, imports) =>
+  imports.flatMap(({ fileName, line, target, isPackage }) => {
     const reason = objection(withoutExtension(path), target, isPackage);
-    return reason ? [`${path}:${text.slice(0, pos).split("\n").length} imports ${fileName}: ${reason}.`] : [];
+    return reason ? [`${path}:${line} imports ${fileName}: ${reason}.`] : [];
   });
+
+/** Circles of files, each once, as the paths that lead around. */
+function circlesOf(graph) {
+  const circles = [];
+  const done = new Set();
+  const way = [];
+  const visit = (file) => {
+    if (done.has(file)) return;
+    const begun = way.indexOf(file);
+    if (begun >= 0) {
+      circles.push([...way.slice(begun), file]);
+      return;
+    }
+    way.push(file);
+    for (const next of graph.get(file) ?? []) visit(next);
+    way.pop();
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file);
+  return circles;
 }
 
 const root = process.argv[2] ?? ".";
 const files = ["src", "workers"].flatMap((folder) => [...typescriptFiles(root, folder)]);
-const problems = files.flatMap((path) => problemsOf(root, path));
+const imports = new Map(files.map((path) => [path, importsOf(root, path)]));
+const graph = new Map(
+  [...imports].map(([path, list]) => [
+    withoutExtension(path),
+    list.filter(({ isPackage }) => !isPackage).map(({ target }) => target),
+  ]),
+);
+const problems = [
+  ...[...imports].flatMap(([path, list]) => problemsOf(path, list)),
+  ...circlesOf(graph).map((circle) => `${circle.join(" imports ")}: a circle.`),
+];
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) {
   console.error(`\n${problems.length} imports go the wrong way; config/setup/imports.js has the order.`);

@@ -84,3 +84,15 @@ t.test("the check of imports names each import that goes the wrong way, and its 
   }
   t.match(lines.at(-2), `${refused.length} imports go the wrong way`);
 });
+
+t.test("the check of imports names each circle of files once", async (t) => {
+  const { status, lines } = check({
+    "src/geo/a.ts": 'import { b } from "./b.js";',
+    "src/geo/b.ts": 'import type { C } from "./c.js";',
+    "src/geo/c.ts": 'export { a } from "./a.js";',
+    "src/geo/d.ts": 'import { a } from "./a.js";',
+  });
+  t.equal(status, 1);
+  t.equal(lines[0], "src/geo/a imports src/geo/b imports src/geo/c imports src/geo/a: a circle.");
+  t.match(lines.at(-2), "1 imports go the wrong way");
+});

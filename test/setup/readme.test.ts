@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
@@ -27,10 +27,24 @@ t.test("the README tells of every key of the configuration, and of no other", as
   }
 });
 
-t.test("the README tells of every folder of the sources", async (t) => {
-  const told = [...readme.matchAll(/^\| `src\/(\w+)` \|/gm)].map(([, folder]) => folder!);
+const guide = readFileSync(join(root, "src/README.md"), "utf8");
+
+t.test("the guide to the sources tells of every folder", async (t) => {
+  const told = [...guide.matchAll(/^\| `src\/(\w+)(?:\/\w+)?` \|/gm)].map(([, folder]) => folder!);
   const folders = readdirSync(join(root, "src"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
-  t.same(told.sort(), folders.sort());
+  t.same([...new Set(told)].sort(), folders.sort());
+});
+
+t.test("the files that guides name are there", async (t) => {
+  const contributing = readFileSync(join(root, ".github/CONTRIBUTING.md"), "utf8");
+  const paths = [
+    ...[...guide.matchAll(/`([a-z-]+(?:\/[\w.-]+)*\/[\w-]+\.(?:ts|sql)|[a-z-]+\.ts)`/g)].map(([, path]) =>
+      path!.startsWith("workers") ? path! : `src/${path}`,
+    ),
+    ...[...contributing.matchAll(/`((?:src|test|workers)\/[\w./-]+\w)`/g)].map(([, path]) => path!),
+  ];
+  t.ok(paths.length > 40, `${paths.length} paths`);
+  for (const path of paths) t.ok(existsSync(join(root, path)), path);
 });
