@@ -18,7 +18,7 @@ let node: Node | undefined;
 let stopping = false;
 
 // When the parent has gone meanwhile, the channel is closed and nobody is there to be told.
-const tell = (message: FromNode) => process.send?.(message, undefined, undefined, () => undefined);
+const sendToParent = (message: FromNode) => process.send?.(message, undefined, undefined, () => undefined);
 
 async function stop(drainMs: number): Promise<void> {
   if (stopping) return;
@@ -37,10 +37,10 @@ process.on("message", (message: ToNode) => {
         const { render, transfer } = started.services;
         const hosts = Promise.all([render.whenReady(), transfer.whenReady()]);
         await Promise.race([hosts, new Promise((resolve) => setTimeout(resolve, hostsMs))]);
-        tell({ kind: "listening" });
+        sendToParent({ kind: "listening" });
       },
       (error: Error) => {
-        tell({ kind: "failed", reason: error.message });
+        sendToParent({ kind: "failed", reason: error.message });
         process.exit(1);
       },
     );

@@ -69,12 +69,12 @@ async function run(task: TaskMessage): Promise<unknown> {
 }
 
 // When the front has gone meanwhile, the channel is closed and nobody is there to be told.
-const tell = (message: unknown) => process.send?.(message, undefined, undefined, () => undefined);
+const sendToParent = (message: unknown) => process.send?.(message, undefined, undefined, () => undefined);
 
 process.on("message", (task: TaskMessage) => {
   run(task).then(
-    (response) => tell({ id: task.id, ok: true, response }),
-    (error: Error) => tell({ id: task.id, ok: false, error: error.message }),
+    (response) => sendToParent({ id: task.id, ok: true, response }),
+    (error: Error) => sendToParent({ id: task.id, ok: false, error: error.message }),
   );
 });
 // The front is gone: nobody waits for answers. It also decides when this process ends on a signal to the group.
@@ -83,4 +83,4 @@ process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => process.exit(0));
 
 await pools.get("default")!.run({ kind: "ping", request: null });
-tell("ready");
+sendToParent("ready");

@@ -1,5 +1,5 @@
-import { Gate } from "../storage/gate.js";
 import type { Database } from "../storage/postgres.js";
+import { Semaphore } from "../storage/semaphore.js";
 import { type Account, authenticate } from "./accounts.js";
 import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
 
@@ -13,14 +13,14 @@ export interface PasswordAttempt extends Attempt {
  * Bounds the passwords that are hashed at once in this process: each takes some 20 MB and a thread of the pool. A
  * login waits five seconds for its turn.
  */
-export const hashingGate = (concurrency: number): Gate =>
-  new Gate(concurrency, 5_000, "Too many logins are being checked now.");
+export const hashingGate = (concurrency: number): Semaphore =>
+  new Semaphore(concurrency, 5_000, "Too many logins are being checked now.");
 
 export class Logins {
   constructor(
     private readonly db: Database,
     private readonly throttle: LoginThrottle,
-    private readonly hashing: Gate,
+    private readonly hashing: Semaphore,
   ) {}
 
   /**
@@ -30,7 +30,7 @@ export class Logins {
   async check(project: number, attempt: PasswordAttempt, signal?: AbortSignal): Promise<Account> {
     // Refused before there is any work, and again when others have failed while this one waited.
     await this.throttle.admit(attempt);
-    const leave = await this.hashing.enter(signal);
+    const release = await this.hashing.acquire(signal);
     try {
       await this.throttle.admit(attempt);
       const account = await authenticate(this.db, project, attempt.login, attempt.password);
@@ -41,7 +41,7 @@ export class Logins {
       await this.throttle.failed(attempt);
       throw wrongLogin();
     } finally {
-      leave();
+      release();
     }
   }
 }

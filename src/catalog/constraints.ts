@@ -1,7 +1,7 @@
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
-import { canCompile, isSteady, patternTimeoutMs, wholeValue } from "./regular-expression.js";
+import { canCompile, isLinearTimePattern, patternTimeoutMs, wholeValue } from "./regular-expression.js";
 import type { Column, ColumnConstraint, ConstraintType, LayerNode } from "./state.js";
 import { lockMap } from "./tree.js";
 
@@ -45,7 +45,7 @@ export function replaceConstraints(
       if (type !== "pattern") continue;
       const expression = String(definition[0]);
       // One that is not steady could not be in the filter that selects the offending objects.
-      if (isSteady(expression) && (await canCompile(tx, [expression]))) continue;
+      if (isLinearTimePattern(expression) && (await canCompile(tx, [expression]))) continue;
       throw failed("invalid_value", `The regular expression of the constraint "${name}" cannot be used.`, {
         parameter: "definition",
       });
@@ -118,7 +118,7 @@ export const constrainedColumns = (
  * @param value SQL of a plain value of the column's type
  * @param bind makes a placeholder of a value
  */
-export function offends(
+export function violates(
   constraint: ColumnConstraint,
   column: Column,
   value: string,
@@ -156,11 +156,11 @@ export function rowOffends(
   column: Column,
   bind: (value: unknown) => string,
 ): string {
-  if (!column.localizedValue) return offends(constraint, column, `t.${column.physical}`, bind);
+  if (!column.localizedValue) return violates(constraint, column, `t.${column.physical}`, bind);
   const plain = `(convert_value(e.value, '${column.type}', '${column.type}') #>> '{}')::${sqlTypes[column.type] ?? "text"}`;
   return (
     `exists (select 1 from jsonb_each(case when jsonb_typeof(t.${column.physical}) = 'object' then t.${column.physical} end) e ` +
-    `where ${offends(constraint, column, plain, bind)})`
+    `where ${violates(constraint, column, plain, bind)})`
   );
 }
 
@@ -168,7 +168,7 @@ export function rowOffends(
  * The offending objects in words of the filter language (features/filter-parser.ts), which sees the main language's
  * values of localised columns; constraints are for those of every language.
  */
-export function offendersFilter(constraint: ColumnConstraint, columns: readonly Column[]): string {
+export function violationsFilter(constraint: ColumnConstraint, columns: readonly Column[]): string {
   const terms = columns.map((column) => filterOf(constraint, column));
   return terms.length > 1 ? terms.map((term) => `(${term})`).join(" or ") : (terms[0] ?? "");
 }

@@ -145,7 +145,7 @@ const setSource = (tx: Queryable, id: number, source: LayerSource) =>
  * @throws Failure invalid_value when the layer's columns are another's, or layers that are made from this one show
  *   the column or filter by it (`data.layers`)
  */
-export async function takeStructure(tx: Queryable, layerId: number, physical?: string): Promise<void> {
+export async function lockForAlter(tx: Queryable, layerId: number, physical?: string): Promise<void> {
   const [layer] = await tx.query<{ type: NodeType }>("select type from node where id = $1", [layerId]);
   if (layer && layer.type !== "layer")
     throw failed("invalid_value", "The columns of this layer come from its source.", { type: layer.type });

@@ -36,8 +36,8 @@ export function legendOf(
     column: settings.columnCode,
     showValues: settings.showValues,
     showLegend: settings.showLegend,
-    minValue: values?.least ?? null,
-    maxValue: values?.greatest ?? null,
+    minValue: values?.min ?? null,
+    maxValue: values?.max ?? null,
     type: settings.type,
     classificators: classificators(layer, settings, (column) => localName(column, language, main)),
   };

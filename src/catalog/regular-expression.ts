@@ -16,7 +16,7 @@ const lookaround = /\(\?<?[=!]/g;
  * lookarounds inside others, a value of some kilobytes can take years. What only looks like one counts as one, so that
  * nothing depends on reading an expression as PostgreSQL does.
  */
-export const isSteady = (expression: string): boolean =>
+export const isLinearTimePattern = (expression: string): boolean =>
   !backReference.test(expression) && (expression.match(lookaround)?.length ?? 0) <= 1;
 
 /** An expression is for the whole value. */

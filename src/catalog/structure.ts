@@ -5,7 +5,7 @@ import { checkTitle, closeGaps, emptyTitle, placeColumn } from "./column-order.j
 import { convertedValue, isValueType, physicalType, sameValues, type ValueKind } from "./column-types.js";
 import { addColumns, addPhysical } from "./columns.js";
 import { checkConstraintsFit, forgetColumn } from "./constraints.js";
-import { takeStructure } from "./derived.js";
+import { lockForAlter } from "./derived.js";
 import { layerTable, physicalName } from "./load.js";
 import { fitSettings } from "./settings-columns.js";
 import type { Column, ColumnType, LocalizedName } from "./state.js";
@@ -50,7 +50,7 @@ export function createColumn(
   const { type } = column;
   if (type === "geom") throw refuse("type", "A layer has one geometry column.");
   return changeStructure(db, target, async (tx) => {
-    if (isValueType(type)) await takeStructure(tx, layerId);
+    if (isValueType(type)) await lockForAlter(tx, layerId);
     const parentId = await checkTitle(tx, layerId, column.parentId ?? 0);
     const [added] = await addColumns(tx, layerId, [
       {
@@ -91,7 +91,7 @@ export function changeColumn(
     await checkConstraintsFit(tx, layerId, { ...column, type: change.type });
     const wanted = { type: change.type, localizedValue };
     const converts = changesPhysical(column, wanted);
-    if (converts) await takeStructure(tx, layerId, column.physical);
+    if (converts) await lockForAlter(tx, layerId, column.physical);
     if (column.type === "title" && change.type !== "title") await emptyTitle(tx, layerId, column.id);
     const parentId =
       change.parentId === undefined
@@ -149,7 +149,7 @@ export function deleteColumn(db: Database, target: StructureTarget, code: string
     if (column.type === "title") await emptyTitle(tx, layerId, column.id);
     await forgetColumn(tx, layerId, column.id);
     if (isValueType(column.type)) {
-      await takeStructure(tx, layerId, column.physical);
+      await lockForAlter(tx, layerId, column.physical);
       await tx.execute(`alter table ${layerTable(layerId)} drop column if exists ${column.physical}`);
     }
     await tx.execute("delete from layer_column where id = $1", [column.id]);

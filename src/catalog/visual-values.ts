@@ -7,8 +7,8 @@ export type Limit = number | string;
 
 export interface VisualValues {
   /** Limits of the values; null when there are none, or none with an order. */
-  readonly least: Limit | null;
-  readonly greatest: Limit | null;
+  readonly min: Limit | null;
+  readonly max: Limit | null;
   /**
    * Kinds 1 and 3: borders of the classes, ascending, one more than there are classes; a class holds what is above its
    * lower border up to its upper one, the first its lower border too. Empty when no object has a value.

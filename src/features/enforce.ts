@@ -1,4 +1,4 @@
-import { constrainedColumns, offends } from "../catalog/constraints.js";
+import { constrainedColumns, violates } from "../catalog/constraints.js";
 import { patternTimeoutMs } from "../catalog/regular-expression.js";
 import type { Column, ColumnConstraint, LayerNode } from "../catalog/state.js";
 import { failed } from "../errors.js";
@@ -55,7 +55,7 @@ function checksOf(
     if (!columns.has(column)) return [];
     return newValues(assignment).map((value) => {
       const placeholder = `${values.bind(value)}::${boundType({ ...column, localizedValue: false })}`;
-      return { constraint, column, sql: offends(constraint, column, placeholder, (v) => values.bind(v)) };
+      return { constraint, column, sql: violates(constraint, column, placeholder, (v) => values.bind(v)) };
     });
   });
 }

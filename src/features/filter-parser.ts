@@ -1,4 +1,4 @@
-import { isSteady, longestExpression } from "../catalog/regular-expression.js";
+import { isLinearTimePattern, longestExpression } from "../catalog/regular-expression.js";
 import { failed } from "../errors.js";
 
 /**
@@ -256,7 +256,7 @@ class Parser {
     if (text === "" || text.length > longestExpression)
       throw refuse(`a regular expression has 1 to ${longestExpression} characters`, at);
     // Whoever looks at the objects would wait, and everybody for the database.
-    if (!isSteady(text))
+    if (!isLinearTimePattern(text))
       throw refuse(
         "a regular expression has no back references, and one lookahead or lookbehind at most",
         at,

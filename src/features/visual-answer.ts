@@ -17,7 +17,7 @@ const mostValues = 2_048;
 /** Bounds that number for many classes, so that finding the breaks holds the event loop up for some ms at most. */
 const mostSteps = 400_000;
 
-const nothing: VisualValues = { least: null, greatest: null, borders: [], counts: [], others: 0 };
+const nothing: VisualValues = { min: null, max: null, borders: [], counts: [], others: 0 };
 
 /**
  * The values of one moment. A scan of the objects for limits, one for counts, and for quantiles and natural breaks one
@@ -116,8 +116,8 @@ async function classesOf(
   const shown = (value: number): Limit => shownValue(column, value);
   return {
     ...nothing,
-    least: shown(least),
-    greatest: shown(greatest),
+    min: shown(least),
+    max: shown(greatest),
     borders: borders.map(shown),
     counts,
   };
@@ -204,5 +204,5 @@ async function limitsOf(
   );
   const shown = (value: number | null | undefined) =>
     value === null || value === undefined ? null : shownValue(first.column, value);
-  return { ...nothing, least: shown(row?.least), greatest: shown(row?.greatest) };
+  return { ...nothing, min: shown(row?.least), max: shown(row?.greatest) };
 }

@@ -5,8 +5,8 @@ import type { ChangeLog } from "../changes/change-log.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
-import { Gate } from "../storage/gate.js";
 import type { Database } from "../storage/postgres.js";
+import { Semaphore } from "../storage/semaphore.js";
 import { answerQuestion, answerWithin } from "./visual-answer.js";
 import { questionOf, type VisualQuestion } from "./visual-question.js";
 
@@ -49,7 +49,7 @@ export interface Visuals {
  */
 export class VisualCache implements Visuals {
   private readonly entries = new LRUCache<number, Entry>({ max: keptLayers });
-  private readonly gate = new Gate(places, 10_000, "Too many visualizations are being computed now.");
+  private readonly gate = new Semaphore(places, 10_000, "Too many visualizations are being computed now.");
 
   constructor(
     private readonly db: Database,
@@ -138,11 +138,11 @@ export class VisualCache implements Visuals {
     main: string,
   ): Promise<void> {
     try {
-      const leave = await this.gate.enter();
+      const release = await this.gate.acquire();
       try {
         entry.values = await answerQuestion(this.db, layer, question, { own: main, main });
       } finally {
-        leave();
+        release();
       }
     } catch (error) {
       entry.version = -1;

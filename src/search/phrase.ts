@@ -40,7 +40,7 @@ function needle(word: string): string {
 export const isSpoken = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /** A LIKE pattern for values that hold the text as it is. */
-export const holding = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
+export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 
 /** 30 = the value is the phrase, 20 = it has all the words, 10 = it has some. */
 export type Priority = 30 | 20 | 10;

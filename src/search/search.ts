@@ -3,8 +3,8 @@ import { notFound } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { publishedLayers, searchEntries } from "./entries.js";
 import { Found, type Hit } from "./found.js";
-import { Looking } from "./looking.js";
 import { phraseTexts, priorityOf, readPhrase } from "./phrase.js";
+import { SearchRun } from "./search-run.js";
 import { type SearchSetting, settingsSql } from "./settings.js";
 
 /** Search of a map: its layers by name, their objects by what the search settings name. */
@@ -60,7 +60,7 @@ export async function search(db: Database, map: MapState, request: SearchRequest
       if (priority) found.addLayer({ kind: "layer", priority, key, layer, name: names[i]! });
     }
     const entries = searchEntries(map, request.caller, published, settings);
-    const looking = new Looking(tx, request.signal, found, {
+    const looking = new SearchRun(tx, request.signal, found, {
       phrase,
       languages: { own: request.language, main },
       limit: request.limit,

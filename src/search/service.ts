@@ -1,14 +1,14 @@
 import type { MapState } from "../catalog/state.js";
 import type { Log } from "../log.js";
-import { Gate } from "../storage/gate.js";
 import type { Database } from "../storage/postgres.js";
+import { Semaphore } from "../storage/semaphore.js";
 import type { Hit } from "./found.js";
 import { keepSearchIndexes, type SearchIndexes } from "./indexes.js";
 import { type SearchRequest, search } from "./search.js";
 
 /** Search as a node offers it: a bounded number of searches at once, and the indexes that they need. */
 export class SearchService {
-  private readonly gate: Gate;
+  private readonly gate: Semaphore;
   private readonly indexes: SearchIndexes;
 
   /**
@@ -21,7 +21,7 @@ export class SearchService {
     places: number,
     patienceMs = 5_000,
   ) {
-    this.gate = new Gate(places, patienceMs, "Too many searches are running now.");
+    this.gate = new Semaphore(places, patienceMs, "Too many searches are running now.");
     this.indexes = keepSearchIndexes(db, log);
   }
 
@@ -30,13 +30,13 @@ export class SearchService {
    * @throws Failure busy
    */
   async find(map: MapState, request: SearchRequest): Promise<readonly Hit[]> {
-    const leave = await this.gate.enter(request.signal);
+    const release = await this.gate.acquire(request.signal);
     try {
       const { hits, indexMissing } = await search(this.db, map, request);
       if (indexMissing) this.indexes.kick();
       return hits;
     } finally {
-      leave();
+      release();
     }
   }
 

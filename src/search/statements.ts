@@ -3,7 +3,7 @@ import { isId, type Languages, readableValue } from "../features/columns.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import type { SearchEntry } from "./entries.js";
 import { indexNames } from "./index-names.js";
-import { holding, isSpoken, type Phrase } from "./phrase.js";
+import { containing, isSpoken, type Phrase } from "./phrase.js";
 import { isOpen, sureTerms, wholeTerms } from "./terms.js";
 
 /** The statements that look through one column of one layer. */
@@ -20,7 +20,7 @@ export interface FoundRow {
 }
 
 /** Which rows are looked at closely, of the many that there are. */
-export type Reach =
+export type SearchStrategy =
   /** Values that are the phrase, by the index. */
   | { readonly by: "whole" }
   /** Values with all of these needles, or with some of the words, by the index; any `rows` of them when there are more. */
@@ -38,7 +38,7 @@ export type Reach =
 /** Characters of a folded value that are in the index of whole values. */
 const keyLength = 100;
 
-export interface Look {
+export interface TextQuery {
   readonly phrase: Phrase;
   readonly languages: Languages;
   /** Most results. */
@@ -46,7 +46,7 @@ export interface Look {
 }
 
 /** The statement that finds the best `limit` objects of an entry among the rows that `reach` names. */
-export function lookStatement(entry: SearchEntry, look: Look, reach: Reach): Statement {
+export function searchStatement(entry: SearchEntry, look: TextQuery, reach: SearchStrategy): Statement {
   const values = new Values();
   const { search, name } = entry;
   const { phrase, languages, limit } = look;
@@ -60,7 +60,7 @@ export function lookStatement(entry: SearchEntry, look: Look, reach: Reach): Sta
   const isWhole = severalLanguages(search)
     ? `position(e'\\n'||${whole}||e'\\n' in folded)>0`
     : `folded=${whole}`;
-  const patterns = `${values.bind(phrase.needles.map(holding))}::text[]`;
+  const patterns = `${values.bind(phrase.needles.map(containing))}::text[]`;
   const key = severalLanguages(search) ? `left(mapwright.search_fold(${value}),200)` : `left(folded,200)`;
   return {
     text:
@@ -90,7 +90,7 @@ export function estimateStatement(entry: SearchEntry, phrase: Phrase, by: "all" 
  * The statement that tells what share of an entry's values has words of the phrase as wholes, of words that are among
  * the most frequent; the rows' type is `WordShare`.
  */
-export function sharesStatement(entry: SearchEntry, phrase: Phrase): Statement {
+export function frequencyStatement(entry: SearchEntry, phrase: Phrase): Statement {
   const values = new Values();
   const index = values.bind(indexNames(entry.search.id).words);
   return {
@@ -102,7 +102,7 @@ export function sharesStatement(entry: SearchEntry, phrase: Phrase): Statement {
   };
 }
 
-export interface WordShare {
+export interface WordFrequency {
   readonly word: string;
   readonly share: number;
 }
@@ -111,7 +111,7 @@ export interface WordShare {
 function reached(
   column: Column,
   phrase: Phrase,
-  { reach, limit }: { readonly reach: Reach; readonly limit: number },
+  { reach, limit }: { readonly reach: SearchStrategy; readonly limit: number },
   values: Values,
 ): string {
   const fold = foldOf(column);
@@ -149,7 +149,7 @@ function allOf(column: Column, needles: readonly string[], values: Values): stri
   const sure = sureTerms(needles);
   const holds = needles
     .filter(isOpen)
-    .map((needle) => `${foldOf(column)} like ${values.bind(holding(needle))}`);
+    .map((needle) => `${foldOf(column)} like ${values.bind(containing(needle))}`);
   return [...(sure.length > 0 ? [hasTerms(column, sure, values)] : []), ...holds].join(" and ");
 }
 

@@ -8,7 +8,7 @@ export interface Lookup {
 /** Keys of one statement: a long one would keep those waiting who asked first. */
 const keysAtOnce = 32;
 
-interface Wish {
+interface PendingLookup {
   readonly key: number;
   readonly resolve: (row: object | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -19,7 +19,7 @@ interface Wish {
  * its own for each costs two system calls and the server's way to and from it, more than the rest of its request.
  */
 export class Lookups {
-  private readonly waiting = new Map<Lookup, Wish[]>();
+  private readonly waiting = new Map<Lookup, PendingLookup[]>();
 
   constructor(private readonly query: (text: string, values: readonly unknown[]) => Promise<object[]>) {}
 
@@ -28,7 +28,7 @@ export class Lookups {
     return new Promise((resolve, reject) => {
       // Runs when the sockets that had something to read have been served.
       if (this.waiting.size === 0) setImmediate(() => this.sendAll());
-      const wish: Wish = { key, resolve, reject };
+      const wish: PendingLookup = { key, resolve, reject };
       const wishes = this.waiting.get(lookup);
       if (!wishes) this.waiting.set(lookup, [wish]);
       else if (wishes.push(wish) >= keysAtOnce) {
@@ -44,7 +44,7 @@ export class Lookups {
     for (const [lookup, wishes] of all) if (wishes.length > 0) void this.send(lookup, wishes);
   }
 
-  private async send(lookup: Lookup, wishes: readonly Wish[]): Promise<void> {
+  private async send(lookup: Lookup, wishes: readonly PendingLookup[]): Promise<void> {
     try {
       const found = await this.query(lookup.text, [wishes.map(({ key }) => key), ...lookup.values]);
       const rows = new Map((found as { k: number }[]).map((row) => [row.k, row]));

@@ -2,8 +2,8 @@ import pg from "pg";
 import Cursor from "pg-cursor";
 import { busy, outcomeUnknown } from "../errors.js";
 import type { Log } from "../log.js";
-import { Gate } from "./gate.js";
 import { type Lookup, Lookups } from "./lookups.js";
+import { Semaphore } from "./semaphore.js";
 import { Watchdog } from "./watchdog.js";
 
 /** PostgreSQL: a pool, transactions, and cursors for results of any length. */
@@ -112,7 +112,7 @@ class PooledDatabase implements Database {
   readonly url: string;
   readonly apart: Database = this;
   private pool: pg.Pool;
-  private readonly streams: Gate;
+  private readonly streams: Semaphore;
   private readonly lookups = new Lookups((text, values) => this.query(text, values, { prepare: true }));
   private readonly statementNames = new Map<string, string>();
   private statementCount = 0;
@@ -124,7 +124,7 @@ class PooledDatabase implements Database {
   constructor(private readonly options: DatabaseOptions) {
     this.url = options.url;
     this.mostSilenceMs = options.statementTimeoutMs + answerMs;
-    this.streams = new Gate(
+    this.streams = new Semaphore(
       Math.max(1, Math.floor(options.connections / 2)),
       5_000,
       "Too many long lists are being read now.",
@@ -143,7 +143,7 @@ class PooledDatabase implements Database {
       keepAlive: true,
     });
     pool.on("acquire", (client) => this.watchdog.expect(client, this.mostSilenceMs));
-    pool.on("release", (_error, client) => this.watchdog.ignore(client));
+    pool.on("release", (_error, client) => this.watchdog.stopExpecting(client));
     // An idle connection that breaks (server restart) is dropped by the pool; the next query opens another.
     pool.on("error", (error) => log.warn({ err: error }, "a database connection broke"));
     // One that breaks while in use fails its statement; without a listener the event would end the process.
@@ -301,7 +301,7 @@ class PooledDatabase implements Database {
     let isLong = false;
     const expectAnswer = (text: string) => {
       isLong ||= text.includes("statement_timeout");
-      if (isLong) this.watchdog.ignore(client);
+      if (isLong) this.watchdog.stopExpecting(client);
       else this.watchdog.expect(client, this.mostSilenceMs);
     };
     const query = <Row extends object>(
@@ -330,14 +330,14 @@ class PooledDatabase implements Database {
     options: StreamOptions,
   ): AsyncGenerator<Row[], void, undefined> {
     const { signal, batch } = options;
-    const leave = await this.streams.enter(signal);
+    const release = await this.streams.acquire(signal);
     const client = await this.pool.connect().catch((error: unknown) => {
-      leave();
+      release();
       return connectFailed(error);
     });
     if (signal?.aborted) {
       client.release();
-      leave();
+      release();
       return;
     }
     const cursor = client.query(new Cursor<Row>(text, values as unknown[]));
@@ -355,7 +355,7 @@ class PooledDatabase implements Database {
         await cancelled;
         // One that failed is closed already, and would wait in vain to hear so.
         client.release(lost ?? (failed ? undefined : await closed(cursor)));
-        leave();
+        release();
       })();
       return finished;
     };
@@ -380,7 +380,7 @@ class PooledDatabase implements Database {
           });
         if (rows.length === 0) return;
         // It is the reader's turn, who has a time of his own.
-        this.watchdog.ignore(client);
+        this.watchdog.stopExpecting(client);
         timer = setTimeout(() => {
           stalled = true;
           void finish();

@@ -21,7 +21,7 @@ export class Watchdog<Connection extends object> {
   }
 
   /** Nothing is expected any more. */
-  ignore(connection: Connection): void {
+  stopExpecting(connection: Connection): void {
     this.deadlines.delete(connection);
   }
 

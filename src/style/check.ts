@@ -1,4 +1,5 @@
 import { type AllowedProperties, allowedMap, allowedStyle, allowedSymbolizers } from "./allowed.js";
+import { bufferPixelsOf } from "./buffer-size.js";
 import { collectFields, printExpression } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import { faceFor } from "./fonts.js";
@@ -12,7 +13,6 @@ import type {
   Symbolizer,
   SymbolizerType,
 } from "./model.js";
-import { reachOf } from "./reach.js";
 import { checkExpression } from "./scalars.js";
 import { checkValue } from "./values.js";
 
@@ -79,7 +79,7 @@ class Checker {
     if (textLength(drawn) > mostText)
       throw new StyleError("The style is too complicated: its rules are too long.");
     return {
-      style: { styles: drawn, fields: [...this.fields].sort(), reachPixels: reachOf(drawn) },
+      style: { styles: drawn, fields: [...this.fields].sort(), bufferPixels: bufferPixelsOf(drawn) },
       map: background === undefined ? {} : { backgroundColor: background },
     };
   }

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { Failure, failed } from "../errors.js";
 import type { CompileRequest, CompileResponse } from "../hosts/messages.js";
-import { Turns } from "../storage/turns.js";
+import { FairMutex } from "../storage/fair-mutex.js";
 import type { CompiledStyle, MapProperties } from "./model.js";
 
 /** CartoCSS to checked styles, compiled in the render host and remembered by content. */
@@ -58,10 +58,10 @@ const badMs = 60_000;
 /** So long a style that took too long keeps others from being compiled no more: it may only have met a busy machine. */
 const undecidedMs = 10_000;
 /** The host compiles one style at a time, and each has its whole deadline: others wait here. */
-const turnsOptions = {
-  patienceMs: 20_000,
+const queueOptions = {
+  timeoutMs: 20_000,
   // Some 10 ms each, but a few fill the whole patience when they are complicated.
-  mostWaiting: 32,
+  maxWaiting: 32,
   // Stored styles that are asked for again and again, since they take too long, leave a part of the time to editors.
   longestPutOffMs: 5_000,
   refusal: "Too many styles wait to be compiled.",
@@ -80,10 +80,10 @@ export function createStyleCompiler(
   });
   /** By who waits, and for what. */
   const running = new Map<string, Promise<CompileResponse>>();
-  const turns = new Turns({ ...turnsOptions, clock });
+  const mutex = new FairMutex({ ...queueOptions, clock });
 
   const ask = async (key: string, request: CompileRequest, whose: StyleOwner): Promise<CompileResponse> => {
-    const leave = await turns.enter({ owner: whose.project, urgent: whose.stored });
+    const release = await mutex.acquire({ owner: whose.project, urgent: whose.stored });
     try {
       // Others may have had the same style compiled meanwhile.
       const found = known.get(key);
@@ -92,7 +92,7 @@ export function createStyleCompiler(
       known.set(key, response, response.ok ? {} : { ttl: response.deadline ? undecidedMs : badMs });
       return response;
     } finally {
-      leave();
+      release();
     }
   };
 

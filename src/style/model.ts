@@ -54,7 +54,7 @@ export interface CompiledStyle {
   /** Column codes that filters, texts and attribute expressions use, sorted. */
   readonly fields: readonly string[];
   /** How far, in unscaled pixels, a symbol or label may reach from its object; at least 1, at most 256. */
-  readonly reachPixels: number;
+  readonly bufferPixels: number;
 }
 
 /** Properties of `Map { … }` that a map's style may set. */

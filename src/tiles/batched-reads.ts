@@ -4,7 +4,7 @@ import type { Redis } from "../storage/redis.js";
 /** Keys of one command; with tiles of usual size its answer stays under a few megabytes. */
 const keysAtOnce = 64;
 
-interface Wish {
+interface PendingRead {
   readonly key: string;
   readonly resolve: (value: Buffer | null) => void;
   readonly reject: (error: Error) => void;
@@ -15,7 +15,7 @@ interface Wish {
  * costs a system call that wakes Redis, more than everything else that is done for a tile.
  */
 export class BatchedReads {
-  private wishes: Wish[] = [];
+  private wishes: PendingRead[] = [];
 
   constructor(
     private readonly redis: Redis,

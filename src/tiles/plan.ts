@@ -47,7 +47,7 @@ export interface StyledLayer {
 }
 
 /** A map as it is drawn at one zoom. */
-export interface Sheet {
+export interface MapAtZoom {
   readonly map: MapState;
   readonly properties: MapProperties;
   /** From the top of the tree to its bottom. */
@@ -56,7 +56,7 @@ export interface Sheet {
   readonly complete: boolean;
 }
 
-export interface SheetOptions {
+export interface MapnikMapOptions {
   readonly z: number;
   readonly scale: 1 | 2 | 3;
   readonly language: string;
@@ -74,13 +74,13 @@ export interface Drawing {
 }
 
 /** Mapnik XML of a sheet and how many unscaled pixels around a metatile it needs. Pure. */
-export function drawSheet(sheet: Sheet, options: SheetOptions): Drawing {
+export function buildMapnikMap(sheet: MapAtZoom, options: MapnikMapOptions): Drawing {
   const main = sheet.map.project.languages[0];
   const layers = sheet.layers.map(({ layer, style }) => ({
     name: `l${layer.id}`,
     style,
     // Mapnik measures a layer's buffer in pixels of the picture, whatever its scale.
-    bufferSize: style.reachPixels * options.scale,
+    bufferSize: style.bufferPixels * options.scale,
     datasource: datasource(layer, style, {
       language: options.language,
       mainLanguage: main,
@@ -88,7 +88,7 @@ export function drawSheet(sheet: Sheet, options: SheetOptions): Drawing {
       scaleDenominator: topScaleDenominator / 2 ** options.z,
     }),
   }));
-  const bufferPixels = Math.max(8, ...sheet.layers.map(({ style }) => style.reachPixels));
+  const bufferPixels = Math.max(8, ...sheet.layers.map(({ style }) => style.bufferPixels));
   // Mapnik draws its first layer first: the bottom of the tree.
   const xml = mapnikXml({
     properties: sheet.properties,

@@ -12,7 +12,7 @@ import { type StyleCompiler, StyleUndecided } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
-import { type Drawing, digest, drawSheet, isPlanCurrent, type Plan, type Sheet } from "./plan.js";
+import { buildMapnikMap, type Drawing, digest, isPlanCurrent, type MapAtZoom, type Plan } from "./plan.js";
 import { drawnLayers } from "./selection.js";
 
 /** Project and map of the built-in base map. */
@@ -111,15 +111,15 @@ export class Planner {
 
   private async make({ map, layers, base, z, scale, language, asOf }: Subject): Promise<Plan> {
     const sheet = await this.sheet(map, layers);
-    const drawn = drawSheet(sheet, { z, scale, language });
+    const drawn = buildMapnikMap(sheet, { z, scale, language });
     let below: Drawing | undefined;
-    let baseSheet: Sheet | undefined;
+    let baseSheet: MapAtZoom | undefined;
     if (base) {
       baseSheet = await this.sheet(
         base,
         drawnLayers(base, undefined, () => true),
       );
-      below = drawSheet(baseSheet, { z, scale, language: base.project.languages[0] });
+      below = buildMapnikMap(baseSheet, { z, scale, language: base.project.languages[0] });
     }
     const ids = [sheet, baseSheet].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids.flat());
@@ -152,7 +152,7 @@ export class Planner {
     }
   }
 
-  private async sheet(map: MapState, layers: readonly LayerNode[]): Promise<Sheet> {
+  private async sheet(map: MapState, layers: readonly LayerNode[]): Promise<MapAtZoom> {
     const [properties, ...styles] = await Promise.all([
       this.properties(map),
       ...layers.map((layer) => this.style(map, layer)),

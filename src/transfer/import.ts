@@ -79,7 +79,7 @@ export async function importIntoLayer(
     const staged = await stage(deps, hold, source, options.signal);
     options.onStaged?.(staged.rows);
     await hold.holdLayer(target.layerId);
-    const imported = await settle(deps.db, { target, source, hold, staged, options });
+    const imported = await writeStaged(deps.db, { target, source, hold, staged, options });
     deps.log.info(
       {
         layer: target.layerId,
@@ -128,7 +128,7 @@ interface Job {
  * From staging to the layer: checks first, since only the last step touches what others see. All before that stands
  * apart from a transaction that the import may be part of, which would shut readers out for as long.
  */
-async function settle(whole: Database, job: Job): Promise<Imported> {
+async function writeStaged(whole: Database, job: Job): Promise<Imported> {
   const db = whole.apart;
   const { target, staged, hold } = job;
   const { layerId } = target;

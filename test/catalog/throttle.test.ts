@@ -5,9 +5,9 @@ import { addressGroup, LoginThrottle, type ThrottleLimits } from "../../src/acce
 import { Logins } from "../../src/access/logins.js";
 import { hashPassword, verifyPassword } from "../../src/access/passwords.js";
 import { createProject } from "../../src/catalog/projects.js";
-import { Gate } from "../../src/storage/gate.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { openRedis } from "../../src/storage/redis.js";
+import { Semaphore } from "../../src/storage/semaphore.js";
 import { freshDatabase } from "../support/database.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
@@ -164,7 +164,7 @@ t.test("unknown logins and wrong passwords wait for the same turn and cost the s
     failuresPerAddress: 100,
     failuresPerLogin: 100,
   });
-  const gate = new Gate(1, 50, "Too many logins are being checked now.");
+  const gate = new Semaphore(1, 50, "Too many logins are being checked now.");
   const logins = new Logins(db, throttle, gate);
   const check = (login: string, password: string) => logins.check(project, { ...from(login), password });
 
@@ -174,7 +174,7 @@ t.test("unknown logins and wrong passwords wait for the same turn and cost the s
   t.match(wrong, { kind: "forbidden" });
   t.same({ ...unknown, stack: "" }, { ...wrong, stack: "" }, "told the same");
 
-  const leave = await gate.enter();
+  const leave = await gate.acquire();
   for (const [login, password] of [
     ["anna", "right"],
     ["anna", "wrong"],
@@ -212,7 +212,7 @@ t.test("many right logins at once are all right, and many wrong ones are few gue
   const project = await createProject(db, { code: "q" });
   await addMember(db, { login: "carl", password: "right", projectId: project, role: "viewer" });
   const { throttle, own } = fresh();
-  const logins = new Logins(db, throttle, new Gate(2, 5_000, "busy"));
+  const logins = new Logins(db, throttle, new Semaphore(2, 5_000, "busy"));
   const many = (password: string) =>
     Promise.allSettled(
       Array.from({ length: 20 }, () => logins.check(project, { ...from("carl"), password })),

@@ -36,7 +36,7 @@ const db: Database = new Proxy(features.db, {
 const tracked = new LayerVersion(layer.id, 1);
 const versions = { trusted: true, track: async () => [tracked], refresh: async () => undefined };
 const cache = new VisualCache(db, versions, quietLog);
-const current = async (of = layer) => (await cache.current(of, "ru"))?.greatest;
+const current = async (of = layer) => (await cache.current(of, "ru"))?.max;
 const add = async (value: number) => {
   await features.db.execute(`insert into ${table} (${physical("n")}) values ($1)`, [value]);
   tracked.version++;
@@ -82,12 +82,12 @@ t.test("what takes too long is shown as it was last, and as it is when it is the
   await blocker.query(`begin; lock table ${table} in access exclusive mode`);
   tracked.version++;
   const known = await cache.inTime([layer, { ...layer, visualSettings: null }], "ru", 20);
-  t.equal(known.get(layer.id)?.greatest, 9);
+  t.equal(known.get(layer.id)?.max, 9);
   t.equal((await cache.inTime([shown("n", 3)], "ru", 20)).size, 0, "nothing is known of other settings");
   await blocker.query(`insert into ${table} (${physical("n")}) values (20); commit`);
   tracked.version++;
   await blocker.end();
-  await waitFor(async () => (await cache.inTime([layer], "ru", 1_000)).get(layer.id)?.greatest === 20);
+  await waitFor(async () => (await cache.inTime([layer], "ru", 1_000)).get(layer.id)?.max === 20);
 });
 
 t.test("what fails is not tried again at once", async (t) => {
@@ -100,5 +100,5 @@ t.test("what fails is not tried again at once", async (t) => {
   const before = computed;
   t.same([await current(lost), await current(lost), await current(lost)], [3, 3, 3]);
   t.equal(computed, before + 1);
-  t.equal((await cache.inTime([lost], "ru", 1_000)).get(layer.id)?.greatest, 3);
+  t.equal((await cache.inTime([lost], "ru", 1_000)).get(layer.id)?.max, 3);
 });

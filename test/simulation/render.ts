@@ -147,7 +147,7 @@ export class SimulatedRender {
     const type = style.startsWith("c") ? ("MarkersSymbolizer" as const) : ("LineSymbolizer" as const);
     const symbolizers = [{ type, attributes: { stroke: style } }];
     const styles = [{ name: "", attributes: {}, rules: [{ symbolizers }] }];
-    return { ok: true, style: { styles, fields: [], reachPixels: 1 }, map: {} };
+    return { ok: true, style: { styles, fields: [], bufferPixels: 1 }, map: {} };
   }
 
   private async metatile(request: MetatileRequest): Promise<MetatileResponse> {

@@ -32,7 +32,7 @@ t.test("styles as people write them compile", async (t) => {
     const css = readFileSync(join(fixtures, file), "utf8");
     const style = good(css, "", file);
     t.ok(rules(style).length > 0, `${file} as a layer's style`);
-    t.ok(style.reachPixels >= 1 && style.reachPixels <= 256);
+    t.ok(style.bufferPixels >= 1 && style.bufferPixels <= 256);
     t.match(compileStyle({ mapStyle: css }), { ok: true }, `${file} as a map's style`);
   }
 });
@@ -163,11 +163,11 @@ t.test("quotes in strings reach Mapnik as they were meant", async (t) => {
 });
 
 t.test("the reach covers what is drawn beside an object", async (t) => {
-  t.equal(good("#x { polygon-fill: red; }").reachPixels, 1);
-  t.ok(good("#x { line-width: 20; line-join: round; line-offset: -30; }").reachPixels >= 40);
-  t.ok(good("#x { marker-width: 40; }").reachPixels >= 20);
-  t.ok(good("#x { text-name: [n]; text-face-name: x; text-size: 20; }").reachPixels >= 100);
-  t.equal(good("#x { marker-width: [n]; }").reachPixels > 100, true);
+  t.equal(good("#x { polygon-fill: red; }").bufferPixels, 1);
+  t.ok(good("#x { line-width: 20; line-join: round; line-offset: -30; }").bufferPixels >= 40);
+  t.ok(good("#x { marker-width: 40; }").bufferPixels >= 20);
+  t.ok(good("#x { text-name: [n]; text-face-name: x; text-size: 20; }").bufferPixels >= 100);
+  t.equal(good("#x { marker-width: [n]; }").bufferPixels > 100, true);
 });
 
 t.test("a style's author is told what is wrong and where", async (t) => {

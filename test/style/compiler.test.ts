@@ -40,7 +40,7 @@ t.test("a style is compiled once, however often and at once it is asked for", as
     styles.compile(request("#a{line-width:2}"), own),
     styles.compile(request("#a{line-width:2}"), own),
   ]);
-  t.equal(first.style.reachPixels, 5);
+  t.equal(first.style.bufferPixels, 5);
   t.same(second, first);
   t.same(await styles.compile({ ...request("#a{line-width:2}"), deadlineMs: 9_000 }, own), first);
   t.equal(render.asked.length, 1);

@@ -50,7 +50,7 @@ function load(style: CompiledStyle, datasource: Record<string, string>, backgrou
   const map = new mapnik.Map(200, 200);
   const layers = [{ name: "one", style, datasource, srs: "epsg:3857" }];
   const properties = background === undefined ? {} : { backgroundColor: background };
-  map.fromStringSync(mapnikXml({ properties, layers, bufferSize: style.reachPixels }), { strict: true });
+  map.fromStringSync(mapnikXml({ properties, layers, bufferSize: style.bufferPixels }), { strict: true });
   map.extent = [-100, -100, 100, 100];
   return map;
 }
@@ -159,7 +159,7 @@ t.test("what a field or a text holds cannot leave its place in the XML", async (
             },
           ],
           fields: [],
-          reachPixels: 1,
+          bufferPixels: 1,
         },
         datasource: { type: "csv", inline: "x,y\n0,0", note: nasty },
       },
@@ -303,7 +303,7 @@ t.test("Mapnik reads every allowed property with its smallest, largest and other
       },
     ],
     fields: ["a"],
-    reachPixels: 1,
+    bufferPixels: 1,
   });
   for (const type of Object.keys(allowedSymbolizers) as SymbolizerType[]) {
     const { attributes, ...text } = needed[type] ?? {};

@@ -62,7 +62,7 @@ class Compilation {
       () => checkMap(carto.run([{ id: "map", text }], [...layers.values()]), icons),
       "map",
     );
-    return { style: { styles: [], fields: [], reachPixels: 1 }, map: checked.map };
+    return { style: { styles: [], fields: [], bufferPixels: 1 }, map: checked.map };
   }
 
   private mapProperties(map: Stylesheet): CheckedMap["map"] {

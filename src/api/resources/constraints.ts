@@ -2,9 +2,9 @@ import {
   constrainedColumns,
   fitsConstraint,
   type NewConstraint,
-  offendersFilter,
   replaceConstraints,
   validated,
+  violationsFilter,
 } from "../../catalog/constraints.js";
 import { longestExpression } from "../../catalog/regular-expression.js";
 import type { Column, ConstraintType, LayerNode } from "../../catalog/state.js";
@@ -57,7 +57,7 @@ async function answerConstraints(services: Services, { caller, layer }: LayerCon
         name: constraint.name,
         columns: columns.map(({ code }) => code),
         definition: constraint.definition,
-        raw_definition: offendersFilter(constraint, columns),
+        raw_definition: violationsFilter(constraint, columns),
         validated: kept.get(constraint.id) ?? true,
       };
     }),

@@ -40,7 +40,7 @@ async function icon(
   );
 }
 
-const noStyle: CompiledStyle = { styles: [], fields: [], reachPixels: 1 };
+const noStyle: CompiledStyle = { styles: [], fields: [], bufferPixels: 1 };
 /** Of an icon that may be another one the next time. */
 const unkept = { "cache-control": "no-store" };
 

@@ -29,7 +29,7 @@ function columnsTag(layer: LayerNode): string {
   return tag;
 }
 
-/** Of more than this no honest client knows the states. */
+/** Upper bound on the number of tags in If-Match. */
 const maxTags = 100;
 
 /**

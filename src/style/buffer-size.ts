@@ -4,30 +4,30 @@ import type { Style, Symbolizer } from "./model.js";
 const charactersPerLabel = 20;
 /** Width of a character in parts of the font's size. */
 const characterWidth = 0.6;
-const mostReach = 256;
+const maxBuffer = 256;
 
 /** How far, in unscaled pixels, what the styles draw may reach from the object: 1 to 256. */
-export function reachOf(styles: readonly Style[]): number {
+export function bufferPixelsOf(styles: readonly Style[]): number {
   let reach = 1;
   for (const style of styles) {
     const spread = blur(style.attributes["image-filters"]);
     for (const rule of style.rules) {
       for (const symbolizer of rule.symbolizers)
-        reach = Math.max(reach, spread + symbolizerReach(symbolizer));
+        reach = Math.max(reach, spread + symbolizerBuffer(symbolizer));
     }
   }
-  return Math.min(mostReach, Math.ceil(reach));
+  return Math.min(maxBuffer, Math.ceil(reach));
 }
 
-function symbolizerReach(symbolizer: Symbolizer): number {
+function symbolizerBuffer(symbolizer: Symbolizer): number {
   const number = (name: string, absent: number): number => {
     const text = symbolizer.attributes[name];
     if (text === undefined) return absent;
     const value = Number(text);
     // An expression: its upper bound is written in front.
-    return Number.isNaN(value) ? Number(/^min\(([\d.]+),/.exec(text)?.[1] ?? mostReach) : Math.abs(value);
+    return Number.isNaN(value) ? Number(/^min\(([\d.]+),/.exec(text)?.[1] ?? maxBuffer) : Math.abs(value);
   };
-  const moved = transformReach(symbolizer.attributes["geometry-transform"]).shift;
+  const moved = transformBuffer(symbolizer.attributes["geometry-transform"]).shift;
   switch (symbolizer.type) {
     case "LineSymbolizer": {
       const half = number("stroke-width", 1) / 2;
@@ -38,7 +38,7 @@ function symbolizerReach(symbolizer: Symbolizer): number {
       );
     }
     case "MarkersSymbolizer": {
-      const { scale, shift } = transformReach(symbolizer.attributes.transform);
+      const { scale, shift } = transformBuffer(symbolizer.attributes.transform);
       const size = Math.max(number("width", number("height", 10)), number("height", 10));
       return (
         ((size + number("stroke-width", 0.5)) / 2) * Math.SQRT2 * scale +
@@ -50,7 +50,7 @@ function symbolizerReach(symbolizer: Symbolizer): number {
     }
     case "TextSymbolizer":
     case "ShieldSymbolizer":
-      return labelReach(symbolizer, number) + moved;
+      return labelBuffer(symbolizer, number) + moved;
     case "PointSymbolizer":
     case "LinePatternSymbolizer":
       return 128 + moved;
@@ -63,7 +63,7 @@ function symbolizerReach(symbolizer: Symbolizer): number {
   }
 }
 
-function labelReach(symbolizer: Symbolizer, number: (name: string, absent: number) => number): number {
+function labelBuffer(symbolizer: Symbolizer, number: (name: string, absent: number) => number): number {
   const size = number("size", 10);
   const wrap = number("wrap-width", 0);
   const line = charactersPerLabel * (size * characterWidth + number("character-spacing", 0));
@@ -76,7 +76,7 @@ function labelReach(symbolizer: Symbolizer, number: (name: string, absent: numbe
 }
 
 /** How much a transformation enlarges and moves, at most. */
-function transformReach(text: string | undefined): { scale: number; shift: number } {
+function transformBuffer(text: string | undefined): { scale: number; shift: number } {
   let scale = 1;
   let shift = 0;
   for (const [, name, list] of (text ?? "").matchAll(/(\w+)\(([-\d.,eE+]*)\)/g)) {

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from "../clock.js";
 import { busy, type Failure } from "../errors.js";
 
-export interface TurnsOptions {
+export interface FairMutexOptions {
   /** So long anyone waits. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** Works of one owner that may wait, but for urgent ones. */
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
   /** Urgent works put the others off for so long at a time. */
   readonly longestPutOffMs: number;
   /** What those are told who are not let in. */
@@ -14,7 +14,7 @@ export interface TurnsOptions {
 }
 
 /** Whose work it is. */
-export interface Claim {
+export interface LockRequest {
   readonly owner: number;
   /** It goes before works that are not, and may wait in any number. */
   readonly urgent: boolean;
@@ -24,7 +24,7 @@ export interface Claim {
  * Lets one work run at a time. Of those who wait the next is the one whose owner had the least time: nobody waits for
  * all that another one asks for at once, whether that is many works or long ones.
  */
-export class Turns {
+export class FairMutex {
   private running = false;
   private readonly urgent = new Line();
   private readonly others = new Line();
@@ -32,15 +32,15 @@ export class Turns {
   private putOffSince = 0;
   private readonly clock: Clock;
 
-  constructor(private readonly options: TurnsOptions) {
+  constructor(private readonly options: FairMutexOptions) {
     this.clock = options.clock ?? systemClock;
   }
 
   /**
-   * A turn, given back by calling what is returned (once or more).
+   * The lock, released by calling what is returned (once or more).
    * @throws Failure busy when too many works of that owner wait, or this one waited too long
    */
-  async enter(claim: Claim): Promise<() => void> {
+  async acquire(claim: LockRequest): Promise<() => void> {
     if (this.running) await this.wait(claim);
     else this.running = true;
     const begun = this.clock.now();
@@ -55,7 +55,7 @@ export class Turns {
     };
   }
 
-  private lineOf({ urgent }: Claim): Line {
+  private lineOf({ urgent }: LockRequest): Line {
     return urgent ? this.urgent : this.others;
   }
 
@@ -67,11 +67,11 @@ export class Turns {
     return this.others.next();
   }
 
-  private wait(claim: Claim): Promise<void> {
-    const { patienceMs, mostWaiting } = this.options;
+  private wait(claim: LockRequest): Promise<void> {
+    const { timeoutMs, maxWaiting } = this.options;
     const line = this.lineOf(claim);
     if (!claim.urgent) {
-      if (line.waitingOf(claim.owner) >= mostWaiting) throw this.refused();
+      if (line.waitingOf(claim.owner) >= maxWaiting) throw this.refused();
       if (line.length === 0) this.putOffSince = this.clock.now();
     }
     return new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ export class Turns {
         cancel();
         resolve();
       };
-      const cancel = this.clock.after(patienceMs, () => {
+      const cancel = this.clock.after(timeoutMs, () => {
         line.remove(claim.owner, turn);
         reject(this.refused());
       });
@@ -88,7 +88,7 @@ export class Turns {
   }
 
   private refused(): Failure {
-    return busy(this.options.refusal, Math.ceil(this.options.patienceMs / 1000));
+    return busy(this.options.refusal, Math.ceil(this.options.timeoutMs / 1000));
   }
 }
 

@@ -7,12 +7,12 @@ import { isSpoken } from "./phrase.js";
 import {
   estimateStatement,
   type FoundRow,
-  type Look,
-  lookStatement,
-  type Reach,
+  frequencyStatement,
+  type SearchStrategy,
+  searchStatement,
   severalLanguages,
-  sharesStatement,
-  type WordShare,
+  type TextQuery,
+  type WordFrequency,
 } from "./statements.js";
 import { rarestFirst } from "./terms.js";
 
@@ -35,7 +35,7 @@ const beginnings = 4;
 const leastRows = 25;
 
 /** A column that is searched, as the search finds it. */
-interface Standing {
+interface ColumnStatistics {
   readonly entry: SearchEntry;
   /** Whether it has indexes. A virtual layer has its source's, so that it only turns out. */
   indexed: boolean;
@@ -51,7 +51,7 @@ interface Standing {
 /**
  * One search's way through the entries, in a transaction of its own. Statements that take too long are left out.
  */
-export class Looking {
+export class SearchRun {
   private readonly until = performance.now() + beginMs;
   /** Values without an index that may still be looked at. */
   private valuesLeft = allTableValues;
@@ -62,19 +62,19 @@ export class Looking {
     private readonly tx: Queryable,
     private readonly signal: AbortSignal,
     private readonly found: Found,
-    private readonly look: Look,
+    private readonly query: TextQuery,
   ) {}
 
   /** Looks through the entries until enough was found; gives whether one of them lacks indexes that it should have. */
   async run(entries: readonly SearchEntry[]): Promise<boolean> {
     // What fails, such as by taking too long, is left out; the rest of the search goes on from here.
     await this.tx.execute("savepoint looking");
-    const standings = await this.standings(entries);
-    const { limit, phrase } = this.look;
+    const standings = await this.columnStatistics(entries);
+    const { limit, phrase } = this.query;
     for (const standing of standings) {
       if (this.found.count(30) >= limit) return false;
       if (standing.indexed) standing.indexed = !!(await this.add(standing.entry, { by: "whole" }));
-      if (!standing.indexed) await this.lookThrough(standing);
+      if (!standing.indexed) await this.scan(standing);
     }
     const indexed = standings.filter((standing) => standing.indexed);
     if (this.found.count(20) < limit) for (const column of indexed) await this.addAll(column);
@@ -91,9 +91,9 @@ export class Looking {
    * frequent these hold enough of them, and the index need not list what it has. Of what else is frequent come the values
    * that begin with the phrase, or those among rows from all over the table.
    */
-  private async addAll(column: Standing): Promise<void> {
+  private async addAll(column: ColumnStatistics): Promise<void> {
     const { entry } = column;
-    const { limit, phrase } = this.look;
+    const { limit, phrase } = this.query;
     const isEnough = (rows: readonly FoundRow[] | undefined) =>
       !!rows && rows.filter((row) => row.priority >= 20).length >= limit;
     if (!severalLanguages(entry.search)) {
@@ -101,7 +101,7 @@ export class Looking {
       column.frequent = !!first && first.length >= limit;
       if (isEnough(first)) return;
     }
-    const share = await this.oftenShare(column, "all");
+    const share = await this.frequentShare(column, "all");
     if (share) {
       const rows = rowsOf(orderValues / 2, column);
       const ordered = !severalLanguages(entry.search);
@@ -116,9 +116,9 @@ export class Looking {
 
   /** The needles in the order in which they are found soonest in a column. */
   private async ordered(entry: SearchEntry): Promise<readonly string[]> {
-    const { phrase } = this.look;
+    const { phrase } = this.query;
     if (phrase.needles.length === 1) return phrase.needles;
-    const shares = (await this.attempt<WordShare>(sharesStatement(entry, phrase))) ?? [];
+    const shares = (await this.attempt<WordFrequency>(frequencyStatement(entry, phrase))) ?? [];
     return rarestFirst(phrase.needles, new Map(shares.map(({ word, share }) => [word, share])));
   }
 
@@ -126,11 +126,11 @@ export class Looking {
    * What has some words. Where so many values have them that the index cannot list them in time, those that begin with
    * one of them stand for all, or those among rows from all over the table.
    */
-  private async addSome(column: Standing): Promise<void> {
+  private async addSome(column: ColumnStatistics): Promise<void> {
     const { entry, frequent } = column;
-    const { limit, phrase } = this.look;
+    const { limit, phrase } = this.query;
     if (frequent) return;
-    const share = await this.oftenShare(column, "some");
+    const share = await this.frequentShare(column, "some");
     if (share) {
       const ids = new Set<number>();
       if (!severalLanguages(entry.search)) {
@@ -147,7 +147,7 @@ export class Looking {
 
   /** Adds what is found in so many rows from all over the table that at this share some `wanted` are found. */
   private async addSample(
-    column: Standing,
+    column: ColumnStatistics,
     share: number,
     wanted: number,
   ): Promise<readonly FoundRow[] | undefined> {
@@ -161,17 +161,20 @@ export class Looking {
    * What share of the rows has all (or some) words, as the planner expects; undefined when these are few enough for the
    * index to list them.
    */
-  private async oftenShare({ entry, rows }: Standing, by: "all" | "some"): Promise<number | undefined> {
+  private async frequentShare(
+    { entry, rows }: ColumnStatistics,
+    by: "all" | "some",
+  ): Promise<number | undefined> {
     if (rows < listedRows) return undefined;
     const [estimate] =
       (await this.attempt<{ "QUERY PLAN": [{ Plan: { "Plan Rows": number } }] }>(
-        estimateStatement(entry, this.look.phrase, by),
+        estimateStatement(entry, this.query.phrase, by),
       )) ?? [];
     const expected = estimate?.["QUERY PLAN"][0].Plan["Plan Rows"] ?? 0;
     return expected >= listedRows ? Math.min(1, expected / rows) : undefined;
   }
 
-  private async lookThrough(column: Standing): Promise<void> {
+  private async scan(column: ColumnStatistics): Promise<void> {
     const values = Math.min(tableValues, this.valuesLeft);
     if (values === 0) return;
     this.valuesLeft -= Math.min(values, Math.ceil(column.rows * column.weight));
@@ -179,9 +182,9 @@ export class Looking {
   }
 
   /** Adds what a statement finds, and gives it; undefined when it could not be run to its end. */
-  private async add(entry: SearchEntry, reach: Reach): Promise<readonly FoundRow[] | undefined> {
+  private async add(entry: SearchEntry, reach: SearchStrategy): Promise<readonly FoundRow[] | undefined> {
     if (performance.now() > this.until || this.signal.aborted) return undefined;
-    const rows = await this.attempt<FoundRow>(lookStatement(entry, this.look, reach));
+    const rows = await this.attempt<FoundRow>(searchStatement(entry, this.query, reach));
     if (rows) this.found.addObjects(entry, rows);
     return rows;
   }
@@ -210,7 +213,7 @@ export class Looking {
     }
   }
 
-  private async standings(entries: readonly SearchEntry[]): Promise<Standing[]> {
+  private async columnStatistics(entries: readonly SearchEntry[]): Promise<ColumnStatistics[]> {
     const rows = await this.tx.query<{ virtual: boolean; rows: number; indexes: number }>(
       `select c.relkind = 'v' as virtual, ${rowsSql("t")} as rows,
          (select count(*)::int from pg_class s join pg_index i on i.indexrelid = s.oid and i.indisvalid
@@ -234,7 +237,7 @@ export class Looking {
       ],
     );
     const weights = await this.weights(entries);
-    return entries.map((entry, i): Standing => {
+    return entries.map((entry, i): ColumnStatistics => {
       const { virtual, rows: count, indexes } = rows[i]!;
       const indexed = virtual ? count >= indexedValues : indexes === 2;
       return {
@@ -250,5 +253,5 @@ export class Looking {
 }
 
 /** How many rows of a column have so many usual values. */
-const rowsOf = (values: number, { weight }: Standing): number =>
+const rowsOf = (values: number, { weight }: ColumnStatistics): number =>
   Math.max(leastRows, Math.floor(values / weight));

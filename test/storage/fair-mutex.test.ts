@@ -1,6 +1,6 @@
 import t from "tap";
 import type { Clock } from "../../src/clock.js";
-import { type Claim, Turns } from "../../src/storage/turns.js";
+import { FairMutex, type LockRequest } from "../../src/storage/fair-mutex.js";
 import { failure } from "../support/failure.js";
 
 /** Time that passes when it is told to. */
@@ -33,25 +33,25 @@ class Hours implements Clock {
   }
 }
 
-const a: Claim = { owner: 1, urgent: false };
-const b: Claim = { owner: 2, urgent: false };
-const c: Claim = { owner: 3, urgent: false };
-const urgent = (claim: Claim): Claim => ({ ...claim, urgent: true });
+const a: LockRequest = { owner: 1, urgent: false };
+const b: LockRequest = { owner: 2, urgent: false };
+const c: LockRequest = { owner: 3, urgent: false };
+const urgent = (claim: LockRequest): LockRequest => ({ ...claim, urgent: true });
 
 /** One desk, at which works of a given time are done; `done` has the names in the order in which they began. */
 function desk() {
   const clock = new Hours();
-  const turns = new Turns({
-    patienceMs: 20_000,
-    mostWaiting: 4,
+  const turns = new FairMutex({
+    timeoutMs: 20_000,
+    maxWaiting: 4,
     longestPutOffMs: 5_000,
     refusal: "Too much waits.",
     clock,
   });
   const done: string[] = [];
   let current: { leave: () => void; ms: number } | undefined;
-  const bring = (name: string, claim: Claim, ms = 1_000): Promise<void> =>
-    turns.enter(claim).then((leave) => {
+  const bring = (name: string, claim: LockRequest, ms = 1_000): Promise<void> =>
+    turns.acquire(claim).then((leave) => {
       done.push(name);
       current = { leave, ms };
     });
@@ -113,7 +113,7 @@ t.test("who comes later has as much time from then on as the others, and no more
 
 t.test("whoever brings one work after the other has no more time than who brings all at once", async (t) => {
   const { bring, doAll, clock, turns, names } = desk();
-  const leave = await turns.enter(a);
+  const leave = await turns.acquire(a);
   for (const name of ["b1", "b2", "b3"]) void bring(name, b, 10);
   await clock.pass(1_600);
   leave();
@@ -152,7 +152,7 @@ t.test("too many works of one owner are refused at once, and nobody else's", asy
 
 t.test("who waited too long is refused, and takes nobody's turn", async (t) => {
   const { bring, doAll, clock, turns, names } = desk();
-  const leave = await turns.enter(a);
+  const leave = await turns.acquire(a);
   const early = bring("a1", a);
   await clock.pass(10_000);
   void bring("a2", a);
