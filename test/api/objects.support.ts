@@ -1,8 +1,8 @@
 import type { Session } from "../../src/access/sessions.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import type { Services } from "../../src/api/services.js";
-import { loadMap, loadProject } from "../../src/catalog/load.js";
-import { badRequest, failed, notFound } from "../../src/errors.js";
+import { CatalogReader } from "../../src/catalog/catalog.js";
+import { badRequest } from "../../src/errors.js";
 import { parseParameters } from "../../src/http/query.js";
 import type { Body, Method, Request } from "../../src/http/types.js";
 import type { Database } from "../../src/storage/postgres.js";
@@ -31,15 +31,7 @@ export function objectsApi(db: Database): ObjectsApi {
   const propagated: (string | undefined)[] = [];
   const services = {
     db,
-    catalog: {
-      async map(projectCode: string, mapCode: string) {
-        const project = await loadProject(db, projectCode);
-        if (!project) throw failed("project_not_found", "There is no such project.");
-        const map = await loadMap(db, project, mapCode);
-        if (!map) throw notFound("map");
-        return map;
-      },
-    },
+    catalog: new CatalogReader(db, ""),
     sessions: { find: async (token: string) => sessions.get(token) },
     changes: {
       propagate: async (receipt?: string) => {

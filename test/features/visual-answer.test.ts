@@ -56,13 +56,13 @@ const numbers = (code: string, values: readonly unknown[]) =>
   fill(values.map((value) => (value === null ? {} : { [code]: value })));
 const thematic = (algorithm: number, classesCount: number, columnCode = "n") =>
   answer({ type: 1, columnCode, algorithm, classesCount });
-const nothing = { least: null, greatest: null, borders: [], counts: [], others: 0 };
+const nothing = { min: null, max: null, borders: [], counts: [], others: 0 };
 
 t.test("each algorithm finds its borders and counts the classes", async (t) => {
   await numbers("n", [1, 2, 3, 4, 5, 6, 7, 8, 9, 20, null, null]);
   t.same(await thematic(1, 4), {
-    least: 1,
-    greatest: 20,
+    min: 1,
+    max: 20,
     borders: [1, 5.75, 10.5, 15.25, 20],
     counts: [5, 4, 0, 1],
     others: 0,
@@ -90,8 +90,8 @@ t.test("one value is one class, none are no classes", async (t) => {
   await numbers("n", [7, 7, 7, null]);
   for (const algorithm of [1, 2, 3])
     t.same(await thematic(algorithm, 5), {
-      least: 7,
-      greatest: 7,
+      min: 7,
+      max: 7,
       borders: [7, 7],
       counts: [3],
       others: 0,
@@ -105,8 +105,8 @@ t.test("one value is one class, none are no classes", async (t) => {
 t.test("what is no finite number has no class", async (t) => {
   await numbers("n", [1, "NaN", "Infinity", "-Infinity", 3, 1e308, -1e308]);
   t.match(await thematic(1, 2), {
-    least: -1e308,
-    greatest: 1e308,
+    min: -1e308,
+    max: 1e308,
     borders: [-1e308, 0, 1e308],
     counts: [1, 3],
   });
@@ -128,8 +128,8 @@ t.test("classes of more values than natural breaks look at hold them all", async
 t.test("moments have borders in ISO 8601, localised values those of the main language", async (t) => {
   await numbers("born", ["2020-01-01T00:00:00Z", "2020-01-03T00:00:00Z", "infinity", null]);
   t.same(await thematic(1, 2, "born"), {
-    least: "2020-01-01T00:00:00Z",
-    greatest: "2020-01-03T00:00:00Z",
+    min: "2020-01-01T00:00:00Z",
+    max: "2020-01-03T00:00:00Z",
     borders: ["2020-01-01T00:00:00Z", "2020-01-02T00:00:00Z", "2020-01-03T00:00:00Z"],
     counts: [1, 1],
     others: 0,
@@ -183,14 +183,14 @@ t.test("charts and heat maps have the limits of what their sizes follow", async 
   await fill([{ n: 1, other: 10 }, { n: 5 }, { n: 2, other: -4 }, {}]);
   const charts = (type: number, classesSettings: object) =>
     answer({ type, classesSettings: { columns: [{ code: "n" }, { code: "other" }], ...classesSettings } });
-  t.match(await charts(4, { sizeType: 2 }), { least: -2, greatest: 11 });
-  t.match(await charts(5, { sizeType: 3, sizeColumnCode: "other" }), { least: -4, greatest: 10 });
-  t.match(await charts(5, {}), { least: -4, greatest: 10 });
+  t.match(await charts(4, { sizeType: 2 }), { min: -2, max: 11 });
+  t.match(await charts(5, { sizeType: 3, sizeColumnCode: "other" }), { min: -4, max: 10 });
+  t.match(await charts(5, {}), { min: -4, max: 10 });
   await t.rejects(charts(4, {}), "pies of one size have no limits");
   const id = layer.columns.find((column) => column.code === "n")!.id;
   t.match(await answer({ type: 7, classesSettings: { useWeight: true, useWeightField: id } }), {
-    least: 1,
-    greatest: 5,
+    min: 1,
+    max: 5,
   });
   await fill([]);
   t.same(await charts(5, {}), nothing);

@@ -33,7 +33,7 @@ export const mutants: readonly Mutant[] = [
     name: "styles are given to the host all at once, and what lacks one that waited too long is kept",
     file: "style/compiler",
     replace: [
-      ["await turns.enter({ owner: whose.project, urgent: whose.stored })", "() => undefined"],
+      ["await mutex.acquire({ owner: whose.project, urgent: whose.stored })", "() => undefined"],
       ["response.deadline ? new StyleUndecided(response.error) :", ""],
       ['"compile", request, { deadlineMs }', '"compile", request, { deadlineMs: deadlineMs - 3_000 }'],
     ],

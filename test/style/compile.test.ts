@@ -44,10 +44,10 @@ t.test("the styles of new layers compile", async (t) => {
 });
 
 t.test("no style draws nothing and is no error", async (t) => {
-  t.same(good(""), { styles: [], fields: [], reachPixels: 1 });
+  t.same(good(""), { styles: [], fields: [], bufferPixels: 1 });
   t.same(compileStyle({ mapStyle: "" }), {
     ok: true,
-    style: { styles: [], fields: [], reachPixels: 1 },
+    style: { styles: [], fields: [], bufferPixels: 1 },
     map: {},
   });
 });
