@@ -84,17 +84,20 @@ export const busy = (message: string, retryAfterSeconds = 1): Failure =>
 
 /** Nobody knows whether the write was done: the database's connection was lost while it was committed. */
 export const outcomeUnknown = (cause: unknown): Failure =>
-  unanswered(
+  unknownOutcome(
     "It is not known whether this was done. Send it again with the same Idempotency-Key; without one, look first.",
     cause,
   );
 
 /** The write was done, but what it came to could not be read afterwards. */
 export const doneUnanswered = (cause: unknown): Failure =>
-  unanswered("This was done, but its answer could not be read. Do not send it again.", cause);
+  unknownOutcome("This was done, but its answer could not be read. Do not send it again.", cause);
 
-function unanswered(message: string, cause: unknown): Failure {
-  const failure = new Failure("outcome_unknown", "outcome_unknown", message, { retryAfterSeconds: 1 });
+const unknownOutcome = (message: string, cause: unknown): Failure =>
+  causedBy(new Failure("outcome_unknown", "outcome_unknown", message, { retryAfterSeconds: 1 }), cause);
+
+/** Notes the error that a failure comes from, for the log. */
+export function causedBy(failure: Failure, cause: unknown): Failure {
   failure.cause = cause;
   return failure;
 }

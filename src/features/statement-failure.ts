@@ -1,4 +1,4 @@
-import { busy, failed } from "../errors.js";
+import { busy, causedBy, failed } from "../errors.js";
 
 /** Errors of PostgreSQL that what is saved causes, or a change of the layer's columns in the same moment. */
 
@@ -13,9 +13,7 @@ const outdated = new Set([
 /** @throws Failure busy, with the error as its cause; the error itself when it is another */
 export function readFailed(error: unknown): never {
   if (!outdated.has(String((error as { code?: unknown }).code))) throw error;
-  const failure = busy("The layer's columns were just changed.");
-  failure.cause = error;
-  throw failure;
+  throw causedBy(busy("The layer's columns were just changed."), error);
 }
 
 /** @throws Failure invalid_value, busy; the error itself when it is another */

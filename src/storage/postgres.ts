@@ -1,7 +1,8 @@
 import pg from "pg";
 import Cursor from "pg-cursor";
-import { busy, outcomeUnknown } from "../errors.js";
+import { outcomeUnknown } from "../errors.js";
 import type { Log } from "../log.js";
+import { connectFailed, connectionLost, endsConnection, isConnectionLost } from "./connection-errors.js";
 import { type Lookup, Lookups } from "./lookups.js";
 import { Semaphore } from "./semaphore.js";
 import { Watchdog } from "./watchdog.js";
@@ -197,7 +198,7 @@ class PooledDatabase implements Database {
       return await this.run<Row>(client, text, values, prepare);
     } catch (error) {
       if (endsConnection(error)) broken = error as Error;
-      throw isLost(error) ? lostBefore(error) : error;
+      throw isConnectionLost(error) ? connectionLost(error) : error;
     } finally {
       if (cancel) {
         signal.removeEventListener("abort", cancel);
@@ -267,7 +268,7 @@ class PooledDatabase implements Database {
       return await statement(client);
     } catch (error) {
       if (endsConnection(error)) broken = error as Error;
-      throw isLost(error) ? outcomeUnknown(error) : error;
+      throw isConnectionLost(error) ? outcomeUnknown(error) : error;
     } finally {
       client.release(broken);
     }
@@ -289,19 +290,19 @@ class PooledDatabase implements Database {
       await client.query("rollback").catch((failure: Error) => {
         broken = failure;
       });
-      if (!isLost(error)) throw error;
-      throw committing ? outcomeUnknown(error) : lostBefore(error);
+      if (!isConnectionLost(error)) throw error;
+      throw committing ? outcomeUnknown(error) : connectionLost(error);
     } finally {
       client.release(broken);
     }
   }
 
   private inside(client: pg.ClientBase): Queryable {
-    /** Whether the transaction has a time limit of its own, or none. */
-    let isLong = false;
+    /** Whether the transaction has just now another time limit than the pool, or none. */
+    let hasOwnLimit = false;
     const expectAnswer = (text: string) => {
-      isLong ||= text.includes("statement_timeout");
-      if (isLong) this.watchdog.stopExpecting(client);
+      if (text.includes("statement_timeout")) hasOwnLimit = !text.includes("statement_timeout to default");
+      if (hasOwnLimit) this.watchdog.stopExpecting(client);
       else this.watchdog.expect(client, this.mostSilenceMs);
     };
     const query = <Row extends object>(
@@ -391,7 +392,7 @@ class PooledDatabase implements Database {
       }
     } catch (error) {
       if (endsConnection(error)) lost = error as Error;
-      if (!signal?.aborted) throw isLost(error) ? lostBefore(error) : error;
+      if (!signal?.aborted) throw isConnectionLost(error) ? connectionLost(error) : error;
     } finally {
       await finish();
     }
@@ -433,54 +434,6 @@ class PooledDatabase implements Database {
 
 const socketOf = (client: pg.ClientBase): { destroy(): void } =>
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;
-
-const unreachable = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "57P03", "53300"]);
-
-/**
- * @throws Failure busy when none of the pool's connections became free in time, or the database cannot be reached; the
- *   error itself when it is another
- */
-function connectFailed(error: unknown): never {
-  if ((error as Error).message === "timeout exceeded when trying to connect")
-    throw busy("Too much is being read and written now.");
-  // cannot_connect_now, too_many_connections
-  if (isLost(error) || unreachable.has(String((error as { code?: unknown }).code))) {
-    const failure = busy("The database cannot be reached just now.");
-    failure.cause = error;
-    throw failure;
-  }
-  throw error;
-}
-
-/** Whether a connection is of no use after this error: anything but the refusal of one statement. */
-const endsConnection = (error: unknown): boolean =>
-  !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
-
-const brokenSocket = new Set([
-  "ECONNRESET",
-  "ECONNABORTED",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-]);
-
-/** Whether the connection broke while a statement ran on it, so that nobody heard what became of that. */
-function isLost(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return endsConnection(error);
-  if (!(error instanceof Error)) return false;
-  return (
-    /^Connection terminated/.test(error.message) ||
-    brokenSocket.has(String((error as { code?: unknown }).code))
-  );
-}
-
-/** What those are told whose transaction ended with its connection, so that nothing of it was done. */
-function lostBefore(cause: unknown): Error {
-  const failure = busy("The connection to the database was lost; nothing was done.");
-  failure.cause = cause;
-  return failure;
-}
 
 /** Closes a cursor; an error, when its connection is of no use any more. */
 async function closed(cursor: Cursor): Promise<Error | undefined> {

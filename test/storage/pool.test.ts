@@ -1,9 +1,11 @@
 import t from "tap";
 import { openDatabase } from "../../src/storage/postgres.js";
+import { SingleTransaction } from "../../src/storage/single-transaction.js";
 import { freshDatabase } from "../support/database.js";
+import { DatabaseLink } from "../support/database-link.js";
 import { quietLog } from "../support/log.js";
 
-/** A pool whose connections are all in use. */
+/** A pool whose connections are all in use, or of no use. */
 
 t.test("who gets no connection in time is told that there is no room", async (t) => {
   const { url, drop } = await freshDatabase();
@@ -31,4 +33,22 @@ t.test("who gets no connection in time is told that there is no room", async (t)
   leaving.abort();
   await Promise.all(held);
   t.same(await db.query("select 1 as one"), [{ one: 1 }], "and the pool is whole");
+});
+
+t.test("a transaction is watched again when a part that had more time is done", async (t) => {
+  const { url, drop } = await freshDatabase();
+  const link = await DatabaseLink.to(url);
+  const db = openDatabase({ url: link.url, connections: 1, statementTimeoutMs: 500, log: quietLog });
+  t.teardown(async () => {
+    await db.close();
+    await link.close();
+    await drop();
+  });
+  const request = new SingleTransaction(db, async () => undefined);
+  await request.transaction((tx) => tx.execute("set local statement_timeout = '10min'"));
+  link.silence();
+  const deadline = new Promise((resolve) => setTimeout(() => resolve("still waiting"), 20_000).unref());
+  const answer = request.query("select 1").catch(({ message }: Error) => message);
+  t.match(await Promise.race([answer, deadline]), /^Connection terminated/);
+  t.equal(((await request.undo(new Error("given up"))) as Error).message, "given up");
 });
