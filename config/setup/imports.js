@@ -15,6 +15,7 @@ import ts from "typescript";
 const order = [
   ["src/geo", "src/clock"],
   ["src/errors", "src/config", "src/log", "src/metrics"],
+  ["src/column-types"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
   ["src/hosts/messages"],

@@ -1,9 +1,9 @@
+import { type ColumnType, isValueType, physicalType } from "../column-types/column-types.js";
 import { failed } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { checkColumnCode } from "./codes.js";
-import { isValueType, physicalType } from "./column-types.js";
 import { layerTable, physicalName } from "./load.js";
-import type { Column, ColumnType, LocalizedName } from "./state.js";
+import type { Column, LocalizedName } from "./state.js";
 
 /** Columns of layers: their rows in the catalogue and their physical columns. */
 

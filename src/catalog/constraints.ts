@@ -1,8 +1,10 @@
+import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
+import { plainFromJsonb } from "../column-types/conversion.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
 import { canCompile, isLinearTimePattern, patternTimeoutMs, wholeValue } from "./regular-expression.js";
-import type { Column, ColumnConstraint, ConstraintType, LayerNode } from "./state.js";
+import { type Column, type ColumnConstraint, type ConstraintType, isId, type LayerNode } from "./state.js";
 import { lockMap } from "./tree.js";
 
 /** Constraints of columns: stored, shown, and as SQL that finds what offends them. */
@@ -15,16 +17,12 @@ export interface NewConstraint {
   readonly definition: readonly unknown[];
 }
 
-/** Types of columns that each kind of constraint is for. */
-const fitting: Readonly<Record<ConstraintType, readonly Column["type"][]>> = {
-  enum: ["number", "string", "text", "datetime", "bool"],
-  range: ["number", "datetime"],
-  pattern: ["string", "text"],
-};
-
 /** Whether a constraint of the kind can be on the column. */
-export const fitsConstraint = (type: ConstraintType, column: Pick<Column, "type" | "physical">): boolean =>
-  column.physical !== "svc_id" && fitting[type].includes(column.type);
+export function fitsConstraint(type: ConstraintType, column: Pick<Column, "type" | "physical">): boolean {
+  if (isId(column) || !hasValues(column)) return false;
+  const { isComparable, isText, measure } = definitionOf(column);
+  return { enum: isComparable, range: measure !== undefined, pattern: isText }[type];
+}
 
 /**
  * Puts these constraints in the place of all that the layer has.
@@ -124,13 +122,13 @@ export function violates(
   value: string,
   bind: (value: unknown) => string,
 ): string {
-  const type = sqlTypes[column.type] ?? "text";
-  const filled = type === "text" ? `${value} <> ''` : `${value} is not null`;
+  const { sqlType, isText } = definitionOf(column);
+  const filled = isText ? `${value} <> ''` : `${value} is not null`;
   const { definition } = constraint;
-  const term = (limit: unknown) => `${bind(String(limit))}::text::${type}`;
+  const term = (limit: unknown) => `${bind(String(limit))}::text::${sqlType}`;
   switch (constraint.type) {
     case "enum":
-      return `coalesce(${filled} and not (${value} = any(${bind(definition.map(String))}::text[]::${type}[])), false)`;
+      return `coalesce(${filled} and not (${value} = any(${bind(definition.map(String))}::text[]::${sqlType}[])), false)`;
     case "range": {
       const [least, greatest] = definition;
       const beyond = [
@@ -144,12 +142,6 @@ export function violates(
   }
 }
 
-const sqlTypes: Readonly<Partial<Record<Column["type"], string>>> = {
-  number: "double precision",
-  datetime: "timestamptz",
-  bool: "boolean",
-};
-
 /** As `offends`, for what a row of the layer's table has in the column, in any language. */
 export function rowOffends(
   constraint: ColumnConstraint,
@@ -157,7 +149,7 @@ export function rowOffends(
   bind: (value: unknown) => string,
 ): string {
   if (!column.localizedValue) return violates(constraint, column, `t.${column.physical}`, bind);
-  const plain = `(convert_value(e.value, '${column.type}', '${column.type}') #>> '{}')::${sqlTypes[column.type] ?? "text"}`;
+  const plain = `(${plainFromJsonb(column.type, "e.value")})`;
   return (
     `exists (select 1 from jsonb_each(case when jsonb_typeof(t.${column.physical}) = 'object' then t.${column.physical} end) e ` +
     `where ${violates(constraint, column, plain, bind)})`
@@ -194,8 +186,6 @@ function filterOf({ type, definition }: ColumnConstraint, column: Column): strin
       return `${filled}not ${name} matches ${literal(definition[0])}`;
   }
 }
-
-const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
 
 const literal = (value: unknown): string =>
   typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);

@@ -1,3 +1,4 @@
+import type { ColumnType } from "../column-types/column-types.js";
 import type { Queryable } from "../storage/postgres.js";
 import { columnsInOrder } from "./column-order.js";
 import { withIdAlias } from "./id-alias.js";
@@ -6,7 +7,6 @@ import type {
   BaseMap,
   Column,
   ColumnConstraint,
-  ColumnType,
   GeometryKind,
   Grant,
   LayerNode,

@@ -1,7 +1,8 @@
+import type { ColumnType } from "../column-types/column-types.js";
 import { notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable, physicalName } from "./load.js";
-import type { Column, ColumnType } from "./state.js";
+import type { Column } from "./state.js";
 import { lockMap } from "./tree.js";
 
 /** Objects of materialized layers: filled from the view of their source, and refreshed from it. */

@@ -1,3 +1,4 @@
+import { isText } from "../column-types/column-types.js";
 import type { Column } from "./state.js";
 
 /** Values in several languages, for people. */
@@ -15,13 +16,14 @@ export interface Languages {
  * @param bind makes a placeholder or a constant of a text
  */
 export function readableSql(
-  { type }: Pick<Column, "type">,
+  column: Pick<Column, "type">,
   name: string,
   { own, main }: Languages,
   bind: (text: string) => string,
 ): string {
-  const [get, each, empty] =
-    type === "string" || type === "text" ? ["->>", "jsonb_each_text", "''"] : ["->", "jsonb_each", "'null'"];
+  const [get, each, empty] = isText(column)
+    ? ["->>", "jsonb_each_text", "''"]
+    : ["->", "jsonb_each", "'null'"];
   const choices = [...new Set([own, main])].map(
     (code) => `nullif(${name}${get}${bind(code)}::text,${empty})`,
   );

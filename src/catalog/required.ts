@@ -1,3 +1,4 @@
+import { definitionOf, isValueType } from "../column-types/column-types.js";
 import { Reasons, refusedValues } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
@@ -9,17 +10,10 @@ import type { Column, LayerNode } from "./state.js";
 export const mustBeFilled = "This column must be filled.";
 
 /** SQL of "the column has no value", of one in several languages: in none of them. `value` is the SQL of what it holds. */
-export function emptySql({ type, localizedValue }: Column, value: string): string {
-  if (localizedValue) return `main_value(${value}, '') is null`;
-  switch (type) {
-    case "string":
-    case "text":
-      return `coalesce(${value}, '') = ''`;
-    case "file":
-      return `coalesce(${value}, '{}') = '{}'`;
-    default:
-      return `${value} is null`;
-  }
+export function emptySql(column: Column, value: string): string {
+  if (column.localizedValue) return `main_value(${value}, '') is null`;
+  const empty = isValueType(column.type) ? definitionOf(column).emptyConstant : undefined;
+  return empty === undefined ? `${value} is null` : `coalesce(${value}, ${empty}) = ${empty}`;
 }
 
 /**

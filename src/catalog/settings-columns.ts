@@ -1,3 +1,4 @@
+import { definitionOf, hasValues } from "../column-types/column-types.js";
 import type { Queryable } from "../storage/postgres.js";
 import type { Column, StoredSettings } from "./state.js";
 
@@ -8,12 +9,9 @@ export type SettingsKind = "visualSettings" | "visualCustomSettings" | "vectorSe
 type KnownColumn = Pick<Column, "id" | "type">;
 type Fits = (column: Pick<Column, "type">) => boolean;
 
-const hasValues: Fits = ({ type }) => type !== "title" && type !== "geom";
-const hasBorders: Fits = ({ type }) => type === "number" || type === "datetime";
-
-/** Whether a column can be what a visualization of the kind is built from; kinds 1 and 3 need borders between values. */
+/** Whether a column can be what a visualization of the kind is built from; kinds 1 and 3 need a scale. */
 export const canBuild = (visualType: unknown, column: Pick<Column, "type">): boolean =>
-  visualType === 1 || visualType === 3 ? hasBorders(column) : hasValues(column);
+  hasValues(column) && ((visualType !== 1 && visualType !== 3) || definitionOf(column).measure !== undefined);
 
 /**
  * Settings without what the layer's columns no longer give: what only decorates is taken out and its switch is off.

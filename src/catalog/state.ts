@@ -1,3 +1,5 @@
+import type { ColumnType } from "../column-types/column-types.js";
+
 /** The catalogue as a serving node holds it in memory: immutable snapshots of projects and maps. */
 
 export type Role = "admin" | "editor" | "viewer";
@@ -47,17 +49,6 @@ export interface LocalizedName {
   readonly names: Readonly<Record<string, string>>;
 }
 
-export type ColumnType =
-  | "number"
-  | "geom"
-  | "string"
-  | "text"
-  | "datetime"
-  | "bool"
-  | "file"
-  | "title"
-  | "json";
-
 export interface Column extends LocalizedName {
   readonly id: number;
   readonly code: string;
@@ -71,6 +62,9 @@ export interface Column extends LocalizedName {
   readonly parentId: number | null;
   readonly format: Readonly<Record<string, unknown>> | null;
 }
+
+/** Whether it is the object id, made by the server. */
+export const isId = (column: Pick<Column, "physical">): boolean => column.physical === "svc_id";
 
 export type ConstraintType = "enum" | "range" | "pattern";
 

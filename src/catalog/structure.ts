@@ -1,14 +1,15 @@
+import { type ColumnType, isValueType, physicalType } from "../column-types/column-types.js";
+import { convertedValue, sameValues, type ValueKind } from "../column-types/conversion.js";
 import { busy, Failure, failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkColumnCode } from "./codes.js";
 import { checkTitle, closeGaps, emptyTitle, placeColumn } from "./column-order.js";
-import { convertedValue, isValueType, physicalType, sameValues, type ValueKind } from "./column-types.js";
 import { addColumns, addPhysical } from "./columns.js";
 import { checkConstraintsFit, forgetColumn } from "./constraints.js";
 import { lockForAlter } from "./derived.js";
 import { layerTable, physicalName } from "./load.js";
 import { fitSettings } from "./settings-columns.js";
-import type { Column, ColumnType, LocalizedName } from "./state.js";
+import { type Column, isId, type LocalizedName } from "./state.js";
 import { lockMap } from "./tree.js";
 
 /** Changes of a layer's structure: each wholly or not at all, with the values that its objects have. */
@@ -162,7 +163,7 @@ export function deleteColumn(db: Database, target: StructureTarget, code: string
 const refuse = (parameter: string, message: string): Failure =>
   failed("invalid_value", message, { parameter });
 
-const isBuiltIn = (column: Column): boolean => column.physical === "svc_id" || column.type === "geom";
+const isBuiltIn = (column: Column): boolean => isId(column) || column.type === "geom";
 
 function requireBuiltIn(column: Column, change: ColumnInput): void {
   if (change.type !== column.type) throw refuse("type", `The column ${column.code} keeps its type.`);

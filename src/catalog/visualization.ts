@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { hasValues } from "../column-types/column-types.js";
 import { failed, notFound, Reasons, told } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { canBuild, columnsOf, type SettingsKind, settingsLeft } from "./settings-columns.js";
@@ -110,7 +111,7 @@ function find(layer: LayerNode, wanted: { id?: unknown; code?: unknown }, at: st
   const named = (column: Column) =>
     wanted.id !== undefined ? column.id === wanted.id : column.code === wanted.code;
   const column = layer.columns.find(named);
-  if (!column || column.type === "title" || column.type === "geom") {
+  if (!column || !hasValues(column)) {
     const reasons = Reasons.of(String(wanted.code ?? wanted.id), "The layer has no such column with values.");
     throw failed("unknown_column", "The layer has no such column.", reasons.data);
   }

@@ -1,19 +1,12 @@
 import { type Languages, readableSql } from "../catalog/readable.js";
-import type { Column, LayerNode } from "../catalog/state.js";
+import { type Column, isId, type LayerNode } from "../catalog/state.js";
+import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
 import type { Values } from "./sql.js";
 
 /** Columns of a layer as they are read: which have values, and the SQL of a value as JSON and for comparing. */
 
 export type { Languages };
-
-/** Whether the column has values in `fields`: geometry and titles have none. */
-export const hasValues = (column: Column): boolean => column.type !== "geom" && column.type !== "title";
-
-/** Whether it is the object id, made by the server. */
-export const isId = (column: Column): boolean => column.physical === "svc_id";
-
-const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
 
 const valuesOf = new WeakMap<LayerNode, readonly Column[]>();
 
@@ -91,19 +84,5 @@ export function jsonValue(column: Column, language: string, values: Values): str
   const name = column.physical;
   if (isId(column)) return name;
   if (column.localizedValue) return `coalesce((${name}->${values.bind(language)}::text)::text,'null')`;
-  switch (column.type) {
-    case "number":
-      // NaN and the infinities, which SQL clients can store, have no JSON number.
-      return `case when ${name} between -1.7976931348623157e308 and 1.7976931348623157e308 then ${name}::text else 'null' end`;
-    case "bool":
-    case "json":
-      return `coalesce(${name}::text,'null')`;
-    case "datetime":
-      // Sessions run in UTC (storage/postgres.ts), so the offset is always +00:00.
-      return `coalesce(replace(to_json(${name})::text,'+00:00','Z'),'null')`;
-    case "file":
-      return `coalesce('"'||array_to_string(${name},',')||'"','null')`;
-    default:
-      return `coalesce(to_json(${name})::text,'null')`;
-  }
+  return definitionOf(column).jsonText(name);
 }

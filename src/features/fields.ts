@@ -1,9 +1,11 @@
 import { mustBeFilled } from "../catalog/required.js";
-import type { Column, LayerNode } from "../catalog/state.js";
+import { type Column, isId, type LayerNode } from "../catalog/state.js";
+import { hasValues } from "../column-types/column-types.js";
+import type { ColumnValue } from "../column-types/definition.js";
 import { failed, Reasons, refusedValues, required } from "../errors.js";
-import { findColumn, hasValues, isId, type Languages, unknownColumns } from "./columns.js";
+import { findColumn, type Languages, unknownColumns } from "./columns.js";
 import type { Values } from "./sql.js";
-import { boundType, type ColumnValue, readValue } from "./values.js";
+import { boundType, readValue } from "./values.js";
 
 /** The `fields` of an object to save: checked as a whole, then written as SQL. */
 

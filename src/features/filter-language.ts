@@ -1,8 +1,9 @@
 import { canCompile, patternTimeoutMs, wholeValue } from "../catalog/regular-expression.js";
-import type { Column } from "../catalog/state.js";
+import { type Column, isId } from "../catalog/state.js";
+import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
-import { comparable, isId, unknownColumns } from "./columns.js";
+import { comparable, unknownColumns } from "./columns.js";
 import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
 import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
@@ -99,10 +100,15 @@ const unfit = (column: Column, reason: string) =>
     Reasons.of(column.code, reason).data,
   );
 
-const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
-
 /** Columns of one family compare with each other. */
 const family = (column: Column): string => (isText(column) ? "text" : column.type);
+
+/** Whether its values are equal to others or not. */
+const isCompared = (column: Column): boolean => hasValues(column) && definitionOf(column).isComparable;
+
+function requireCompared(column: Column): void {
+  if (!isCompared(column)) throw unfit(column, "It can only be asked whether it is null.");
+}
 
 /** SQL of the value, for columns of any type. */
 const stored = (column: Column, { language, values }: FilterContext): string =>
@@ -113,8 +119,7 @@ const stored = (column: Column, { language, values }: FilterContext): string =>
  * @param ordered whether a localised value has to be one of its own type, which its JSON has no order of
  */
 function side(column: Column, context: FilterContext, ordered = false): string {
-  if (column.type === "geom" || column.type === "json" || column.type === "file")
-    throw unfit(column, "It can only be asked whether it is null.");
+  requireCompared(column);
   const value = stored(column, context);
   return ordered ? plainValue(column, value) : value;
 }
@@ -122,7 +127,7 @@ function side(column: Column, context: FilterContext, ordered = false): string {
 /** Whether values are compared by their order. */
 function isOrdered(column: Column, comparator: Comparator): boolean {
   if (comparator === "=" || comparator === "<>") return false;
-  if (column.type === "bool") throw unfit(column, "true and false have no order.");
+  if (isCompared(column) && !definitionOf(column).isOrdered) throw unfit(column, "Its values have no order.");
   return true;
 }
 
@@ -132,6 +137,7 @@ function value(column: Column, literal: Literal, { values }: FilterContext): str
     if (!Number.isSafeInteger(literal)) throw unfit(column, "An object id is a whole number.");
     return `${values.bind(literal)}::bigint`;
   }
+  requireCompared(column);
   if ((typeof literal === "boolean") !== (column.type === "bool"))
     throw unfit(column, column.type === "bool" ? "It is true or false." : "It is neither true nor false.");
   const read = readValue(column, literal);

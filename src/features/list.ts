@@ -1,12 +1,11 @@
-import type { Column, LayerNode } from "../catalog/state.js";
+import { type Column, isId, type LayerNode } from "../catalog/state.js";
+import { definitionOf, hasValues } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 import {
   columnsOf,
   comparable,
   findColumn,
-  hasValues,
-  isId,
   type Languages,
   unknownColumns,
   valueColumns,
@@ -94,10 +93,10 @@ function equals(column: Column, request: ListRequest, values: Values): string {
   const value = request.filter?.value ?? "";
   const left = comparable(column, request.languages.own, values);
   if (value === "") {
-    const text = column.type === "string" || column.type === "text";
-    if (text) return `(${left} is null or ${left} = '')`;
-    if (column.type === "file" && !column.localizedValue) return `(${left} is null or ${left} = '{}')`;
-    return `${left} is null`;
+    // A localised value is text, or JSON that is null when it is empty.
+    const { isText, emptyConstant } = definitionOf(column);
+    if (emptyConstant === undefined || (column.localizedValue && !isText)) return `${left} is null`;
+    return `(${left} is null or ${left} = ${emptyConstant})`;
   }
   const comparison = readComparison(column, value);
   return comparison ? `${left} = ${comparison.wrap(values.bind(comparison.value))}` : "false";

@@ -1,3 +1,4 @@
+import type { ValueType } from "../column-types/column-types.js";
 import type { TileCoord } from "../geo/tile.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 
@@ -163,7 +164,7 @@ export interface ImportRequest {
 /** A property of the file, in the file's order. Staging has it as column `p<index>` (text). */
 export interface ImportedField {
   readonly name: string;
-  readonly type: "number" | "string" | "text" | "datetime" | "bool" | "json";
+  readonly type: Exclude<ValueType, "file">;
 }
 /** What cannot be imported is an error with a code of the contract; nothing is left out silently. */
 export type ImportResponse =

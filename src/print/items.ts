@@ -1,5 +1,6 @@
 import { withoutIdAlias } from "../catalog/id-alias.js";
 import { type Column, type LayerNode, localName } from "../catalog/state.js";
+import { hasValues } from "../column-types/column-types.js";
 import type { Languages } from "../features/columns.js";
 import { columnFormatter } from "../features/format.js";
 import type { PrintedItem } from "../hosts/messages.js";
@@ -32,7 +33,7 @@ export function printedItems(layer: LayerNode, object: PrintedFields): PrintedIt
     const columns = children.get(parent) ?? [];
     // A title's own rows come before the titles within it, which would otherwise take them over.
     for (const column of columns) {
-      if (column.type === "title" || column.type === "geom") continue;
+      if (!hasValues(column)) continue;
       const whole = textOf(column, object);
       const value = whole.length > left ? `${whole.slice(0, left)} …` : whole;
       left = Math.max(0, left - value.length);

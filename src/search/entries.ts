@@ -1,6 +1,14 @@
 import { mayRead } from "../access/rights.js";
 import { fullTree, heldLayers, publicationTree } from "../catalog/publication.js";
-import { type Caller, type Column, isLayer, type LayerNode, type MapState } from "../catalog/state.js";
+import {
+  type Caller,
+  type Column,
+  hasObjects,
+  isLayer,
+  type LayerNode,
+  type MapState,
+} from "../catalog/state.js";
+import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import type { SearchSetting } from "./settings.js";
 
 /** Where a search looks: the published layers by their names, and columns of layers for objects. */
@@ -26,9 +34,6 @@ export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
   });
   return [...new Set(layers)];
 }
-
-/** Layers whose objects are in a table or view of their own. */
-const hasObjects = (layer: LayerNode): boolean => layer.type !== "raster" && layer.type !== "external";
 
 /**
  * The entries of the settings that the caller may read, those of higher priority first; without settings every string
@@ -57,11 +62,9 @@ function everyText(layer: LayerNode): SearchEntry[] {
   return texts.map((search) => ({ layer, search, name: texts[0]! }));
 }
 
-const isText = (column: Column): boolean => column.type === "string" || column.type === "text";
-
 /** Whether a column's values can be searched. */
-export const isSearchable = (column: Column): boolean => isText(column) || column.type === "number";
+export const isSearchable = (column: Column): boolean =>
+  hasValues(column) && definitionOf(column).isSearchable;
 
 /** Whether a column's values can name objects. */
-export const isNaming = (column: Column): boolean =>
-  isSearchable(column) || column.type === "datetime" || column.type === "bool";
+export const isNaming = (column: Column): boolean => hasValues(column) && definitionOf(column).isComparable;

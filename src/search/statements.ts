@@ -1,5 +1,6 @@
-import type { Column } from "../catalog/state.js";
-import { isId, type Languages, readableValue } from "../features/columns.js";
+import { type Column, isId } from "../catalog/state.js";
+import { definitionOf } from "../column-types/column-types.js";
+import { type Languages, readableValue } from "../features/columns.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import type { SearchEntry } from "./entries.js";
 import { indexNames } from "./index-names.js";
@@ -182,10 +183,7 @@ export const orderOf = (column: Pick<Column, "physical">): string =>
 /** SQL of a value as the text that a reader sees. */
 function textOf(column: Column, languages: Languages, values: Values): string {
   const value = readableValue(column, languages, values);
-  if (column.type === "datetime" && !severalLanguages(column)) {
-    return `replace(to_json(${value})#>>'{}','+00:00','Z')`;
-  }
-  return severalLanguages(column) && column.type !== "string" && column.type !== "text"
-    ? `${value}#>>'{}'`
-    : `${value}::text`;
+  const { isText, searchText } = definitionOf(column);
+  if (severalLanguages(column)) return isText ? value : `${value}#>>'{}'`;
+  return searchText ? searchText(value) : `${value}::text`;
 }

@@ -1,6 +1,7 @@
 import { layerTable } from "../catalog/load.js";
 import { readableSql } from "../catalog/readable.js";
 import type { Column, LayerNode } from "../catalog/state.js";
+import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { mercatorHalf } from "../geo/tile.js";
 import { filterToSql } from "../style/filter-sql.js";
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
@@ -84,24 +85,14 @@ export function layerQuery(layer: LayerNode, style: CompiledStyle, options: Data
 }
 
 function fieldSql(column: Column | undefined, options: DatasourceOptions): string {
-  if (!column || column.type === "title" || column.type === "geom") return "null::text";
+  if (!column || !hasValues(column)) return "null::text";
   const name = `o$.${column.physical}`;
   if (column.localizedValue) {
     const languages = { own: options.language, main: options.mainLanguage };
     const value = readableSql(column, name, languages, literal);
-    return column.type === "string" || column.type === "text" ? value : `${value} #>> '{}'`;
+    return isText(column) ? value : `${value} #>> '{}'`;
   }
-  switch (column.type) {
-    case "number":
-    case "bool":
-    case "string":
-    case "text":
-      return name;
-    case "datetime":
-      return `to_char(${name}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
-    default:
-      return `${name}::text`;
-  }
+  return definitionOf(column).styleValue(name);
 }
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -1,7 +1,7 @@
 import { constrainedColumns, rowOffends } from "../catalog/constraints.js";
 import { layerTable } from "../catalog/load.js";
 import { emptySql, mustBeFilled } from "../catalog/required.js";
-import type { Column, ColumnConstraint } from "../catalog/state.js";
+import { type Column, type ColumnConstraint, isId } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import { reasonOf } from "../features/enforce.js";
 import type { Queryable } from "../storage/postgres.js";
@@ -114,4 +114,4 @@ const readConstraints = (tx: Queryable, layerId: number) =>
   );
 
 /** Titles have no values, and the object id always has one. */
-const canBeEmpty = (column: Column): boolean => column.type !== "title" && column.physical !== "svc_id";
+const canBeEmpty = (column: Column): boolean => column.type !== "title" && !isId(column);

@@ -1,6 +1,7 @@
 import type { NewColumn } from "../catalog/columns.js";
 import { idNames } from "../catalog/id-alias.js";
-import type { Column } from "../catalog/state.js";
+import { type Column, isId } from "../catalog/state.js";
+import { hasValues } from "../column-types/column-types.js";
 import { isLanguage } from "../features/fields.js";
 import { translationName } from "../features/translations.js";
 import type { ImportedField } from "../hosts/messages.js";
@@ -31,8 +32,7 @@ export interface Matching {
   readonly idIndex: number | undefined;
 }
 
-const takesValues = (column: Column): boolean =>
-  column.type !== "geom" && column.type !== "title" && column.physical !== "svc_id";
+const takesValues = (column: Column): boolean => hasValues(column) && !isId(column);
 
 /** In which languages localised values may come. */
 export interface ImportLanguages {

@@ -8,7 +8,7 @@ import type { JsonSchema, Member } from "../../src/api/request/schema/schema.js"
 import { columnFields, newColumnFields } from "../../src/api/resources/column-fields.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { checkCode, checkColumnCode } from "../../src/catalog/codes.js";
-import type { ColumnType } from "../../src/catalog/state.js";
+import type { ColumnType } from "../../src/column-types/column-types.js";
 import { Failure } from "../../src/errors.js";
 import { readFormat } from "../../src/features/format-settings.js";
 

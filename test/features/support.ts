@@ -1,6 +1,7 @@
 import pg from "pg";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
-import type { ColumnType, GeometryKind, LayerNode, MapState } from "../../src/catalog/state.js";
+import type { GeometryKind, LayerNode, MapState } from "../../src/catalog/state.js";
+import type { ColumnType } from "../../src/column-types/column-types.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { makeLayer } from "../support/layers.js";

@@ -1,6 +1,7 @@
 import t from "tap";
-import type { Column, ColumnType } from "../../src/catalog/state.js";
-import { readDatetime } from "../../src/features/datetime.js";
+import type { Column } from "../../src/catalog/state.js";
+import type { ColumnType } from "../../src/column-types/column-types.js";
+import { readDatetime } from "../../src/column-types/iso-8601.js";
 import { readComparison, readValue } from "../../src/features/values.js";
 
 const column = (type: ColumnType, localizedValue = false): Column => ({

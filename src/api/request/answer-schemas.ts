@@ -1,4 +1,4 @@
-import { columnTypes } from "../../catalog/column-types.js";
+import { columnTypes } from "../../column-types/column-types.js";
 import type { JsonSchema } from "./schema/schema.js";
 
 /** What the API answers: the contract's objects as JSON Schemas, by the names that the description gives them. */

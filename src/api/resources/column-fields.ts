@@ -1,6 +1,10 @@
 import { columnCodePattern } from "../../catalog/codes.js";
-import { columnTypes, readColumnType } from "../../catalog/column-types.js";
-import type { ColumnType } from "../../catalog/state.js";
+import {
+  type ColumnType,
+  columnTypes,
+  readColumnType,
+  typeDescriptions,
+} from "../../column-types/column-types.js";
 import { badRequest, failed, required } from "../../errors.js";
 import { anything, type Field, flag, number } from "../request/schema/fields.js";
 import { nameFields } from "../request/schema/names.js";
@@ -9,7 +13,7 @@ import { nameFields } from "../request/schema/names.js";
 
 /** Else type_required, unknown_type. */
 const type: Field<ColumnType> = {
-  description: "Type of the values. A title heads other columns and has none; `timestamp` means `datetime`.",
+  description: `Type of the values. ${typeDescriptions}. A title heads other columns and has none; \`timestamp\` means \`datetime\`.`,
   schema: { enum: [...columnTypes, "timestamp"] },
   refusesAbsence: true,
   read: readColumnType,

@@ -1,0 +1,53 @@
+import { accept, type ColumnTypeDefinition, type ColumnValue, empty, refuse } from "./definition.js";
+
+/** Numbers as doubles hold them. Whole numbers beyond 2^53 are refused, since a double would change them. */
+
+export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** In files: whole numbers to 15 digits, and what a double holds of the rest. */
+const importedPattern = "^[+-]?(\\d{1,15}|\\d{0,15}\\.\\d{1,30}|\\d{1,15}\\.)([eE][+-]?\\d{1,2})?$";
+
+/** NaN and the infinities, which SQL clients can store, have no JSON number. */
+const isFiniteSql = (value: string): string =>
+  `${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
+
+function read(value: unknown): ColumnValue {
+  if (value === "") return empty;
+  let number = value;
+  if (typeof value === "string") {
+    const text = value.trim();
+    if (!numberPattern.test(text)) return refuse("This is not a number.");
+    number = Number(text);
+  }
+  if (typeof number !== "number" || !Number.isFinite(number)) return refuse("This is not a finite number.");
+  if (Number.isInteger(number) && !Number.isSafeInteger(number)) {
+    return refuse("Whole numbers beyond 2^53 cannot be kept exactly.");
+  }
+  return accept(number);
+}
+
+export const number: ColumnTypeDefinition = {
+  description: "a double; whole numbers are exact to 2^53",
+  sqlType: "double precision",
+  isText: false,
+  isComparable: true,
+  isOrdered: true,
+  isSearchable: true,
+  read,
+  jsonText: (value) => `case when ${isFiniteSql(value)} then ${value}::text else 'null' end`,
+  toJsonb: (value) => `case when ${isFiniteSql(value)} then to_jsonb(${value}) end`,
+  fromJsonb: (json) => `(${json} #>> '{}')::double precision`,
+  // Quicker by far than the conversion that stands for the other types.
+  fromLanguage: (json) =>
+    `(select case when jsonb_typeof(v) = 'number' then v::float8 end from (select ${json} as v offset 0) one)`,
+  styleValue: (value) => value,
+  measure: {
+    number: (value) => `${value}::float8`,
+    finiteNumber: (value) => `case when ${isFiniteSql(value)} then ${value} end`,
+    shown: (value) => value,
+  },
+  imported: {
+    value: (text) => `${text}::double precision`,
+    fits: (text) => `${text} is null or ${text} ~ '${importedPattern}'`,
+  },
+};
