@@ -1,10 +1,11 @@
 import { failed, notFound } from "../errors.js";
+import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { type CopiedColumn, copyColumns } from "./derived-columns.js";
 import { insertLayer, type NewLayer } from "./layers.js";
 import { layerTable } from "./load.js";
 import { fillTimeoutMs, synchronize } from "./material.js";
-import type { GeometryKind, LayerSource, NodeType } from "./state.js";
+import type { LayerSource, NodeType } from "./state.js";
 import { deletedProject, dependedOn, lockMap } from "./tree.js";
 
 /**

@@ -1,10 +1,11 @@
 import { notFound } from "../errors.js";
+import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { addColumns, type NewColumn } from "./columns.js";
 import { discardNodes } from "./discard.js";
 import { forgetPublished } from "./publication.js";
-import type { GeometryKind, LayerNode, LocalizedName } from "./state.js";
+import type { LayerNode, LocalizedName } from "./state.js";
 import { checkParent, chooseCode, lastPlace, lockMap, nextContainerId, place } from "./tree.js";
 
 /** Vector layers: their place in the tree, their catalogue rows and the table of their objects. */

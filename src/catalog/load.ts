@@ -1,4 +1,5 @@
 import type { ColumnType } from "../column-types/column-types.js";
+import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
 import { columnsInOrder } from "./column-order.js";
 import { withIdAlias } from "./id-alias.js";
@@ -7,7 +8,6 @@ import type {
   BaseMap,
   Column,
   ColumnConstraint,
-  GeometryKind,
   Grant,
   LayerNode,
   LayerSource,

@@ -1,5 +1,7 @@
 import type { ColumnType } from "../column-types/column-types.js";
 
+import type { GeometryKind } from "../geo/wkb.js";
+
 /** The catalogue as a serving node holds it in memory: immutable snapshots of projects and maps. */
 
 export type Role = "admin" | "editor" | "viewer";
@@ -78,7 +80,6 @@ export interface ColumnConstraint {
   readonly definition: readonly unknown[];
 }
 
-export type GeometryKind = "Point" | "LineString" | "Polygon" | "Unknown";
 export type NodeType = "folder" | "layer" | "virtual" | "material" | "raster" | "external";
 
 /** A folder or layer in a map's tree. */

@@ -1,5 +1,6 @@
 import type { ValueType } from "../column-types/column-types.js";
 import type { TileCoord } from "../geo/tile.js";
+import type { GeometryKind } from "../geo/wkb.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 
 /** The typed messages between the front process and its worker hosts: kind → [request, response]. Plain data only. */
@@ -172,7 +173,7 @@ export type ImportResponse =
       readonly ok: true;
       readonly fields: readonly ImportedField[];
       readonly rows: number;
-      readonly geometryKind: "Point" | "LineString" | "Polygon" | "Unknown";
+      readonly geometryKind: GeometryKind;
       readonly vertices: number;
       /** What was left out, in sentences for the person who sent the file. */
       readonly notes: readonly string[];

@@ -1,4 +1,4 @@
-import type { GeometryKind } from "../catalog/state.js";
+import type { GeometryKind } from "../geo/wkb.js";
 
 /** The CartoCSS that a new layer is drawn with until somebody styles it. */
 

@@ -1,4 +1,4 @@
-import type { GeometryKind } from "../catalog/state.js";
+import type { GeometryKind } from "../geo/wkb.js";
 import type { CompiledStyle, Rule, Symbolizer } from "./model.js";
 import { constant } from "./scalars.js";
 

@@ -1,7 +1,8 @@
 import { withIdAlias } from "../catalog/id-alias.js";
 import { layerTable } from "../catalog/load.js";
-import type { Column, GeometryKind } from "../catalog/state.js";
+import type { Column } from "../catalog/state.js";
 import { Failure, failed, notFound } from "../errors.js";
+import type { GeometryKind } from "../geo/wkb.js";
 import type { ImportResponse } from "../hosts/messages.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";

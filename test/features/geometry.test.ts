@@ -1,7 +1,7 @@
 import t from "tap";
-import type { GeometryKind } from "../../src/catalog/state.js";
 import { encodeGeometry } from "../../src/features/geometry.js";
 import { geometryJson } from "../../src/features/geometry-sql.js";
+import type { GeometryKind } from "../../src/geo/wkb.js";
 import { failureOf, makeFeatures } from "./support.js";
 
 const any = { srid: 4326, kind: "Unknown" } as const;
@@ -75,8 +75,8 @@ t.test("the number of positions is bounded", async (t) => {
     type: "LineString",
     coordinates: Array.from({ length: count }, () => [1, 2]),
   });
-  t.ok(encodeGeometry(line(100), { ...any, maxVertices: 100 }));
-  t.match(await failureOf(() => encodeGeometry(line(101), { ...any, maxVertices: 100 })), {
+  t.ok(encodeGeometry(line(100), { ...any, maxPositions: 100 }));
+  t.match(await failureOf(() => encodeGeometry(line(101), { ...any, maxPositions: 100 })), {
     code: "invalid_geometry",
   });
 });

@@ -1,7 +1,8 @@
 import pg from "pg";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
-import type { GeometryKind, LayerNode, MapState } from "../../src/catalog/state.js";
+import type { LayerNode, MapState } from "../../src/catalog/state.js";
 import type { ColumnType } from "../../src/column-types/column-types.js";
+import type { GeometryKind } from "../../src/geo/wkb.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { makeLayer } from "../support/layers.js";

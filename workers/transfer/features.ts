@@ -1,13 +1,12 @@
+import { ByteSink } from "../../src/geo/byte-sink.js";
+import { type GeometryKind, isGeometryType, sridFlag } from "../../src/geo/wkb.js";
 import { FieldSet, looksLikeJson } from "./fields.js";
-import { GeometryEncoder, type Kind } from "./geometry.js";
+import { GeometryEncoder } from "./geometry.js";
 import { Byte, eachMember, parseAt } from "./json.js";
 import { refused } from "./refusal.js";
-import { ByteSink } from "./sink.js";
 import type { Transform } from "./srs.js";
 import type { Span } from "./window.js";
 
-/** SRID flag of a geometry's type in PostGIS's extended WKB. */
-const withSrid = 0x20000000;
 const srid = 4326;
 /** Type id of smallint in PostgreSQL's catalogue. */
 const smallint = 21;
@@ -19,7 +18,7 @@ export class RowEncoder {
   readonly out = new ByteSink(1024 ** 2 + 65_536);
   rows = 0;
   /** Kind of every geometry so far; undefined = there was none. */
-  kind: Kind | undefined;
+  kind: GeometryKind | undefined;
   private readonly scratch = new ByteSink(65_536);
   private readonly encoder = new GeometryEncoder(this.scratch);
   private values: (string | undefined)[] = [];
@@ -57,7 +56,7 @@ export class RowEncoder {
       else if (key !== "coordinates" && key !== "geometries") parseAt(bytes, valueStart, valueEnd);
     });
     if (type !== "Feature") {
-      if (typeof type !== "string" || !geometryTypes.has(type)) {
+      if (!isGeometryType(type)) {
         throw refused(`Feature ${feature} is neither a GeoJSON feature nor a geometry.`, { feature });
       }
       geometry = [start, end];
@@ -152,21 +151,11 @@ export class RowEncoder {
     if (this.transform) wkb = this.transform(wkb, this.rows);
     this.out.int32(wkb.length + 4);
     this.out.byte(1);
-    this.out.uint32Little((wkb.readUInt32LE(1) | withSrid) >>> 0);
+    this.out.uint32Little((wkb.readUInt32LE(1) | sridFlag) >>> 0);
     this.out.uint32Little(srid);
     this.out.append(wkb.subarray(5));
   }
 }
-
-const geometryTypes: ReadonlySet<string> = new Set([
-  "Point",
-  "LineString",
-  "Polygon",
-  "MultiPoint",
-  "MultiLineString",
-  "MultiPolygon",
-  "GeometryCollection",
-]);
 
 const isNull = (bytes: Buffer, [start, end]: readonly [number, number]): boolean =>
   end - start === 4 && bytes.toString("latin1", start, end) === "null";

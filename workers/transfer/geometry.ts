@@ -1,70 +1,42 @@
+import type { ByteSink } from "../../src/geo/byte-sink.js";
+import {
+  type GeometryKind,
+  type GeometryType,
+  heightFound,
+  isGeometryType,
+  kindOf,
+  maxCollections,
+  maxPositions,
+  memberOf,
+  WkbWriter,
+} from "../../src/geo/wkb.js";
 import { Byte, eachElement, eachMember, skipSpace, textAt } from "./json.js";
 import { badGeometry } from "./refusal.js";
-import type { ByteSink } from "./sink.js";
 
 /**
- * GeoJSON geometry to WKB (OGC 06-103r4, little-endian) straight from the text: coordinates become doubles where
+ * GeoJSON geometry to WKB straight from the text: coordinates become doubles where
  * they stand, without an object per position.
  */
-
-const wkb = {
-  Point: 1,
-  LineString: 2,
-  Polygon: 3,
-  MultiPoint: 4,
-  MultiLineString: 5,
-  MultiPolygon: 6,
-  GeometryCollection: 7,
-} as const;
-type GeometryType = keyof typeof wkb;
-
-/** What the parts of a multiple geometry are. */
-const members: Readonly<Partial<Record<GeometryType, GeometryType>>> = {
-  MultiPoint: "Point",
-  MultiLineString: "LineString",
-  MultiPolygon: "Polygon",
-};
-
-export type Kind = "Point" | "LineString" | "Polygon" | "Unknown";
-
-const kinds: Readonly<Record<GeometryType, Kind>> = {
-  Point: "Point",
-  MultiPoint: "Point",
-  LineString: "LineString",
-  MultiLineString: "LineString",
-  Polygon: "Polygon",
-  MultiPolygon: "Polygon",
-  GeometryCollection: "Unknown",
-};
-
-/** Positions of one geometry; more would keep every later step busy for minutes. */
-const maxVertices = 5_000_000;
-/** Collections inside each other. */
-const maxCollections = 8;
 
 /** `Number()` is exact but slow; up to 2^53 and 10^22 one multiplication or division rounds just as well. */
 const exactPowers = Array.from({ length: 23 }, (_, power) => 10 ** power);
 const exactMantissa = 2 ** 53;
-
-/** Flag of a type in PostGIS's extended WKB, and in GDAL's: positions have heights. */
-const withHeights = 0x80000000;
-
-/** Thrown where a position has a height and the geometry was begun without. */
-const heightFound = Symbol("a height");
 
 /** Writes geometries and counts what they are made of. One per feature stream. */
 export class GeometryEncoder {
   vertices = 0;
   /** Whether any position had numbers beyond its height. */
   measures = false;
-  private dimensions: 2 | 3 = 2;
+  private readonly wkb: WkbWriter;
   private feature = 0;
   private firstVertex = 0;
   private bytes: Buffer = Buffer.alloc(0);
   private at = 0;
   private end = 0;
 
-  constructor(private readonly out: ByteSink) {}
+  constructor(private readonly out: ByteSink) {
+    this.wkb = new WkbWriter(out);
+  }
 
   /**
    * Writes the geometry that fills [start, end) as WKB without a spatial reference. A position without a height among
@@ -72,24 +44,24 @@ export class GeometryEncoder {
    * @param feature its number from 1, for messages
    * @throws Refusal invalid_geometry
    */
-  encode(bytes: Buffer, start: number, end: number, feature: number): Kind {
+  encode(bytes: Buffer, start: number, end: number, feature: number): GeometryKind {
     this.feature = feature;
     this.firstVertex = this.vertices;
-    this.dimensions = 2;
+    this.wkb.dimensions = 2;
     const place = this.out.length;
     try {
       return this.geometry(bytes, start, end, 0);
     } catch (reason) {
       // Mostly the very first position has one, so that nothing was done in vain.
       if (reason !== heightFound) throw reason;
-      this.dimensions = 3;
+      this.wkb.dimensions = 3;
       this.out.length = place;
       this.vertices = this.firstVertex;
       return this.geometry(bytes, start, end, 0);
     }
   }
 
-  private geometry(bytes: Buffer, start: number, end: number, depth: number): Kind {
+  private geometry(bytes: Buffer, start: number, end: number, depth: number): GeometryKind {
     if (bytes[start] !== Byte.openObject) throw this.wrong("the geometry is not an object");
     if (depth > maxCollections) throw this.wrong("geometry collections are nested too deep");
     let type: string | undefined;
@@ -100,21 +72,20 @@ export class GeometryEncoder {
       else if (key === "coordinates") coordinates = [valueStart, valueEnd];
       else if (key === "geometries") geometries = [valueStart, valueEnd];
     });
-    if (type === undefined || !Object.hasOwn(wkb, type)) throw this.wrong("the geometry has no known type");
-    const known = type as GeometryType;
-    const place = known === "GeometryCollection" ? geometries : coordinates;
+    if (!isGeometryType(type)) throw this.wrong("the geometry has no known type");
+    const place = type === "GeometryCollection" ? geometries : coordinates;
     if (!place) throw this.wrong("the geometry has no coordinates");
-    this.header(known);
-    if (known === "GeometryCollection") return this.collection(bytes, place, depth);
+    this.wkb.header(type);
+    if (type === "GeometryCollection") return this.collection(bytes, place, depth);
     this.bytes = bytes;
     this.at = place[0];
     this.end = place[1];
-    this.body(known);
+    this.body(type);
     if (skipSpace(bytes, this.at, this.end) !== this.end) throw this.wrong("the coordinates are damaged");
-    return kinds[known];
+    return kindOf(type);
   }
 
-  private collection(bytes: Buffer, place: readonly [number, number], depth: number): Kind {
+  private collection(bytes: Buffer, place: readonly [number, number], depth: number): GeometryKind {
     if (bytes[place[0]] !== Byte.openArray) throw this.wrong("the geometry collection has no list");
     const count = this.count();
     let members = 0;
@@ -127,20 +98,15 @@ export class GeometryEncoder {
   }
 
   private body(type: GeometryType): void {
-    const member = members[type];
+    const member = memberOf(type);
     if (member) {
       this.list(() => {
-        this.header(member);
+        this.wkb.header(member);
         this.body(member);
       });
     } else if (type === "Point") this.point();
     else if (type === "LineString") this.line();
     else this.polygon();
-  }
-
-  private header(type: GeometryType): void {
-    this.out.byte(1);
-    this.out.uint32Little(this.dimensions === 3 ? wkb[type] + withHeights : wkb[type]);
   }
 
   /** Leaves room for a count; the place of it. */
@@ -169,9 +135,7 @@ export class GeometryEncoder {
     this.opening();
     if (this.bytes[this.skip()] === Byte.closeArray) {
       this.at++;
-      // The empty point, as PostGIS writes it.
-      this.out.pointLittle(Number.NaN, Number.NaN);
-      if (this.dimensions === 3) this.out.doubleLittle(Number.NaN);
+      this.wkb.emptyPoint();
       return;
     }
     this.at = start;
@@ -187,8 +151,7 @@ export class GeometryEncoder {
       const first = this.out.length + 4;
       const positions = this.list(() => this.position());
       if (positions < 4) throw this.wrong("a ring of a polygon needs four positions");
-      if (!this.out.samePoints(first, this.out.length - 8 * this.dimensions))
-        throw this.wrong("a ring of a polygon is not closed");
+      if (!this.wkb.endsAt(first)) throw this.wrong("a ring of a polygon is not closed");
     });
   }
 
@@ -202,13 +165,12 @@ export class GeometryEncoder {
     for (let numbers = 2; this.continues(); numbers++) {
       const number = this.number();
       if (numbers > 2) this.measures = true;
-      else if (this.dimensions === 2) throw heightFound;
+      else if (this.wkb.dimensions === 2) throw heightFound;
       else z = number;
     }
-    this.out.pointLittle(x, y);
-    if (this.dimensions === 3) this.out.doubleLittle(z);
-    if (++this.vertices - this.firstVertex > maxVertices) {
-      throw this.wrong(`the geometry has more than ${maxVertices} positions`);
+    this.wkb.position(x, y, z);
+    if (++this.vertices - this.firstVertex > maxPositions) {
+      throw this.wrong(`the geometry has more than ${maxPositions} positions`);
     }
   }
 
