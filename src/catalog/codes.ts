@@ -36,12 +36,21 @@ export function checkColumnCode(code: string): string {
   );
 }
 
+/** A language that the catalogue names something in, such as `ru`, `en` or `sr-Latn`. */
+export const languagePattern = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/;
+
+/** A language that requests ask for and values are kept under: clients also write `EN`, `en_US` and `i-klingon`. */
+export const languageTagPattern = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/;
+
+/** Whether values can be kept under this language. */
+export const isLanguageTag = (text: string): boolean => languageTagPattern.test(text);
+
 /**
  * A language code such as `ru`, `en` or `sr-Latn`.
  * @throws Failure invalid_value
  */
 export function checkLanguage(language: string): string {
-  if (/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(language)) return language;
+  if (languagePattern.test(language)) return language;
   throw failed("invalid_value", `"${language.slice(0, 20)}" is no language code such as ru or en.`);
 }
 

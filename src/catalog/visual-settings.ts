@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { languagePattern } from "./codes.js";
 
 /**
  * Schemas of the settings that a layer may be shown by. Unknown fields are left out; absent ones get defaults.
@@ -15,7 +16,7 @@ const flag = (value: boolean) => z.boolean().default(value);
 const pattern = z.union([z.string().max(100), z.number()]);
 const columnId = z.number().int().positive();
 const columnCode = z.string().max(44);
-const language = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, "a language code");
+const language = z.string().regex(languagePattern, "a language code");
 const jsonObject = z.record(z.string(), z.unknown());
 
 /** Classes that one visualization may have. */

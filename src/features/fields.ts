@@ -1,3 +1,4 @@
+import { isLanguageTag } from "../catalog/codes.js";
 import { mustBeFilled } from "../catalog/required.js";
 import { type Column, isId, type LayerNode } from "../catalog/state.js";
 import { hasValues } from "../column-types/column-types.js";
@@ -103,14 +104,11 @@ function assign(column: Column, value: unknown, languages: Languages): Assignmen
   if (column.type !== "json" && typeof value === "object" && value !== null && !Array.isArray(value)) {
     return assignLanguages(column, value);
   }
-  if (!isLanguage(languages.own)) return "The language of the request (lng) is not a language code.";
+  if (!isLanguageTag(languages.own)) return "The language of the request (lng) is not a language code.";
   const read: ColumnValue = readValue(column, value);
   return read.ok ? { column, kind: "merge", language: languages.own, value: read.json } : read.reason;
 }
 
-/** Whether values can be kept under this language code. */
-export const isLanguage = (code: string): boolean =>
-  /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/.test(code);
 const maxLanguages = 100;
 
 function assignLanguages(column: Column, value: object): Assignment | string {
@@ -118,7 +116,7 @@ function assignLanguages(column: Column, value: object): Assignment | string {
   if (entries.length > maxLanguages) return "These are too many languages.";
   const texts: Record<string, unknown> = Object.create(null);
   for (const [language, text] of entries) {
-    if (!isLanguage(language)) return `"${language.slice(0, 40)}" is not a language code.`;
+    if (!isLanguageTag(language)) return `"${language.slice(0, 40)}" is not a language code.`;
     const read = readValue(column, text);
     if (!read.ok) return `${language}: ${read.reason}`;
     if (read.json !== null) texts[language] = read.json;

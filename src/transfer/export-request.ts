@@ -1,6 +1,6 @@
+import { isLanguageTag } from "../catalog/codes.js";
 import type { LayerNode, MapState } from "../catalog/state.js";
 import { badRequest } from "../errors.js";
-import { isLanguage } from "../features/fields.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 
 /** What is exported, whatever the format. */
@@ -37,6 +37,6 @@ export function exportLanguages(list: string): ExportLanguages | undefined {
   const given = list.split(",", 10 * maxLanguages).map((code) => code.trim());
   const [first, ...others] = new Set(given.filter(Boolean));
   if (first === undefined) return undefined;
-  if (others.length < maxLanguages && [first, ...others].every(isLanguage)) return [first, ...others];
+  if (others.length < maxLanguages && [first, ...others].every(isLanguageTag)) return [first, ...others];
   throw badRequest("Languages are codes such as ru or en, separated by commas.");
 }

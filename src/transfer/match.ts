@@ -1,8 +1,8 @@
+import { isLanguageTag } from "../catalog/codes.js";
 import type { NewColumn } from "../catalog/columns.js";
 import { idNames } from "../catalog/id-alias.js";
 import { type Column, isId } from "../catalog/state.js";
 import { hasValues } from "../column-types/column-types.js";
-import { isLanguage } from "../features/fields.js";
 import { translationName } from "../features/translations.js";
 import type { ImportedField } from "../hosts/messages.js";
 import { columnCodes } from "./codes.js";
@@ -127,6 +127,8 @@ function translationReader(columns: readonly Column[], languages: readonly strin
     const column = colon > 0 ? localised.get(name.slice(0, colon)) : undefined;
     const language = name.slice(colon + 1);
     // A language of the project has its own name, which the file may have as well.
-    return column && isLanguage(language) && !languages.includes(language) ? { column, language } : undefined;
+    return column && isLanguageTag(language) && !languages.includes(language)
+      ? { column, language }
+      : undefined;
   };
 }

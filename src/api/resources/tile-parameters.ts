@@ -1,3 +1,4 @@
+import { isLanguageTag, languageTagPattern } from "../../catalog/codes.js";
 import { badRequest } from "../../errors.js";
 import { flipY, maxZoom, type TileCoord } from "../../geo/tile.js";
 import { coordOf, type TileAddress, type TileScale } from "../../tiles/address.js";
@@ -59,14 +60,12 @@ const layers: Parameter<readonly number[] | undefined> = {
   },
 };
 
-const languagePattern = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/;
-
 const language: Parameter<string | undefined> = {
   description: "Language of the texts on the map; default: the main language of the map.",
-  schema: { type: "string", pattern: languagePattern.source, examples: ["en"] },
+  schema: { type: "string", pattern: languageTagPattern.source, examples: ["en"] },
   read: (given, name) => {
     if (!given) return undefined;
-    if (!languagePattern.test(given)) throw badRequest(`${name} must be a language code.`);
+    if (!isLanguageTag(given)) throw badRequest(`${name} must be a language code.`);
     return given;
   },
 };

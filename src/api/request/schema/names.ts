@@ -1,4 +1,4 @@
-import { checkLanguage, checkText } from "../../../catalog/codes.js";
+import { checkLanguage, checkText, languagePattern } from "../../../catalog/codes.js";
 import { type LocalizedName, localName } from "../../../catalog/state.js";
 import { failed } from "../../../errors.js";
 import { anything, flag, isObject, type JsonObject } from "./fields.js";
@@ -13,16 +13,12 @@ export const nameFields = {
       {
         type: "object",
         additionalProperties: { type: "string" },
-        propertyNames: { pattern: languagePattern() },
+        propertyNames: { pattern: languagePattern.source },
       },
     ],
   }),
   localized_name: flag("Whether the name is in several languages; default: as `name` is given."),
 };
-
-function languagePattern(): string {
-  return "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$";
-}
 
 export interface NameContext {
   /** Language that a single string is in. */
