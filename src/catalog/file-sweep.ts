@@ -1,4 +1,5 @@
 import type { Log } from "../log.js";
+import { workLock } from "../storage/advisory-locks.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Database } from "../storage/postgres.js";
 import { layerTable } from "./load.js";
@@ -46,7 +47,7 @@ async function sweepGroup(db: Database, group: Group, ageMs: number): Promise<st
   try {
     return await db.transaction(async (tx) => {
       const [lock] = await tx.query<{ free: boolean }>(
-        "select pg_try_advisory_xact_lock(hashtext('mapwright sweep files')) as free",
+        `select pg_try_advisory_xact_lock(${workLock.fileSweep}) as free`,
       );
       if (!lock?.free) return undefined;
       const uuids: string[] = [];

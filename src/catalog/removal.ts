@@ -1,4 +1,5 @@
 import type { Log } from "../log.js";
+import { workLock } from "../storage/advisory-locks.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { deletedProject } from "./tree.js";
 
@@ -38,7 +39,7 @@ export async function removePortion(db: Database): Promise<Portion> {
   if (!(await isLeft(db))) return { removed: 0, reasons: [], left: false };
   return db.transaction(async (tx) => {
     const [lock] = await tx.query<{ free: boolean }>(
-      "select pg_try_advisory_xact_lock(hashtext('mapwright removal')) as free",
+      `select pg_try_advisory_xact_lock(${workLock.removal}) as free`,
     );
     if (!lock!.free) return { removed: 0, reasons: [], left: undefined };
     await tx.execute(`set local lock_timeout = ${lockTimeoutMs}`);

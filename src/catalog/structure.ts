@@ -1,6 +1,7 @@
 import { type ColumnType, isValueType, physicalType } from "../column-types/column-types.js";
 import { convertedValue, sameValues, type ValueKind } from "../column-types/conversion.js";
 import { busy, Failure, failed, notFound } from "../errors.js";
+import { importLock } from "../storage/advisory-locks.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkColumnCode } from "./codes.js";
 import { checkTitle, closeGaps, emptyTitle, placeColumn } from "./column-order.js";
@@ -247,7 +248,7 @@ async function changeStructure<T>(
         await tx.execute(
           `select set_config('lock_timeout', '${lockTimeout}', true), set_config('statement_timeout', '10min', true)`,
         );
-        await tx.execute(`select pg_advisory_xact_lock(${importKey("$1::text")})`, [layerId]);
+        await tx.execute(`select pg_advisory_xact_lock(${importLock("$1")})`, [layerId]);
         await lockMap(tx, mapId);
         const rows = await tx.query("select 1 from node where id = $1 and map_id = $2", [layerId, mapId]);
         if (rows.length === 0) throw notFound("layer of that code");
@@ -261,10 +262,6 @@ async function changeStructure<T>(
     }
   }
 }
-
-/** Key of the lock that an import holds on its layer while it writes. */
-export const importKey = (placeholder: string): string =>
-  `hashtextextended('mapwright import ' || ${placeholder}, 0)`;
 
 function asFailure(error: unknown): unknown {
   if (error instanceof Failure) return error;

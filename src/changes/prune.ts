@@ -1,3 +1,4 @@
+import { workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 import { versionStep } from "./layer-version.js";
 
@@ -10,7 +11,7 @@ const keptOfEachLayer = 2_000;
 export async function pruneChangeLog(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     const [lock] = await tx.query<{ free: boolean }>(
-      "select pg_try_advisory_xact_lock(hashtext('mapwright prune')) as free",
+      `select pg_try_advisory_xact_lock(${workLock.pruning}) as free`,
     );
     if (!lock?.free) return;
     await tx.execute(`delete from layer_change where changed_at < now() - $1::interval`, [keptFor]);

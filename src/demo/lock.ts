@@ -1,3 +1,4 @@
+import { loadLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 
 /** Runs work that only one process of the installation may do at a time; the others wait for it. */
@@ -5,7 +6,7 @@ export async function exclusively<T>(db: Database, what: string, work: () => Pro
   const client = await db.dedicated();
   client.on("error", () => undefined);
   try {
-    await client.query("select pg_advisory_lock(hashtextextended('mapwright load ' || $1::text, 0))", [what]);
+    await client.query(`select pg_advisory_lock(${loadLock("$1")})`, [what]);
     return await work();
   } finally {
     await client.end();

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { layerTable } from "../catalog/load.js";
 import type { Log } from "../log.js";
+import { importLock, workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 import { indexedValues, indexNames, rowsSql, weightSql } from "./index-names.js";
 import { foldOf, orderOf, termsOf } from "./statements.js";
@@ -90,7 +91,7 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
 /** Gives whether a layer was left as it was because an import held it. */
 async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log): Promise<boolean> {
   const lock = await client.query<{ ours: boolean }>(
-    "select pg_try_advisory_lock(hashtext('mapwright search indexes')) as ours",
+    `select pg_try_advisory_lock(${workLock.searchIndexes}) as ours`,
   );
   if (!lock.rows[0]!.ours) return false;
   await client.query("set lock_timeout = '60s'");
@@ -177,8 +178,7 @@ async function amountOf(client: pg.Client, { layer_id, physical, rows }: WantedC
 
 /** Makes a column's indexes; false when an import holds the layer, which would wait for us and we for it. */
 async function makeIndexes(client: pg.Client, column: WantedColumn): Promise<boolean> {
-  // The key of transfer/staging.ts.
-  const key = "hashtextextended('mapwright import ' || $1::text, 0)";
+  const key = importLock("$1");
   const lock = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
     column.layer_id,
   ]);

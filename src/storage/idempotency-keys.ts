@@ -1,4 +1,5 @@
 import { busy } from "../errors.js";
+import { idempotencyLock } from "./advisory-locks.js";
 import type { Database, Queryable } from "./postgres.js";
 
 /** Answers of writes by the keys that clients gave them, kept for a day in the transactions of the writes. */
@@ -39,7 +40,7 @@ export async function findAnswer(
  */
 export async function holdKey(tx: Queryable, { accountId, key }: IdempotencyKey): Promise<void> {
   const [lock] = await tx.query<{ free: boolean }>(
-    "select pg_try_advisory_xact_lock(hashtextextended('mapwright key ' || $1::text || ' ' || $2, 0)) as free",
+    `select pg_try_advisory_xact_lock(${idempotencyLock("$1", "$2")}) as free`,
     [accountId, key],
     { prepare: true },
   );

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type pg from "pg";
+import { workLock } from "./advisory-locks.js";
 
 /**
  * Brings the database's schema to this version: SQL files in `migrations/`, each once, in the order of their names. Each is
@@ -30,7 +31,7 @@ export async function pendingMigrations(
 /** Names of the migrations that were applied now. Safe to call from several processes at once. */
 export async function migrate(client: pg.ClientBase): Promise<string[]> {
   const applied: string[] = [];
-  await client.query("select pg_advisory_lock(hashtext('mapwright migrate'))");
+  await client.query(`select pg_advisory_lock(${workLock.migration})`);
   try {
     await requireExtensions(client);
     await client.query(
@@ -59,7 +60,7 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
       applied.push(name);
     }
   } finally {
-    await client.query("select pg_advisory_unlock(hashtext('mapwright migrate'))");
+    await client.query(`select pg_advisory_unlock(${workLock.migration})`);
   }
   return applied;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { importKey } from "../catalog/structure.js";
+import { importLock, stagingLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 
 /**
@@ -16,16 +16,13 @@ export interface StagingHold {
   release(): Promise<void>;
 }
 
-const tableKey = (placeholder: string): string =>
-  `hashtextextended('mapwright staging ' || ${placeholder}, 0)`;
-
 /** Names a new staging table and holds it. The table itself is made by the transfer host. */
 export async function holdStaging(db: Database): Promise<StagingHold> {
   const table = `i${Date.now().toString(36)}_${process.pid}_${randomBytes(4).toString("hex")}`;
   const client = await db.dedicated();
   client.on("error", () => undefined);
   try {
-    await client.query(`select pg_advisory_lock(${tableKey("$1")})`, [table]);
+    await client.query(`select pg_advisory_lock(${stagingLock("$1")})`, [table]);
   } catch (error) {
     await client.end().catch(() => undefined);
     throw error;
@@ -33,7 +30,7 @@ export async function holdStaging(db: Database): Promise<StagingHold> {
   return {
     table,
     holdLayer: async (layerId) => {
-      await client.query(`select pg_advisory_lock(${importKey("$1::text")})`, [layerId]);
+      await client.query(`select pg_advisory_lock(${importLock("$1")})`, [layerId]);
     },
     release: async () => {
       // A host that still writes to the table holds it up; it is killed or done within moments.
@@ -75,7 +72,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
       "select relname as name from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r' and relname ~ '^i[a-z0-9_]+$'",
     );
     for (const { name } of tables.rows) {
-      if (await drop(tableKey("$1"), name, `drop table if exists staging.${name}`))
+      if (await drop(stagingLock("$1"), name, `drop table if exists staging.${name}`))
         removed.push(`staging.${name}`);
     }
     const columns = await client.query<{ layer: string; name: string }>(
@@ -93,7 +90,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
             alter table layers.l${Number(layer)} drop column if exists ${name};
           end if;
         end $$`;
-      if (await drop(importKey("$1::text"), layer, statement)) removed.push(`layers.l${layer}.${name}`);
+      if (await drop(importLock("$1"), layer, statement)) removed.push(`layers.l${layer}.${name}`);
     }
   } finally {
     await client.end();

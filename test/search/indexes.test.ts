@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import t from "tap";
 import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { saveSettings } from "../../src/search/settings.js";
+import { importLock } from "../../src/storage/advisory-locks.js";
 import { quietLog } from "../support/log.js";
 import { searchBench } from "./support.js";
 
@@ -156,7 +157,7 @@ t.test("an import under way is not disturbed", async (t) => {
     `insert into ${streets.table} (${names}) select 'Road ' || g from generate_series(1, 5000) g`,
   );
   await sql.query(`analyze ${streets.table}`);
-  const key = `hashtextextended('mapwright import ' || ${streets.id}::text, 0)`;
+  const key = importLock(String(streets.id));
   await sql.query(`select pg_advisory_lock(${key})`);
   t.same(await adjusted(), []);
   await sql.query(`select pg_advisory_unlock(${key})`);

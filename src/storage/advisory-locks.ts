@@ -1,0 +1,29 @@
+/**
+ * SQL of the keys of PostgreSQL's advisory locks: all that the installation holds, so that no two are the same by chance
+ * and who waits for whom can be found. Processes of several versions may run at once, so keys never change.
+ */
+
+/** Of work that one process of the installation does at a time. */
+export const workLock = {
+  migration: "hashtext('mapwright migrate')",
+  pruning: "hashtext('mapwright prune')",
+  removal: "hashtext('mapwright removal')",
+  fileSweep: "hashtext('mapwright sweep files')",
+  searchIndexes: "hashtext('mapwright search indexes')",
+} as const;
+
+const keyOf = (what: string, placeholder: string): string =>
+  `hashtextextended('mapwright ${what} ' || ${placeholder}::text, 0)`;
+
+/** Of a layer that an import writes to: its columns do not change, and it gets no indexes. `layerId` is a placeholder. */
+export const importLock = (layerId: string): string => keyOf("import", layerId);
+
+/** Of a staging table, as long as its import lives. `table` is a placeholder. */
+export const stagingLock = (table: string): string => keyOf("staging", table);
+
+/** Of a project that is being loaded with the server's own data. `what` is a placeholder. */
+export const loadLock = (what: string): string => keyOf("load", what);
+
+/** Of an Idempotency-Key of an account. Both are placeholders. */
+export const idempotencyLock = (accountId: string, key: string): string =>
+  keyOf("key", `${accountId}::text || ' ' || ${key}`);
