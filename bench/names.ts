@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import { addColumns } from "../src/catalog/columns.js";
+import { layerTable } from "../src/catalog/layer-table.js";
 import { createLayer } from "../src/catalog/layers.js";
-import { layerTable, loadMap, loadProject } from "../src/catalog/load.js";
+import { loadMap, loadProject } from "../src/catalog/load.js";
 import { createMap } from "../src/catalog/maps.js";
 import { createProject } from "../src/catalog/projects.js";
 import type { MapState } from "../src/catalog/state.js";

@@ -2,7 +2,7 @@ import { type ColumnType, isValueType, physicalType } from "../column-types/colu
 import { failed } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { checkColumnCode } from "./codes.js";
-import { layerTable, physicalName } from "./load.js";
+import { layerTable, physicalName } from "./layer-table.js";
 import type { Column, LocalizedName } from "./state.js";
 
 /** Columns of layers: their rows in the catalogue and their physical columns. */

@@ -2,7 +2,7 @@ import { definitionOf, hasValues, isText } from "../column-types/column-types.js
 import { plainFromJsonb } from "../column-types/conversion.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { layerTable } from "./load.js";
+import { layerTable } from "./layer-table.js";
 import { canCompile, isLinearTimePattern, patternTimeoutMs, wholeValue } from "./regular-expression.js";
 import { type Column, type ColumnConstraint, type ConstraintType, isId, type LayerNode } from "./state.js";
 import { lockMap } from "./tree.js";

@@ -1,7 +1,7 @@
 import type { ColumnType } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
-import { physicalName } from "./load.js";
+import { physicalName } from "./layer-table.js";
 import type { Column } from "./state.js";
 
 /** Columns of a layer that is made from another: rows of their own with the source's codes. */

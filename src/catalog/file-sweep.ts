@@ -2,7 +2,7 @@ import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import type { Blobs } from "../storage/blobs.js";
 import type { Database } from "../storage/postgres.js";
-import { layerTable } from "./load.js";
+import { layerTable } from "./layer-table.js";
 
 /** Takes away files that no object lists any more, and blobs that no file names. */
 

@@ -1,6 +1,6 @@
 import { failed, notFound, Reasons, refusedValues, told } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { layerTable } from "./load.js";
+import { layerTable } from "./layer-table.js";
 import { requireFilled } from "./required.js";
 import type { Column, LayerNode } from "./state.js";
 

@@ -1,4 +1,4 @@
-import type { Column } from "./state.js";
+import { type Column, isId } from "./state.js";
 
 /**
  * Another name for svc_id, for clients of installations where the column of the object id has that name. It is a second
@@ -15,9 +15,6 @@ export function withIdAlias(columns: Column[], alias: string): Column[] {
   if (alias === "" || at < 0 || columns.some((column) => column.code === alias)) return columns;
   return columns.toSpliced(at + 1, 0, { ...columns[at]!, code: alias });
 }
-
-/** Whether it holds the object id, under either name. */
-const isId = ({ physical }: Column): boolean => physical === "svc_id";
 
 /** The columns with the object id once, as svc_id: for people, to whom it is one thing. */
 export const withoutIdAlias = (columns: readonly Column[]): Column[] =>

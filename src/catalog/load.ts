@@ -1,7 +1,7 @@
-import type { ColumnType } from "../column-types/column-types.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
 import { columnsInOrder } from "./column-order.js";
+import { type ColumnRow, columnOf } from "./column-rows.js";
 import { withIdAlias } from "./id-alias.js";
 import { selectionIn } from "./selected.js";
 import type {
@@ -84,20 +84,6 @@ interface NodeRow {
   bands: number[] | null;
   source_id: number | null;
 }
-interface ColumnRow {
-  id: number;
-  layer_id: number;
-  parent_id: number | null;
-  code: string;
-  name: string;
-  localized_name: boolean;
-  names: Record<string, string>;
-  localized_value: boolean;
-  type: ColumnType;
-  required: boolean;
-  sort: number;
-  format: Record<string, unknown> | null;
-}
 interface ConstraintRow extends ColumnConstraint {
   readonly layerId: number;
 }
@@ -151,20 +137,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
   for (const column of row.column_rows) {
     const list = columns.get(column.layer_id) ?? [];
     columns.set(column.layer_id, list);
-    list.push({
-      id: column.id,
-      code: column.code,
-      physical: physicalName(column.type, column.code, column.id),
-      type: column.type,
-      name: column.name,
-      localized: column.localized_name,
-      names: column.names,
-      localizedValue: column.localized_value,
-      required: column.required,
-      sort: column.sort,
-      parentId: column.parent_id,
-      format: column.format,
-    });
+    list.push(columnOf(column));
   }
   const rows = new Map(row.node_rows.map((node) => [node.id, node]));
   const selection = selectionIn(row.publication, (id) => rows.get(id)?.parent_id ?? null);
@@ -242,10 +215,3 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
     children,
   };
 }
-
-/** Name of a column in its layer's table. SQL over objects knows columns by it; nothing else has such a name there. */
-export const physicalName = (type: ColumnType, code: string, id: number): string =>
-  type === "geom" ? "geom" : code === "svc_id" ? "svc_id" : `c${id}`;
-
-/** Name of a layer's table, quoted by construction: schema and digits only. */
-export const layerTable = (layerId: number): string => `layers.l${Math.trunc(layerId)}`;

@@ -1,7 +1,7 @@
 import type { ColumnType } from "../column-types/column-types.js";
 import { notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { layerTable, physicalName } from "./load.js";
+import { layerTable, physicalName } from "./layer-table.js";
 import type { Column } from "./state.js";
 import { lockMap } from "./tree.js";
 

@@ -1,7 +1,7 @@
 import { definitionOf, isValueType } from "../column-types/column-types.js";
 import { Reasons, refusedValues } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
-import { layerTable } from "./load.js";
+import { layerTable } from "./layer-table.js";
 import type { Column, LayerNode } from "./state.js";
 
 /** Required columns of objects. */

@@ -8,7 +8,7 @@ import { checkTitle, closeGaps, emptyTitle, placeColumn } from "./column-order.j
 import { addColumns, addPhysical } from "./columns.js";
 import { checkConstraintsFit, forgetColumn } from "./constraints.js";
 import { lockForAlter } from "./derived.js";
-import { layerTable, physicalName } from "./load.js";
+import { layerTable, physicalName } from "./layer-table.js";
 import { fitSettings } from "./settings-columns.js";
 import { type Column, isId, type LocalizedName } from "./state.js";
 import { lockMap } from "./tree.js";

@@ -1,4 +1,4 @@
-import type { Column } from "../catalog/state.js";
+import { type Column, isId } from "../catalog/state.js";
 import type { Languages } from "./columns.js";
 import {
   type BoolFormat,
@@ -20,7 +20,7 @@ export function columnFormatter(column: Column, languages: Languages): Formatter
     case "number":
       if (format?.kind === "number") return numberFormatter(format as unknown as NumberFormat, languages);
       // An id is a name, not a quantity.
-      return column.physical === "svc_id" ? undefined : numberFormatter({ kind: "number" }, languages);
+      return isId(column) ? undefined : numberFormatter({ kind: "number" }, languages);
     case "datetime":
       return format?.kind === "datetime"
         ? datetimeFormatter(format as unknown as DatetimeFormat, languages)

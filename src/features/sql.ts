@@ -1,4 +1,4 @@
-import { layerTable } from "../catalog/load.js";
+import { layerTable } from "../catalog/layer-table.js";
 
 /** A statement as data: its text, and the values for `$1`, `$2` … One function elsewhere runs it. */
 export interface Statement {

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { layerTable } from "../catalog/load.js";
+import { layerTable } from "../catalog/layer-table.js";
 import type { Log } from "../log.js";
 import { importLock, workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";

@@ -1,4 +1,4 @@
-import { layerTable } from "../catalog/load.js";
+import { layerTable } from "../catalog/layer-table.js";
 import { readableSql } from "../catalog/readable.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";

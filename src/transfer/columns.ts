@@ -1,5 +1,5 @@
-import { addPhysical, type NewColumn } from "../catalog/columns.js";
-import { layerTable, physicalName } from "../catalog/load.js";
+import { addPhysical, maxColumns, type NewColumn } from "../catalog/columns.js";
+import { layerTable, physicalName } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
 import { Failure, failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
@@ -10,41 +10,9 @@ import type { Database, Queryable } from "../storage/postgres.js";
  * and the catalogue learns of them in the transaction that fills them.
  */
 
-const maxColumns = 1_000;
 /** Readers' long queries hold an `alter table` up, and it those behind it: better to let them go and try again. */
 const lockTimeoutMs = 2_000;
 const attempts = 10;
-
-/** The layer's columns as they are now, in their order. */
-export async function readColumns(db: Queryable, layerId: number): Promise<Column[]> {
-  const rows = await db.query<{
-    id: number;
-    parent_id: number | null;
-    code: string;
-    name: string;
-    localized_name: boolean;
-    names: Record<string, string>;
-    localized_value: boolean;
-    type: Column["type"];
-    required: boolean;
-    sort: number;
-    format: Record<string, unknown> | null;
-  }>("select * from layer_column where layer_id = $1 order by sort, id", [layerId]);
-  return rows.map((row) => ({
-    id: row.id,
-    code: row.code,
-    physical: physicalName(row.type, row.code, row.id),
-    type: row.type,
-    name: row.name,
-    localized: row.localized_name,
-    names: row.names,
-    localizedValue: row.localized_value,
-    required: row.required,
-    sort: row.sort,
-    parentId: row.parent_id,
-    format: row.format,
-  }));
-}
 
 /**
  * Makes the physical columns, which nothing uses yet.

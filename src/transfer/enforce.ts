@@ -1,5 +1,5 @@
 import { constrainedColumns, rowOffends } from "../catalog/constraints.js";
-import { layerTable } from "../catalog/load.js";
+import { layerTable } from "../catalog/layer-table.js";
 import { emptySql, mustBeFilled } from "../catalog/required.js";
 import { type Column, type ColumnConstraint, isId } from "../catalog/state.js";
 import { failed } from "../errors.js";

@@ -1,5 +1,6 @@
+import { readColumns } from "../catalog/column-rows.js";
 import { withIdAlias } from "../catalog/id-alias.js";
-import { layerTable } from "../catalog/load.js";
+import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
 import { Failure, failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
@@ -9,7 +10,7 @@ import type { Log } from "../log.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { checkFiles, checkIds, checkPlaces, checkValues } from "./check.js";
-import { dropReserved, readColumns, registerColumns, reserveColumns } from "./columns.js";
+import { dropReserved, registerColumns, reserveColumns } from "./columns.js";
 import { enforceOnImport } from "./enforce.js";
 import { type Matched, matchFields } from "./match.js";
 import { holdStaging, type StagingHold } from "./staging.js";

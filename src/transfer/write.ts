@@ -1,4 +1,4 @@
-import { layerTable } from "../catalog/load.js";
+import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
 import type { Queryable } from "../storage/postgres.js";
 import { idSql } from "./check.js";

@@ -1,7 +1,8 @@
 import pg from "pg";
 import t from "tap";
 import { addColumns } from "../../src/catalog/columns.js";
-import { layerTable, loadMap, loadProject } from "../../src/catalog/load.js";
+import { layerTable } from "../../src/catalog/layer-table.js";
+import { loadMap, loadProject } from "../../src/catalog/load.js";
 import type { Column } from "../../src/catalog/state.js";
 import type { Failure } from "../../src/errors.js";
 import { filterSql, requireExpressions } from "../../src/features/filter-language.js";

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readColumns } from "../../src/catalog/column-rows.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { startTransferHost, type TransferHost } from "../../src/hosts/transfer.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
-import { readColumns } from "../../src/transfer/columns.js";
 import { type Imported, type ImportSource, importIntoLayer } from "../../src/transfer/import.js";
 import { freshDatabase } from "./database.js";
 import { quietLog } from "./log.js";

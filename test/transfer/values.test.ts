@@ -1,5 +1,5 @@
 import t from "tap";
-import { readColumns } from "../../src/transfer/columns.js";
+import { readColumns } from "../../src/catalog/column-rows.js";
 import { collection, feature, importBench, point } from "../support/transfer.js";
 
 const bench = await importBench();

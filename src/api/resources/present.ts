@@ -1,6 +1,7 @@
 import {
   type Column,
   isDerived,
+  isId,
   isLayer,
   type LayerNode,
   localName,
@@ -76,7 +77,7 @@ export function layerObject(
 function sourceOf(map: MapState, layer: LayerNode, extras: LayerExtras): Record<string, unknown> {
   if (layer.type === "external") return { source: layer.source ?? {} };
   if (!extras.source || !isDerived(layer)) return {};
-  const columns = layer.columns.filter((column) => column.physical !== "svc_id" && column.type !== "geom");
+  const columns = layer.columns.filter((column) => !isId(column) && column.type !== "geom");
   const source = {
     layer: map.nodes.get(layer.sourceId ?? 0)?.code ?? "",
     ...layer.source,
