@@ -24,7 +24,7 @@ import { cachedRoute, createServer } from "./http/server.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { SearchService } from "./search/service.js";
-import { openBlobs } from "./storage/blobs.js";
+import { FolderBlobStore } from "./storage/folder-blob-store.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openDatabase } from "./storage/postgres.js";
 import { startPruning } from "./storage/pruning.js";
@@ -58,7 +58,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const render = startRenderHost(config, log);
   const transfer = startTransferHost(config, log);
   const image = createImageHost(config, log);
-  const blobs = openBlobs(join(config.dataDir, "files"));
+  const blobs = new FolderBlobStore(join(config.dataDir, "files"));
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
@@ -119,7 +119,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     render,
     transfer,
     image,
-    pictures: new Pictures(image, config.images.memoryBytes),
+    pictures: new Pictures(image, blobs, config.images.memoryBytes),
     blobs,
     changes,
     planner,

@@ -18,7 +18,7 @@ const order = [
   ["src/column-types"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
-  ["src/hosts/messages"],
+  ["src/hosts/messages", "src/storage/blob-store"],
   ["src/storage", "src/hosts", "src/local"],
   ["src/changes"],
   ["src/style"],

@@ -13,7 +13,7 @@ import type { CachedAnswer } from "../http/cached.js";
 import type { Log } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { SearchService } from "../search/service.js";
-import type { Blobs } from "../storage/blobs.js";
+import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
@@ -38,7 +38,7 @@ export interface Services {
   readonly image: ImageHost;
   readonly pictures: Pictures;
   /** Bytes of attached files. */
-  readonly blobs: Blobs;
+  readonly blobs: BlobStore;
   readonly changes: Changes;
   readonly planner: Planner;
   readonly search: SearchService;

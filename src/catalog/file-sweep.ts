@@ -1,6 +1,6 @@
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
-import type { Blobs } from "../storage/blobs.js";
+import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
 import { layerTable } from "./layer-table.js";
 
@@ -23,7 +23,7 @@ interface Group {
  * @param ageMs how old what is taken away has to be
  * @returns how many blobs it removed
  */
-export async function sweepFiles(db: Database, blobs: Blobs, ageMs = keptMs): Promise<number> {
+export async function sweepFiles(db: Database, blobs: BlobStore, ageMs = keptMs): Promise<number> {
   const groups = await db.query<Group>(
     `select c.layer_id, c.id as column_id, c.type, c.localized_value from layer_column c
      where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null
@@ -33,7 +33,7 @@ export async function sweepFiles(db: Database, blobs: Blobs, ageMs = keptMs): Pr
   for (const group of groups) {
     const gone = await sweepGroup(db, group, ageMs);
     if (!gone) return removed;
-    for (const uuid of gone) await blobs.remove(uuid);
+    for (const uuid of gone) await blobs.delete(uuid);
     removed += gone.length;
   }
   return removed + (await sweepBlobs(db, blobs, ageMs));
@@ -84,21 +84,22 @@ function listedSql({ layer_id, column_id, type, localized_value }: Group): strin
 }
 
 /** Blobs of requests that broke off, and of layers that were deleted. */
-async function sweepBlobs(db: Database, blobs: Blobs, ageMs: number): Promise<number> {
+async function sweepBlobs(db: Database, blobs: BlobStore, ageMs: number): Promise<number> {
   let removed = 0;
   for await (const uuids of blobs.olderThan(ageMs)) {
     const rows = await db.query<{ uuid: string }>(
       "select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)",
       [uuids],
     );
-    for (const { uuid } of rows) await blobs.remove(uuid);
+    for (const { uuid } of rows) await blobs.delete(uuid);
     removed += rows.length;
   }
+  await blobs.removeParts(ageMs);
   return removed;
 }
 
 /** Sweeps now and then until it is stopped. */
-export function startFileSweep(db: Database, blobs: Blobs, log: Log): { stop(): void } {
+export function startFileSweep(db: Database, blobs: BlobStore, log: Log): { stop(): void } {
   const timer = setInterval(() => {
     sweepFiles(db, blobs).catch((error: Error) => log.warn({ err: error }, "files could not be swept"));
   }, everyMs);

@@ -70,10 +70,8 @@ export type PictureFormat = "png" | "jpeg" | "gif" | "webp";
 export const pictureFits = ["fill", "none", "contain", "cover", "scale-down"] as const;
 export type PictureFit = (typeof pictureFits)[number];
 
-/** A picture in another size or format. With one side only, the other follows by the picture's own ratio. */
-export interface ResizeRequest {
-  /** A file with a name that we made. */
-  readonly path: string;
+/** The size and format that a picture shall have. With one side only, the other follows by the picture's own ratio. */
+export interface ResizeOptions {
   /** Pixels. */
   readonly width?: number | undefined;
   readonly height?: number | undefined;
@@ -83,6 +81,10 @@ export interface ResizeRequest {
   readonly shrinkOnly?: boolean;
   /** Default: the picture's own. */
   readonly format?: PictureFormat | undefined;
+}
+export interface ResizeRequest extends ResizeOptions {
+  /** A file with a name that we made. */
+  readonly path: string;
 }
 export type ResizeResponse =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly format: PictureFormat }

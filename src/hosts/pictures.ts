@@ -1,15 +1,22 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { badRequest, failed } from "../errors.js";
+import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import { HostError } from "./host.js";
 import type { ImageHost } from "./image.js";
-import type { DrawRequest, PictureFormat, ResizeRequest } from "./messages.js";
+import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse } from "./messages.js";
 
 /** Pictures that the image host made, remembered within a bound of bytes; whoever asks meanwhile waits for the same work. */
 
 export interface Picture {
   readonly bytes: Uint8Array;
   readonly format: PictureFormat;
+}
+
+/** A picture of a blob in another size or format. */
+export interface ResizedBlob extends ResizeOptions {
+  /** Key of the blob. */
+  readonly blob: string;
 }
 
 /** What an entry takes beside its bytes: key, object, list node. */
@@ -21,6 +28,7 @@ export class Pictures {
 
   constructor(
     private readonly host: ImageHost,
+    private readonly blobs: BlobStore,
     bytes: number,
   ) {
     const maxSize = Math.max(bytes, overheadBytes);
@@ -33,13 +41,16 @@ export class Pictures {
   }
 
   /**
-   * A picture of a file whose path stands for its content.
+   * A picture of a blob, whose key stands for its content.
    * @throws Failure unsupported_format for what is no picture that can be read, bad_request when the result would be
    *   too large, busy
    */
-  resized(request: ResizeRequest): Promise<Picture> {
-    return this.once(pictureTag(request), async () => {
-      const response = await this.host.call("resize", request);
+  resized(wanted: ResizedBlob): Promise<Picture> {
+    const { blob, ...options } = wanted;
+    return this.once(pictureTag(wanted), async () => {
+      const response = await this.blobs
+        .withLocalCopy(blob, (path) => this.host.call("resize", { path, ...options }))
+        .catch(unreadable);
       if (response.ok) return response;
       if (response.reason === "result_too_large") throw badRequest("The picture would be too large.");
       throw failed(
@@ -82,11 +93,17 @@ export class Pictures {
   }
 }
 
+/** A blob that is not there is a picture that cannot be read. */
+function unreadable(error: unknown): ResizeResponse {
+  if (error instanceof BlobNotFound) return { ok: false, reason: "unreadable" };
+  throw error;
+}
+
 function refuse(error: unknown): never {
   if (!(error instanceof HostError) || error.reason === "stopped") throw error;
   throw failed("unsupported_format", "The picture could not be made: its file is damaged or takes too long.");
 }
 
 /** Hash of all that decides a picture: the core of its ETag. */
-export const pictureTag = (request: ResizeRequest | DrawRequest): string =>
-  createHash("sha256").update(JSON.stringify(request)).digest("base64url").slice(0, 22);
+export const pictureTag = (picture: ResizedBlob | DrawRequest): string =>
+  createHash("sha256").update(JSON.stringify(picture)).digest("base64url").slice(0, 22);

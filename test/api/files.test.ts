@@ -55,18 +55,29 @@ t.test("a file that was attached is listed and comes back as it was", async (t) 
   t.same(await temporary(), []);
 });
 
+/** How often a file is open. */
+const opened = async (uuid: string) => {
+  const links = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+  return (await Promise.all(links)).filter((target) => target.endsWith(uuid)).length;
+};
+
 t.test("what asks for the head of a large file leaves nothing open", async (t) => {
   const id = await makeObject(server, "a");
   const { json: file } = await send(server, `a/objects/${id}`, { bytes: new Uint8Array(600_000) });
-  const opened = async () => {
-    const links = (await readdir("/proc/self/fd")).map((fd) =>
-      readlink(`/proc/self/fd/${fd}`).catch(() => ""),
-    );
-    return (await Promise.all(links)).filter((target) => target.endsWith(file.uuid)).length;
-  };
   for (let i = 0; i < 3; i++)
     t.equal((await fetch(`${server.url}${file.path}`, { method: "HEAD" })).status, 200);
-  t.equal(await opened(), 0);
+  t.equal(await opened(file.uuid), 0);
+});
+
+t.test("a client that leaves in the middle of a large file leaves nothing open", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: new Uint8Array(20_000_000) });
+  const leaving = new AbortController();
+  const answer = await fetch(`${server.url}${file.path}`, { signal: leaving.signal });
+  await answer.body!.getReader().read();
+  t.equal(await opened(file.uuid), 1, "more is to come than sockets hold");
+  leaving.abort();
+  await waitFor(async () => (await opened(file.uuid)) === 0);
 });
 
 t.test("a file that is deleted is gone, and its bytes with it", async (t) => {

@@ -3,7 +3,7 @@ import { CatalogReader } from "../../catalog/catalog.js";
 import { badRequest, Failure, failed } from "../../errors.js";
 import { VisualReader } from "../../features/visual-cache.js";
 import type { Reply, Request } from "../../http/types.js";
-import type { Blobs } from "../../storage/blobs.js";
+import type { BlobStore } from "../../storage/blob-store.js";
 import {
   findAnswer,
   holdKey,
@@ -123,9 +123,16 @@ const answeredBy = (db: Database, name: IdempotencyKey): Promise<KeptAnswer | un
 
 /** The services as a handler has them whose writes are one transaction. What cannot be undone is left for `after`. */
 function within(services: Services, db: SingleTransaction, after: (() => Promise<void>)[]): Services {
-  const blobs: Blobs = Object.create(services.blobs, {
-    remove: { value: async (uuid: string) => void after.push(() => services.blobs.remove(uuid)) },
-  });
+  const stored = services.blobs;
+  const blobs: BlobStore = {
+    put: (source) => stored.put(source),
+    size: (key) => stored.size(key),
+    read: (key, options) => stored.read(key, options),
+    delete: async (key) => void after.push(() => stored.delete(key)),
+    olderThan: (ageMs) => stored.olderThan(ageMs),
+    removeParts: (ageMs) => stored.removeParts(ageMs),
+    withLocalCopy: (key, use) => stored.withLocalCopy(key, use),
+  };
   const search: Services["search"] = Object.create(services.search, {
     reconsider: { value: () => void after.push(async () => services.search.reconsider()) },
   });

@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { open, readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { checkLanguage } from "../../catalog/codes.js";
 import { headBytes, mimeOf } from "../../catalog/file-types.js";
 import {
@@ -14,7 +13,7 @@ import type { Column, LayerNode, MapState } from "../../catalog/state.js";
 import { Failure, failed, notFound } from "../../errors.js";
 import { contentDisposition, matchesEtag } from "../../http/headers.js";
 import type { Reply, Request, UploadedFile } from "../../http/types.js";
-import { isUuid } from "../../storage/blobs.js";
+import { isUuid, maxChunkBytes } from "../../storage/blob-store.js";
 import { answer, usedToken } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditObjects, toRead } from "../request/context.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
@@ -52,12 +51,12 @@ async function attach(
 async function store(services: Services, place: FilePlace, file: UploadedFile): Promise<AttachedFile> {
   const name = cleanName(file.clientName);
   const mime = mimeOf(await beginning(file.path), name);
-  const uuid = await services.blobs.adopt(file.path);
+  const uuid = await services.blobs.put(file.path);
   try {
     return await attachFile(services.db, place, { uuid, name, mime, bytes: file.bytes });
   } catch (error) {
     // Any other error may be that of a connection which broke after the row was committed.
-    if (error instanceof Failure) await services.blobs.remove(uuid);
+    if (error instanceof Failure) await services.blobs.delete(uuid);
     throw error;
   }
 }
@@ -72,7 +71,7 @@ async function detach(
   const id = objectId(request.params.object);
   const fileId = objectId(request.params.file);
   const blob = await detachFile(services.db, placeOf(context, id, await body()), fileId);
-  if (blob !== undefined) await services.blobs.remove(blob);
+  if (blob !== undefined) await services.blobs.delete(blob);
   await services.changes.propagate();
   return answer(context.caller, null);
 }
@@ -98,18 +97,19 @@ async function download(request: Request, services: Services): Promise<Reply> {
   if (matchesEtag(request.header("if-none-match") ?? "", etag)) {
     return { kind: "bytes", status: 304, body: "", headers };
   }
-  const path = services.blobs.path(file.uuid);
-  if (file.bytes <= wholeBytes) return { kind: "bytes", body: await readFile(path), headers };
-  return { kind: "stream", chunks: contentOf(path), headers };
-}
-
-/** Opens the file when it is first read: an answer to HEAD never is, and nobody would close it then. */
-async function* contentOf(path: string): AsyncGenerator<Buffer, void> {
-  yield* createReadStream(path, { highWaterMark: wholeBytes });
+  const chunks = services.blobs.read(file.uuid, { signal: request.signal });
+  if (file.bytes <= wholeBytes) return { kind: "bytes", body: await joined(chunks), headers };
+  return { kind: "stream", chunks, headers };
 }
 
 /** Files up to this size are sent in one piece. */
-const wholeBytes = 256 * 1024;
+const wholeBytes = maxChunkBytes;
+
+async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return all.length === 1 ? all[0]! : Buffer.concat(all);
+}
 
 /** @throws Failure file_column_required */
 function requireFiles(layer: LayerNode): void {

@@ -3,11 +3,11 @@ import { isPicture } from "../../catalog/file-types.js";
 import { type FoundFile, findFile, isListed } from "../../catalog/files.js";
 import { type Caller, type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
-import { type PictureFormat, pictureFits, type ResizeRequest } from "../../hosts/messages.js";
-import { type Picture, pictureTag } from "../../hosts/pictures.js";
+import { type PictureFormat, pictureFits } from "../../hosts/messages.js";
+import { type Picture, pictureTag, type ResizedBlob } from "../../hosts/pictures.js";
 import { matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
-import { isUuid } from "../../storage/blobs.js";
+import { isUuid } from "../../storage/blob-store.js";
 import { onlooker, usedToken } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
@@ -57,10 +57,9 @@ async function image(
   const { w, h, fit, f } = query();
   if (!isPicture(file.mime))
     throw failed("unsupported_format", "The file is no picture that can be shown.", { mime: file.mime });
-  const path = services.blobs.path(file.uuid);
-  const resize: ResizeRequest = { path, width: w, height: h, fit, format: f };
-  return pictureReply(request, pictureTag(resize), pictureHeaders(services, { map, layer, caller }), () =>
-    services.pictures.resized(resize),
+  const wanted: ResizedBlob = { blob: file.uuid, width: w, height: h, fit, format: f };
+  return pictureReply(request, pictureTag(wanted), pictureHeaders(services, { map, layer, caller }), () =>
+    services.pictures.resized(wanted),
   );
 }
 

@@ -28,7 +28,7 @@ export interface PrintTarget {
 }
 
 const maxPictures = 20;
-const pictureWidth = 1_200;
+const pictureOptions = { width: 1_200, fit: "fill", format: "jpeg", shrinkOnly: true } as const;
 
 /** The object as PDF. @throws Failure not_found, busy, internal when it takes too long */
 export async function printObject(request: Request, services: Services, target: PrintTarget): Promise<Reply> {
@@ -121,9 +121,8 @@ async function picturesOf(
   const made = await Promise.all(
     wanted.map(async (file) => {
       try {
-        const path = services.blobs.path(file.uuid);
-        const size = { path, width: pictureWidth, fit: "fill", format: "jpeg", shrinkOnly: true } as const;
-        return [{ caption: file.name, jpeg: (await services.pictures.resized(size)).bytes }];
+        const { bytes } = await services.pictures.resized({ blob: file.uuid, ...pictureOptions });
+        return [{ caption: file.name, jpeg: bytes }];
       } catch (error) {
         if (error instanceof Failure && error.kind !== "busy") return [];
         throw error;

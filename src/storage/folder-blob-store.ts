@@ -1,0 +1,156 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { BlobNotFound, type BlobStore, isUuid, maxChunkBytes, type ReadOptions } from "./blob-store.js";
+
+/** Parts of blobs whose put broke off have this at their end. */
+const partSuffix = ".part";
+
+/**
+ * Blobs as files of a folder: `<folder>/<xx>/<uuid>`, xx being the first two digits. Nodes of one installation share the
+ * folder (a network file system where they run on several machines).
+ */
+export class FolderBlobStore implements BlobStore {
+  constructor(private readonly folder: string) {}
+
+  async put(source: string | AsyncIterable<Uint8Array>): Promise<string> {
+    const key = randomUUID();
+    const target = this.path(key);
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    try {
+      if (typeof source === "string") await moveFile(source, target);
+      else await writeFile(source, target);
+      // A name is safe only when its folder is, and new folders have names too.
+      for (const folder of [dirname(target), this.folder, dirname(this.folder)]) await sync(folder);
+    } catch (error) {
+      await rm(target, { force: true });
+      throw error;
+    }
+    return key;
+  }
+
+  async size(key: string): Promise<number> {
+    return (await stat(this.path(key)).catch(notFound(key))).size;
+  }
+
+  async *read(key: string, { range, signal }: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    signal?.throwIfAborted();
+    const handle = await open(this.path(key), "r").catch(notFound(key));
+    try {
+      const { size } = await handle.stat();
+      const end = Math.min(size, range ? range.last + 1 : size);
+      for (let position = range?.first ?? 0; position < end; ) {
+        signal?.throwIfAborted();
+        const chunk = await readAt(handle, position, Math.min(maxChunkBytes, end - position));
+        yield chunk;
+        position += chunk.length;
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    await rm(this.path(key), { force: true });
+  }
+
+  async *olderThan(ageMs: number): AsyncGenerator<string[], void, undefined> {
+    for await (const { folder, names } of this.subfolders()) {
+      const old: string[] = [];
+      for (const name of names)
+        if (isUuid(name) && (await ageOf(join(folder, name))) >= ageMs) old.push(name);
+      if (old.length > 0) yield old;
+    }
+  }
+
+  async removeParts(ageMs: number): Promise<void> {
+    for await (const { folder, names } of this.subfolders()) {
+      for (const name of names) {
+        const path = join(folder, name);
+        if (name.endsWith(partSuffix) && (await ageOf(path)) >= ageMs) await rm(path, { force: true });
+      }
+    }
+  }
+
+  /** The blob's own file. */
+  async withLocalCopy<T>(key: string, use: (path: string) => Promise<T>): Promise<T> {
+    const path = this.path(key);
+    await access(path).catch(notFound(key));
+    return use(path);
+  }
+
+  /** Subfolders, each with the names in it. */
+  private async *subfolders(): AsyncGenerator<{ folder: string; names: string[] }, void, undefined> {
+    for (const prefix of (await readdir(this.folder).catch(() => [])).sort()) {
+      if (!/^[0-9a-f]{2}$/.test(prefix)) continue;
+      const folder = join(this.folder, prefix);
+      yield { folder, names: await readdir(folder) };
+    }
+  }
+
+  private path(key: string): string {
+    // Also keeps paths within the folder.
+    if (!isUuid(key)) throw new Error("A blob's key must be a uuid.");
+    return join(this.folder, key.slice(0, 2), key);
+  }
+}
+
+/** Milliseconds since a file was changed or renamed; 0 when it is gone. */
+const ageOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ ctimeMs }) => Date.now() - ctimeMs,
+    () => 0,
+  );
+
+/** Moves a file; to another file system it is copied. */
+async function moveFile(path: string, target: string): Promise<void> {
+  await sync(path);
+  try {
+    await rename(path, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+    await writeFile(createReadStream(path, { highWaterMark: maxChunkBytes }), target);
+  }
+}
+
+/** Writes a file that has its name when all of it is on disk. */
+async function writeFile(chunks: AsyncIterable<Uint8Array>, target: string): Promise<void> {
+  const part = `${target}${partSuffix}`;
+  try {
+    const handle = await open(part, "wx", 0o600);
+    try {
+      for await (const chunk of chunks) await handle.appendFile(chunk);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(part, target);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/** The next bytes of a file, at least one and at most `length`. @throws Error when there are none */
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, position);
+  if (bytesRead === 0) throw new Error("A blob's file has become shorter.");
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Waits until the disk has a file's bytes, or a folder's names. */
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function notFound(key: string) {
+  return (error: NodeJS.ErrnoException): never => {
+    throw error.code === "ENOENT" ? new BlobNotFound(key, { cause: error }) : error;
+  };
+}
