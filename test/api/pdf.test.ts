@@ -129,6 +129,13 @@ t.test("scripts from right to left, emoji and unknown characters are printed", a
   t.ok(text.includes("42"));
 });
 
+t.test("numbers and brackets stand in their order among words from right to left", async (t) => {
+  const id = await make({ name: "בית (ישן) Haifa 12" });
+  const turned = (word: string) => [...word].reverse().join("");
+  const { text } = await said(id);
+  t.same(text.split("\n").slice(0, 4), ["Haifa", "12", `(${turned("ישן")})`, turned("בית")]);
+});
+
 t.test("a megabyte of text takes pages, not for ever", async (t) => {
   const words = Array.from({ length: 125_000 }, (_, i) => `слово${(i * 7919) % 10_007}`).join(" ");
   for (const note of [words.slice(0, 1_000_000), "x".repeat(1_000_000), "漢".repeat(300_000)]) {

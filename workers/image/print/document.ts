@@ -146,22 +146,16 @@ class Sheet {
     return linesOf(text, width, this.measure(face));
   }
 
-  private write(line: Line, face: Face, place: { x: number; width: number }): void {
-    if (line.words.length === 0) return;
-    const measure = this.measure(face);
-    const space = measure(" ");
-    const width = line.words.reduce((sum, word) => sum + measure(word) + space, -space);
-    let x = line.rightToLeft ? place.x + Math.max(0, place.width - width) : place.x;
+  private write({ parts, rightToLeft }: Line, face: Face, place: { x: number; width: number }): void {
+    // A line that is one text and begins at the left is not measured.
+    const widths = parts.length > 1 || rightToLeft ? parts.map(this.measure(face)) : [];
+    const width = widths.reduce((sum, one) => sum + one, 0);
+    let x = rightToLeft ? place.x + Math.max(0, place.width - width) : place.x;
     this.doc.font(face.font).fontSize(face.size).fillColor(face.color);
-    if (!line.turned) {
-      this.doc.text(line.words.join(" "), x, this.y, { lineBreak: false });
-      return;
-    }
-    // One by one: the font would turn a word together with the space after it.
-    for (const word of line.words) {
-      if (word !== "") this.doc.text(word, x, this.y, { lineBreak: false });
-      x += measure(word) + space;
-    }
+    parts.forEach((part, index) => {
+      if (part.trim() !== "") this.doc.text(part, x, this.y, { lineBreak: false });
+      x += widths[index] ?? 0;
+    });
   }
 
   /** Widths are remembered: the words of a text repeat. */

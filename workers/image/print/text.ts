@@ -1,19 +1,17 @@
+import { arranged, directionsOf } from "./direction.js";
+
 /** Text into lines. Our own, since pdfkit takes time without bound over long words and knows left to right only. */
 
 /** Width of a text in points. */
 export type Measure = (text: string) => number;
 
 export interface Line {
-  /** In the order in which they stand from left to right. */
-  readonly words: readonly string[];
+  /** Texts as they stand from left to right; more than one where some are read from right to left. */
+  readonly parts: readonly string[];
   /** Whether it begins at the right edge. */
   readonly rightToLeft: boolean;
-  /** Whether any word is read from right to left. */
-  readonly turned: boolean;
 }
 
-const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
-const strong = /[\p{L}]/u;
 /** Longer words are cut before anybody measures them. */
 const wordLength = 60;
 
@@ -21,23 +19,27 @@ const wordLength = 60;
 export function* linesOf(text: string, width: number, measure: Measure): Generator<Line, void, undefined> {
   const space = measure(" ");
   for (const paragraph of plain(text).split("\n")) {
-    const first = strong.exec(paragraph)?.[0] ?? "";
-    const toLeft = rightToLeft.test(first);
-    let words: string[] = [];
+    const directions = directionsOf(paragraph);
+    // Directions are those of the whole paragraph, the order is that within the line.
+    const lineOf = (start: number, end: number): Line => {
+      const line = paragraph.slice(start, end);
+      return directions
+        ? { parts: arranged(line, directions, start), rightToLeft: directions.level === 1 }
+        : { parts: [line], rightToLeft: false };
+    };
+    let line: { start: number; end: number } | undefined;
     let used = 0;
-    for (const word of piecesOf(paragraph, width, measure)) {
-      const wide = measure(word.text);
-      const gap = word.joined || words.length === 0 ? 0 : space;
-      if (words.length > 0 && used + gap + wide > width) {
-        yield arranged(words, toLeft);
-        words = [];
-        used = 0;
+    for (const { start, end, joined } of piecesOf(paragraph, width, measure)) {
+      const wide = measure(paragraph.slice(start, end));
+      const gap = joined ? 0 : space;
+      if (line && used + gap + wide > width) {
+        yield lineOf(line.start, line.end);
+        line = undefined;
       }
-      used += (words.length === 0 ? 0 : gap) + wide;
-      if (word.joined && words.length > 0) words.push(`${words.pop()}${word.text}`);
-      else words.push(word.text);
+      used = line ? used + gap + wide : wide;
+      line = { start: line?.start ?? start, end };
     }
-    yield arranged(words, toLeft);
+    yield lineOf(line?.start ?? 0, line?.end ?? 0);
   }
 }
 
@@ -48,60 +50,43 @@ const plain = (text: string): string =>
     .replace(/\t/g, "    ")
     .replace(/(?!\n)[\p{Cc}\p{Cf}]|\ufe0e|\ufe0f/gu, "");
 
-/** A part of a line that is not broken; `joined` = no space stands before it. */
+/** A part of a paragraph that is not broken; `joined` = no space stands before it. */
 interface Piece {
-  readonly text: string;
+  readonly start: number;
+  readonly end: number;
   readonly joined: boolean;
 }
 
 function* piecesOf(paragraph: string, width: number, measure: Measure): Generator<Piece, void, undefined> {
+  let start = 0;
   for (const word of paragraph.split(" ")) {
-    if (word.length <= wordLength && (word.length < 8 || measure(word) <= width)) {
-      yield { text: word, joined: false };
-      continue;
-    }
-    let joined = false;
-    let part = "";
-    let wide = 0;
-    for (const character of word) {
-      const more = measure(character);
-      if (part !== "" && (wide + more > width || part.length >= wordLength)) {
-        yield { text: part, joined };
-        joined = true;
-        part = "";
-        wide = 0;
-      }
-      part += character;
-      wide += more;
-    }
-    if (part !== "") yield { text: part, joined };
+    const end = start + word.length;
+    if (word.length <= wordLength && (word.length < 8 || measure(word) <= width))
+      yield { start, end, joined: false };
+    else yield* cut(word, start, width, measure);
+    start = end + 1;
   }
 }
 
-/**
- * Words of a line as they stand from left to right: runs of words that are read from right to left are turned round.
- * (The font turns the letters of each word. This is Unicode's algorithm as far as whole words go.)
- */
-export function arranged(words: readonly string[], toLeft: boolean): Line {
-  if (!toLeft && !words.some((word) => rightToLeft.test(word)))
-    return { words, rightToLeft: false, turned: false };
-  const kinds = words.map((word) => (rightToLeft.test(word) ? true : strong.test(word) ? false : undefined));
-  // Numbers and signs go with what is on both sides of them, else with the paragraph.
-  const turned = kinds.map((kind, index) => {
-    if (kind !== undefined) return kind;
-    const before = kinds.slice(0, index).findLast((other) => other !== undefined) ?? toLeft;
-    const after = kinds.slice(index + 1).find((other) => other !== undefined) ?? toLeft;
-    return before === after ? before : toLeft;
-  });
-  const line: string[] = [];
-  for (let at = 0; at < words.length; ) {
-    let end = at + 1;
-    while (end < words.length && turned[end] === turned[at]) end++;
-    const run = words.slice(at, end);
-    if (turned[at]) run.reverse();
-    if (toLeft) line.unshift(...run);
-    else line.push(...run);
-    at = end;
+/** A word in pieces that are no wider than a line. */
+function* cut(
+  word: string,
+  wordStart: number,
+  width: number,
+  measure: Measure,
+): Generator<Piece, void, undefined> {
+  let start = wordStart;
+  let end = start;
+  let wide = 0;
+  for (const character of word) {
+    const more = measure(character);
+    if (end > start && (wide + more > width || end - start >= wordLength)) {
+      yield { start, end, joined: start > wordStart };
+      start = end;
+      wide = 0;
+    }
+    end += character.length;
+    wide += more;
   }
-  return { words: line, rightToLeft: toLeft, turned: true };
+  yield { start, end, joined: start > wordStart };
 }
