@@ -3,6 +3,7 @@ import type { Config } from "../src/config.js";
 import type { TileCoord } from "../src/geo/tile.js";
 import { createLog } from "../src/log.js";
 import { type Node, startNode } from "../src/node.js";
+import { png } from "../src/tiles/formats.js";
 import { answerParent } from "./child.js";
 import { mapCode } from "./import.js";
 
@@ -28,9 +29,16 @@ answerParent<TileLoopRequest, { readonly tiles: number; readonly seconds: number
     while (performance.now() < until) {
       const coord = request.coords[served++ % request.coords.length]!;
       const map = await catalog.map(mapCode, mapCode);
-      const look = { base: false, layers: undefined, scale: 1, language: undefined, quality: 0 } as const;
+      const look = {
+        base: false,
+        layers: undefined,
+        scale: 1,
+        language: undefined,
+        format: png,
+        quality: 0,
+      } as const;
       const plan = await planner.plan(map, publicCaller, { coord, ...look });
-      await tiles.tile({ plan, coord, quality: 0, signal: () => signal });
+      await tiles.tile({ plan, coord, format: png, quality: 0, signal: () => signal });
     }
   };
   await Promise.all(Array.from({ length: request.concurrency }, loop));

@@ -2,6 +2,7 @@ import { publicCaller } from "../../src/catalog/state.js";
 import { metatileOf, type TileCoord } from "../../src/geo/tile.js";
 import { hostEnvironment } from "../../src/hosts/environment.js";
 import { startNode } from "../../src/node.js";
+import { png } from "../../src/tiles/formats.js";
 import { startChild } from "../child.js";
 import type { Context } from "../context.js";
 import { cpuSeconds } from "../cpu.js";
@@ -80,7 +81,14 @@ async function sheetsOf(world: World, coords: readonly TileCoord[]): Promise<Rec
     const sheets: Record<number, Sheet> = {};
     for (const coord of coords) {
       if (sheets[coord.z]) continue;
-      const look = { base: false, layers: undefined, scale: 1, language: undefined, quality: 0 } as const;
+      const look = {
+        base: false,
+        layers: undefined,
+        scale: 1,
+        language: undefined,
+        format: png,
+        quality: 0,
+      } as const;
       const plan = await planner.plan(map, publicCaller, { coord, ...look });
       sheets[coord.z] = { xml: plan.map.xml, bufferPixels: plan.bufferPixels };
     }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { globLiteral } from "../access/sessions.js";
 import type { Redis } from "../storage/redis.js";
+import { tileKeys } from "../tiles/store.js";
 import { type CommandEnvironment, say, withServices } from "./environment.js";
 
 /** mapwright cache purge */
@@ -29,7 +30,13 @@ async function purgeTiles(redis: Redis, prefix: string): Promise<number> {
   let count = 0;
   let cursor = "0";
   do {
-    const [next, keys] = await redis.scan(cursor, "MATCH", `${globLiteral(prefix)}t:*`, "COUNT", 1_000);
+    const [next, keys] = await redis.scan(
+      cursor,
+      "MATCH",
+      `${globLiteral(prefix)}${tileKeys}*`,
+      "COUNT",
+      1_000,
+    );
     cursor = next;
     if (keys.length > 0) count += await redis.unlink(keys);
   } while (cursor !== "0");

@@ -41,13 +41,13 @@ export interface MetatileRequest {
   readonly count: number;
   /** 1, 2 or 3: tiles are 256 × scale pixels wide. */
   readonly scale: number;
-  /** 0 = full-colour PNG, 1 = limited palette. */
-  readonly quality: 0 | 1;
+  /** Mapnik's name for the encoding of the tiles, with its options, such as `png8:m=h`. */
+  readonly encoding: string;
   readonly bufferPixels: number;
 }
 export interface RenderedTile {
-  /** PNG. Tiles of one colour share one encoding; `solid` is that colour as 0xAABBGGRR. */
-  readonly png: Uint8Array;
+  /** The encoded tile. Tiles of one colour share one encoding; `solid` is that colour as 0xAABBGGRR. */
+  readonly bytes: Uint8Array;
   readonly solid?: number;
   /** Hash of the bytes, the core of the ETag. */
   readonly hash: string;

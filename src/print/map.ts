@@ -2,6 +2,7 @@ import type { Geometry, Position } from "geojson";
 import type { Caller, MapState } from "../catalog/state.js";
 import { type MercatorBox, mercatorHalf } from "../geo/tile.js";
 import type { PrintedMap, PrintedPlace } from "../hosts/messages.js";
+import { png } from "../tiles/formats.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 
@@ -63,6 +64,7 @@ export async function printedMap(
     layers: undefined,
     scale: 2,
     language: wish.language,
+    format: png,
     quality: 0,
   });
   const tiles: Promise<PrintedMap["tiles"][number]>[] = [];
@@ -74,8 +76,8 @@ export async function printedMap(
       tiles.push(
         services.tiles
           // One signal for each: a dozen listeners of one signal look like a leak.
-          .tile({ plan, coord, quality: 0, signal: () => AbortSignal.any([signal]) })
-          .then(({ png }) => ({ x: x * tileSide - left, y: y * tileSide - top, png })),
+          .tile({ plan, coord, format: png, quality: 0, signal: () => AbortSignal.any([signal]) })
+          .then(({ bytes }) => ({ x: x * tileSide - left, y: y * tileSide - top, png: bytes })),
       );
     }
   }

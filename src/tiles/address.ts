@@ -1,5 +1,6 @@
 import { badRequest } from "../errors.js";
 import { isTile, type TileCoord } from "../geo/tile.js";
+import type { TileFormat, TileQuality } from "./formats.js";
 
 /** Tiles are 256 × scale pixels a side. */
 export type TileScale = 1 | 2 | 3;
@@ -14,7 +15,8 @@ export interface TileAddress {
   readonly scale: TileScale;
   /** Language code; undefined = the map's main language. */
   readonly language: string | undefined;
-  readonly quality: 0 | 1;
+  readonly format: TileFormat;
+  readonly quality: TileQuality;
 }
 
 /** The tile at this XYZ address. @throws Failure bad_request when there is none */

@@ -83,6 +83,7 @@ export class TileAnswers<Answer> {
     const tile = await tiles.tile({
       plan,
       coord: address.coord,
+      format: address.format,
       quality: address.quality,
       signal: asked.signal,
     });

@@ -11,13 +11,13 @@ export class TileMemory {
   private readonly tiles: LRUCache<string, Tile>;
   private readonly solids = new LRUCache<string, Uint8Array>({
     maxSize: solidBytes,
-    sizeCalculation: (png) => overheadBytes + png.length,
+    sizeCalculation: (bytes) => overheadBytes + bytes.length,
   });
 
   constructor(bytes: number) {
     this.tiles = new LRUCache({
       maxSize: Math.max(bytes, overheadBytes),
-      sizeCalculation: (tile) => overheadBytes + (tile.solid === undefined ? tile.png.length : 0),
+      sizeCalculation: (tile) => overheadBytes + (tile.solid === undefined ? tile.bytes.length : 0),
     });
   }
 
@@ -27,7 +27,7 @@ export class TileMemory {
 
   /** Keeps the tile and gives back what is kept, which may share its bytes with others. */
   set(key: string, tile: Tile): Tile {
-    const kept = tile.solid === undefined ? tile : { ...tile, png: this.shared(tile) };
+    const kept = tile.solid === undefined ? tile : { ...tile, bytes: this.shared(tile) };
     this.tiles.set(key, kept);
     return kept;
   }
@@ -48,7 +48,7 @@ export class TileMemory {
   private shared(tile: Tile): Uint8Array {
     const known = this.solids.get(tile.hash);
     if (known) return known;
-    this.solids.set(tile.hash, tile.png);
-    return tile.png;
+    this.solids.set(tile.hash, tile.bytes);
+    return tile.bytes;
   }
 }

@@ -6,6 +6,7 @@ import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
 import { HostError } from "../hosts/host.js";
 import type { MetatileRequest, MetatileResponse } from "../hosts/messages.js";
+import type { TileFormat, TileQuality } from "./formats.js";
 import { InFlight } from "./in-flight.js";
 import type { TileMemory } from "./memory.js";
 import type { Plan } from "./plan.js";
@@ -33,7 +34,8 @@ export interface TileServiceOptions {
 export interface TileRequest {
   readonly plan: Plan;
   readonly coord: TileCoord;
-  readonly quality: 0 | 1;
+  readonly format: TileFormat;
+  readonly quality: TileQuality;
   /** Made when somebody asks for it, and a tile that is at hand does not. */
   readonly signal: () => AbortSignal;
 }
@@ -59,18 +61,18 @@ export class TileService {
    * @throws OutdatedPlan
    */
   async tile(request: TileRequest): Promise<Tile> {
-    const { plan, coord, quality } = request;
+    const { plan, coord, format, quality } = request;
     const { changes } = this.options;
     // Without notifications the versions have to be asked for.
     if (!changes.trusted) await changes.refresh(plan.layers);
     if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
     const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
     const box = dependentBox(plan, coord);
-    const key = tileKey(plan, coord, quality);
+    const key = tileKey(plan, coord, format, quality);
     const known = this.options.memory.get(key);
     if (known && isCurrent(known.versions, plan.layers, box)) return this.served("memory", known);
 
-    const metaKey = tileKey(plan, origin, quality);
+    const metaKey = tileKey(plan, origin, format, quality);
     const place = (coord.y - origin.y) * count + (coord.x - origin.x);
     if (!this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box))) {
       const stored = await this.options.store.get(key);
@@ -84,7 +86,7 @@ export class TileService {
       signal: request.signal(),
       versions,
       usable: (earlier) => isCurrent([...earlier], plan.layers, box),
-      start: (signal) => this.produce({ plan, origin, count, quality, versions, signal, metaKey }),
+      start: (signal) => this.produce({ plan, origin, count, format, quality, versions, signal, metaKey }),
     });
     return this.served("render", tiles[place]!);
   }
@@ -136,14 +138,14 @@ export class TileService {
     const box = bufferedBox(work.plan, work.origin, work.count);
     // The first one tells whether the others can be there.
     const coords = tilesOf(work);
-    const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.quality));
+    const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.format, work.quality));
     if (!first || !isCurrent([...first.versions], work.plan.layers, box)) return undefined;
     const tiles = await Promise.all(
-      coords.map((coord) => this.options.store.get(tileKey(work.plan, coord, work.quality))),
+      coords.map((coord) => this.options.store.get(tileKey(work.plan, coord, work.format, work.quality))),
     );
     if (!tiles.every((tile) => tile && isCurrent(tile.versions, work.plan.layers, box))) return undefined;
     return tiles.map((tile, index) =>
-      this.options.memory.set(tileKey(work.plan, coords[index]!, work.quality), tile!),
+      this.options.memory.set(tileKey(work.plan, coords[index]!, work.format, work.quality), tile!),
     );
   }
 
@@ -158,7 +160,7 @@ export class TileService {
           origin: work.origin,
           count: work.count,
           scale: plan.scale,
-          quality: work.quality,
+          encoding: work.format.mapnikEncodings[work.quality],
           bufferPixels: plan.bufferPixels,
         },
         work.signal,
@@ -174,10 +176,10 @@ export class TileService {
     this.options.onRendered(drawn.renderMs);
     const coords = tilesOf(work);
     const kept = drawn.tiles.map((tile, index) => {
-      const key = tileKey(plan, coords[index]!, work.quality);
+      const key = tileKey(plan, coords[index]!, work.format, work.quality);
       // A copy: what arrives is a window into the whole message, which would be kept alive by one tile of it.
       const whole: Tile = {
-        png: new Uint8Array(tile.png),
+        bytes: new Uint8Array(tile.bytes),
         hash: tile.hash,
         solid: tile.solid,
         versions: [...versions],
@@ -193,15 +195,16 @@ interface Work {
   readonly plan: Plan;
   readonly origin: TileCoord;
   readonly count: number;
-  readonly quality: 0 | 1;
+  readonly format: TileFormat;
+  readonly quality: TileQuality;
   readonly versions: readonly number[];
   readonly signal: AbortSignal;
   readonly metaKey: string;
 }
 
 /** What belongs to another history of the database is never found. */
-const tileKey = (plan: Plan, coord: TileCoord, quality: 0 | 1): string =>
-  `${plan.epoch}/${plan.key}/${quality}/${coord.z}/${coord.x}/${coord.y}`;
+const tileKey = (plan: Plan, coord: TileCoord, format: TileFormat, quality: TileQuality): string =>
+  `${plan.epoch}/${plan.key}/${format.name}/${quality}/${coord.z}/${coord.x}/${coord.y}`;
 
 const baseVersions = (plan: Plan, versions: readonly number[]): string =>
   `${plan.epoch} ${versions.slice(plan.baseFrom).join(",")}`;

@@ -8,31 +8,41 @@ import type { Tile } from "./tile.js";
  * Tiles in Redis, shared by all nodes. Each carries its versions, so that the same rule of freshness holds for it
  * as for tiles in memory. A store that fails is a miss, never an error.
  *
- * Value: magic byte, flags, count of layers in two bytes, 20 bytes of hash, the versions as doubles, then the PNG. A tile of
- * one colour holds that colour instead of a PNG, which is stored once under its hash.
+ * Value: magic byte, flags, count of layers in two bytes, 20 bytes of hash, the versions as doubles, then the encoded tile. A tile
+ * of one colour holds that colour instead, and its bytes are stored once under their hash.
  */
 
+/** What the keys of all tiles begin with, of every version, after the prefix of the installation. */
+export const tileKeys = "t:";
+/** To be raised when keys or values change their form, so that no node misreads what another version wrote. */
+const version = 2;
 const magic = 0x4d;
 const headBytes = 4 + 20;
 const solidFlag = 1;
 
 export class TileStore {
   private readonly reads: BatchedReads;
+  private readonly tilePrefix: string;
+  private readonly solidPrefix: string;
+  private readonly lockPrefix: string;
 
   constructor(
     private readonly redis: Redis,
-    private readonly prefix: string,
+    prefix: string,
     private readonly seconds: number,
     private readonly memory: TileMemory,
     clock: Clock,
   ) {
     this.reads = new BatchedReads(redis, clock);
+    this.tilePrefix = `${prefix}${tileKeys}${version}:`;
+    this.solidPrefix = `${this.tilePrefix}solid:`;
+    this.lockPrefix = `${prefix}lock:`;
   }
 
   async get(key: string): Promise<Tile | undefined> {
     if (this.seconds === 0) return undefined;
     try {
-      const value = await this.reads.get(`${this.prefix}t:${key}`);
+      const value = await this.reads.get(`${this.tilePrefix}${key}`);
       return value ? await this.decode(value) : undefined;
     } catch {
       return undefined;
@@ -45,10 +55,10 @@ export class TileStore {
     const pipeline = this.redis.pipeline();
     const solids = new Set<string>();
     for (const [key, tile] of tiles) {
-      pipeline.set(`${this.prefix}t:${key}`, encode(tile), "EX", this.seconds);
+      pipeline.set(`${this.tilePrefix}${key}`, encode(tile), "EX", this.seconds);
       if (tile.solid !== undefined && !solids.has(tile.hash)) {
         solids.add(tile.hash);
-        pipeline.set(`${this.prefix}t:solid:${tile.hash}`, Buffer.from(tile.png), "EX", this.seconds);
+        pipeline.set(`${this.solidPrefix}${tile.hash}`, Buffer.from(tile.bytes), "EX", this.seconds);
       }
     }
     pipeline.exec().catch(() => undefined);
@@ -56,7 +66,7 @@ export class TileStore {
 
   /** Takes the right to render `key` for all nodes; undefined = another node has it. Without Redis it is given. */
   async lock(key: string, milliseconds: number): Promise<(() => void) | undefined> {
-    const name = `${this.prefix}lock:${key}`;
+    const name = `${this.lockPrefix}${key}`;
     const owner = `${process.pid}.${Math.random()}`;
     try {
       if ((await this.redis.set(name, owner, "PX", milliseconds, "NX")) === null) return undefined;
@@ -85,17 +95,17 @@ export class TileStore {
     const body = headBytes + 8 * count;
     if (!isSolid) {
       // A copy: what arrives is a slice of the socket's larger chunk, which would be kept alive whole.
-      return { png: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions };
+      return { bytes: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions };
     }
     const solid = value.readUInt32LE(body);
-    const png = this.memory.solid(hash) ?? (await this.reads.get(`${this.prefix}t:solid:${hash}`));
-    return png ? { png: new Uint8Array(png), hash, solid, versions } : undefined;
+    const bytes = this.memory.solid(hash) ?? (await this.reads.get(`${this.solidPrefix}${hash}`));
+    return bytes ? { bytes: new Uint8Array(bytes), hash, solid, versions } : undefined;
   }
 }
 
 function encode(tile: Tile): Buffer {
   const isSolid = tile.solid !== undefined;
-  const value = Buffer.allocUnsafe(headBytes + 8 * tile.versions.length + (isSolid ? 4 : tile.png.length));
+  const value = Buffer.allocUnsafe(headBytes + 8 * tile.versions.length + (isSolid ? 4 : tile.bytes.length));
   value[0] = magic;
   value[1] = isSolid ? solidFlag : 0;
   value.writeUInt16LE(tile.versions.length, 2);
@@ -103,6 +113,6 @@ function encode(tile: Tile): Buffer {
   let at = headBytes;
   for (const version of tile.versions) at = value.writeDoubleLE(version, at);
   if (isSolid) value.writeUInt32LE(tile.solid! >>> 0, at);
-  else value.set(tile.png, at);
+  else value.set(tile.bytes, at);
   return value;
 }

@@ -1,6 +1,6 @@
 /** One encoded tile with what it takes to tell whether it is still right. */
 export interface Tile {
-  readonly png: Uint8Array;
+  readonly bytes: Uint8Array;
   /** Hash of the bytes, the core of the ETag. */
   readonly hash: string;
   /** Colour of a tile of one colour, as 0xAABBGGRR. */

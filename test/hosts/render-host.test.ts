@@ -2,6 +2,7 @@ import t from "tap";
 import { loadConfig } from "../../src/config.js";
 import type { MetatileRequest } from "../../src/hosts/messages.js";
 import { type RenderHost, startRenderHost } from "../../src/hosts/render.js";
+import { png } from "../../src/tiles/formats.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
 import { picture } from "../support/pictures.js";
@@ -38,7 +39,7 @@ function sleepy(seconds: number): MetatileRequest {
     origin: { z: 0, x: 0, y: 0 },
     count: 1,
     scale: 1,
-    quality: 0,
+    encoding: png.mapnikEncodings[0],
     bufferPixels: 16,
   };
 }
@@ -47,7 +48,7 @@ const kill = (signal: NodeJS.Signals) => process.kill(host.pid!, signal);
 
 t.test("it draws", async (t) => {
   const { tiles } = await draw(0);
-  const image = await picture(tiles[0]!.png);
+  const image = await picture(tiles[0]!.bytes);
   t.same(image.at(128, 128), [255, 0, 0, 255]);
 });
 

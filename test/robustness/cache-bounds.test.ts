@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
+import { png } from "../../src/tiles/formats.js";
 import { makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
@@ -64,7 +65,15 @@ t.test("plans", async (t) => {
   await leaveNothing(t, { fill: 4_000, count: 12_000 }, async (first, count) => {
     for (let subset = first; subset < first + count; subset++) {
       const wanted = layers.filter((_, index) => (subset >> index) & 1);
-      const wish = { coord, base: false, layers: wanted, scale: 1, language: undefined, quality: 0 } as const;
+      const wish = {
+        coord,
+        base: false,
+        layers: wanted,
+        scale: 1,
+        language: undefined,
+        format: png,
+        quality: 0,
+      } as const;
       await planner.plan(map, publicCaller, wish);
     }
   });

@@ -32,18 +32,18 @@ export class Album {
   private readonly pictures: Picture[] = [];
   private readonly indexes = new Map<string, number>();
 
-  bytes(picture: Picture): { readonly png: Uint8Array; readonly hash: string } {
+  bytes(picture: Picture): { readonly bytes: Uint8Array; readonly hash: string } {
     const key = JSON.stringify(picture);
     let index = this.indexes.get(key);
     if (index === undefined) {
       index = this.pictures.push(picture) - 1;
       this.indexes.set(key, index);
     }
-    return { png: Uint8Array.of(index & 255, index >> 8), hash: `h${index}`.padEnd(20, "-") };
+    return { bytes: Uint8Array.of(index & 255, index >> 8), hash: `h${index}`.padEnd(20, "-") };
   }
 
-  picture(png: Uint8Array): Picture {
-    return this.pictures[png[0]! + (png[1]! << 8)]!;
+  picture(bytes: Uint8Array): Picture {
+    return this.pictures[bytes[0]! + (bytes[1]! << 8)]!;
   }
 }
 
@@ -174,8 +174,8 @@ export class SimulatedRender {
       ...layer,
       cells: layer.cells.filter(([cell]) => seen.includes(cell)),
     }));
-    const { png, hash } = this.options.album.bytes(picture);
-    return { png, hash, ...(picture.every((layer) => layer.cells.length === 0) ? { solid: 1 } : {}) };
+    const { bytes, hash } = this.options.album.bytes(picture);
+    return { bytes, hash, ...(picture.every((layer) => layer.cells.length === 0) ? { solid: 1 } : {}) };
   }
 
   /** What a picture that is begun now would show, in the least: two of one state are one too many. */

@@ -8,6 +8,7 @@ import { Failure } from "../../src/errors.js";
 import type { TileCoord } from "../../src/geo/tile.js";
 import { HostError } from "../../src/hosts/host.js";
 import { type TilePath, wireTilePath } from "../../src/tile-path.js";
+import { png } from "../../src/tiles/formats.js";
 import { quietLog } from "../support/log.js";
 import { type DatabaseAccess, SimulatedDatabase, type Tables, viewerAccount } from "./database.js";
 import { type Entry, Fact } from "./facts.js";
@@ -432,9 +433,9 @@ export class World {
               requireRead(map, caller);
               return { map, caller, publicAddress: signedIn ? undefined : raw };
             },
-            address: { ...address, scale: 1, quality: 0 },
+            address: { ...address, scale: 1, format: png, quality: 0 },
             signal: () => abort.signal,
-            answer: ({ tile }) => this.album.picture(tile.png),
+            answer: ({ tile }) => this.album.picture(tile.bytes),
             bytes: () => 100,
           })
           .then(

@@ -1,5 +1,6 @@
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
+import { png } from "../../src/tiles/formats.js";
 import { asSuperuser } from "../support/database.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -156,7 +157,15 @@ t.test("an address whose plan was crowded out by others still hears of edits", a
   for (let subset = 0; subset < 1_300; subset++) {
     const ids = layers.slice(1).flatMap((layer, index) => ((subset >> index) & 1 ? [layer.id] : []));
     const scale = subset < 1024 ? 1 : 2;
-    const wish = { coord, base: false, layers: ids, scale, language: undefined, quality: 0 } as const;
+    const wish = {
+      coord,
+      base: false,
+      layers: ids,
+      scale,
+      language: undefined,
+      format: png,
+      quality: 0,
+    } as const;
     await planner.plan(map, publicCaller, wish);
   }
   await addObject(server, "l0", square(9, 9, 3), { map: "m10" });
@@ -185,7 +194,15 @@ t.test("an edit in the middle of a render is seen though many other plans were m
     for (let subset = 0; subset < 1_300; subset++) {
       const layers = others.filter((_, index) => (subset >> index) & 1);
       const coord = { z: here.z, x: 0, y: 0 };
-      const wish = { coord, base: false, layers, scale: 1, language: undefined, quality: 0 } as const;
+      const wish = {
+        coord,
+        base: false,
+        layers,
+        scale: 1,
+        language: undefined,
+        format: png,
+        quality: 0,
+      } as const;
       await services.planner.plan(map, publicCaller, wish);
     }
   }

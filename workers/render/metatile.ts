@@ -10,7 +10,6 @@ import type { LoadedMaps } from "./maps.js";
 const tilePixels = 256;
 /** Decoded base metatiles of 1024 px take 4 MiB each. */
 const baseBytes = 128 * 1024 ** 2;
-const format = { 0: "png32:z=1", 1: "png8:m=h:z=1" } as const;
 
 export class MetatileRenderer {
   /** Pixels of base metatiles, so that many maps over one base draw it once. */
@@ -18,7 +17,7 @@ export class MetatileRenderer {
     maxSize: baseBytes,
     sizeCalculation: (pixels) => pixels.length,
   });
-  /** Encodings of one-colour tiles by side, quality and colour. */
+  /** Encodings of one-colour tiles by side, encoding and colour. */
   private readonly solids = new LRUCache<string, RenderedTile>({ max: 512 });
 
   constructor(
@@ -33,7 +32,7 @@ export class MetatileRenderer {
     const tiles: Promise<RenderedTile>[] = [];
     for (let row = 0; row < request.count; row++) {
       for (let column = 0; column < request.count; column++) {
-        tiles.push(this.encode(image.view(column * side, row * side, side, side), side, request.quality));
+        tiles.push(this.encode(image.view(column * side, row * side, side, side), side, request.encoding));
       }
     }
     return { tiles: await Promise.all(tiles), renderMs: performance.now() - started };
@@ -76,23 +75,23 @@ export class MetatileRenderer {
     );
   }
 
-  private async encode(view: MapnikView, side: number, quality: 0 | 1): Promise<RenderedTile> {
-    if (!view.isSolidSync()) return encoded(await png(view, quality));
+  private async encode(view: MapnikView, side: number, encoding: string): Promise<RenderedTile> {
+    if (!view.isSolidSync()) return renderedTile(await encode(view, encoding));
     const solid = view.getPixel(0, 0) >>> 0;
-    const key = `${side} ${quality} ${solid}`;
+    const key = `${side} ${encoding} ${solid}`;
     const known = this.solids.get(key);
     if (known) return known;
-    const tile = { ...encoded(await png(view, quality)), solid };
+    const tile = { ...renderedTile(await encode(view, encoding)), solid };
     this.solids.set(key, tile);
     return tile;
   }
 }
 
-const png = (view: MapnikView, quality: 0 | 1): Promise<Buffer> =>
+const encode = (view: MapnikView, encoding: string): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    view.encode(format[quality], (error, bytes) => (error ? reject(error) : resolve(bytes)));
+    view.encode(encoding, (error, bytes) => (error ? reject(error) : resolve(bytes)));
   });
 
-function encoded(bytes: Buffer): RenderedTile {
-  return { png: bytes, hash: createHash("sha1").update(bytes).digest("base64url").slice(0, 20) };
+function renderedTile(bytes: Buffer): RenderedTile {
+  return { bytes, hash: createHash("sha1").update(bytes).digest("base64url").slice(0, 20) };
 }

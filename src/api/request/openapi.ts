@@ -1,5 +1,6 @@
 import type { Config } from "../../config.js";
 import type { Method } from "../../http/types.js";
+import { tileFormats } from "../../tiles/formats.js";
 import { answerSchemas } from "./answer-schemas.js";
 import { commonParameters } from "./common-parameters.js";
 import { type Answer, isVersioned, type Operation, tags } from "./operation.js";
@@ -26,8 +27,13 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom" },
   x: { schema: { type: "integer", minimum: 0 }, description: "Column of the tile, from the west" },
   tile: {
-    schema: { type: "string", pattern: "^\\d{1,8}(@[123]x)?\\.png$" },
-    description: "`y.png`, or `y@2x.png` for a tile of 512 × 512 pixels; y = row of the tile, from the north",
+    schema: {
+      type: "string",
+      pattern: tileFormats.map(({ name }) => `^\\d{1,8}(@[123]x)?\\.${name}$`).join("|"),
+    },
+    description: `${tileFormats
+      .map(({ name }) => `\`y.${name}\`, or \`y@2x.${name}\``)
+      .join("; ")} for a tile of 512 × 512 pixels; y = row of the tile, from the north`,
   },
 };
 

@@ -2,6 +2,7 @@ import { isLanguageTag, languageTagPattern } from "../../catalog/codes.js";
 import { badRequest } from "../../errors.js";
 import { flipY, maxZoom, type TileCoord } from "../../geo/tile.js";
 import { coordOf, type TileAddress, type TileScale } from "../../tiles/address.js";
+import { type TileFormat, tileFormats } from "../../tiles/formats.js";
 import type { Parameter } from "../request/schema/parameters.js";
 import type { Values } from "../request/schema/schema.js";
 
@@ -71,7 +72,7 @@ const language: Parameter<string | undefined> = {
 };
 
 const base = choice("1 = over the base map, 0 = without it.", [1, 0]);
-const quality = choice("0 = full-colour PNG, 1 = PNG with a palette, which is smaller.", [0, 1]);
+const quality = choice(tileFormats.map(({ qualities }) => qualities).join(" "), [0, 1]);
 
 /** What all tiles of a map can be asked for with. */
 export const mapTileParameters = { base, layers, lng: language, q: quality };
@@ -98,21 +99,27 @@ export const contractCoord = ({ x, y, z }: Values<typeof contractParameters>): T
   coordOf(z, x, flipY(z, y));
 
 /** Reads the path `z/x/y.png` or `z/x/y@2x.png`, XYZ. @throws Failure bad_request */
-export function pathCoord(
+export function pathTile(
   z: string,
   x: string,
   file: string,
-): { readonly coord: TileCoord; readonly scale: TileScale | undefined } {
-  const match = /^(\d{1,8})(?:@([123])x)?\.png$/.exec(file);
-  if (!match) throw badRequest("The address of a tile ends in y.png or y@2x.png.");
+): { readonly coord: TileCoord; readonly scale: TileScale | undefined; readonly format: TileFormat } {
+  const [, y, ratio, extension] = /^(\d{1,8})(?:@([123])x)?\.(\w+)$/.exec(file) ?? [];
+  const format = tileFormats.find(({ name }) => name === extension);
+  if (!format) {
+    const endings = tileFormats.map(({ name }) => `y.${name} or y@2x.${name}`);
+    throw badRequest(`The address of a tile ends in ${endings.join(" or ")}.`);
+  }
   return {
-    coord: coordOf(wholeNumber("z", z), wholeNumber("x", x), Number(match[1])),
-    scale: match[2] === undefined ? undefined : (Number(match[2]) as TileScale),
+    coord: coordOf(wholeNumber("z", z), wholeNumber("x", x), Number(y)),
+    scale: ratio === undefined ? undefined : (Number(ratio) as TileScale),
+    format,
   };
 }
 
 /** What a tile at `coord` is asked for with. */
 export const addressOf = (
   coord: TileCoord,
+  format: TileFormat,
   { base, layers, retina, lng, q }: Values<typeof tileParameters>,
-): TileAddress => ({ coord, base: base === 1, layers, scale: retina, language: lng, quality: q });
+): TileAddress => ({ coord, base: base === 1, layers, scale: retina, language: lng, format, quality: q });

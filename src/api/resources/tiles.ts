@@ -4,6 +4,7 @@ import { maxZoom } from "../../geo/tile.js";
 import { CachedAnswer } from "../../http/cached.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
+import { defaultTileFormat, tileFormats } from "../../tiles/formats.js";
 import { onlooker, usedToken } from "../request/caller.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";
@@ -15,7 +16,7 @@ import {
   contractCoord,
   contractParameters,
   mapTileParameters,
-  pathCoord,
+  pathTile,
   tileParameters,
 } from "./tile-parameters.js";
 
@@ -27,21 +28,21 @@ function contractTile(
   { query }: Input<typeof contractParameters, undefined>,
 ): Promise<Reply> {
   const parameters = query();
-  return answer(request, services, addressOf(contractCoord(parameters), parameters));
+  return answer(request, services, addressOf(contractCoord(parameters), defaultTileFormat, parameters));
 }
 
-function pathTile(
+function tileByPath(
   request: Request,
   services: Services,
   { query }: Input<typeof tileParameters, undefined>,
 ): Promise<Reply> {
   const { z, x, tile } = request.params as { z: string; x: string; tile: string };
-  const { coord, scale } = pathCoord(z, x, tile);
+  const { coord, scale, format } = pathTile(z, x, tile);
   const parameters = query();
   return answer(
     request,
     services,
-    addressOf(coord, scale === undefined ? parameters : { ...parameters, retina: scale }),
+    addressOf(coord, format, scale === undefined ? parameters : { ...parameters, retina: scale }),
   );
 }
 
@@ -54,8 +55,8 @@ async function answer(request: Request, services: Services, address: TileAddress
     address,
     signal: () => request.signal,
     answer: ({ tile, plan, isPublic, isCurrent }) =>
-      new CachedAnswer(`"${tile.hash}"`, tile.png, {
-        "content-type": "image/png",
+      new CachedAnswer(`"${tile.hash}"`, tile.bytes, {
+        "content-type": address.format.mediaType,
         etag: `"${tile.hash}"`,
         ...(isPublic
           ? {
@@ -66,7 +67,7 @@ async function answer(request: Request, services: Services, address: TileAddress
       }),
     // A tile of one colour shares its bytes with all the others; two heads hold the keys.
     bytes: ({ tile, plan }) =>
-      1_000 + 4 * plan.surrogateKey.length + (tile.solid === undefined ? tile.png.length : 0),
+      1_000 + 4 * plan.surrogateKey.length + (tile.solid === undefined ? tile.bytes.length : 0),
   });
   return { kind: "bytes", body, headers };
 }
@@ -99,7 +100,9 @@ async function tileJson(
       name: localName(map, parameters.lng ?? main, main) || map.code,
       ...(map.comment ? { description: map.comment } : {}),
       scheme: "xyz",
-      tiles: [`${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.png${queryOf(parameters)}`],
+      tiles: [
+        `${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.${defaultTileFormat.name}${queryOf(parameters)}`,
+      ],
       minzoom: 0,
       maxzoom: maxZoom,
       bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
@@ -127,9 +130,9 @@ function queryOf({ base, layers, lng, q }: Values<typeof mapTileParameters>): st
   return kept.size > 0 ? `?${kept}` : "";
 }
 
-const png: Answer = {
+const tileImage: Answer = {
   description: "The tile, also where nothing is drawn.",
-  content: { "image/png": binary },
+  content: Object.fromEntries(tileFormats.map(({ mediaType }) => [mediaType, binary])),
   headers: describedHeaders,
 };
 
@@ -160,7 +163,7 @@ export const tileOperations: readonly Operation[] = [
     methods: ["GET"],
     path: "/tms/:project/:map/",
     query: contractParameters,
-    answer: png,
+    answer: tileImage,
     handle: contractTile,
   }),
   operation({
@@ -171,8 +174,8 @@ export const tileOperations: readonly Operation[] = [
     methods: ["GET"],
     path: "/tms/:project/:map/:z/:x/:tile",
     query: tileParameters,
-    answer: png,
-    handle: pathTile,
+    answer: tileImage,
+    handle: tileByPath,
   }),
   operation({
     id: "getTileJson",
