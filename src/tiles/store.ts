@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.js";
+import { BatchedReads } from "../storage/batched-reads.js";
 import type { Redis } from "../storage/redis.js";
-import { BatchedReads } from "./batched-reads.js";
 import type { TileMemory } from "./memory.js";
 import type { Tile } from "./tile.js";
 
@@ -16,12 +16,15 @@ import type { Tile } from "./tile.js";
 export const tileKeys = "t:";
 /** To be raised when keys or values change their form, so that no node misreads what another version wrote. */
 const version = 2;
+/** Keys of one MGET: with tiles of usual size its answer stays under a few megabytes. */
+const maxKeys = 64;
 const magic = 0x4d;
 const headBytes = 4 + 20;
 const solidFlag = 1;
 
 export class TileStore {
-  private readonly reads: BatchedReads;
+  /** A command for each tile would cost a system call that wakes Redis, more than all else that is done for the tile. */
+  private readonly reads: BatchedReads<string, Buffer | null>;
   private readonly tilePrefix: string;
   private readonly solidPrefix: string;
   private readonly lockPrefix: string;
@@ -33,7 +36,11 @@ export class TileStore {
     private readonly memory: TileMemory,
     clock: Clock,
   ) {
-    this.reads = new BatchedReads(redis, clock);
+    this.reads = new BatchedReads({
+      read: (keys) => redis.mgetBuffer(keys),
+      maxKeys,
+      turn: () => clock.turn(),
+    });
     this.tilePrefix = `${prefix}${tileKeys}${version}:`;
     this.solidPrefix = `${this.tilePrefix}solid:`;
     this.lockPrefix = `${prefix}lock:`;
