@@ -8,7 +8,7 @@ import type { Log } from "./log.js";
 import type { Database } from "./storage/postgres.js";
 import type { Redis } from "./storage/redis.js";
 import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./style/compiler.js";
-import { AddressCache } from "./tiles/addresses.js";
+import { AddressCache } from "./tiles/address-cache.js";
 import { TileAnswers } from "./tiles/answers.js";
 import { TileMemory } from "./tiles/memory.js";
 import { Planner } from "./tiles/planner.js";

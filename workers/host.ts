@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
 
 /**
- * The process of a worker host: takes tasks from the front process, runs them in Piscina threads, answers.
+ * The process of a worker host: receives tasks from the server process, runs them in Piscina threads and answers.
  * Arguments: the worker (render, transfer, image) and how many tasks it is given at once.
  */
 
@@ -15,8 +15,8 @@ interface TaskMessage {
 const [worker = "", concurrency = "1"] = process.argv.slice(2);
 
 /**
- * Native libraries may be loaded by one thread of a process only. CartoCSS is plain JavaScript: it gets a thread
- * of its own, which can be ended without touching renders that run beside it.
+ * Only one thread of a process may load a native library. CartoCSS is compiled in plain JavaScript, in a thread that can
+ * be ended without disturbing renders.
  */
 const threads: Record<string, Record<string, string>> = {
   render: { default: "render/worker.js", compile: "render/compile-worker.js" },
@@ -35,7 +35,7 @@ const pools = new Map(
       minThreads: kind === "print" ? 0 : 1,
       maxThreads: 1,
       concurrentTasksPerWorker: kind === "default" ? Number(concurrency) : 1,
-      // With 'sync' a worker's event loop stands still between tasks and asynchronous renders never finish.
+      // With 'sync' the event loop of a worker stops between tasks, and asynchronous renders never finish.
       atomics: "disabled",
       idleTimeout: Number.POSITIVE_INFINITY,
       ...(kind === "compile" ? { resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 } } : {}),
@@ -44,14 +44,14 @@ const pools = new Map(
 );
 
 async function run(task: TaskMessage): Promise<unknown> {
-  const own = pools.get(task.kind);
-  if (!own) return pools.get("default")!.run({ kind: task.kind, request: task.request });
-  if (task.kind !== "compile") return own.run(task.request);
+  const pool = pools.get(task.kind);
+  if (!pool) return pools.get("default")!.run({ kind: task.kind, request: task.request });
+  if (task.kind !== "compile") return pool.run(task.request);
   const { deadlineMs } = task.request as { deadlineMs: number };
-  // A thread that has just taken another's place loads for a while, which is not the style's fault.
-  await own.run(null);
+  // A new thread takes a while to load, which must not count against the style's deadline.
+  await pool.run(null);
   try {
-    return await own.run(task.request, { signal: AbortSignal.timeout(deadlineMs) });
+    return await pool.run(task.request, { signal: AbortSignal.timeout(deadlineMs) });
   } catch (error) {
     const name = (error as Error).name;
     if (name === "AbortError" || name === "TimeoutError") {
@@ -68,7 +68,7 @@ async function run(task: TaskMessage): Promise<unknown> {
   }
 }
 
-// When the front has gone meanwhile, the channel is closed and nobody is there to be told.
+// The error is ignored: when the server process has ended, the channel is closed.
 const sendToParent = (message: unknown) => process.send?.(message, undefined, undefined, () => undefined);
 
 process.on("message", (task: TaskMessage) => {
@@ -77,7 +77,7 @@ process.on("message", (task: TaskMessage) => {
     (error: Error) => sendToParent({ id: task.id, ok: false, error: error.message }),
   );
 });
-// The front is gone: nobody waits for answers. It also decides when this process ends on a signal to the group.
+// The server process has ended. On a signal to the process group it decides when this process ends.
 process.on("disconnect", () => process.exit(0));
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => process.exit(0));

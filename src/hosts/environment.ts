@@ -1,6 +1,6 @@
 /**
- * The environment of worker hosts: nothing of the front's own but what is named here. libpq reads the connection
- * from it, so that neither task messages nor Mapnik's XML carry a password.
+ * The environment of worker hosts. Nothing else of the server's environment is passed on. libpq reads the connection
+ * from it, so that neither messages nor Mapnik's XML contain a password.
  */
 export function hostEnvironment(
   databaseUrl: string,
@@ -12,7 +12,7 @@ export function hostEnvironment(
     PATH: "/usr/local/bin:/usr/bin:/bin",
     LANG: "C.UTF-8",
     TZ: "UTC",
-    // Mapnik renders and encodes on libuv's pool; two more threads let encoding overlap with drawing.
+    // Mapnik renders and encodes on libuv's thread pool.
     UV_THREADPOOL_SIZE: String(threads),
     PGOPTIONS: `-c search_path=mapwright,public -c jit=off -c statement_timeout=${statementTimeoutMs}`,
     PGAPPNAME: "mapwright render",

@@ -7,15 +7,14 @@ import type { Log } from "../log.js";
 /**
  * A supervised child process that runs native code for us.
  *
- * One that dies or overruns a deadline is replaced at once, one that cannot be started after a pause. Its other tasks
- * are tried once more, one at a time, so that a task which kills its host is told from tasks that only stood beside
- * it; it is not tried again.
+ * A child that dies or overruns a deadline is replaced at once; one that cannot be started, after a pause. Its other
+ * tasks are tried once more, one at a time: so a task that crashes its host is recognized, and is not tried again.
  */
 
 /** kind → [request, response], both plain data. */
 export type Messages = Record<string, [request: unknown, response: unknown]>;
 
-/** Why a task has no result although it was asked rightly. */
+/** A valid task got no result. */
 export class HostError extends Error {
   constructor(
     readonly reason: "died" | "deadline" | "failed" | "stopped",
@@ -33,10 +32,10 @@ export interface HostOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Tasks that the child is given at once. */
   readonly concurrency: number;
-  /** Tasks that may wait here; beyond it a call is refused as busy. */
+  /** Tasks that may wait; further calls are refused as busy. */
   readonly queueLength: number;
-  /** A task that has waited here for longer is refused as busy. */
-  readonly patienceMs: number;
+  /** A task that has waited for longer is refused as busy. */
+  readonly maxWaitMs: number;
   /** A child that holds more resident memory than this is replaced. */
   readonly memoryBytes: number;
   /** The child is replaced after that many tasks; absent = never. */
@@ -47,7 +46,7 @@ export interface HostOptions {
 }
 
 export interface CallOptions {
-  /** From the moment the child gets the task, milliseconds. */
+  /** From when the child gets the task, milliseconds. */
   readonly deadlineMs: number;
   /** Takes a task that has not started out of the queue. */
   readonly signal?: AbortSignal;
@@ -62,8 +61,8 @@ interface Task {
   readonly reject: (error: Error) => void;
   timer: NodeJS.Timeout | undefined;
   tries: number;
-  /** Since when it waits for a child, milliseconds of a steady clock. */
-  waitsSince: number;
+  /** When it was queued, by `performance.now()`. */
+  queuedAt: number;
 }
 
 type Answer = { id: number; ok: true; response: unknown } | { id: number; ok: false; error: string };
@@ -75,14 +74,14 @@ interface Child {
   done: number;
   /** Gets no more tasks and ends when its last one is answered. */
   retiring: boolean;
-  /** Tasks that overran here: they are answered already. */
+  /** The task over whose deadline the child was killed. Its caller has been answered. */
   killedBy: Task | undefined;
 }
 
-/** A child that cannot take tasks by then hangs, and is replaced. */
+/** A child that is not ready by then is replaced. */
 const startupMs = 30_000;
-/** How often tasks that waited too long, and a child that grew too large, are looked for. */
-const watchMs = 1_000;
+/** How often waiting times and the memory of the child are checked. */
+const checkIntervalMs = 1_000;
 
 export interface HostCounts {
   readonly waiting: number;
@@ -93,14 +92,14 @@ export interface HostCounts {
 export class WorkerHost<M extends Messages> {
   private child: Child | undefined;
   private readonly queue: Task[] = [];
-  /** Tasks whose child died: each runs alone. */
-  private readonly suspects: Task[] = [];
+  /** Tasks whose child died. Each is tried again alone. */
+  private readonly retries: Task[] = [];
   private nextId = 1;
   private restarts = 0;
-  private quickDeaths = 0;
+  private failedStarts = 0;
   private stopped = false;
-  /** Since when no child takes tasks, of a steady clock. */
-  private awaySince: number | undefined = performance.now();
+  /** Since when no child takes tasks, by `performance.now()`. */
+  private unavailableSince: number | undefined = performance.now();
   private respawn: NodeJS.Timeout | undefined;
   private readonly watch: NodeJS.Timeout;
   private readonly readyWaiters: (() => void)[] = [];
@@ -108,22 +107,22 @@ export class WorkerHost<M extends Messages> {
   constructor(private readonly options: HostOptions) {
     this.watch = setInterval(() => {
       this.checkMemory();
-      this.checkPatience();
-    }, watchMs);
+      this.refuseOverdue();
+    }, checkIntervalMs);
     this.watch.unref();
     this.spawn();
   }
 
   /**
    * Runs one task in the host.
-   * @throws HostError when the host died over it, it overran its deadline or failed
+   * @throws HostError when it crashed the host, overran its deadline or failed
    * @throws Failure busy when too many tasks wait, or this one waited too long
    */
   call<K extends keyof M & string>(kind: K, request: M[K][0], options: CallOptions): Promise<M[K][1]> {
     if (this.stopped)
       return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
-    if (this.queue.length >= this.options.queueLength) return Promise.reject(this.tooMuch());
+    if (this.queue.length >= this.options.queueLength) return Promise.reject(this.overloaded());
     return new Promise<M[K][1]>((resolve, reject) => {
       const task: Task = {
         id: this.nextId++,
@@ -134,14 +133,14 @@ export class WorkerHost<M extends Messages> {
         reject,
         timer: undefined,
         tries: 0,
-        waitsSince: performance.now(),
+        queuedAt: performance.now(),
       };
       options.signal?.addEventListener(
         "abort",
         () => {
-          const place = this.queue.indexOf(task);
-          if (place < 0) return;
-          this.queue.splice(place, 1);
+          const index = this.queue.indexOf(task);
+          if (index < 0) return;
+          this.queue.splice(index, 1);
           reject(options.signal?.reason as Error);
         },
         { once: true },
@@ -153,7 +152,7 @@ export class WorkerHost<M extends Messages> {
 
   counts(): HostCounts {
     return {
-      waiting: this.queue.length + this.suspects.length,
+      waiting: this.queue.length + this.retries.length,
       running: this.child?.running.size ?? 0,
       restarts: this.restarts,
     };
@@ -174,7 +173,7 @@ export class WorkerHost<M extends Messages> {
     return new Promise((resolve) => this.readyWaiters.push(resolve));
   }
 
-  /** Takes another child for the tasks that come from now on; the present one is ended, and its tasks tried again. */
+  /** Replaces the child. Its tasks are tried again. */
   renew(): void {
     this.child?.process.kill("SIGKILL");
   }
@@ -189,16 +188,16 @@ export class WorkerHost<M extends Messages> {
     const ended = new HostError("stopped", `The ${this.options.name} host is stopped.`);
     for (const task of [
       ...this.queue.splice(0),
-      ...this.suspects.splice(0),
+      ...this.retries.splice(0),
       ...(child?.running.values() ?? []),
     ]) {
       clearTimeout(task.timer);
       task.reject(ended);
     }
     child?.running.clear();
-    // Of a process that was not made, which has no id, no exit is told.
-    const made = child?.process.pid !== undefined;
-    if (child && made && child.process.exitCode === null && child.process.signalCode === null) {
+    // A process that could not be started has no id, and no exit event.
+    const wasStarted = child?.process.pid !== undefined;
+    if (child && wasStarted && child.process.exitCode === null && child.process.signalCode === null) {
       const gone = new Promise((resolve) => child.process.once("exit", resolve));
       child.process.kill("SIGKILL");
       await gone;
@@ -208,18 +207,18 @@ export class WorkerHost<M extends Messages> {
   private spawn(): void {
     if (this.stopped) return;
     const started = performance.now();
-    let process_: ChildProcess;
+    let childProcess: ChildProcess;
     try {
-      process_ = this.fork();
+      childProcess = this.fork();
     } catch (error) {
-      // Most reasons why no process can be made are told by an event; some, such as a lack of memory, are thrown.
+      // Most errors of fork come as an event; some, such as a lack of memory, are thrown.
       this.options.log.error({ err: error, host: this.options.name }, "a host could not be started");
       this.restarts++;
       this.replace(false);
       return;
     }
     const child: Child = {
-      process: process_,
+      process: childProcess,
       running: new Map(),
       ready: false,
       done: 0,
@@ -227,30 +226,30 @@ export class WorkerHost<M extends Messages> {
       killedBy: undefined,
     };
     this.child = child;
-    const startup = setTimeout(() => process_.kill("SIGKILL"), startupMs);
+    const startup = setTimeout(() => childProcess.kill("SIGKILL"), startupMs);
     startup.unref();
     const ended = (code: number | null, signal: NodeJS.Signals | null) => {
       clearTimeout(startup);
       this.exited(child, code, signal);
     };
-    process_.on("message", (message: Answer | "ready") => {
+    childProcess.on("message", (message: Answer | "ready") => {
       if (message === "ready") {
         clearTimeout(startup);
         child.ready = true;
-        this.awaySince = undefined;
+        this.unavailableSince = undefined;
         this.options.log.debug(
-          { host: this.options.name, pid: process_.pid, ms: Math.round(performance.now() - started) },
+          { host: this.options.name, pid: childProcess.pid, ms: Math.round(performance.now() - started) },
           "host ready",
         );
         for (const waiter of this.readyWaiters.splice(0)) waiter();
         this.dispatch();
       } else this.answered(child, message);
     });
-    process_.on("error", (error) => {
+    childProcess.on("error", (error) => {
       this.options.log.error({ err: error, host: this.options.name }, "host process");
-      if (process_.pid === undefined) ended(null, null);
+      if (childProcess.pid === undefined) ended(null, null);
     });
-    process_.on("exit", ended);
+    childProcess.on("exit", ended);
   }
 
   private fork(): ChildProcess {
@@ -258,7 +257,7 @@ export class WorkerHost<M extends Messages> {
     return fork(entry, [this.options.worker, String(this.options.concurrency)], {
       serialization: "advanced",
       env: { ...this.options.environment },
-      // Not the front's standard output: that belongs to commands.
+      // Not the server's standard output, which commands write to.
       stdio: ["ignore", 2, 2, "ipc"],
       execArgv: [],
     });
@@ -267,21 +266,21 @@ export class WorkerHost<M extends Messages> {
   private dispatch(): void {
     const child = this.child;
     if (!child?.ready || child.retiring) return;
-    if (this.suspects.length > 0) {
-      // A suspect runs alone; the others wait for that moment.
-      if (child.running.size === 0) this.give(child, this.suspects.shift()!);
+    if (this.retries.length > 0) {
+      // A retried task runs alone.
+      if (child.running.size === 0) this.assign(child, this.retries.shift()!);
       return;
     }
     if (child.running.size === 1 && [...child.running.values()][0]!.tries > 1) return;
     while (child.running.size < this.options.concurrency && this.queue.length > 0) {
-      this.give(child, this.queue.shift()!);
+      this.assign(child, this.queue.shift()!);
     }
   }
 
-  private give(child: Child, task: Task): void {
+  private assign(child: Child, task: Task): void {
     task.tries++;
     child.running.set(task.id, task);
-    task.timer = setTimeout(() => this.overran(child, task), task.deadlineMs);
+    task.timer = setTimeout(() => this.deadlinePassed(child, task), task.deadlineMs);
     child.process.send({ id: task.id, kind: task.kind, request: task.request }, (error) => {
       // The channel closes when the child dies; its exit event does the rest.
       if (error) child.process.kill("SIGKILL");
@@ -294,7 +293,7 @@ export class WorkerHost<M extends Messages> {
     child.running.delete(answer.id);
     clearTimeout(task.timer);
     child.done++;
-    this.quickDeaths = 0;
+    this.failedStarts = 0;
     if (answer.ok) task.resolve(answer.response);
     else task.reject(new HostError("failed", answer.error));
     if (this.options.jobsPerChild !== undefined && child.done >= this.options.jobsPerChild)
@@ -303,7 +302,7 @@ export class WorkerHost<M extends Messages> {
     this.dispatch();
   }
 
-  private overran(child: Child, task: Task): void {
+  private deadlinePassed(child: Child, task: Task): void {
     this.options.log.warn(
       { host: this.options.name, kind: task.kind, ms: task.deadlineMs },
       "a task overran its deadline",
@@ -327,41 +326,41 @@ export class WorkerHost<M extends Messages> {
         "a host ended; starting another",
       );
     }
-    // Killed from outside (SIGKILL) says nothing about its tasks; a crash with one task running says it all.
+    // SIGKILL comes from outside and is no fault of the tasks. After a crash with a single task, that task caused it.
     const crashed = signal !== "SIGKILL" && !child.retiring;
     for (const task of orphans) {
-      const culprit = child.killedBy === undefined && (task.tries > 1 || (crashed && orphans.length === 1));
-      if (culprit || !this.options.retry)
+      const isCulprit = child.killedBy === undefined && (task.tries > 1 || (crashed && orphans.length === 1));
+      if (isCulprit || !this.options.retry)
         task.reject(new HostError("died", `The ${this.options.name} host died over this task.`));
       else {
-        task.waitsSince = performance.now();
-        this.suspects.push(task);
+        task.queuedAt = performance.now();
+        this.retries.push(task);
       }
     }
     this.replace(child.ready);
   }
 
-  /** Starts another child: at once when the last one was ready, else after a pause, so as not to try in a tight loop. */
+  /** Starts another child: at once when the last one had been ready, else after a pause that grows. */
   private replace(wasReady: boolean): void {
-    this.awaySince ??= performance.now();
-    this.quickDeaths = wasReady ? 0 : this.quickDeaths + 1;
+    this.unavailableSince ??= performance.now();
+    this.failedStarts = wasReady ? 0 : this.failedStarts + 1;
     if (wasReady) this.spawn();
-    else this.respawn = setTimeout(() => this.spawn(), Math.min(100 * 2 ** this.quickDeaths, 5_000));
+    else this.respawn = setTimeout(() => this.spawn(), Math.min(100 * 2 ** this.failedStarts, 5_000));
   }
 
-  private tooMuch(): Failure {
+  private overloaded(): Failure {
     return busy(`Too much work waits for the ${this.options.name} host.`);
   }
 
-  /** Refuses tasks that waited too long, and all while no child came for as long as one may take to start. */
-  private checkPatience(): void {
+  /** Refuses tasks that waited too long, and all of them when no child has become ready for `startupMs`. */
+  private refuseOverdue(): void {
     const now = performance.now();
-    const away = this.awaySince !== undefined && now - this.awaySince > startupMs;
-    for (const line of [this.queue, this.suspects]) {
-      const tired = line.filter((task) => away || now - task.waitsSince > this.options.patienceMs);
-      for (const task of tired) {
-        line.splice(line.indexOf(task), 1);
-        task.reject(this.tooMuch());
+    const unavailable = this.unavailableSince !== undefined && now - this.unavailableSince > startupMs;
+    for (const queue of [this.queue, this.retries]) {
+      const overdue = queue.filter((task) => unavailable || now - task.queuedAt > this.options.maxWaitMs);
+      for (const task of overdue) {
+        queue.splice(queue.indexOf(task), 1);
+        task.reject(this.overloaded());
       }
     }
   }
@@ -380,7 +379,7 @@ export class WorkerHost<M extends Messages> {
   }
 }
 
-/** Resident memory of a process in bytes; 0 where the system does not tell. */
+/** Resident memory of a process in bytes; 0 where the system has no /proc. */
 export function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * 4096;

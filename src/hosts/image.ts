@@ -5,11 +5,11 @@ import type { ImageMessages } from "./messages.js";
 
 type Host = WorkerHost<ImageMessages & Record<string, [unknown, unknown]>>;
 
-/** The child process that has libvips. It is started when it is needed and ends when nobody has needed it for a while. */
+/** The child process with libvips. It is started at the first task and ends when it has been idle for a while. */
 export interface ImageHost {
   /** As `WorkerHost.call`. */
   call<K extends keyof ImageMessages>(kind: K, request: ImageMessages[K][0]): Promise<ImageMessages[K][1]>;
-  /** Undefined while none runs. */
+  /** Process id; undefined while none runs. */
   readonly pid: number | undefined;
   counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
   stop(): Promise<void>;
@@ -34,19 +34,19 @@ class LazyImageHost implements ImageHost {
   ): Promise<ImageMessages[K][1]> {
     if (this.stopped) throw new Error("The image host is stopped.");
     this.host ??= this.start();
-    this.rest();
+    this.scheduleStop();
     const response = await this.host.call(kind, request, { deadlineMs: this.deadlineMs });
     return response as ImageMessages[K][1];
   }
 
-  /** Ends the host some time after its last task. */
-  private rest(): void {
+  /** Stops the host some time after its last task. */
+  private scheduleStop(): void {
     clearTimeout(this.idle);
     this.idle = setTimeout(() => {
       const host = this.host;
       if (!host) return;
       const { waiting, running } = host.counts();
-      if (waiting + running > 0) return this.rest();
+      if (waiting + running > 0) return this.scheduleStop();
       this.host = undefined;
       void host.stop();
     }, idleMs);
@@ -68,7 +68,7 @@ class LazyImageHost implements ImageHost {
   }
 }
 
-/** The image host of a node, which starts no process yet. */
+/** The image host of a node. No process is started yet. */
 export function createImageHost(config: Config, log: Log): ImageHost {
   const start = (): Host =>
     new WorkerHost({
@@ -84,7 +84,7 @@ export function createImageHost(config: Config, log: Log): ImageHost {
       },
       concurrency: 2,
       queueLength: 256,
-      patienceMs: config.images.deadlineMs,
+      maxWaitMs: config.images.deadlineMs,
       memoryBytes: config.images.hostBytes,
       retry: true,
       log,

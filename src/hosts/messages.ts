@@ -3,29 +3,29 @@ import type { TileCoord } from "../geo/tile.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 
-/** The typed messages between the front process and its worker hosts: kind → [request, response]. Plain data only. */
+/** The messages between the server process and its worker hosts: kind → [request, response]. Plain data only. */
 
 export interface CompileRequest {
   /** The map's base CartoCSS; "" = none. `#code` selects by layer code. */
   readonly mapStyle: string;
-  /** The layer's own CartoCSS, in which every `#id` selects this layer. Absent: only the map's properties are asked. */
+  /** The layer's own CartoCSS, in which every `#id` selects this layer. Absent: only the map's properties are compiled. */
   readonly layerStyle?: string;
   /** Code of the layer. */
   readonly layerCode?: string;
   /** The thread that compiles is ended after this time. */
   readonly deadlineMs: number;
 }
-/** `error` is a sentence for the person who wrote the style. */
+/** `error` is a message for the style's author. */
 export type CompileResponse =
   | { readonly ok: true; readonly style: CompiledStyle; readonly map: MapProperties }
   | {
       readonly ok: false;
       readonly error: string;
-      /** It took too long: nothing is known about the style itself, so this is not remembered. */
+      /** It took too long, perhaps because the machine was busy: to be tried again. */
       readonly deadline?: boolean;
     };
 
-/** A Mapnik map, ready to load: the XML was written by us from a checked style. */
+/** A Mapnik map, ready to load. Its XML was written from checked styles (style/mapnik-xml.ts). */
 export interface MapSource {
   /** Hash of `xml`: the host keeps loaded maps by it. */
   readonly digest: string;
@@ -34,7 +34,7 @@ export interface MapSource {
 
 export interface MetatileRequest {
   readonly map: MapSource;
-  /** Base map under it; drawn once per metatile and kept while `versions` stay. */
+  /** The base map below it. The host keeps its pixels while `versions` stay the same. */
   readonly base?: MapSource & { readonly versions: string };
   readonly origin: TileCoord;
   /** Tiles a side. */
@@ -66,35 +66,35 @@ export interface RenderMessages {
 
 export type PictureFormat = "png" | "jpeg" | "gif" | "webp";
 
-/** How a picture fills a box of width × height, as CSS object-fit has it; the first is the default. */
+/** How an image fills a box of width × height, as in CSS `object-fit`; the first is the default. */
 export const pictureFits = ["fill", "none", "contain", "cover", "scale-down"] as const;
 export type PictureFit = (typeof pictureFits)[number];
 
-/** The size and format that a picture shall have. With one side only, the other follows by the picture's own ratio. */
+/** Size and format of an image. If one side is absent, it follows from the aspect ratio. */
 export interface ResizeOptions {
   /** Pixels. */
   readonly width?: number | undefined;
   readonly height?: number | undefined;
   /** Counts when both sides are given. */
   readonly fit: PictureFit;
-  /** Whether a small picture stays as small as it is where one side is given. */
+  /** With one side given: whether a smaller image keeps its size. */
   readonly shrinkOnly?: boolean;
-  /** Default: the picture's own. */
+  /** Default: the format of the file. */
   readonly format?: PictureFormat | undefined;
 }
 export interface ResizeRequest extends ResizeOptions {
-  /** A file with a name that we made. */
+  /** A file whose name the server made. */
   readonly path: string;
 }
 export type ResizeResponse =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly format: PictureFormat }
   | {
       readonly ok: false;
-      /** The file is no picture, or a damaged or too large one; or the picture asked for would be too large. */
+      /** The file is not an image or is damaged, or the image is too large, or the result would be. */
       readonly reason: "unreadable" | "source_too_large" | "result_too_large";
     };
 
-/** A square picture of an SVG that we wrote. */
+/** A square image of an SVG that the server made. */
 export interface DrawRequest {
   readonly svg: string;
   /** Pixels a side. */
@@ -138,8 +138,8 @@ export interface ImageMessages {
 }
 
 /**
- * What can be imported: the formats by what people call them, with the extensions in lower case that tell them. The
- * transfer host has a reader of each, and everything that names formats to people takes them from here.
+ * Import formats: the name shown to users, and the file extensions (lower case). The transfer host has a reader for
+ * each; documentation and error messages take the names from here.
  */
 export const importFormats = {
   GeoJSON: ["geojson", "json"],
@@ -147,20 +147,20 @@ export const importFormats = {
 } as const;
 export type ImportFormat = keyof typeof importFormats;
 
-/** Half a sentence for people: `GeoJSON (.geojson, .json), …`. */
+/** For error messages and help: `GeoJSON (.geojson, .json), …`. */
 export const importFormatList: string = Object.entries(importFormats)
   .map(([format, extensions]) => `${format} (${extensions.map((extension) => `.${extension}`).join(", ")})`)
   .join(", ");
 
-/** One file to staging. */
+/** Import of one file into a staging table. */
 export interface ImportRequest {
-  /** Temporary file with a name that we made. */
+  /** Temporary file whose name the server made. */
   readonly path: string;
-  /** Lower-case extension that tells the format: geojson, geojsonl, … */
+  /** Lower-case extension, which decides the format: geojson, geojsonl, … */
   readonly extension: string;
   /** Spatial reference of the data as the client gave it; absent = the file's own, else EPSG:4326. */
   readonly srs?: string;
-  /** Connection string of the database, and the staging table's name (made by us, schema `staging`). */
+  /** Connection string of the database, and the name of the staging table (made by the server, in schema `staging`). */
   readonly databaseUrl: string;
   readonly stagingTable: string;
 }
@@ -169,7 +169,7 @@ export interface ImportedField {
   readonly name: string;
   readonly type: Exclude<ValueType, "file">;
 }
-/** What cannot be imported is an error with a code of the contract; nothing is left out silently. */
+/** Errors have codes of the contract. Nothing is left out silently. */
 export type ImportResponse =
   | {
       readonly ok: true;
@@ -177,7 +177,7 @@ export type ImportResponse =
       readonly rows: number;
       readonly geometryKind: GeometryKind;
       readonly vertices: number;
-      /** What was left out, in sentences for the person who sent the file. */
+      /** What was left out, in sentences for the user. */
       readonly notes: readonly string[];
     }
   | {

@@ -6,24 +6,24 @@ import { HostError } from "./host.js";
 import type { ImageHost } from "./image.js";
 import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse } from "./messages.js";
 
-/** Pictures that the image host made, remembered within a bound of bytes; whoever asks meanwhile waits for the same work. */
+/** Images made by the image host, cached up to a number of bytes. Concurrent requests for one image share the work. */
 
 export interface Picture {
   readonly bytes: Uint8Array;
   readonly format: PictureFormat;
 }
 
-/** A picture of a blob in another size or format. */
+/** An image of a blob in another size or format. */
 export interface ResizedBlob extends ResizeOptions {
   /** Key of the blob. */
   readonly blob: string;
 }
 
-/** What an entry takes beside its bytes: key, object, list node. */
+/** Memory of an entry besides its bytes: key, object, list node. */
 const overheadBytes = 400;
 
 export class Pictures {
-  private readonly kept: LRUCache<string, Picture>;
+  private readonly cache: LRUCache<string, Picture>;
   private readonly running = new Map<string, Promise<Picture>>();
 
   constructor(
@@ -32,18 +32,18 @@ export class Pictures {
     bytes: number,
   ) {
     const maxSize = Math.max(bytes, overheadBytes);
-    this.kept = new LRUCache({
+    this.cache = new LRUCache({
       maxSize,
-      // One large picture must not push out all the others.
+      // One large image must not evict all others.
       maxEntrySize: Math.max(overheadBytes, Math.floor(maxSize / 8)),
       sizeCalculation: (picture) => overheadBytes + picture.bytes.length,
     });
   }
 
   /**
-   * A picture of a blob, whose key stands for its content.
-   * @throws Failure unsupported_format for what is no picture that can be read, bad_request when the result would be
-   *   too large, busy
+   * An image from a blob. Its key identifies the content, as blobs never change.
+   * @throws Failure unsupported_format when the file is not a readable image, bad_request when the result would be too
+   *   large, busy
    */
   resized(wanted: ResizedBlob): Promise<Picture> {
     const { blob, ...options } = wanted;
@@ -62,7 +62,7 @@ export class Pictures {
     });
   }
 
-  /** PNG of an SVG that we wrote. @throws Failure internal, busy */
+  /** PNG of an SVG that the server made. @throws Failure internal, busy */
   drawn(request: DrawRequest): Promise<Picture> {
     return this.once(pictureTag(request), async () => ({
       bytes: await this.host.call("draw", request),
@@ -71,19 +71,19 @@ export class Pictures {
   }
 
   counts(): { readonly pictures: number; readonly bytes: number } {
-    return { pictures: this.kept.size, bytes: this.kept.calculatedSize };
+    return { pictures: this.cache.size, bytes: this.cache.calculatedSize };
   }
 
   private once(key: string, make: () => Promise<Picture>): Promise<Picture> {
-    const known = this.kept.get(key);
+    const known = this.cache.get(key);
     if (known) return Promise.resolve(known);
     let work = this.running.get(key);
     if (!work) {
       work = make()
         .then(({ bytes, format }) => {
-          // A copy: what arrives is a window into the whole message.
+          // A copy: what arrives is a view of the buffer of the whole message.
           const picture = { bytes: new Uint8Array(bytes), format };
-          this.kept.set(key, picture);
+          this.cache.set(key, picture);
           return picture;
         }, refuse)
         .finally(() => this.running.delete(key));
@@ -104,6 +104,6 @@ function refuse(error: unknown): never {
   throw failed("unsupported_format", "The picture could not be made: its file is damaged or takes too long.");
 }
 
-/** Hash of all that decides a picture: the core of its ETag. */
-export const pictureTag = (picture: ResizedBlob | DrawRequest): string =>
-  createHash("sha256").update(JSON.stringify(picture)).digest("base64url").slice(0, 22);
+/** Hash of the request: the core of the ETag. */
+export const pictureTag = (request: ResizeRequest | DrawRequest): string =>
+  createHash("sha256").update(JSON.stringify(request)).digest("base64url").slice(0, 22);

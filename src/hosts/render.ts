@@ -7,12 +7,12 @@ import type { RenderMessages } from "./messages.js";
 export type RenderHost = WorkerHost<RenderMessages & Record<string, [unknown, unknown]>>;
 
 /**
- * Share of a render's time that one statement may take: what the database is too slow for then ends with its tile alone,
- * while a render that overruns its time takes the host and what it draws for others with it.
+ * Fraction of a render's deadline that one SQL statement may take. A statement that times out fails only its own tile; a
+ * render that overruns its deadline ends the host with all that it draws for others.
  */
 const statementShare = 0.8;
 
-/** Starts the child process that has Mapnik. */
+/** Starts the child process with Mapnik. */
 export function startRenderHost(config: Config, log: Log): RenderHost {
   return new WorkerHost({
     name: "render",
@@ -22,10 +22,10 @@ export function startRenderHost(config: Config, log: Log): RenderHost {
       config.render.concurrency,
       Math.floor(statementShare * config.tiles.deadlineMs),
     ),
-    // One more than run at once, so that the next metatile is there when one is done.
+    // One more than run at once, so that the next metatile is ready when one is done.
     concurrency: config.render.concurrency + 1,
     queueLength: config.tiles.queueLength,
-    patienceMs: config.tiles.deadlineMs,
+    maxWaitMs: config.tiles.deadlineMs,
     memoryBytes: config.render.memoryBytes,
     retry: true,
     log,

@@ -5,7 +5,7 @@ import { hostEnvironment } from "./environment.js";
 import { HostError, WorkerHost } from "./host.js";
 import type { ImportRequest, ImportResponse, TransferMessages } from "./messages.js";
 
-/** The child process that reads and writes files of geodata through GDAL. */
+/** The child process that reads files of geodata through GDAL. */
 export interface TransferHost {
   /** @throws Failure import_failed when the host died or overran its deadline over this file */
   import(request: ImportRequest, signal?: AbortSignal): Promise<ImportResponse>;
@@ -54,14 +54,14 @@ class SupervisedTransferHost implements TransferHost {
   }
 }
 
-/** Starts the child process that has GDAL. */
+/** Starts the child process with GDAL. */
 export function startTransferHost(config: Config, log: Log): TransferHost {
   const host: Host = new WorkerHost({
     name: "transfer",
     worker: "transfer",
     environment: {
       ...hostEnvironment(config.databaseUrl, 4, 0),
-      // GDAL reads local files that we name, and nothing else.
+      // GDAL may only read the local files that it is given.
       CPL_VSIL_CURL_ALLOWED_EXTENSIONS: "{none}",
       GDAL_DISABLE_READDIR_ON_OPEN: "TRUE",
       GDAL_HTTP_TIMEOUT: "1",
@@ -71,7 +71,7 @@ export function startTransferHost(config: Config, log: Log): TransferHost {
     },
     concurrency: 1,
     queueLength: 64,
-    patienceMs: config.transfer.deadlineMs,
+    maxWaitMs: config.transfer.deadlineMs,
     memoryBytes: config.transfer.memoryBytes,
     jobsPerChild: config.transfer.jobsPerHost,
     retry: false,

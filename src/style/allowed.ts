@@ -5,16 +5,16 @@ import type { SymbolizerType } from "./model.js";
 export type ValueRule =
   | {
       readonly kind: "number";
-      readonly least: number;
-      readonly most: number;
+      readonly min: number;
+      readonly max: number;
       readonly whole?: boolean;
-      /** May be an expression over columns; its result is kept in the range when drawing. */
+      /** May be an expression over columns; Mapnik clamps its result to the range. */
       readonly expression?: boolean;
     }
   | { readonly kind: "keyword"; readonly values: readonly string[] }
   | { readonly kind: "boolean" | "color" | "dashes" | "transform" | "icon" | "face" | "text" }
   | { readonly kind: "placements" | "character" | "imageFilters" | "featureSettings" | "stops" }
-  /** Read and checked, but of no effect here. */
+  /** Checked, then left out. */
   | { readonly kind: "ignored"; readonly value: ValueRule };
 
 export interface AllowedProperty {
@@ -24,13 +24,13 @@ export interface AllowedProperty {
 }
 export type AllowedProperties = Readonly<Record<string, AllowedProperty>>;
 
-const number = (least: number, most: number): ValueRule => ({ kind: "number", least, most });
-const whole = (least: number, most: number): ValueRule => ({ kind: "number", least, most, whole: true });
+const number = (min: number, max: number): ValueRule => ({ kind: "number", min, max });
+const whole = (min: number, max: number): ValueRule => ({ kind: "number", min, max, whole: true });
 /** A number, or an expression that gives one. */
-const measure = (least: number, most: number): ValueRule => ({
+const numberOrExpression = (min: number, max: number): ValueRule => ({
   kind: "number",
-  least,
-  most,
+  min,
+  max,
   expression: true,
 });
 const keyword = (...values: string[]): ValueRule => ({ kind: "keyword", values });
@@ -39,9 +39,9 @@ const color: ValueRule = { kind: "color" };
 const icon: ValueRule = { kind: "icon" };
 const transform: ValueRule = { kind: "transform" };
 
-const opacity = measure(0, 1);
-const width = measure(0, 256);
-const shift = measure(-256, 256);
+const opacity = numberOrExpression(0, 1);
+const width = numberOrExpression(0, 256);
+const displacement = numberOrExpression(-256, 256);
 
 const compositeOperations = keyword(
   ...["clear", "src", "dst", "src-over", "dst-over", "src-in", "dst-in", "src-out", "dst-out", "src-atop"],
@@ -53,14 +53,14 @@ const compositeOperations = keyword(
 const gammaMethods = keyword("power", "linear", "none", "threshold", "multiply");
 const joins = keyword("miter", "miter-revert", "round", "bevel");
 const caps = keyword("butt", "round", "square");
-const verticals = keyword("top", "middle", "bottom", "auto");
-const horizontals = keyword("left", "middle", "right", "auto", "adjust");
-const justified = keyword("left", "right", "center", "auto");
-const cases = keyword("none", "uppercase", "lowercase", "capitalize", "reverse");
+const verticalAlignments = keyword("top", "middle", "bottom", "auto");
+const horizontalAlignments = keyword("left", "middle", "right", "auto", "adjust");
+const justifications = keyword("left", "right", "center", "auto");
+const textTransforms = keyword("none", "uppercase", "lowercase", "capitalize", "reverse");
 /** `grid` and `alternating-grid` are left out: their cost grows without bound with small cells. */
-const labelPlaces = keyword("point", "line", "vertex", "interior");
+const labelPlacements = keyword("point", "line", "vertex", "interior");
 
-/** What can be done to the geometry before it is drawn; the same for all symbolizers, after their prefix. */
+/** Properties that change the geometry before it is drawn. All symbolizers have them, each with its prefix. */
 const geometry = (prefix: string): AllowedProperties => ({
   [`${prefix}-clip`]: { attribute: "clip", value: boolean },
   [`${prefix}-simplify`]: { attribute: "simplify", value: number(0, 100) },
@@ -71,7 +71,7 @@ const geometry = (prefix: string): AllowedProperties => ({
   [`${prefix}-smooth`]: { attribute: "smooth", value: number(0, 1) },
   [`${prefix}-comp-op`]: { attribute: "comp-op", value: compositeOperations },
 });
-const moved = (prefix: string): AllowedProperties => ({
+const geometryTransform = (prefix: string): AllowedProperties => ({
   [`${prefix}-geometry-transform`]: { attribute: "geometry-transform", value: transform },
 });
 
@@ -79,9 +79,9 @@ const moved = (prefix: string): AllowedProperties => ({
 const label = (prefix: string): AllowedProperties => ({
   [`${prefix}-name`]: { attribute: "name", value: { kind: "text" } },
   [`${prefix}-face-name`]: { attribute: "face-name", value: { kind: "face" } },
-  [`${prefix}-size`]: { attribute: "size", value: measure(1, 256) },
+  [`${prefix}-size`]: { attribute: "size", value: numberOrExpression(1, 256) },
   [`${prefix}-fill`]: { attribute: "fill", value: color },
-  [`${prefix}-placement`]: { attribute: "placement", value: labelPlaces },
+  [`${prefix}-placement`]: { attribute: "placement", value: labelPlacements },
   [`${prefix}-placement-type`]: { attribute: "placement-type", value: keyword("dummy", "simple") },
   [`${prefix}-placements`]: { attribute: "placements", value: { kind: "placements" } },
   [`${prefix}-avoid-edges`]: { attribute: "avoid-edges", value: boolean },
@@ -96,13 +96,13 @@ const label = (prefix: string): AllowedProperties => ({
   [`${prefix}-wrap-before`]: { attribute: "wrap-before", value: boolean },
   [`${prefix}-wrap-character`]: { attribute: "wrap-character", value: { kind: "character" } },
   [`${prefix}-halo-fill`]: { attribute: "halo-fill", value: color },
-  [`${prefix}-halo-radius`]: { attribute: "halo-radius", value: measure(0, 16) },
+  [`${prefix}-halo-radius`]: { attribute: "halo-radius", value: numberOrExpression(0, 16) },
   [`${prefix}-halo-rasterizer`]: { attribute: "halo-rasterizer", value: keyword("full", "fast") },
   [`${prefix}-halo-opacity`]: { attribute: "halo-opacity", value: opacity },
   [`${prefix}-character-spacing`]: { attribute: "character-spacing", value: number(-16, 100) },
   [`${prefix}-line-spacing`]: { attribute: "line-spacing", value: number(-64, 256) },
-  [`${prefix}-horizontal-alignment`]: { attribute: "horizontal-alignment", value: horizontals },
-  [`${prefix}-vertical-alignment`]: { attribute: "vertical-alignment", value: verticals },
+  [`${prefix}-horizontal-alignment`]: { attribute: "horizontal-alignment", value: horizontalAlignments },
+  [`${prefix}-vertical-alignment`]: { attribute: "vertical-alignment", value: verticalAlignments },
   [`${prefix}-offset`]: { attribute: "offset", value: number(-256, 256) },
 });
 
@@ -114,7 +114,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     "polygon-gamma": { attribute: "gamma", value: number(0, 10) },
     "polygon-gamma-method": { attribute: "gamma-method", value: gammaMethods },
     ...geometry("polygon"),
-    ...moved("polygon"),
+    ...geometryTransform("polygon"),
   },
   LineSymbolizer: {
     "line-color": { attribute: "stroke", value: color },
@@ -127,10 +127,10 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     "line-dasharray": { attribute: "stroke-dasharray", value: { kind: "dashes" } },
     "line-dash-offset": { attribute: "stroke-dashoffset", value: number(-1000, 1000) },
     "line-miterlimit": { attribute: "stroke-miterlimit", value: number(1, 64) },
-    "line-offset": { attribute: "offset", value: shift },
+    "line-offset": { attribute: "offset", value: displacement },
     "line-rasterizer": { attribute: "rasterizer", value: keyword("full", "fast") },
     ...geometry("line"),
-    ...moved("line"),
+    ...geometryTransform("line"),
   },
   MarkersSymbolizer: {
     "marker-file": { attribute: "file", value: icon },
@@ -160,28 +160,28 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
       value: keyword("auto", "auto-down", "left", "right", "left-only", "right-only", "up", "down"),
     },
     ...geometry("marker"),
-    ...moved("marker"),
+    ...geometryTransform("marker"),
   },
   TextSymbolizer: {
     ...label("text"),
-    "text-transform": { attribute: "text-transform", value: cases },
-    // Mapnik 4 has these for texts alone.
+    "text-transform": { attribute: "text-transform", value: textTransforms },
+    // Mapnik 4 has these only for texts.
     "text-halo-comp-op": { attribute: "halo-comp-op", value: compositeOperations },
     "text-halo-transform": { attribute: "halo-transform", value: transform },
     "text-opacity": { attribute: "opacity", value: opacity },
     "text-ratio": { attribute: "text-ratio", value: whole(0, 1000) },
     "text-repeat-wrap-character": { attribute: "repeat-wrap-character", value: boolean },
     "text-max-char-angle-delta": { attribute: "max-char-angle-delta", value: number(0, 360) },
-    "text-dx": { attribute: "dx", value: shift },
-    "text-dy": { attribute: "dy", value: shift },
+    "text-dx": { attribute: "dx", value: displacement },
+    "text-dy": { attribute: "dy", value: displacement },
     "text-min-path-length": { attribute: "minimum-path-length", value: number(0, 10_000) },
-    "text-orientation": { attribute: "orientation", value: measure(-3600, 3600) },
+    "text-orientation": { attribute: "orientation", value: numberOrExpression(-3600, 3600) },
     "text-rotate-displacement": { attribute: "rotate-displacement", value: boolean },
     "text-upright": {
       attribute: "upright",
       value: keyword("auto", "auto-down", "left", "right", "left-only", "right-only"),
     },
-    "text-align": { attribute: "justify-alignment", value: justified },
+    "text-align": { attribute: "justify-alignment", value: justifications },
     "text-font-feature-settings": { attribute: "font-feature-settings", value: { kind: "featureSettings" } },
     "text-largest-bbox-only": { attribute: "largest-bbox-only", value: boolean },
     ...geometry("text"),
@@ -189,15 +189,15 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
   ShieldSymbolizer: {
     ...label("shield"),
     "shield-file": { attribute: "file", value: icon },
-    "shield-text-transform": { attribute: "text-transform", value: cases },
+    "shield-text-transform": { attribute: "text-transform", value: textTransforms },
     "shield-unlock-image": { attribute: "unlock-image", value: boolean },
-    "shield-text-dx": { attribute: "dx", value: shift },
-    "shield-text-dy": { attribute: "dy", value: shift },
-    "shield-dx": { attribute: "shield-dx", value: shift },
-    "shield-dy": { attribute: "shield-dy", value: shift },
+    "shield-text-dx": { attribute: "dx", value: displacement },
+    "shield-text-dy": { attribute: "dy", value: displacement },
+    "shield-dx": { attribute: "shield-dx", value: displacement },
+    "shield-dy": { attribute: "shield-dy", value: displacement },
     "shield-opacity": { attribute: "opacity", value: opacity },
     "shield-text-opacity": { attribute: "text-opacity", value: opacity },
-    "shield-justify-alignment": { attribute: "justify-alignment", value: justified },
+    "shield-justify-alignment": { attribute: "justify-alignment", value: justifications },
     "shield-transform": { attribute: "transform", value: transform },
     ...geometry("shield"),
   },
@@ -214,7 +214,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     "line-pattern-miterlimit": { attribute: "stroke-miterlimit", value: number(1, 64) },
     "line-pattern-dasharray": { attribute: "stroke-dasharray", value: { kind: "dashes" } },
     ...geometry("line-pattern"),
-    ...moved("line-pattern"),
+    ...geometryTransform("line-pattern"),
   },
   PolygonPatternSymbolizer: {
     "polygon-pattern-file": { attribute: "file", value: icon },
@@ -223,7 +223,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     "polygon-pattern-opacity": { attribute: "opacity", value: opacity },
     "polygon-pattern-transform": { attribute: "transform", value: transform },
     ...geometry("polygon-pattern"),
-    ...moved("polygon-pattern"),
+    ...geometryTransform("polygon-pattern"),
   },
   PointSymbolizer: {
     "point-file": { attribute: "file", value: icon },
@@ -237,7 +237,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
   BuildingSymbolizer: {
     "building-fill": { attribute: "fill", value: color },
     "building-fill-opacity": { attribute: "fill-opacity", value: opacity },
-    "building-height": { attribute: "height", value: measure(0, 1000) },
+    "building-height": { attribute: "height", value: numberOrExpression(0, 1000) },
   },
   RasterSymbolizer: {
     "raster-opacity": { attribute: "opacity", value: number(0, 1) },
@@ -268,7 +268,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
   },
 };
 
-/** Properties that act on all that a style draws together. */
+/** Properties of a whole style (`::attachment`), not of one symbolizer. */
 export const allowedStyle: AllowedProperties = {
   "image-filters": { attribute: "image-filters", value: { kind: "imageFilters" } },
   "image-filters-inflate": { attribute: "image-filters-inflate", value: boolean },
@@ -280,7 +280,7 @@ export const allowedStyle: AllowedProperties = {
 /** Properties of `Map { … }`. */
 export const allowedMap: AllowedProperties = {
   "background-color": { attribute: "background-color", value: color },
-  // Tiles are drawn with the margin that their styles need, whatever a style asks for.
+  // The buffer is calculated from the symbolizers (buffer-size.ts).
   "buffer-size": { attribute: "buffer-size", value: { kind: "ignored", value: number(0, 1024) } },
 };
 
@@ -290,7 +290,7 @@ export const allowedSwitches: readonly string[] = [
   ...["building", "dot"],
 ];
 
-/** Functions that values may call; what they make is checked after they were called. */
+/** Functions that values may call. Their results are checked after carto has evaluated them. */
 export const allowedFunctions: ReadonlySet<string> = new Set([
   ...["rgb", "rgba", "hsl", "hsla", "hsluv", "hsluva", "hue", "saturation", "lightness", "alpha"],
   ...[

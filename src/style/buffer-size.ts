@@ -1,22 +1,22 @@
 import type { Style, Symbolizer } from "./model.js";
 
-/** Labels are taken for about twenty characters: longer ones are cut at metatile edges only where nothing else fits. */
+/** Assumed length of a label. Longer ones may be cut at the edge of a metatile. */
 const charactersPerLabel = 20;
-/** Width of a character in parts of the font's size. */
+/** Mean width of a character as a fraction of the font size. */
 const characterWidth = 0.6;
 const maxBuffer = 256;
 
-/** How far, in unscaled pixels, what the styles draw may reach from the object: 1 to 256. */
+/** How far symbols and labels may extend from their object, in unscaled pixels: 1 to 256. */
 export function bufferPixelsOf(styles: readonly Style[]): number {
-  let reach = 1;
+  let buffer = 1;
   for (const style of styles) {
-    const spread = blur(style.attributes["image-filters"]);
+    const blurred = blur(style.attributes["image-filters"]);
     for (const rule of style.rules) {
       for (const symbolizer of rule.symbolizers)
-        reach = Math.max(reach, spread + symbolizerBuffer(symbolizer));
+        buffer = Math.max(buffer, blurred + symbolizerBuffer(symbolizer));
     }
   }
-  return Math.min(maxBuffer, Math.ceil(reach));
+  return Math.min(maxBuffer, Math.ceil(buffer));
 }
 
 function symbolizerBuffer(symbolizer: Symbolizer): number {
@@ -24,17 +24,20 @@ function symbolizerBuffer(symbolizer: Symbolizer): number {
     const text = symbolizer.attributes[name];
     if (text === undefined) return absent;
     const value = Number(text);
-    // An expression: its upper bound is written in front.
+    // An expression, written as `min(<upper bound>,…` (scalars.ts).
     return Number.isNaN(value) ? Number(/^min\(([\d.]+),/.exec(text)?.[1] ?? maxBuffer) : Math.abs(value);
   };
-  const moved = transformBuffer(symbolizer.attributes["geometry-transform"]).shift;
+  const shifted = transformBuffer(symbolizer.attributes["geometry-transform"]).shift;
   switch (symbolizer.type) {
     case "LineSymbolizer": {
       const half = number("stroke-width", 1) / 2;
-      // Pointed joins stand out as far as the miter limit lets them.
-      const pointed = /^miter/.test(symbolizer.attributes["stroke-linejoin"] ?? "miter");
+      // Miter joins extend up to the miter limit.
+      const isMiter = /^miter/.test(symbolizer.attributes["stroke-linejoin"] ?? "miter");
       return (
-        half * (pointed ? Math.min(number("stroke-miterlimit", 4), 4) : 1.5) + number("offset", 0) + moved + 1
+        half * (isMiter ? Math.min(number("stroke-miterlimit", 4), 4) : 1.5) +
+        number("offset", 0) +
+        shifted +
+        1
       );
     }
     case "MarkersSymbolizer": {
@@ -44,22 +47,22 @@ function symbolizerBuffer(symbolizer: Symbolizer): number {
         ((size + number("stroke-width", 0.5)) / 2) * Math.SQRT2 * scale +
         shift +
         number("offset", 0) +
-        moved +
+        shifted +
         1
       );
     }
     case "TextSymbolizer":
     case "ShieldSymbolizer":
-      return labelBuffer(symbolizer, number) + moved;
+      return labelBuffer(symbolizer, number) + shifted;
     case "PointSymbolizer":
     case "LinePatternSymbolizer":
-      return 128 + moved;
+      return 128 + shifted;
     case "BuildingSymbolizer":
       return number("height", 0) + 1;
     case "DotSymbolizer":
       return Math.max(number("width", 1), number("height", 1)) + 1;
     default:
-      return 1 + moved;
+      return 1 + shifted;
   }
 }
 
@@ -68,11 +71,11 @@ function labelBuffer(symbolizer: Symbolizer, number: (name: string, absent: numb
   const wrap = number("wrap-width", 0);
   const line = charactersPerLabel * (size * characterWidth + number("character-spacing", 0));
   const width = wrap > 0 ? Math.min(line, Math.max(wrap, size * 6)) : line;
-  // Half of the label lies on either side, unless it is put beside its point.
-  const beside =
+  // A label is centred on its point unless it is placed beside it.
+  const isBeside =
     symbolizer.attributes["placement-type"] === "simple" || symbolizer.attributes["horizontal-alignment"];
   const shift = number("dx", 0) + number("dy", 0) + number("offset", 0) + number("halo-radius", 0);
-  return (beside ? width : width / 2) + size * (wrap > 0 ? 2 : 1) + shift + 1;
+  return (isBeside ? width : width / 2) + size * (wrap > 0 ? 2 : 1) + shift + 1;
 }
 
 /** How much a transformation enlarges and moves, at most. */

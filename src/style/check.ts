@@ -16,14 +16,14 @@ import type {
 import { checkExpression } from "./scalars.js";
 import { checkValue } from "./values.js";
 
-/** An element of a Mapnik map as the compiler of CartoCSS made it; nothing in it is believed. */
+/** An element of a Mapnik map as the compiler of CartoCSS made it; it is not trusted. */
 export interface Element {
   readonly _name?: string | undefined;
   readonly _attributes?: Readonly<Record<string, unknown>> | undefined;
   readonly _content?: unknown;
 }
 
-/** A property whose value is refused; the line can be looked up by its name. */
+/** A property whose value is refused. The caller finds its line by its name. */
 export class PropertyError extends StyleError {
   constructor(
     readonly property: string,
@@ -34,11 +34,11 @@ export class PropertyError extends StyleError {
   }
 }
 
-/** More than this draws too slowly to be of use: every rule's filter is tried on every object. */
-const mostRules = 2_000;
+/** With more rules drawing is too slow, as Mapnik tries every rule's filter on every object. */
+const maxRules = 2_000;
 
-/** Characters of all filters, texts and attributes together, which Mapnik takes a few seconds at most to read. */
-const mostText = 500_000;
+/** Characters of all filters, texts and attributes together. Mapnik parses so many within a few seconds. */
+const maxTextLength = 500_000;
 
 export interface CheckedMap {
   readonly style: CompiledStyle;
@@ -46,8 +46,8 @@ export interface CheckedMap {
 }
 
 /**
- * Takes over from the compiler's map what the allow-list has, value by value, and refuses all else.
- * `icons` are the files that symbols may show.
+ * Checks every element and value of the compiler's map against the allow-list. Anything else is refused.
+ * @param icons files that symbolizers may show
  * @throws StyleError (PropertyError where a property is at fault)
  */
 export function checkMap(map: Element, icons: ReadonlySet<string>): CheckedMap {
@@ -76,7 +76,7 @@ class Checker {
     const ordered = order.map((name) => styles.get(name)).filter((style) => style !== undefined);
     if (ordered.length !== styles.size) throw new StyleError("The style cannot be compiled.");
     const drawn = ordered.filter((style) => style.rules.length > 0);
-    if (textLength(drawn) > mostText)
+    if (textLength(drawn) > maxTextLength)
       throw new StyleError("The style is too complicated: its rules are too long.");
     return {
       style: { styles: drawn, fields: [...this.fields].sort(), bufferPixels: bufferPixelsOf(drawn) },
@@ -104,14 +104,14 @@ class Checker {
 
   private rule(element: Element): Rule {
     if (element._name !== "Rule") throw unexpected(element);
-    if (++this.rules > mostRules) {
+    if (++this.rules > maxRules) {
       throw new StyleError(
-        `The style is too complicated: its filters combine to more than ${mostRules} rules.`,
+        `The style is too complicated: its filters combine to more than ${maxRules} rules.`,
       );
     }
     let filter: string | undefined;
-    let least: number | undefined;
-    let most: number | undefined;
+    let min: number | undefined;
+    let max: number | undefined;
     const symbolizers: Symbolizer[] = [];
     for (const child of elements(element._content)) {
       switch (child._name) {
@@ -119,10 +119,10 @@ class Checker {
           filter = this.filter(text(child._content));
           break;
         case "MinScaleDenominator":
-          least = scaleDenominator(child);
+          min = scaleDenominator(child);
           break;
         case "MaxScaleDenominator":
-          most = scaleDenominator(child);
+          max = scaleDenominator(child);
           break;
         default: {
           const symbolizer = this.symbolizer(child);
@@ -132,8 +132,8 @@ class Checker {
     }
     return {
       ...(filter !== undefined && { filter }),
-      ...(least !== undefined && { minScaleDenominator: least }),
-      ...(most !== undefined && { maxScaleDenominator: most }),
+      ...(min !== undefined && { minScaleDenominator: min }),
+      ...(max !== undefined && { maxScaleDenominator: max }),
       symbolizers,
     };
   }
@@ -149,7 +149,7 @@ class Checker {
     }
   }
 
-  /** undefined: it would draw nothing. */
+  /** Undefined when it would draw nothing. */
   private symbolizer(element: Element): Symbolizer | undefined {
     const type = element._name ?? "";
     if (!isSymbolizerType(type)) throw unexpected(element);
@@ -198,7 +198,7 @@ class Checker {
     const stops = found.map((stop): RasterStop => {
       const { value, color, mode } = stop._attributes ?? {};
       return inProperty(property, () => ({
-        value: checkValue({ kind: "number", least: -1e12, most: 1e12 }, text(value), context) ?? "0",
+        value: checkValue({ kind: "number", min: -1e12, max: 1e12 }, text(value), context) ?? "0",
         ...(color !== undefined && { color: checkValue({ kind: "color" }, text(color), context) ?? "" }),
         ...(mode !== undefined && {
           mode:
@@ -250,7 +250,7 @@ function inProperty<T>(property: string, work: () => T): T {
 const unexpected = (element: Element): StyleError =>
   new StyleError(`The style holds ${String(element._name).slice(0, 40)}, which is not allowed.`);
 
-/** Elements of a content, whose lists may be nested and hold empty ones. */
+/** The elements in a content, which may be nested lists with empty entries. */
 function elements(content: unknown): Element[] {
   if (Array.isArray(content)) return content.flatMap(elements);
   return typeof content === "object" && content !== null && "_name" in content ? [content as Element] : [];
@@ -258,7 +258,7 @@ function elements(content: unknown): Element[] {
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
-/** A text of carto's, which has some characters escaped once for XML. */
+/** A text from carto, with its XML escapes undone. */
 function text(value: unknown): string {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string") return "";
@@ -279,7 +279,7 @@ function scaleDenominator(element: Element): number {
   return value;
 }
 
-/** Symbols along a line without a distance between them would be without number. */
+/** A spacing near 0 would put endlessly many symbols on a line. */
 function checkSpacing(type: SymbolizerType, attributes: Readonly<Record<string, string>>): void {
   if (attributes.placement !== "line" || attributes.spacing === undefined || Number(attributes.spacing) >= 1)
     return;
@@ -299,13 +299,13 @@ function textLength(styles: readonly Style[]): number {
   return sum;
 }
 
-/** Mapnik refuses a list of places that the placement type does not ask for. */
+/** Mapnik refuses `placements` unless the placement type is `simple`. */
 function withPlacements(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const { placements, ...rest } = attributes;
   return placements !== undefined && rest["placement-type"] === "simple" ? { ...rest, placements } : rest;
 }
 
-/** Mapnik knows the shapes of markers by names of files. */
+/** Mapnik selects the shape of a marker by a file name. */
 function withShape(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const { "marker-type": shape, ...rest } = attributes;
   return shape === "arrow" && rest.file === undefined ? { ...rest, file: "shape://arrow" } : rest;

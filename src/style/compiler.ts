@@ -6,28 +6,28 @@ import type { CompileRequest, CompileResponse } from "../hosts/messages.js";
 import { FairMutex } from "../storage/fair-mutex.js";
 import type { CompiledStyle, MapProperties } from "./model.js";
 
-/** CartoCSS to checked styles, compiled in the render host and remembered by content. */
+/** CartoCSS to checked styles. The render host compiles them; results are cached by content. */
 export interface StyleCompiler {
   /**
-   * @throws Failure invalid_style with a sentence for the style's author, a StyleUndecided when it took too long; busy
-   *   when too many styles wait to be compiled, of all or of the project
+   * @throws Failure invalid_style with a message for the style's author; StyleTimeout when it took too long; busy when
+   *   too many styles wait to be compiled, in all or of the project
    */
-  compile(request: CompileRequest, whose: StyleOwner): Promise<CompiledRequest>;
+  compile(request: CompileRequest, owner: StyleOwner): Promise<CompiledRequest>;
 }
 
 /** Who needs a style compiled. */
 export interface StyleOwner {
   /** Id of the project: projects share the time evenly. */
   readonly project: number;
-  /** A stored style is needed to draw with, and goes before those that are checked before they are stored. */
+  /** Tiles need stored styles: these are compiled before styles that are checked in order to be stored. */
   readonly stored: boolean;
 }
 
-/** It took too long this time, or its host died. What is made without the style is not to be kept. */
-export class StyleUndecided extends Failure {
+/** The style took too long this time, or its host died. What is made without the style must not be cached. */
+export class StyleTimeout extends Failure {
   constructor(message: string) {
     super("execution", "invalid_style", message);
-    this.name = "StyleUndecided";
+    this.name = "StyleTimeout";
   }
 }
 
@@ -36,7 +36,7 @@ export interface CompiledRequest {
   readonly map: MapProperties;
 }
 
-/** The render host, as far as styles need it: src/hosts has it. */
+/** The part of the render host that styles need. */
 export interface CompileHost {
   /** @throws when the host died over the style or the deadline passed; Failure busy when it takes no more work */
   call(
@@ -47,49 +47,53 @@ export interface CompileHost {
 }
 
 export interface StyleCompilerOptions {
-  /** After that the host itself is taken for dead; longer than the deadline of a request, which the host keeps. */
+  /** When the host itself counts as dead. Longer than the deadline of a request, which the host enforces. */
   readonly deadlineMs: number;
   readonly clock?: Clock;
 }
 
-const mostBytes = 32 * 1024 ** 2;
-/** Long enough for an editor that asks again and again, short enough to forget what a newer program would take. */
-const badMs = 60_000;
-/** So long a style that took too long keeps others from being compiled no more: it may only have met a busy machine. */
-const undecidedMs = 10_000;
-/** The host compiles one style at a time, and each has its whole deadline: others wait here. */
+const cacheBytes = 32 * 1024 ** 2;
+/** How long an invalid style is remembered: an editor may ask often, and a newer program may accept it. */
+const invalidTtlMs = 60_000;
+/** How long a timeout is remembered, so that others are compiled meanwhile: the machine may only have been busy. */
+const timeoutTtlMs = 10_000;
+/** The host compiles one style at a time, so that each has its whole deadline. Others wait here. */
 const queueOptions = {
   timeoutMs: 20_000,
-  // Some 10 ms each, but a few fill the whole patience when they are complicated.
+  // Most take some 10 ms, but a few complicated ones can take the whole wait.
   maxWaiting: 32,
-  // Stored styles that are asked for again and again, since they take too long, leave a part of the time to editors.
+  // Stored styles that time out are compiled again and again. They must leave some time to editors.
   longestPutOffMs: 5_000,
   refusal: "Too many styles wait to be compiled.",
 };
 
-/** A compiler that asks the host once for each content, whoever asks how often at once. */
+/** A compiler that asks the host once for each content, however many requests wait for it. */
 export function createStyleCompiler(
   host: CompileHost,
   { deadlineMs, clock = systemClock }: StyleCompilerOptions,
 ): StyleCompiler {
-  const known = new LRUCache<string, CompileResponse>({
-    maxSize: mostBytes,
+  const cache = new LRUCache<string, CompileResponse>({
+    maxSize: cacheBytes,
     sizeCalculation: (response) => 256 + JSON.stringify(response).length * 2,
     perf: clock,
     ttlResolution: 0,
   });
-  /** By who waits, and for what. */
+  /** By owner and content. */
   const running = new Map<string, Promise<CompileResponse>>();
   const mutex = new FairMutex({ ...queueOptions, clock });
 
-  const ask = async (key: string, request: CompileRequest, whose: StyleOwner): Promise<CompileResponse> => {
-    const release = await mutex.acquire({ owner: whose.project, urgent: whose.stored });
+  const compileOnce = async (
+    key: string,
+    request: CompileRequest,
+    owner: StyleOwner,
+  ): Promise<CompileResponse> => {
+    const release = await mutex.acquire({ owner: owner.project, urgent: owner.stored });
     try {
-      // Others may have had the same style compiled meanwhile.
-      const found = known.get(key);
+      // The same style may have been compiled for another owner meanwhile.
+      const found = cache.get(key);
       if (found) return found;
       const response = await host.call("compile", request, { deadlineMs }).catch(hostFailed);
-      known.set(key, response, response.ok ? {} : { ttl: response.deadline ? undecidedMs : badMs });
+      cache.set(key, response, response.ok ? {} : { ttl: response.deadline ? timeoutTtlMs : invalidTtlMs });
       return response;
     } finally {
       release();
@@ -97,21 +101,21 @@ export function createStyleCompiler(
   };
 
   return {
-    async compile(request, whose) {
+    async compile(request, owner) {
       const key = contentKey(request);
-      let response = known.get(key);
+      let response = cache.get(key);
       if (!response) {
-        // Each waits in its own place: nobody is put off by where another one stands.
-        const place = `${whose.project} ${whose.stored} ${key}`;
-        let asked = running.get(place);
-        if (!asked) {
-          asked = ask(key, request, whose).finally(() => running.delete(place));
-          running.set(place, asked);
+        // Each owner waits in its own queue, even for the same style.
+        const ownerKey = `${owner.project} ${owner.stored} ${key}`;
+        let pending = running.get(ownerKey);
+        if (!pending) {
+          pending = compileOnce(key, request, owner).finally(() => running.delete(ownerKey));
+          running.set(ownerKey, pending);
         }
-        response = await asked;
+        response = await pending;
       }
       if (response.ok) return { style: response.style, map: response.map };
-      throw response.deadline ? new StyleUndecided(response.error) : failed("invalid_style", response.error);
+      throw response.deadline ? new StyleTimeout(response.error) : failed("invalid_style", response.error);
     },
   };
 }
@@ -122,7 +126,7 @@ function contentKey({ mapStyle, layerStyle, layerCode }: CompileRequest): string
     .digest("base64");
 }
 
-/** A style that the host did not survive, or not in time; nothing else says anything of the style. */
+/** A style over which the host died or overran its deadline. Other errors are not about the style. */
 function hostFailed(error: unknown): CompileResponse {
   const reason = (error as { reason?: unknown } | null)?.reason;
   if (reason !== "died" && reason !== "deadline") throw error;

@@ -1,6 +1,6 @@
 import type { GeometryKind } from "../geo/wkb.js";
 
-/** The CartoCSS that a new layer is drawn with until somebody styles it. */
+/** The CartoCSS of a new layer. */
 
 const point = `  marker-width: 7;
   marker-fill: #2a6fbb;
@@ -18,15 +18,15 @@ const polygon = `  polygon-fill: #2a6fbb;
   line-join: round;`;
 
 const indent = (block: string): string => block.replaceAll(/^/gm, "  ");
-const when = (mapnikType: 1 | 2 | 3, block: string): string =>
+const ofGeometryType = (mapnikType: 1 | 2 | 3, block: string): string =>
   `  ['mapnik::geometry_type'=${mapnikType}] {\n${indent(block)}\n  }`;
 
 const bodies: Readonly<Record<GeometryKind, string>> = {
   Point: point,
   LineString: line,
   Polygon: polygon,
-  Unknown: [when(3, polygon), when(2, line), when(1, point)].join("\n"),
+  Unknown: [ofGeometryType(3, polygon), ofGeometryType(2, line), ofGeometryType(1, point)].join("\n"),
 };
 
-/** In a layer's own style every `#id` selects that layer, so one text suits all. */
+/** In a layer's own style every `#id` selects that layer, so all layers can have the same text. */
 export const defaultStyle = (kind: GeometryKind): string => `#layer {\n${bodies[kind]}\n}\n`;

@@ -12,13 +12,13 @@ import {
 
 /** Checks of transformations and image filters: lists of calls. */
 
-const transforms: Readonly<Record<string, { readonly counts: readonly number[]; readonly most: number }>> = {
-  matrix: { counts: [6], most: 256 },
-  translate: { counts: [1, 2], most: 256 },
-  scale: { counts: [1, 2], most: 8 },
-  rotate: { counts: [1, 3], most: 3600 },
-  skewX: { counts: [1], most: 80 },
-  skewY: { counts: [1], most: 80 },
+const transforms: Readonly<Record<string, { readonly counts: readonly number[]; readonly max: number }>> = {
+  matrix: { counts: [6], max: 256 },
+  translate: { counts: [1, 2], max: 256 },
+  scale: { counts: [1, 2], max: 8 },
+  rotate: { counts: [1, 3], max: 3600 },
+  skewX: { counts: [1], max: 80 },
+  skewY: { counts: [1], max: 80 },
 };
 
 /** Transformations as SVG has them. */
@@ -34,7 +34,7 @@ export function checkTransform(text: string, context: ValueContext): string {
       throw wrong(context, "transformations such as rotate(45) or translate(2, 3)", text);
     const values = args.map((arg) => constant(arg));
     if (name === "rotate" && values[0] === undefined) {
-      // Arrows that point where a column says. Any result is an angle.
+      // An expression, so that arrows can point in the direction of a column. Any number is an angle.
       const angle = checkExpression(args[0] as string, context);
       return `rotate(${[angle, ...values.slice(1).map((value) => bounded(value, 256))].join(",")})`;
     }
@@ -42,14 +42,14 @@ export function checkTransform(text: string, context: ValueContext): string {
     if (name === "matrix") growth *= matrixGrowth(values, context, text);
     if (name === "scale" && values.some((value) => Math.abs(value ?? 0) < 0.01))
       throw wrong(context, "a scale of at least 0.01", text);
-    return `${name}(${values.map((value) => bounded(value, known.most)).join(",")})`;
+    return `${name}(${values.map((value) => bounded(value, known.max)).join(",")})`;
   });
   if (growth > 8) throw wrong(context, "a transformation that enlarges at most 8 times", text);
   return written.join(" ");
 
-  function bounded(value: number | undefined, most: number): string {
-    if (value === undefined || Math.abs(value) > most)
-      throw wrong(context, `transformations by numbers of at most ${most}`, text);
+  function bounded(value: number | undefined, max: number): string {
+    if (value === undefined || Math.abs(value) > max)
+      throw wrong(context, `transformations by numbers of at most ${max}`, text);
     return printNumber(value);
   }
 }
@@ -76,16 +76,16 @@ function imageFilter(name: string, args: readonly string[], context: ValueContex
     if (args.length !== count) throw wrong(context, `${name} with ${count} numbers`, `${args.length}`);
     return `${name}(${args.map((arg) => checkNumber(rule, arg, { ...context, property: name })).join(",")})`;
   };
-  const colors = (least: number, most: number): string => {
-    if (args.length < least || args.length > most)
-      throw wrong(context, `${name} with ${least} to ${most} colors`, `${args.length}`);
+  const colors = (min: number, max: number): string => {
+    if (args.length < min || args.length > max)
+      throw wrong(context, `${name} with ${min} to ${max} colors`, `${args.length}`);
     return `${name}(${args.map((arg) => checkColor(arg, { ...context, property: name })).join(",")})`;
   };
   switch (name) {
     case "agg-stack-blur":
-      return numbers(2, { kind: "number", least: 0, most: 32, whole: true });
+      return numbers(2, { kind: "number", min: 0, max: 32, whole: true });
     case "scale-hsla":
-      return numbers(8, { kind: "number", least: 0, most: 1 });
+      return numbers(8, { kind: "number", min: 0, max: 1 });
     case "color-to-alpha":
       return colors(1, 1);
     case "colorize-alpha":
@@ -96,7 +96,7 @@ function imageFilter(name: string, args: readonly string[], context: ValueContex
   return name;
 }
 
-/** `name(a, b) name, …` → names with their arguments' texts; undefined when it has another shape. */
+/** `name(a, b) name, …` → names with their arguments' texts; undefined when the text has another form. */
 function splitCalls(text: string): { name: string; args: string[] }[] | undefined {
   const calls: { name: string; args: string[] }[] = [];
   let rest = text.trim();
@@ -126,7 +126,7 @@ function closingBracket(text: string): number {
   return -1;
 }
 
-/** Arguments apart by commas, or by spaces when there are none, as SVG allows. */
+/** Arguments separated by commas, or by spaces when there are no commas, as in SVG. */
 function splitArguments(text: string): string[] {
   const parts: string[] = [];
   let depth = 0;

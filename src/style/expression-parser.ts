@@ -1,14 +1,14 @@
 import type { ArithmeticOperator, ComparisonOperator, Expression } from "./expression.js";
 import { forbiddenCharacter, StyleError } from "./lexer.js";
 
-const longest = 8_000;
-const deepest = 64;
+const maxLength = 8_000;
+const maxDepth = 64;
 
 const pattern =
   /\s*(?:(\[[^[\]]*\])|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|([A-Za-z_][A-Za-z0-9_]*)|(!=|<>|<=|>=|==|&&|\|\||[-+*/%()=<>!]))/y;
 
 interface Lexeme {
-  readonly kind: "field" | "string" | "number" | "word" | "operator";
+  readonly kind: "field" | "string" | "number" | "identifier" | "operator";
   readonly text: string;
 }
 
@@ -19,11 +19,11 @@ function lexemes(text: string): Lexeme[] {
   while (pattern.lastIndex < trimmed.length) {
     const match = pattern.exec(trimmed);
     if (!match) throw new StyleError(`The expression ${quote(text)} cannot be read.`);
-    const [, field, string, number, word, operator] = match;
+    const [, field, string, number, identifier, operator] = match;
     if (field !== undefined) found.push({ kind: "field", text: field });
     else if (string !== undefined) found.push({ kind: "string", text: string });
     else if (number !== undefined) found.push({ kind: "number", text: number });
-    else if (word !== undefined) found.push({ kind: "word", text: word });
+    else if (identifier !== undefined) found.push({ kind: "identifier", text: identifier });
     else found.push({ kind: "operator", text: operator as string });
   }
   return found;
@@ -58,25 +58,25 @@ const geometryTypes: Readonly<Record<string, number>> = {
 
 /**
  * Reads a Mapnik expression.
- * @throws StyleError when it is none, or uses what styles may not use
+ * @throws StyleError when it is not valid, or uses what styles may not use
  */
 export function parseExpression(text: string): Expression {
-  if (text.length > longest) throw new StyleError(`An expression is longer than ${longest} characters.`);
+  if (text.length > maxLength) throw new StyleError(`An expression is longer than ${maxLength} characters.`);
   const input = lexemes(text);
-  let place = 0;
+  let position = 0;
   let depth = 0;
 
   const fail = (): StyleError => new StyleError(`The expression ${quote(text)} cannot be read.`);
   const operator = (...texts: string[]): string | undefined => {
-    const next = input[place];
-    if (next && (next.kind === "operator" || next.kind === "word") && texts.includes(next.text)) {
-      place++;
+    const next = input[position];
+    if (next && (next.kind === "operator" || next.kind === "identifier") && texts.includes(next.text)) {
+      position++;
       return next.text;
     }
     return undefined;
   };
   const nested = <T>(read: () => T): T => {
-    if (++depth > deepest) throw new StyleError("An expression is nested too deeply.");
+    if (++depth > maxDepth) throw new StyleError("An expression is nested too deeply.");
     const result = read();
     depth--;
     return result;
@@ -84,13 +84,13 @@ export function parseExpression(text: string): Expression {
   const chain = (
     next: () => Expression,
     join: () => ((left: Expression, right: Expression) => Expression) | undefined,
-    most = 50,
+    max = 50,
   ): Expression => {
     let left = next();
     for (let count = 0; ; count++) {
       const make = join();
       if (!make) return left;
-      if (count >= most) throw new StyleError("An expression has too many parts.");
+      if (count >= max) throw new StyleError("An expression has too many parts.");
       left = make(left, next());
     }
   };
@@ -135,7 +135,7 @@ export function parseExpression(text: string): Expression {
     return of.kind === "number" ? { kind: "number", value: -of.value } : { kind: "negate", of };
   };
   const primary = (): Expression => {
-    const next = input[place++];
+    const next = input[position++];
     switch (next?.kind) {
       case "field":
         return field(next.text.slice(1, -1).trim());
@@ -143,8 +143,8 @@ export function parseExpression(text: string): Expression {
         return number(next.text);
       case "string":
         return { kind: "string", value: unescapeString(next.text.slice(1, -1)) };
-      case "word":
-        return word(next.text);
+      case "identifier":
+        return identifier(next.text);
       case "operator":
         if (next.text === "(") {
           const inner = nested(or);
@@ -153,7 +153,7 @@ export function parseExpression(text: string): Expression {
     }
     throw fail();
   };
-  const word = (text: string): Expression => {
+  const identifier = (text: string): Expression => {
     if (text === "true" || text === "false") return { kind: "boolean", value: text === "true" };
     if (text === "null") return { kind: "null" };
     if (Object.hasOwn(geometryTypes, text)) return { kind: "number", value: geometryTypes[text] as number };
@@ -163,11 +163,11 @@ export function parseExpression(text: string): Expression {
   };
 
   const result = or();
-  if (place !== input.length) throw fail();
+  if (position !== input.length) throw fail();
   return result;
 }
 
-/** Mapnik divides whole numbers by zero with an instruction that ends its process. */
+/** A whole number modulo 0 crashes Mapnik (SIGFPE). */
 function checkDivisor(right: Expression): void {
   if (right.kind !== "number" || !(right.value >= 1)) {
     throw new StyleError("The right side of % must be a number of at least 1.");

@@ -34,7 +34,7 @@ const escapeString = (value: string): string =>
     .replaceAll("\n", "\\n")
     .replaceAll("\t", "\\t")}'`;
 
-/** Writes an expression for Mapnik, with every part in brackets that could be read otherwise. */
+/** Writes an expression for Mapnik, with brackets wherever precedence could matter. */
 export function printExpression(expression: Expression): string {
   switch (expression.kind) {
     case "field":
@@ -63,7 +63,7 @@ export function printExpression(expression: Expression): string {
   }
 }
 
-/** Long chains need no brackets on their left: Mapnik reads them from the left as well. */
+/** Left operands of the same operator need no brackets: Mapnik is left-associative too. */
 function leftPart(expression: Expression & { readonly left: Expression }): string {
   const { left } = expression;
   const same = expression.kind !== "comparison" && left.kind === expression.kind;
@@ -74,7 +74,7 @@ function leftPart(expression: Expression & { readonly left: Expression }): strin
 
 function printArithmetic(expression: Expression & { readonly kind: "arithmetic" }): string {
   const { operator, left, right } = expression;
-  // Dividing the smallest whole number by -1 ends the process like dividing by 0: unless the divisor is known, we divide doubles.
+  // Dividing the smallest integer by -1 crashes Mapnik as dividing by 0 does. Unless the divisor is known, doubles are divided.
   const safe = operator !== "/" || (right.kind === "number" && right.value > 0);
   return `${safe ? leftPart(expression) : `(${part(left)} * 1.0)`} ${operator} ${part(right)}`;
 }

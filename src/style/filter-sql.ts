@@ -2,19 +2,19 @@ import type { ComparisonOperator, Expression } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import { StyleError } from "./lexer.js";
 
-/** What a column code stands for in SQL. */
+/** A column in SQL. */
 export interface SqlColumn {
-  /** An expression made by us, such as a physical name. */
+  /** A trusted expression, such as a physical column name. */
   readonly sql: string;
   readonly type: "number" | "text" | "bool" | "other";
 }
 export type ColumnLookup = (code: string) => SqlColumn | undefined;
 
 /**
- * A checked Mapnik filter as an SQL boolean that is true for the same rows and never null; undefined when it holds
- * what SQL would answer otherwise than Mapnik. Needs `standard_conforming_strings`, PostgreSQL's default.
+ * A checked Mapnik filter as an SQL boolean that is true for the same rows and never null; undefined when it contains
+ * something that SQL evaluates differently. Needs `standard_conforming_strings`, PostgreSQL's default.
  *
- * Mapnik's comparisons: null equals null alone and is ordered against nothing; values of different kinds (text and
+ * Mapnik's comparisons: null equals only null and has no order; values of different types (text and
  * number) are never equal; `!= ''` is false for null.
  */
 export function filterToSql(filter: string, columnOf: ColumnLookup): string | undefined {
@@ -62,7 +62,7 @@ const mirrored: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   ">=": "<=",
 };
 
-/** Of a column with a literal. */
+/** A comparison of a column with a literal. */
 function comparison(
   expression: Expression & { kind: "comparison" },
   columnOf: ColumnLookup,
@@ -111,8 +111,8 @@ const equality = (left: string, same: boolean, right: string): string =>
   same ? `coalesce(${left} = ${right}, false)` : `(${left} is distinct from ${right})`;
 
 /**
- * Nothing but the quote has a meaning in a standard string. `!` is kept out of the text, for Mapnik replaces names
- * such as !bbox! in its queries, even in strings.
+ * In a standard string only the quote needs an escape. `!` is written as chr(33), as Mapnik replaces tokens such as
+ * !bbox! in its queries, even within strings.
  */
 const quoted = (value: string): string =>
   `('${value.replaceAll("'", "''").replaceAll("!", "' || chr(33) || '")}')`;

@@ -1,4 +1,4 @@
-/** The faces that labels are drawn with: DejaVu, which comes with Mapnik and knows Latin, Cyrillic, Greek and more. */
+/** The font faces for labels: DejaVu, which has Latin, Cyrillic, Greek and more. */
 export const faces = [
   "DejaVu Sans Book",
   "DejaVu Sans Bold",
@@ -24,12 +24,12 @@ export const faces = [
 ] as const;
 export type Face = (typeof faces)[number];
 
-/** Drawn where a face lacks a character, or none is named. */
+/** For characters that a face lacks, and for labels without a face. */
 export const defaultFace: Face = "DejaVu Sans Book";
 
 const known: ReadonlyMap<string, Face> = new Map(faces.map((face) => [face.toLowerCase(), face]));
 
-/** The face for the names that a style gives, best first: the first that we have, else the one most like the first. */
+/** The first of the faces named that is available, else the one most similar to the first name. */
 export function faceFor(names: readonly string[]): Face {
   const plain = names.map((name) => name.trim().replace(/\s+/g, " ").toLowerCase()).filter(Boolean);
   for (const name of plain) {
@@ -60,7 +60,7 @@ function similarFace(name: string): Face {
   );
 }
 
-/** Faces tried in turn for each character of a label. */
+/** Fallback order for the characters of a label. */
 export const faceChain = (face: Face): readonly Face[] =>
   face === defaultFace ? [face] : [face, defaultFace];
 

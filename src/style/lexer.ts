@@ -1,4 +1,4 @@
-/** CartoCSS as tokens: what is comment, string or bracket is decided here, once, before anything else reads a style. */
+/** Splits CartoCSS into tokens, before anything else reads a style. */
 
 export type TokenType =
   | "space"
@@ -21,7 +21,7 @@ export interface Token {
   readonly line: number;
 }
 
-/** A style that is refused; the message is a sentence for its author. */
+/** A style is refused. The message is shown to its author. */
 export class StyleError extends Error {
   constructor(
     message: string,
@@ -32,8 +32,8 @@ export class StyleError extends Error {
   }
 }
 
-const longestName = 100;
-const longestString = 2_000;
+const maxNameLength = 100;
+const maxStringLength = 2_000;
 
 const name = "[A-Za-z0-9_\\u0080-\\uffff-]+";
 const patterns: readonly (readonly [TokenType, RegExp])[] = [
@@ -50,14 +50,14 @@ const patterns: readonly (readonly [TokenType, RegExp])[] = [
   ["punctuation", /=~|!=|<=|>=|[{}()[\];:,<>=+\-*/%.]/y],
 ];
 
-/** Control characters, lone surrogates and what is no character at all. */
+/** Control characters, lone surrogates and noncharacters. */
 export const forbiddenCharacter =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   /[\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 const lineAt = (text: string, index: number): number => text.slice(0, index).split("\n").length;
 
-/** The character as it may be shown in a message. */
+/** The character, or its code point when it cannot be printed. */
 const shown = (text: string, index: number): string => {
   const character = String.fromCodePoint(text.codePointAt(index) ?? 0xfffd);
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(character)
@@ -66,8 +66,8 @@ const shown = (text: string, index: number): string => {
 };
 
 /**
- * Splits CartoCSS into tokens that together are the whole text.
- * @throws StyleError for characters that have no place in a style, and for strings and comments without an end
+ * The tokens of a style. Joined, their texts are the whole style.
+ * @throws StyleError for characters that are not allowed, and for strings and comments that are not closed
  */
 export function tokenize(css: string): Token[] {
   const text = css.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
@@ -104,12 +104,12 @@ function tokenAt(text: string, index: number, line: number): Token {
 
 function checkLength(token: Token): void {
   if (token.type === "string" || token.type === "url") {
-    if (token.text.length > longestString) {
-      throw new StyleError(`A string is longer than ${longestString} characters.`, token.line);
+    if (token.text.length > maxStringLength) {
+      throw new StyleError(`A string is longer than ${maxStringLength} characters.`, token.line);
     }
-    // Would end the character data in which compilers of styles put texts.
+    // It would end a CDATA section, in which compilers of styles write texts.
     if (token.text.includes("]]>")) throw new StyleError('The characters "]]>" are not allowed.', token.line);
-  } else if (token.text.length > longestName) {
-    throw new StyleError(`A name or number is longer than ${longestName} characters.`, token.line);
+  } else if (token.text.length > maxNameLength) {
+    throw new StyleError(`A name or number is longer than ${maxNameLength} characters.`, token.line);
   }
 }

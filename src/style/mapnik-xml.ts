@@ -7,7 +7,7 @@ export interface MapnikLayer {
   readonly style: CompiledStyle;
   /** Parameters of Mapnik's datasource, `type` among them. */
   readonly datasource: Readonly<Record<string, string>>;
-  /** Margin around the picture whose objects are drawn too, in pixels of the picture; default: the map's. */
+  /** Margin around the image from which objects are drawn too, in pixels of the image; default: the map's. */
   readonly bufferSize?: number;
   /** Reference system of the data; default EPSG:3857. */
   readonly srs?: string;
@@ -17,13 +17,13 @@ export interface MapnikMap {
   readonly properties: MapProperties;
   /** From the bottom to the top. */
   readonly layers: readonly MapnikLayer[];
-  /** The margin of layers that have none of their own. */
+  /** The buffer of layers without their own. */
   readonly bufferSize: number;
-  /** Reference system of the picture; default EPSG:3857. */
+  /** Reference system of the image; default EPSG:3857. */
   readonly srs?: string;
 }
 
-/** The XML of a Mapnik 4 map, made from checked styles alone; every text and attribute in it is escaped. */
+/** The XML of a Mapnik 4 map, from checked styles. Every text and attribute in it is escaped. */
 export function mapnikXml(map: MapnikMap): string {
   const faces = new Set<Face>();
   const styles: string[] = [];
@@ -60,7 +60,7 @@ const pixels = (value: number): string => String(Math.ceil(value));
 const parameter = ([name, value]: [string, string]): string =>
   element("Parameter", { name }, escapeXml(value));
 
-/** A label's characters that its face lacks are drawn with another. */
+/** A face with its fallback for characters that it lacks. */
 const fontSet = (face: Face): string =>
   element(
     "FontSet",
@@ -130,7 +130,7 @@ const special = /[&<>"'\u0000-\u001f\ufffe\uffff]/;
 
 /** Control characters cannot be written in XML 1.0 at all; line ends and tabs in attributes only as numbers. */
 const escapeXml = (text: string): string =>
-  // Nearly all texts have nothing to escape.
+  // The fast path: nearly no text needs escapes.
   special.test(text)
     ? text
         .replace(/[&<>"']/g, (character) => entities[character] as string)

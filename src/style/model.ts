@@ -1,6 +1,6 @@
 /**
- * A checked style: what is left of CartoCSS after it was compiled and every element, attribute and value range
- * passed the allow-list. Plain data, so that it crosses process borders and can be hashed.
+ * A checked style: CartoCSS after compilation, with every element, attribute and value checked against the allow-list.
+ * Plain data, so that it can be sent to other processes and hashed.
  */
 
 export type SymbolizerType =
@@ -53,7 +53,7 @@ export interface CompiledStyle {
   readonly styles: readonly Style[];
   /** Column codes that filters, texts and attribute expressions use, sorted. */
   readonly fields: readonly string[];
-  /** How far, in unscaled pixels, a symbol or label may reach from its object; at least 1, at most 256. */
+  /** How far a symbol or label may extend from its object, in unscaled pixels: 1 to 256. */
   readonly bufferPixels: number;
 }
 

@@ -3,11 +3,11 @@ import { collectFields, printExpression, printNumber } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import { StyleError } from "./lexer.js";
 
-/** Checks of numbers, colours and expressions. Each gives the value anew from what was understood, never the text that came. */
+/** Checks of numbers, colours and expressions. Each writes the parsed value anew; the text of the style is never passed on. */
 
 export type RuleOf<K extends ValueRule["kind"]> = Extract<ValueRule, { kind: K }>;
 
-/** What a value was checked against: its property's name, and where columns and icons are looked up. */
+/** The property whose value is checked, and where columns and icons are looked up. */
 export interface ValueContext {
   readonly property: string;
   /** Files that `url()` may name: icons/<name>.svg or .png. */
@@ -29,20 +29,20 @@ export function constant(text: string): number | undefined {
 }
 
 export function checkNumber(rule: RuleOf<"number">, text: string, context: ValueContext): string {
-  const expected = `a ${rule.whole ? "whole " : ""}number from ${rule.least} to ${rule.most}`;
+  const expected = `a ${rule.whole ? "whole " : ""}number from ${rule.min} to ${rule.max}`;
   const value = constant(text);
   if (value !== undefined) {
-    if (value < rule.least || value > rule.most || (rule.whole && !Number.isInteger(value))) {
+    if (value < rule.min || value > rule.max || (rule.whole && !Number.isInteger(value))) {
       throw wrong(context, expected, text);
     }
     return printNumber(value);
   }
   if (!rule.expression) throw wrong(context, expected, text);
-  // Whatever the data hold, Mapnik gets a number in the range; what is no number counts as 0.
-  return `min(${printNumber(rule.most)},max(${printNumber(rule.least)},${checkExpression(text, context)}))`;
+  // Clamped, as the result depends on the data; Mapnik takes what is not a number as 0.
+  return `min(${printNumber(rule.max)},max(${printNumber(rule.min)},${checkExpression(text, context)}))`;
 }
 
-/** An expression for Mapnik, whose columns are noted. */
+/** An expression for Mapnik. The columns that it uses are added to `fields`. */
 export function checkExpression(text: string, { property, fields }: ValueContext): string {
   try {
     const expression = parseExpression(text);

@@ -1,13 +1,13 @@
 import { StyleError, type Token, tokenize } from "./lexer.js";
 import type { Declaration, Part, Stylesheet } from "./stylesheet.js";
 
-/** What a style may call, besides `url()`. */
+/** Properties and functions that a style may use, besides `url()`. */
 export interface Vocabulary {
   readonly properties: ReadonlySet<string>;
   readonly functions: ReadonlySet<string>;
 }
 
-/** More than the largest styles that people write for one layer; each bounds the work of compiling. */
+/** Larger than the styles that people write for one layer. Each limit bounds the work of compiling. */
 export const limits = {
   bytes: 65_536,
   declarations: 4_000,
@@ -32,7 +32,7 @@ export function readStylesheet(css: string, vocabulary: Vocabulary): Stylesheet 
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]" };
 
 class Reader {
-  private place = 0;
+  private position = 0;
   private readonly parts: Part[] = [];
   private readonly declarations: Declaration[] = [];
   private readonly ids = new Set<string>();
@@ -54,22 +54,22 @@ class Reader {
   }
 
   private get line(): number {
-    return (this.tokens[this.place] ?? this.tokens.at(-1))?.line ?? 1;
+    return (this.tokens[this.position] ?? this.tokens.at(-1))?.line ?? 1;
   }
 
-  /** The token `ahead` places on, without spaces and comments. */
+  /** The token `ahead` positions further, not counting spaces and comments. */
   private peek(ahead = 0): Token | undefined {
-    for (let index = this.place; index < this.tokens.length; index++) {
+    for (let index = this.position; index < this.tokens.length; index++) {
       const token = this.tokens[index] as Token;
       if (token.type !== "space" && token.type !== "comment" && ahead-- === 0) return token;
     }
     return undefined;
   }
 
-  /** Copies spaces and the line ends of comments, and stops at the next token that counts. */
+  /** Copies spaces and the line ends of comments. @returns the next significant token */
   private skip(): Token | undefined {
-    for (; ; this.place++) {
-      const token = this.tokens[this.place];
+    for (; ; this.position++) {
+      const token = this.tokens[this.position];
       if (token?.type === "space") this.emit(token.text.replaceAll("\u00a0", " "));
       else if (token?.type === "comment") this.emit(token.text.replace(/[^\n]+/g, " "));
       else return token;
@@ -93,7 +93,7 @@ class Reader {
         if (depth === 0) throw new StyleError("There is a } without its {.", token.line);
         return;
       }
-      if (token.text === ";") this.place++;
+      if (token.text === ";") this.position++;
       else if (token.type === "variable") this.variable(depth);
       else if (this.isDeclaration()) this.declaration(depth);
       else this.rule(depth);
@@ -149,23 +149,23 @@ class Reader {
     return `There is no property ${property}${near ? `; did you mean ${near}?` : "."}`;
   }
 
-  /** Copies that many tokens that count, with what stands between them. */
+  /** Copies that many significant tokens, with spaces and comments between them. */
   private copy(count: number): void {
     for (; count > 0; count--) {
       const token = this.skip();
       if (token) this.emit(token.text);
-      this.place++;
+      this.position++;
     }
   }
 
-  /** A declaration's value with its closing `;`; the texts of its tokens. */
+  /** Copies the value of a declaration with its closing `;`. @returns the texts of its tokens */
   private value(): string[] {
     const open: string[] = [];
     const texts: string[] = [];
     for (;;) {
       const token = this.skip();
       if (open.length === 0 && (!token || token.text === ";" || token.text === "}")) {
-        if (token?.text === ";") this.place++;
+        if (token?.text === ";") this.position++;
         this.emit(";");
         return texts;
       }
@@ -182,7 +182,7 @@ class Reader {
       this.checkFunction(token);
       this.emit(token.type === "string" ? plainString(token.text, "'") : token.text);
       texts.push(token.text);
-      this.place++;
+      this.position++;
     }
   }
 
@@ -199,7 +199,7 @@ class Reader {
   }
 
   private checkFunction(token: Token): void {
-    if (token.type !== "identifier" || this.tokens[this.place + 1]?.text !== "(") return;
+    if (token.type !== "identifier" || this.tokens[this.position + 1]?.text !== "(") return;
     if (token.text === "url") throw new StyleError("The address in url() cannot be read.", token.line);
     if (!this.vocabulary.functions.has(token.text))
       throw new StyleError(`There is no function ${token.text}().`, token.line);
@@ -217,14 +217,14 @@ class Reader {
       read++;
     }
     this.emit("{");
-    this.place++;
+    this.position++;
     this.block(depth + 1);
     this.emit("}");
-    this.place++;
+    this.position++;
   }
 
   private selectorToken(token: Token): void {
-    this.place++;
+    this.position++;
     switch (token.type) {
       case "hash":
         this.ids.add(token.text.slice(1));
@@ -260,21 +260,21 @@ class Reader {
     );
   }
 
-  /** `::name` or `::name/part`, written in one piece. */
+  /** `::name` or `::name/part`, without spaces. */
   private attachment(token: Token): void {
     let text = "::";
     for (;;) {
-      const name = this.tokens[this.place];
+      const name = this.tokens[this.position];
       if (name?.type !== "identifier" && name?.type !== "number") break;
       if (!/^[\w-]+$/.test(name.text)) break;
       text += name.text;
-      this.place++;
-      if (this.tokens[this.place]?.text !== "/") {
+      this.position++;
+      if (this.tokens[this.position]?.text !== "/") {
         this.emit(text);
         return;
       }
       text += "/";
-      this.place++;
+      this.position++;
     }
     throw new StyleError("An attachment needs a name of letters, digits, _ and -: ::outline.", token.line);
   }
@@ -293,7 +293,7 @@ class Reader {
       this.bracket(token, open);
       this.checkFunction(token);
       this.emit(token.type === "string" ? plainString(token.text, "\\u0027") : token.text);
-      this.place++;
+      this.position++;
     }
   }
 
@@ -304,8 +304,8 @@ class Reader {
 }
 
 /**
- * The string in quotes that it does not hold itself, for carto does not take `\` off its quotes. One that holds both
- * has the single ones written as `single`, which is for Mapnik to read.
+ * The string in the kind of quotes that it does not contain, as carto does not unescape quotes. If it contains both
+ * kinds, the single ones become `single`, which Mapnik unescapes.
  */
 function plainString(text: string, single: string): string {
   const inner = text.slice(1, -1);
@@ -315,7 +315,7 @@ function plainString(text: string, single: string): string {
   return `"${plain.replaceAll('"', '\\"').replaceAll("'", plain.includes('"') ? single : "'")}"`;
 }
 
-/** Whether one letter added, left out or changed, or two neighbours swapped, makes one of the other. */
+/** Whether the two differ by one letter added, removed or changed, or by two adjacent letters swapped. */
 function differsByOne(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let start = 0;

@@ -1,15 +1,15 @@
 import { StyleError } from "./lexer.js";
 
-/** A stylesheet of CartoCSS whose shape was checked: blocks, selectors, declarations, and how much there is of each. */
+/** A CartoCSS stylesheet whose syntax and size were checked. */
 export interface Stylesheet {
-  /** The text without comments, each declaration closed with `;`, each string in the quotes that it needs least. */
+  /** The text without comments, each declaration closed with `;`, each string in quotes that need no escapes if possible. */
   readonly parts: readonly Part[];
   readonly declarations: readonly Declaration[];
-  /** Names, with `@`, to the tokens of their values. */
+  /** Tokens of the values by variable name (with `@`). */
   readonly variables: ReadonlyMap<string, readonly string[]>;
   /** The ids that its selectors name, without `#`. */
   readonly ids: ReadonlySet<string>;
-  /** Whether it sets properties of the map. */
+  /** Whether it has a `Map` selector. */
   readonly hasMap: boolean;
 }
 
@@ -23,18 +23,18 @@ export interface Declaration {
   readonly line: number;
 }
 
-/** How a stylesheet is written down for the compiler. */
-export interface Writing {
-  /** Id that stands in place of an id selector. */
+/** How a stylesheet is written for the compiler. */
+export interface StylesheetTextOptions {
+  /** Replaces an id selector. */
   readonly id: (id: string) => string;
-  /** Class that stands in place of every class selector. */
+  /** Replaces every class selector. */
   readonly className: string;
-  /** What is left out keeps its line ends, so that the lines of the rest stay. Default: everything is written. */
+  /** Which part is written. Of the rest the line ends remain, so that line numbers stay. Default: everything. */
   readonly only?: "variables" | "rules";
 }
 
 /** The stylesheet's text with its id and class selectors replaced. */
-export function stylesheetText(sheet: Stylesheet, { id, className, only }: Writing): string {
+export function stylesheetText(sheet: Stylesheet, { id, className, only }: StylesheetTextOptions): string {
   return sheet.parts
     .map(({ role, text }) => {
       if (only !== undefined && (role === "variable") !== (only === "variables"))
@@ -44,12 +44,12 @@ export function stylesheetText(sheet: Stylesheet, { id, className, only }: Writi
     .join("");
 }
 
-/** Tokens that one variable may stand for when every use of another in it is replaced by its value. */
-const mostExpanded = 20_000;
+/** Tokens of one variable after other variables in it are replaced by their values. */
+const maxExpandedTokens = 20_000;
 
 /**
- * Bounds what the variables of stylesheets stand for together: each use is replaced by the value, so few of them
- * can stand for very much, or for themselves.
+ * Bounds the length of variables after expansion. A few variables that use each other could expand to gigabytes, or
+ * refer to themselves.
  * @throws StyleError
  */
 export function checkVariables(sheets: readonly Stylesheet[]): void {
@@ -64,7 +64,7 @@ export function checkVariables(sheets: readonly Stylesheet[]): void {
     let sum = 0;
     for (const text of values.get(name) ?? []) sum += text.startsWith("@") ? size(text) : 1;
     pending.delete(name);
-    if (sum > mostExpanded) throw new StyleError(`The variable ${name} stands for too much.`);
+    if (sum > maxExpandedTokens) throw new StyleError(`The variable ${name} stands for too much.`);
     sizes.set(name, sum);
     return sum;
   };

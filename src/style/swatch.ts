@@ -2,7 +2,7 @@ import type { GeometryKind } from "../geo/wkb.js";
 import type { CompiledStyle, Rule, Symbolizer } from "./model.js";
 import { constant } from "./scalars.js";
 
-/** What a style looks like in one small picture. */
+/** The symbol of a layer in a legend: a small image that shows how its style draws. */
 
 export interface Swatch {
   readonly shape: "point" | "line" | "area";
@@ -13,17 +13,17 @@ export interface Swatch {
   readonly strokeOpacity: number;
   /** Pixels of a tile. */
   readonly strokeWidth: number;
-  /** Width of the mark in pixels of a tile. */
+  /** Width of the marker in pixels of a tile. */
   readonly size: number;
 }
 
-/** Mapnik's own defaults: grey areas, black lines, blue marks. */
+/** Mapnik's defaults: grey areas, black lines, blue markers. */
 const plain = { fillOpacity: 1, strokeOpacity: 1, strokeWidth: 1, size: 10 };
 const grey: Swatch = { ...plain, shape: "area", fill: "#808080", stroke: "none" };
 
-/** The look of a layer: what its style draws for its kind of geometry, always before only sometimes. */
+/** The swatch of a layer by its geometry kind. Rules without filters and zooms go before conditional ones. */
 export function swatchOf(style: CompiledStyle, kind: GeometryKind): Swatch {
-  // Of one style the most particular rule comes first.
+  // carto puts the most specific rule of a style first.
   const rules = style.styles.flatMap((one) => one.rules.toReversed());
   const conditions = (rule: Rule) =>
     (rule.filter ? 2 : 0) +
@@ -33,18 +33,18 @@ export function swatchOf(style: CompiledStyle, kind: GeometryKind): Swatch {
   const first = (...types: Symbolizer["type"][]) => symbolizers.find(({ type }) => types.includes(type));
   const area = first("PolygonSymbolizer", "PolygonPatternSymbolizer", "BuildingSymbolizer");
   const line = first("LineSymbolizer", "LinePatternSymbolizer");
-  const mark = first("MarkersSymbolizer", "PointSymbolizer", "ShieldSymbolizer", "DotSymbolizer");
+  const marker = first("MarkersSymbolizer", "PointSymbolizer", "ShieldSymbolizer", "DotSymbolizer");
   const label = first("TextSymbolizer");
   switch (kind) {
     case "Point":
-      return mark ? markSwatch(mark) : label ? labelSwatch(label) : grey;
+      return marker ? markerSwatch(marker) : label ? labelSwatch(label) : grey;
     case "LineString":
-      return line ? lineSwatch(line) : mark ? markSwatch(mark) : grey;
+      return line ? lineSwatch(line) : marker ? markerSwatch(marker) : grey;
     default:
       if (area) return areaSwatch(area, line);
-      // Borders alone are an area without a filling where the layer has areas.
+      // In a layer of areas a line alone is the border of an unfilled area.
       if (line) return kind === "Polygon" ? { ...lineSwatch(line), shape: "area" } : lineSwatch(line);
-      return mark ? markSwatch(mark) : label ? labelSwatch(label) : grey;
+      return marker ? markerSwatch(marker) : label ? labelSwatch(label) : grey;
   }
 }
 
@@ -70,14 +70,14 @@ const lineSwatch = (line: Symbolizer): Swatch => ({
   strokeWidth: read(line, "stroke-width", 1),
 });
 
-const markSwatch = (mark: Symbolizer): Swatch => ({
+const markerSwatch = (marker: Symbolizer): Swatch => ({
   shape: "point",
-  fill: mark.attributes.fill ?? "#0000ff",
-  fillOpacity: read(mark, "fill-opacity", read(mark, "opacity", 1)),
-  stroke: mark.attributes.stroke ?? "none",
-  strokeOpacity: read(mark, "stroke-opacity", read(mark, "opacity", 1)),
-  strokeWidth: read(mark, "stroke-width", 0.5),
-  size: read(mark, "width", read(mark, "height", plain.size)),
+  fill: marker.attributes.fill ?? "#0000ff",
+  fillOpacity: read(marker, "fill-opacity", read(marker, "opacity", 1)),
+  stroke: marker.attributes.stroke ?? "none",
+  strokeOpacity: read(marker, "stroke-opacity", read(marker, "opacity", 1)),
+  strokeWidth: read(marker, "stroke-width", 0.5),
+  size: read(marker, "width", read(marker, "height", plain.size)),
 });
 
 const labelSwatch = (label: Symbolizer): Swatch => ({
@@ -91,17 +91,17 @@ const labelSwatch = (label: Symbolizer): Swatch => ({
 const read = (symbolizer: Symbolizer, name: string, fallback: number): number =>
   constant(symbolizer.attributes[name] ?? "") ?? fallback;
 
-/** The swatch as an SVG of 32 × 32 units. Colours are checked ones, and all else is numbers. */
+/** The swatch as an SVG of 32 × 32 units. It needs no escapes: colours were checked, the rest are numbers. */
 export function swatchSvg(swatch: Swatch): string {
-  const within = (value: number, least: number, most: number) => Math.min(most, Math.max(least, value));
-  const strokeWidth = within(swatch.strokeWidth, 0, swatch.shape === "line" ? 12 : 6);
+  const clamp = (value: number, min: number, max: number) => Math.min(max, Math.max(min, value));
+  const strokeWidth = clamp(swatch.strokeWidth, 0, swatch.shape === "line" ? 12 : 6);
   const paint =
-    `fill="${swatch.fill}" fill-opacity="${within(swatch.fillOpacity, 0, 1)}" stroke="${swatch.stroke}" ` +
-    `stroke-opacity="${within(swatch.strokeOpacity, 0, 1)}" stroke-width="${strokeWidth}" stroke-linejoin="round" stroke-linecap="round"`;
+    `fill="${swatch.fill}" fill-opacity="${clamp(swatch.fillOpacity, 0, 1)}" stroke="${swatch.stroke}" ` +
+    `stroke-opacity="${clamp(swatch.strokeOpacity, 0, 1)}" stroke-width="${strokeWidth}" stroke-linejoin="round" stroke-linecap="round"`;
   const inset = 3 + strokeWidth / 2;
   const side = 32 - 2 * inset;
   const shape = {
-    point: `<circle cx="16" cy="16" r="${within(swatch.size, 4, 28 - strokeWidth) / 2}" ${paint}/>`,
+    point: `<circle cx="16" cy="16" r="${clamp(swatch.size, 4, 28 - strokeWidth) / 2}" ${paint}/>`,
     line: `<path d="M4 24 L12 10 L20 20 L28 8" ${paint}/>`,
     area: `<rect x="${inset}" y="${inset}" width="${side}" height="${side}" rx="2" ${paint}/>`,
   }[swatch.shape];

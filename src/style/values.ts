@@ -51,7 +51,7 @@ function checkDashes(text: string, context: ValueContext): string {
   const numbers = text.split(",").map((part) => constant(part));
   const bounded = numbers.every((value) => value !== undefined && value >= 0 && value <= 1000);
   const sum = numbers.reduce((total: number, value) => total + (value ?? 0), 0);
-  // A pattern of no length would never come to the line's end.
+  // With a pattern of length 0 Mapnik would never reach the end of the line.
   if (numbers.length > 16 || !bounded || sum < 1) {
     throw wrong(context, "at most 16 lengths from 0 to 1000, together at least 1", text);
   }

@@ -5,7 +5,7 @@ import type { TileFormat, TileQuality } from "./formats.js";
 /** Tiles are 256 × scale pixels a side. */
 export type TileScale = 1 | 2 | 3;
 
-/** What a tile request asks for. */
+/** The parameters of a request for a tile. */
 export interface TileAddress {
   /** XYZ. */
   readonly coord: TileCoord;
@@ -19,7 +19,7 @@ export interface TileAddress {
   readonly quality: TileQuality;
 }
 
-/** The tile at this XYZ address. @throws Failure bad_request when there is none */
+/** @throws Failure bad_request when XYZ coordinates are out of range */
 export function coordOf(z: number, x: number, y: number): TileCoord {
   if (!isTile(z, x, y)) throw badRequest(`There is no tile ${x}, ${y} at zoom ${z}.`);
   return { z, x, y };

@@ -7,30 +7,30 @@ import { filterToSql } from "../style/filter-sql.js";
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
 
 /**
- * Where Mapnik reads a layer's objects: parameters of its PostGIS input. Mapnik looks for values under the columns'
- * codes, so here codes are names in SQL: all of ours end in `$` (catalog/codes.ts).
+ * Parameters of Mapnik's PostGIS plugin for a layer. Mapnik finds values by the codes of the columns, so here codes are
+ * names in SQL. Names of our own end in `$`, which no code contains (catalog/codes.ts).
  */
 
-/** Zooms up to which generalised geometry is kept; beyond the last one objects are drawn as they are. */
+/** Zooms up to which generalized geometry is stored, one table each. Above the last, objects are drawn as they are. */
 export const bandZooms = [4, 6, 8, 10] as const;
 
-/** The band that a zoom is drawn from: the lowest one that is fine enough; undefined = the objects themselves. */
+/** The generalized table for a zoom: the coarsest that is fine enough; undefined = the objects themselves. */
 export const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
   bands.find((band) => zoom <= band);
 
-/** Points lie denser than pixels only at low zooms; above, looking for such pixels costs more than it saves. */
+/** Up to this zoom points that fall on one pixel are thinned. Above, that costs more than it saves. */
 const thinningZoom = 9;
 
 export interface DatasourceOptions {
   readonly language: string;
   readonly mainLanguage: string;
-  /** Zoom of 256-pixel tiles that have this many metres per pixel: the tile's zoom, one more for retina 2. */
+  /** Zoom of 256-pixel tiles of the same resolution: the tile's zoom, one more for retina 2. */
   readonly zoom: number;
-  /** Scale denominator that rules are chosen by, so that rules of other zooms do not count. */
+  /** Scale denominator by which Mapnik selects rules. */
   readonly scaleDenominator: number;
 }
 
-/** Parameters of the PostGIS input; the connection itself comes from the host's environment. */
+/** Parameters of the PostGIS plugin. The connection comes from the host's environment. */
 export function datasource(
   layer: LayerNode,
   style: CompiledStyle,
@@ -53,7 +53,7 @@ export function datasource(
   };
 }
 
-/** The statement; `!bbox!` and `!pixel_width!` are Mapnik's tokens. Objects come in the order of their ids, so that neighbouring metatiles place labels alike. */
+/** The statement; `!bbox!` and `!pixel_width!` are Mapnik's tokens. Objects are ordered by id, so that adjacent metatiles place labels alike. */
 export function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): string {
   const table = layerTable(layer.id);
   const band = bandOf(layer.bands, options.zoom);
@@ -65,7 +65,7 @@ export function layerQuery(layer: LayerNode, style: CompiledStyle, options: Data
   const from =
     band === undefined
       ? `select o$.svc_id, o$.geom_3857 as geom$${selected} from ${table} o$ where o$.geom_3857 && !bbox!`
-      : // A view's own objects are those of its source's bands that it has.
+      : // A view has no generalized tables: those of its source are joined with the view's objects.
         `select b$.svc_id, b$.geom as geom$${selected} from ${bandTable} b$${
           fields.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : ""
         } where b$.geom && !bbox!`;
@@ -98,9 +98,9 @@ function fieldSql(column: Column | undefined, options: DatasourceOptions): strin
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /**
- * Of points that fall on one pixel and match the same rules, all of which only put the same opaque mark there,
- * one is enough. Points under any other rule (labels, sizes by value) are all kept. Undefined = the style has a
- * rule that cannot be told in SQL, so everything is drawn.
+ * Of points that fall on one pixel and match the same rules, one is enough if these rules only draw the same opaque
+ * marker. Points under other rules (labels, sizes by value) are all kept. Undefined = a rule of the style cannot be
+ * written in SQL, so everything is drawn.
  */
 function thinning(
   style: CompiledStyle,
@@ -116,7 +116,7 @@ function thinning(
         ? "true"
         : filterToSql(rule.filter, (code) => sqlColumn(columns.get(code), code));
     if (sql === undefined) return undefined;
-    if (rule.symbolizers.every(isOpaqueMark)) {
+    if (rule.symbolizers.every(isOpaqueMarker)) {
       if (rule.filter !== undefined) kinds.push(`case when ${sql} then ${2 ** kinds.length} else 0 end`);
     } else if (sql === "true") return undefined;
     else keep.push(sql);
@@ -132,7 +132,7 @@ export const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
   scaleDenominator >= (rule.minScaleDenominator ?? 0) - 1e-6 &&
   scaleDenominator < (rule.maxScaleDenominator ?? Number.POSITIVE_INFINITY) + 1e-6;
 
-function isOpaqueMark(symbolizer: Symbolizer): boolean {
+function isOpaqueMarker(symbolizer: Symbolizer): boolean {
   if (symbolizer.type === "DotSymbolizer") return symbolizer.attributes["comp-op"] === undefined;
   if (symbolizer.type !== "MarkersSymbolizer") return false;
   const attributes = symbolizer.attributes;

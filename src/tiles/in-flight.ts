@@ -1,4 +1,4 @@
-/** Work that is being done for any number of waiters, once. */
+/** Work in progress, shared by all who wait for the same result. */
 
 interface Flight<Result> {
   readonly result: Promise<Result>;
@@ -8,11 +8,11 @@ interface Flight<Result> {
 }
 
 export interface Join<Result> {
-  /** Of this waiter. When all waiters have left, the work is aborted. */
+  /** Of this waiter. When the signals of all waiters have aborted, the work is aborted. */
   readonly signal: AbortSignal;
-  /** Versions of the data that new work would be done on. */
+  /** Versions of the data that work started now would use. */
   readonly versions: readonly number[];
-  /** Whether work on earlier versions still serves this waiter. */
+  /** Whether work on these earlier versions is still current for this waiter. */
   readonly usable: (versions: readonly number[]) => boolean;
   readonly start: (signal: AbortSignal) => Promise<Result>;
 }
@@ -29,7 +29,7 @@ export class InFlight<Result> {
     return flight !== undefined && !flight.abort.signal.aborted && usable(flight.versions);
   }
 
-  /** Joins the work under `key` when it serves, else starts it. */
+  /** Joins the work under `key` if it is usable, else starts it. */
   join(key: string, options: Join<Result>): Promise<Result> {
     if (options.signal.aborted) return Promise.reject(options.signal.reason as Error);
     let flight = this.flights.get(key);

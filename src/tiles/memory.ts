@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import type { Tile } from "./tile.js";
 
-/** What an entry takes beside its bytes: key, object, list node. */
+/** Memory of an entry besides its bytes: key, object, list node. */
 const overheadBytes = 400;
-/** Tiles of one colour, some 1,000 of them. */
+/** Memory for tiles of one colour, some 1,000 of them. */
 const solidBytes = 1024 ** 2;
 
 /** Tiles in this node's memory, bounded in bytes. Tiles of one colour share their bytes. */
@@ -25,11 +25,11 @@ export class TileMemory {
     return this.tiles.get(key);
   }
 
-  /** Keeps the tile and gives back what is kept, which may share its bytes with others. */
+  /** Stores the tile. @returns what is stored, which may share its bytes with other tiles */
   set(key: string, tile: Tile): Tile {
-    const kept = tile.solid === undefined ? tile : { ...tile, bytes: this.shared(tile) };
-    this.tiles.set(key, kept);
-    return kept;
+    const cached = tile.solid === undefined ? tile : { ...tile, bytes: this.shared(tile) };
+    this.tiles.set(key, cached);
+    return cached;
   }
 
   /** Bytes of a one-colour tile by its hash. */
@@ -46,8 +46,8 @@ export class TileMemory {
   }
 
   private shared(tile: Tile): Uint8Array {
-    const known = this.solids.get(tile.hash);
-    if (known) return known;
+    const existing = this.solids.get(tile.hash);
+    if (existing) return existing;
     this.solids.set(tile.hash, tile.bytes);
     return tile.bytes;
   }

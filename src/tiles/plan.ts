@@ -7,38 +7,38 @@ import { mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import { datasource } from "./datasource.js";
 
-/** Everything that decides a tile's picture but the place and the data: one plan for all tiles of one look. */
+/** All that determines how a tile is drawn, except its coordinates and the data. Shared by the tiles of a map. */
 export interface Plan {
-  /** Hash of all that is drawn and how; tiles are kept under it, so what looks the same is kept once. */
+  /** Hash of what is drawn and how; part of the keys of cached tiles, so that equal tiles are cached once. */
   readonly key: string;
   readonly map: MapSource;
   readonly base: MapSource | undefined;
   readonly scale: 1 | 2 | 3;
   readonly bufferPixels: number;
   /**
-   * Whether symbols give way to each other. Then an object decides over its neighbours' labels too, so a change
-   * counts for the whole metatile that was drawn with it.
+   * Whether symbols avoid each other. Then an object affects the labels of its neighbours, so a change of it affects
+   * the whole metatile.
    */
   readonly collides: boolean;
-  /** The map's layers, then the base map's from `baseFrom` on. */
+  /** The map's layers, then the base map's from the index `firstBaseLayer` on. */
   readonly layers: readonly LayerVersion[];
-  readonly baseFrom: number;
-  /** History that the layers' versions belong to. */
+  readonly firstBaseLayer: number;
+  /** The epoch of the database that the layers' versions belong to. */
   readonly epoch: string;
-  /** All that a picture depends on: what the plan was made from, and the layers. */
+  /** All that a tile depends on: the maps and the layers. */
   readonly sources: readonly Source[];
-  /** What the plan itself was made from: the snapshots of the maps. */
-  readonly origins: readonly Source[];
-  /** The count at which those were right. */
+  /** What the plan was made from: the snapshots of the maps. */
+  readonly mapSources: readonly Source[];
+  /** The change count at which the snapshots were current. */
   readonly asOf: number;
-  /** False: a style could not be compiled this time, so that its layer is left out. */
+  /** False: compiling a style timed out, so that its layer is missing. */
   readonly complete: boolean;
   /** Value of `Surrogate-Key`. */
   readonly surrogateKey: string;
 }
 
-/** Whether the plan is made of what is known now. */
-export const isPlanCurrent = ({ origins, asOf }: Plan): boolean => unchangedSince(origins, asOf);
+/** Whether the maps have not changed since the plan was made. */
+export const isPlanCurrent = ({ mapSources, asOf }: Plan): boolean => unchangedSince(mapSources, asOf);
 
 /** A layer with its compiled style. */
 export interface StyledLayer {
@@ -46,13 +46,13 @@ export interface StyledLayer {
   readonly style: CompiledStyle;
 }
 
-/** A map as it is drawn at one zoom. */
-export interface MapAtZoom {
+/** A map with its compiled styles. */
+export interface StyledMap {
   readonly map: MapState;
   readonly properties: MapProperties;
   /** From the top of the tree to its bottom. */
   readonly layers: readonly StyledLayer[];
-  /** False: a style could not be compiled this time. */
+  /** False: compiling a style timed out. */
   readonly complete: boolean;
 }
 
@@ -62,24 +62,24 @@ export interface MapnikMapOptions {
   readonly language: string;
 }
 
-/** Scale denominator of zoom 0 by the OGC's pixel of 0.28 mm. */
+/** Scale denominator of zoom 0, with the OGC's standardized pixel of 0.28 mm. */
 const topScaleDenominator = 559082264.0287178;
 
-/** A sheet as Mapnik is given it. */
-export interface Drawing {
+/** A map as Mapnik gets it. */
+export interface MapnikDrawing {
   readonly source: MapSource;
   /** Unscaled pixels around a metatile that are drawn with it. */
   readonly bufferPixels: number;
   readonly collides: boolean;
 }
 
-/** Mapnik XML of a sheet and how many unscaled pixels around a metatile it needs. Pure. */
-export function buildMapnikMap(sheet: MapAtZoom, options: MapnikMapOptions): Drawing {
-  const main = sheet.map.project.languages[0];
-  const layers = sheet.layers.map(({ layer, style }) => ({
+/** The Mapnik XML of a map, and the buffer that its metatiles need. Pure. */
+export function buildMapnikMap(styledMap: StyledMap, options: MapnikMapOptions): MapnikDrawing {
+  const main = styledMap.map.project.languages[0];
+  const layers = styledMap.layers.map(({ layer, style }) => ({
     name: `l${layer.id}`,
     style,
-    // Mapnik measures a layer's buffer in pixels of the picture, whatever its scale.
+    // Mapnik measures buffers in pixels of the image, which has `scale` times as many.
     bufferSize: style.bufferPixels * options.scale,
     datasource: datasource(layer, style, {
       language: options.language,
@@ -88,14 +88,14 @@ export function buildMapnikMap(sheet: MapAtZoom, options: MapnikMapOptions): Dra
       scaleDenominator: topScaleDenominator / 2 ** options.z,
     }),
   }));
-  const bufferPixels = Math.max(8, ...sheet.layers.map(({ style }) => style.bufferPixels));
+  const bufferPixels = Math.max(8, ...styledMap.layers.map(({ style }) => style.bufferPixels));
   // Mapnik draws its first layer first: the bottom of the tree.
   const xml = mapnikXml({
-    properties: sheet.properties,
+    properties: styledMap.properties,
     layers: layers.reverse(),
     bufferSize: bufferPixels * options.scale,
   });
-  const collides = sheet.layers.some(({ style }) =>
+  const collides = styledMap.layers.some(({ style }) =>
     style.styles.some((one) => one.rules.some(hasCollisions)),
   );
   return { source: { xml, digest: digest(xml) }, bufferPixels, collides };
@@ -111,6 +111,6 @@ const hasCollisions = (rule: Rule): boolean =>
       attributes["allow-overlap"] !== "true",
   );
 
-/** Short collision-free name of a text. */
+/** Hash of a text: 132 bits of SHA-256. */
 export const digest = (text: string): string =>
   createHash("sha256").update(text).digest("base64url").slice(0, 22);

@@ -8,18 +8,25 @@ import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
 import type { CompileRequest } from "../hosts/messages.js";
 import type { Log } from "../log.js";
-import { type StyleCompiler, StyleUndecided } from "../style/compiler.js";
+import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
-import { buildMapnikMap, type Drawing, digest, isPlanCurrent, type MapAtZoom, type Plan } from "./plan.js";
+import {
+  buildMapnikMap,
+  digest,
+  isPlanCurrent,
+  type MapnikDrawing,
+  type Plan,
+  type StyledMap,
+} from "./plan.js";
 import { drawnLayers } from "./selection.js";
 
 /** Project and map of the built-in base map. */
 export const baseMapCode = { project: "_base", map: "world" } as const;
 
-/** What a plan takes beside its texts and lists. */
-const overheadBytes = 1_000;
+/** Memory of a plan besides its texts and lists. */
+const planBytes = 1_000;
 
 export interface PlannerOptions {
   readonly catalog: Pick<CatalogCache, "ownMap" | "sourcesOf" | "isCurrent">;
@@ -33,49 +40,49 @@ export interface PlannerOptions {
 }
 
 /** What a plan is made from. */
-interface Subject {
+interface PlanInputs {
   readonly map: MapState;
   readonly layers: readonly LayerNode[];
   readonly base: MapState | undefined;
   readonly z: number;
   readonly scale: TileScale;
   readonly language: string;
-  /** The count at which the maps were right; below zero: they are not any more. */
+  /** The change count at which the maps were current; -1 when they are outdated already. */
   readonly asOf: number;
 }
 
-interface Kept {
+interface CachedPlan {
   readonly plan: Plan;
   readonly bytes: number;
 }
 
-/** Makes plans from snapshots of maps. Those that fall out of memory are made again; whoever holds one may go on doing so. */
+/** Makes plans from snapshots of maps and caches them. */
 export class Planner {
-  private readonly kept: LRUCache<string, Kept>;
-  private readonly making = new Map<string, Promise<Plan>>();
-  /** Numbers for snapshots of maps, which stand for them in keys. */
-  private readonly numbers = new WeakMap<MapState, number>();
-  private lastNumber = 0;
+  private readonly plans: LRUCache<string, CachedPlan>;
+  private readonly pending = new Map<string, Promise<Plan>>();
+  /** Ids of snapshots of maps, for cache keys. */
+  private readonly snapshotIds = new WeakMap<MapState, number>();
+  private lastSnapshotId = 0;
 
   constructor(private readonly options: PlannerOptions) {
-    this.kept = new LRUCache({
-      maxSize: Math.max(options.bytes, overheadBytes),
+    this.plans = new LRUCache({
+      maxSize: Math.max(options.bytes, planBytes),
       sizeCalculation: ({ bytes }) => bytes,
     });
   }
 
-  /** The plan for what `caller` may see of the address. The map must be readable to the caller. */
+  /** The plan for the layers of the address that `caller` may read. The caller must be allowed to read the map. */
   async plan(map: MapState, caller: Caller, address: TileAddress): Promise<Plan> {
     const base = address.base && map.project.baseMap.kind === "builtin" ? await this.baseMap() : undefined;
     const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
     const layers = drawnLayers(map, address.layers, readable);
     const { languages } = map.project;
-    // Made-up languages would be drawn like the main one, each for itself.
+    // Unknown languages are drawn as the main one, and share its plan.
     const language = languages.find((known) => known === address.language) ?? languages[0];
     const { catalog, changes, count } = this.options;
     // Nothing was awaited since the base map was looked up.
     const asOf = catalog.isCurrent(map) && (!base || catalog.isCurrent(base)) ? count.now : -1;
-    const subject: Subject = {
+    const inputs: PlanInputs = {
       map,
       layers,
       base,
@@ -85,64 +92,64 @@ export class Planner {
       asOf,
     };
     const key = [
-      this.numberOf(map),
-      base ? this.numberOf(base) : "-",
-      subject.z,
-      subject.scale,
+      this.snapshotId(map),
+      base ? this.snapshotId(base) : "-",
+      inputs.z,
+      inputs.scale,
       language,
       layers.map((layer) => layer.id).join(","),
     ].join(" ");
-    const known = this.kept.get(key)?.plan;
+    const known = this.plans.get(key)?.plan;
     if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
-    let making = this.making.get(key);
-    if (!making) {
-      making = this.make(subject).finally(() => this.making.delete(key));
-      this.making.set(key, making);
+    let pending = this.pending.get(key);
+    if (!pending) {
+      pending = this.make(inputs).finally(() => this.pending.delete(key));
+      this.pending.set(key, pending);
     }
-    const plan = await making;
-    if (plan.complete && isPlanCurrent(plan)) this.kept.set(key, { plan, bytes: bytesOf(plan, key) });
+    const plan = await pending;
+    if (plan.complete && isPlanCurrent(plan)) this.plans.set(key, { plan, bytes: bytesOf(plan, key) });
     return plan;
   }
 
   /** Plans in memory and their bytes. */
   counts(): { readonly plans: number; readonly bytes: number } {
-    return { plans: this.kept.size, bytes: this.kept.calculatedSize };
+    return { plans: this.plans.size, bytes: this.plans.calculatedSize };
   }
 
-  private async make({ map, layers, base, z, scale, language, asOf }: Subject): Promise<Plan> {
-    const sheet = await this.sheet(map, layers);
-    const drawn = buildMapnikMap(sheet, { z, scale, language });
-    let below: Drawing | undefined;
-    let baseSheet: MapAtZoom | undefined;
+  private async make({ map, layers, base, z, scale, language, asOf }: PlanInputs): Promise<Plan> {
+    const styledMap = await this.styledMap(map, layers);
+    const drawn = buildMapnikMap(styledMap, { z, scale, language });
+    let baseDrawing: MapnikDrawing | undefined;
+    let styledBase: StyledMap | undefined;
     if (base) {
-      baseSheet = await this.sheet(
+      styledBase = await this.styledMap(
         base,
         drawnLayers(base, undefined, () => true),
       );
-      below = buildMapnikMap(baseSheet, { z, scale, language: base.project.languages[0] });
+      baseDrawing = buildMapnikMap(styledBase, { z, scale, language: base.project.languages[0] });
     }
-    const ids = [sheet, baseSheet].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
+    const ids = [styledMap, styledBase].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids.flat());
-    const origins = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
+    const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
     return {
-      key: digest(`${drawn.source.digest} ${below?.source.digest ?? ""} ${scale}`),
+      key: digest(`${drawn.source.digest} ${baseDrawing?.source.digest ?? ""} ${scale}`),
       map: drawn.source,
-      base: below?.source,
+      base: baseDrawing?.source,
       scale,
-      bufferPixels: Math.max(drawn.bufferPixels, below?.bufferPixels ?? 0),
-      collides: drawn.collides || (below?.collides ?? false),
+      bufferPixels: Math.max(drawn.bufferPixels, baseDrawing?.bufferPixels ?? 0),
+      collides: drawn.collides || (baseDrawing?.collides ?? false),
       layers: versions,
-      baseFrom: ids[0]!.length,
+      firstBaseLayer: ids[0]!.length,
       epoch,
-      sources: [...new Set([...origins, ...versions])],
-      origins,
+      sources: [...new Set([...mapSources, ...versions])],
+      mapSources,
       asOf,
-      complete: sheet.complete && (baseSheet?.complete ?? true),
+      complete: styledMap.complete && (styledBase?.complete ?? true),
       surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
     };
   }
 
-  /** The layers' versions, all of one history. */
+  /** The layers' versions, all of one epoch. */
   private async track(ids: readonly number[]): Promise<{ epoch: string; versions: readonly LayerVersion[] }> {
     const { changes } = this.options;
     for (;;) {
@@ -152,32 +159,29 @@ export class Planner {
     }
   }
 
-  private async sheet(map: MapState, layers: readonly LayerNode[]): Promise<MapAtZoom> {
+  private async styledMap(map: MapState, layers: readonly LayerNode[]): Promise<StyledMap> {
     const [properties, ...styles] = await Promise.all([
       this.properties(map),
       ...layers.map((layer) => this.style(map, layer)),
     ]);
     return {
       map,
-      properties: properties === undecided ? {} : properties,
+      properties: properties === timedOut ? {} : properties,
       layers: layers.flatMap((layer, index) => {
         const style = styles[index];
-        return style && style !== undecided ? [{ layer, style }] : [];
+        return style && style !== timedOut ? [{ layer, style }] : [];
       }),
-      complete: properties !== undecided && !styles.includes(undecided),
+      complete: properties !== timedOut && !styles.includes(timedOut),
     };
   }
 
-  private async properties(map: MapState): Promise<MapProperties | typeof undecided> {
+  private async properties(map: MapState): Promise<MapProperties | typeof timedOut> {
     const request = { mapStyle: map.cssStyle, deadlineMs: this.options.styleDeadlineMs };
     const compiled = await this.compiled(request, map);
-    return compiled === undecided ? undecided : (compiled?.map ?? {});
+    return compiled === timedOut ? timedOut : (compiled?.map ?? {});
   }
 
-  private async style(
-    map: MapState,
-    layer: LayerNode,
-  ): Promise<CompiledStyle | typeof undecided | undefined> {
+  private async style(map: MapState, layer: LayerNode): Promise<CompiledStyle | typeof timedOut | undefined> {
     if (!hasObjects(layer)) return undefined;
     const request = {
       mapStyle: map.cssStyle,
@@ -186,16 +190,16 @@ export class Planner {
       deadlineMs: this.options.styleDeadlineMs,
     };
     const compiled = await this.compiled(request, map, layer);
-    return compiled === undecided ? undecided : compiled?.style;
+    return compiled === timedOut ? timedOut : compiled?.style;
   }
 
-  /** A stored style that no longer compiles decides nothing, and hides its layer; it was checked when it was saved. */
+  /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */
   private async compiled(request: CompileRequest, map: MapState, layer?: LayerNode) {
     try {
       return await this.options.styles.compile(request, { project: map.project.id, stored: true });
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== "invalid_style") throw error;
-      if (error instanceof StyleUndecided) return undecided;
+      if (error instanceof StyleTimeout) return timedOut;
       this.options.log.warn(
         { map: map.code, layer: layer?.code, reason: error.message },
         "a stored style does not compile",
@@ -204,7 +208,7 @@ export class Planner {
     }
   }
 
-  /** The built-in base map; undefined while an installation has none loaded. */
+  /** The built-in base map; undefined when it is not installed. */
   private async baseMap(): Promise<MapState | undefined> {
     try {
       return await this.options.catalog.ownMap(baseMapCode.project, baseMapCode.map);
@@ -215,27 +219,27 @@ export class Planner {
     }
   }
 
-  private numberOf(map: MapState): number {
-    let number = this.numbers.get(map);
-    if (number === undefined) {
-      number = ++this.lastNumber;
-      this.numbers.set(map, number);
+  private snapshotId(map: MapState): number {
+    let id = this.snapshotIds.get(map);
+    if (id === undefined) {
+      id = ++this.lastSnapshotId;
+      this.snapshotIds.set(map, id);
     }
-    return number;
+    return id;
   }
 }
 
-/** Instead of a style of which is not known whether it compiles. */
-const undecided = Symbol("undecided");
+/** In place of a style whose compilation timed out. */
+const timedOut = Symbol("timed out");
 
 const bytesOf = (plan: Plan, key: string): number =>
-  overheadBytes +
+  planBytes +
   2 * (key.length + plan.surrogateKey.length + plan.map.xml.length + (plan.base?.xml.length ?? 0)) +
   32 * plan.layers.length;
 
 /**
- * Zoom that stands for the tile's in a plan. Statements differ by zoom only where bands or thinning do, but rules
- * by zoom are Mapnik's own matter, so above the last band one plan serves all zooms.
+ * The zoom of a plan. SQL differs by zoom only up to the last generalized table, and Mapnik itself selects rules by
+ * scale, so above that zoom one plan serves all zooms.
  */
 function planZoom(address: TileAddress): number {
   return Math.min(address.coord.z, bandZooms[bandZooms.length - 1]! + 1);

@@ -13,7 +13,7 @@ import type { Plan } from "./plan.js";
 import type { TileStore } from "./store.js";
 import type { Tile } from "./tile.js";
 
-/** The way of a tile that is not in the address cache: memory, Redis, then one render for all who wait. */
+/** Finds tiles that are not in the address cache: in memory, in Redis, else by one render for all who wait. */
 
 /** Where a tile came from. */
 export type TileSource = "memory" | "redis" | "render";
@@ -24,28 +24,28 @@ export interface TileServiceOptions {
   readonly memory: TileMemory;
   readonly store: TileStore;
   readonly render: (request: MetatileRequest, signal: AbortSignal) => Promise<MetatileResponse>;
-  /** How long another node may take over a metatile before this one draws it too. */
+  /** How long another node may draw a metatile before this one draws it too. */
   readonly lockMs: number;
   readonly onServed: (source: TileSource) => void;
   readonly onRendered: (ms: number) => void;
 }
 
-/** One tile that is asked for. */
+/** A request for one tile. */
 export interface TileRequest {
   readonly plan: Plan;
   readonly coord: TileCoord;
   readonly format: TileFormat;
   readonly quality: TileQuality;
-  /** Made when somebody asks for it, and a tile that is at hand does not. */
+  /** Called only when the tile is in no cache: a signal costs more than the look-up. */
   readonly signal: () => AbortSignal;
 }
 
-/** Metatiles of 4 × 4; larger pictures of high density would only hold memory. */
+/** Tiles a side of a metatile, by scale. At scale 3 fewer, to save memory. */
 const metatileSize = { 1: 4, 2: 4, 3: 2 } as const;
-/** Another node's render is looked for this often. */
+/** Interval of looking for a metatile that another node draws. */
 const pollMs = 15;
 
-/** The database's history is another one than the plan's: it has to be planned anew. */
+/** The epoch of the database has changed since the plan was made: the tile has to be planned again. */
 export class OutdatedPlan extends Error {}
 
 export class TileService {
@@ -56,31 +56,31 @@ export class TileService {
   constructor(private readonly options: TileServiceOptions) {}
 
   /**
-   * The tile as it is now: it shows every edit whose answer was sent before this call.
+   * The current tile: it shows every edit whose answer was sent before this call.
    * @throws Failure busy, internal (it could not be drawn)
    * @throws OutdatedPlan
    */
   async tile(request: TileRequest): Promise<Tile> {
     const { plan, coord, format, quality } = request;
     const { changes } = this.options;
-    // Without notifications the versions have to be asked for.
+    // Without notifications the versions have to be read from the database.
     if (!changes.trusted) await changes.refresh(plan.layers);
     if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
     const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
     const box = dependentBox(plan, coord);
     const key = tileKey(plan, coord, format, quality);
-    const known = this.options.memory.get(key);
-    if (known && isCurrent(known.versions, plan.layers, box)) return this.served("memory", known);
+    const cached = this.options.memory.get(key);
+    if (cached && isCurrent(cached.versions, plan.layers, box)) return this.served("memory", cached);
 
     const metaKey = tileKey(plan, origin, format, quality);
-    const place = (coord.y - origin.y) * count + (coord.x - origin.x);
+    const index = (coord.y - origin.y) * count + (coord.x - origin.x);
     if (!this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box))) {
       const stored = await this.options.store.get(key);
       if (stored && isCurrent(stored.versions, plan.layers, box)) {
         return this.served("redis", this.options.memory.set(key, stored));
       }
     }
-    // Read here, before the render: what is committed later raises the version above these.
+    // Read before the render: whatever is committed later has a higher version.
     const versions = plan.layers.map((layer) => layer.version);
     const tiles = await this.inFlight.join(metaKey, {
       signal: request.signal(),
@@ -88,7 +88,7 @@ export class TileService {
       usable: (earlier) => isCurrent([...earlier], plan.layers, box),
       start: (signal) => this.produce({ plan, origin, count, format, quality, versions, signal, metaKey }),
     });
-    return this.served("render", tiles[place]!);
+    return this.served("render", tiles[index]!);
   }
 
   /** Metatiles that are being made for waiting requests. */
@@ -101,7 +101,7 @@ export class TileService {
     return tile;
   }
 
-  /** Whether a tile that this service gave is right at this moment. */
+  /** Whether a tile that this service returned is still current. */
   isCurrent(plan: Plan, coord: TileCoord, tile: Tile): boolean {
     return isCurrent(tile.versions, plan.layers, dependentBox(plan, coord));
   }
@@ -116,7 +116,7 @@ export class TileService {
     }
   }
 
-  /** The right to draw the metatile, or the metatile that another node drew meanwhile. */
+  /** Takes the lock for drawing the metatile. @returns its release, or the metatile if another node drew it meanwhile */
   private async lock(work: Work): Promise<(() => void) | readonly Tile[]> {
     const { clock } = this.options;
     const until = clock.now() + this.options.lockMs;
@@ -136,7 +136,7 @@ export class TileService {
 
   private async stored(work: Work): Promise<readonly Tile[] | undefined> {
     const box = bufferedBox(work.plan, work.origin, work.count);
-    // The first one tells whether the others can be there.
+    // All are stored together, so without the first the others need not be read.
     const coords = tilesOf(work);
     const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.format, work.quality));
     if (!first || !isCurrent([...first.versions], work.plan.layers, box)) return undefined;
@@ -175,19 +175,19 @@ export class TileService {
     this.rendered++;
     this.options.onRendered(drawn.renderMs);
     const coords = tilesOf(work);
-    const kept = drawn.tiles.map((tile, index) => {
+    const stored = drawn.tiles.map((tile, index) => {
       const key = tileKey(plan, coords[index]!, work.format, work.quality);
-      // A copy: what arrives is a window into the whole message, which would be kept alive by one tile of it.
-      const whole: Tile = {
+      // A copy: what arrives is a view of the buffer of the whole message, which one tile would keep in memory.
+      const copy: Tile = {
         bytes: new Uint8Array(tile.bytes),
         hash: tile.hash,
         solid: tile.solid,
         versions: [...versions],
       };
-      return [key, this.options.memory.set(key, whole)] as const;
+      return [key, this.options.memory.set(key, copy)] as const;
     });
-    this.options.store.put(kept);
-    return kept.map(([, tile]) => tile);
+    this.options.store.put(stored);
+    return stored.map(([, tile]) => tile);
   }
 }
 
@@ -202,12 +202,12 @@ interface Work {
   readonly metaKey: string;
 }
 
-/** What belongs to another history of the database is never found. */
+/** Includes the epoch, so that tiles of another history of the database are never found. */
 const tileKey = (plan: Plan, coord: TileCoord, format: TileFormat, quality: TileQuality): string =>
   `${plan.epoch}/${plan.key}/${format.name}/${quality}/${coord.z}/${coord.x}/${coord.y}`;
 
 const baseVersions = (plan: Plan, versions: readonly number[]): string =>
-  `${plan.epoch} ${versions.slice(plan.baseFrom).join(",")}`;
+  `${plan.epoch} ${versions.slice(plan.firstBaseLayer).join(",")}`;
 
 /** Row by row from the top left. */
 function tilesOf(work: Work): TileCoord[] {
@@ -219,14 +219,14 @@ function tilesOf(work: Work): TileCoord[] {
   }));
 }
 
-/** Where a change of an object can change the tile. */
+/** The area in which a changed object can affect the tile. */
 function dependentBox(plan: Plan, coord: TileCoord): MercatorBox {
   if (!plan.collides) return bufferedBox(plan, coord, 1);
   const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
   return bufferedBox(plan, origin, count);
 }
 
-/** The square of tiles grown by how far symbols and labels of objects outside reach into it. */
+/** The square of tiles, extended by the buffer for symbols and labels of objects outside. */
 function bufferedBox(plan: Plan, coord: TileCoord, count: number): MercatorBox {
   const pixel = tileMetres(coord.z) / 256;
   return growBox(tileBox(coord, count), plan.bufferPixels * pixel);

@@ -5,8 +5,8 @@ import type { TileMemory } from "./memory.js";
 import type { Tile } from "./tile.js";
 
 /**
- * Tiles in Redis, shared by all nodes. Each carries its versions, so that the same rule of freshness holds for it
- * as for tiles in memory. A store that fails is a miss, never an error.
+ * Tiles in Redis, shared by all nodes. Each has its versions, so that its freshness is checked like that of tiles in
+ * memory. If Redis fails, that is a miss, never an error.
  *
  * Value: magic byte, flags, count of layers in two bytes, 20 bytes of hash, the versions as doubles, then the encoded tile. A tile
  * of one colour holds that colour instead, and its bytes are stored once under their hash.
@@ -56,7 +56,7 @@ export class TileStore {
     }
   }
 
-  /** Stores tiles in one round trip; nobody waits for it. */
+  /** Stores tiles in one round trip, in the background. */
   put(tiles: readonly (readonly [key: string, tile: Tile])[]): void {
     if (this.seconds === 0 || this.redis.status !== "ready") return;
     const pipeline = this.redis.pipeline();
@@ -71,7 +71,7 @@ export class TileStore {
     pipeline.exec().catch(() => undefined);
   }
 
-  /** Takes the right to render `key` for all nodes; undefined = another node has it. Without Redis it is given. */
+  /** Takes the lock on rendering `key` among all nodes; undefined = another node has it. Without Redis it is always taken. */
   async lock(key: string, milliseconds: number): Promise<(() => void) | undefined> {
     const name = `${this.lockPrefix}${key}`;
     const owner = `${process.pid}.${Math.random()}`;
@@ -101,7 +101,7 @@ export class TileStore {
     for (let index = 0; index < count; index++) versions.push(value.readDoubleLE(headBytes + 8 * index));
     const body = headBytes + 8 * count;
     if (!isSolid) {
-      // A copy: what arrives is a slice of the socket's larger chunk, which would be kept alive whole.
+      // A copy: what arrives is a view of a larger chunk of the socket, which would stay in memory.
       return { bytes: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions };
     }
     const solid = value.readUInt32LE(body);

@@ -1,10 +1,10 @@
-/** One encoded tile with what it takes to tell whether it is still right. */
+/** An encoded tile with the versions of the data that it shows. */
 export interface Tile {
   readonly bytes: Uint8Array;
   /** Hash of the bytes, the core of the ETag. */
   readonly hash: string;
   /** Colour of a tile of one colour, as 0xAABBGGRR. */
   readonly solid: number | undefined;
-  /** Versions of the plan's layers, in its order, read before the render began; raised when a check finds the tile untouched. */
+  /** Versions of the plan's layers, in its order, read before the render. Raised when a check finds that no change affects the tile. */
   readonly versions: number[];
 }

@@ -18,7 +18,7 @@ function open(t: Test, own: Partial<HostOptions> = {}): Host {
     environment,
     concurrency: 1,
     queueLength: 4,
-    patienceMs: 30_000,
+    maxWaitMs: 30_000,
     memoryBytes: 1024 ** 3,
     retry: true,
     log: quietLog,
@@ -71,7 +71,7 @@ t.test("a host that ends while no other can be made comes back", async (t) => {
 
 t.test("a task that waits for longer than the host's patience is refused as busy", async (t) => {
   const again = noProcesses(t);
-  const host = open(t, { patienceMs: 100 });
+  const host = open(t, { maxWaitMs: 100 });
   const waiting = Array.from({ length: 4 }, () => host.call("ping", null, { deadlineMs }));
   await Promise.all(waiting.map((task) => t.rejects(task, failure("busy"))));
   t.equal(host.counts().waiting, 0, "and leaves its place");
@@ -81,7 +81,7 @@ t.test("a task that waits for longer than the host's patience is refused as busy
 });
 
 t.test("a task that was tried before is refused as busy as well", async (t) => {
-  const host = open(t, { patienceMs: 100 });
+  const host = open(t, { maxWaitMs: 100 });
   await host.whenReady();
   // It gets the task and does not come to it.
   process.kill(host.pid!, "SIGSTOP");
@@ -94,7 +94,7 @@ t.test("a task that was tried before is refused as busy as well", async (t) => {
 
 t.test("a task that an abort took out of the queue is done with", async (t) => {
   noProcesses(t);
-  const host = open(t, { patienceMs: 100 });
+  const host = open(t, { maxWaitMs: 100 });
   const leaving = new AbortController();
   const task = host.call("ping", null, { deadlineMs, signal: leaving.signal });
   leaving.abort(new Error("left"));

@@ -33,15 +33,15 @@ export const mutants: readonly Mutant[] = [
     name: "styles are given to the host all at once, and what lacks one that waited too long is kept",
     file: "style/compiler",
     replace: [
-      ["await mutex.acquire({ owner: whose.project, urgent: whose.stored })", "() => undefined"],
-      ["response.deadline ? new StyleUndecided(response.error) :", ""],
+      ["await mutex.acquire({ owner: owner.project, urgent: owner.stored })", "() => undefined"],
+      ["response.deadline ? new StyleTimeout(response.error) :", ""],
       ['"compile", request, { deadlineMs }', '"compile", request, { deadlineMs: deadlineMs - 3_000 }'],
     ],
   },
   {
     name: "what lacks a style that took too long is kept",
     file: "tiles/planner",
-    replace: [["if (error instanceof StyleUndecided) return undecided;", ""]],
+    replace: [["if (error instanceof StyleTimeout) return timedOut;", ""]],
   },
   {
     name: "versions of another history of the database count",
@@ -155,7 +155,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an address is taken for checked without a look",
-    file: "tiles/addresses",
+    file: "tiles/address-cache",
     replace: [["if (!unchangedSince(entry.sources, entry.checkedAt)) return undefined;", ""]],
   },
   {

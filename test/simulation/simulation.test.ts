@@ -51,7 +51,7 @@ t.test("of steps that go wrong together none is left that is not needed", async 
 });
 
 t.test("a failing seed is told with its shortest trace", async (t) => {
-  const mutant = mutants.findIndex(({ file }) => file === "tiles/addresses");
+  const mutant = mutants.findIndex(({ file }) => file === "tiles/address-cache");
   const { status, output } = await playSeeds({ first: 1, count: 1_000, mutant });
   t.equal(status, 2, output);
   const [seed = "", conditions = "", steps = "", ...trace] = output.split("\n");

@@ -427,7 +427,7 @@ export class World {
         if (ready) return end({ picture: ready });
         node.path.answers
           .make({
-            view: async () => {
+            access: async () => {
               const map = await node.path.catalog.map("p", address.map);
               const caller = signedIn ? viewer : publicCaller;
               requireRead(map, caller);

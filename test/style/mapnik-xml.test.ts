@@ -224,9 +224,9 @@ function samples(rule: ValueRule): string[] {
   switch (rule.kind) {
     case "number":
       return [
-        String(rule.least),
-        String(rule.most),
-        ...(rule.expression ? [`min(${rule.most},max(${rule.least},[a] * 2))`] : []),
+        String(rule.min),
+        String(rule.max),
+        ...(rule.expression ? [`min(${rule.max},max(${rule.min},[a] * 2))`] : []),
       ];
     case "keyword":
       return [...rule.values];

@@ -2,11 +2,11 @@ import type { Sharp } from "sharp";
 import type { PictureFormat, ResizeRequest, ResizeResponse } from "../../src/hosts/messages.js";
 import { sharp } from "./vips.js";
 
-/** Pictures in other sizes and formats. Of one that moves, the first frame counts. */
+/** Images in other sizes and formats. Of an animation the first frame is taken. */
 
 const maxSourcePixels = 100_000_000;
 const maxResultPixels = 50_000_000;
-/** JPEG and WebP end at some 16 000 pixels a side. */
+/** WebP allows 16 383 pixels a side. All formats have the same limit. */
 const maxSide = 16_000;
 const clear = { r: 0, g: 0, b: 0, alpha: 0 };
 const white = { r: 255, g: 255, b: 255, alpha: 1 };
@@ -52,14 +52,14 @@ function fitted(picture: Sharp, source: Size, result: Size, request: ResizeReque
   const box = request.width !== undefined && request.height !== undefined;
   const fit = box ? request.fit : "fill";
   const fits = source.width <= width && source.height <= height;
-  if (fit === "none" || (fit === "scale-down" && fits)) return centred(picture, source, result);
+  if (fit === "none" || (fit === "scale-down" && fits)) return centredImage(picture, source, result);
   if (fit === "cover") return picture.resize(width, height, { fit });
   if (fit === "fill") return picture.resize(width, height, { fit });
   return picture.resize(width, height, { fit: "contain", background: clear });
 }
 
-/** The picture as large as it is in the middle of a box; what does not fit in is cut off. */
-function centred(picture: Sharp, source: Size, box: Size): Sharp {
+/** The image at its own size in the middle of a box, cropped to the box. */
+function centredImage(picture: Sharp, source: Size, box: Size): Sharp {
   const width = Math.min(source.width, box.width);
   const height = Math.min(source.height, box.height);
   const left = Math.floor((box.width - width) / 2);

@@ -1,6 +1,6 @@
 import sharp from "sharp";
 
-/** libvips with only the readers that we need: pictures of four formats from files, and SVG from our own hands. */
+/** libvips with only the loaders that are needed: four image formats from files, and SVG from buffers that the server made. */
 
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
@@ -12,7 +12,7 @@ sharp.unblock({
     "VipsForeignLoadSvgBuffer",
   ],
 });
-// Each picture is made once and remembered elsewhere; tasks run beside each other, so one thread each is enough.
+// Results are cached by the server process. Tasks run in parallel, so each gets one thread.
 sharp.cache(false);
 sharp.concurrency(1);
 

@@ -2,7 +2,7 @@ import type { ImageMessages } from "../../src/hosts/messages.js";
 import { draw } from "./draw.js";
 import { resize } from "./resize.js";
 
-/** Printing has a thread of its own. */
+/** Printing has its own thread: print/worker.ts. */
 type Kinds = Exclude<keyof ImageMessages, "print">;
 type Task = { [Kind in Kinds]: { kind: Kind; request: ImageMessages[Kind][0] } }[Kinds];
 

@@ -11,7 +11,7 @@ declare module "carto" {
     readonly frames?: readonly unknown[];
   }
   interface Prototype {
-    // biome-ignore lint/suspicious/noExplicitAny: methods of many shapes, wrapped without looking at what they take
+    // biome-ignore lint/suspicious/noExplicitAny: methods of any signature are wrapped
     [method: string]: (...args: any[]) => unknown;
   }
   interface Carto {

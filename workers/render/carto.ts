@@ -4,19 +4,19 @@ import { StyleError } from "../../src/style/lexer.js";
 
 /** One text of CartoCSS for the compiler. */
 export interface Source {
-  /** Stands before the line number in messages. */
+  /** Shown before the line number in messages. */
   readonly id: string;
   readonly text: string;
 }
 
-/** An element of the XML that carto would write, before it is written: its escaping of texts is not to be trusted. */
+/** An element of carto's result, taken before it is written as XML, as carto's escaping cannot be trusted. */
 export interface CartoNode {
   readonly _name?: string;
   readonly _attributes?: Readonly<Record<string, unknown>>;
   readonly _content?: unknown;
 }
 
-/** What carto says is wrong with a style. */
+/** An error that carto reports for a style. */
 export class CartoError extends StyleError {
   constructor(
     message: string,
@@ -28,18 +28,19 @@ export class CartoError extends StyleError {
   }
 }
 
-/** Ends a compilation that has done more than any style needs. */
-class Exhausted extends Error {}
+/** Ends a compilation that takes more steps than any reasonable style. */
+class TooManySteps extends Error {}
 
 /**
- * Steps of work that compiling one style may take: some 0.1 µs each, so that it ends well within its deadline. Filters multiply, so that a few hundred bytes
- * can mean hours of work and gigabytes of rules; a style with a thousand classes takes two thirds of this.
+ * Steps that compiling one style may take, some 0.1 µs each, so that it ends well within its deadline. Filters multiply:
+ * a few hundred bytes can mean hours of work and gigabytes of rules. A style with a thousand classes takes two thirds
+ * of this.
  */
-const mostSteps = 6_000_000;
+const maxSteps = 6_000_000;
 
-/** Marks the end of a stylesheet: carto leaves out what follows something that it cannot read, without a word. */
+/** Marks the end of a stylesheet: after something that it cannot parse, carto silently drops the rest. */
 const endMark = (index: number): string => `end-of-source-${index}`;
-const mostSources = 3;
+const maxSources = 3;
 
 export class Carto {
   private steps = 0;
@@ -50,8 +51,8 @@ export class Carto {
     this.countSteps();
   }
 
-  /** Starts the count of steps anew; several runs for one style share them. */
-  begin(): void {
+  /** Resets the count of steps. Several runs for one style share the count. */
+  resetSteps(): void {
     this.steps = 0;
     this.errors = 0;
   }
@@ -59,7 +60,7 @@ export class Carto {
   /**
    * Compiles sources, in the order of their precedence, for layers of these ids, all of the class `layer`; no
    * layers: for the map's properties alone.
-   * @throws CartoError with carto's first complaint
+   * @throws CartoError with carto's first error
    */
   run(sources: readonly Source[], layers: readonly string[]): CartoNode {
     const marked = sources.map(({ id, text }, index) => ({ id, data: `${text}\nMap{${endMark(index)}:1;}` }));
@@ -73,22 +74,22 @@ export class Carto {
     try {
       result = renderer.render({ Stylesheet: marked, Layer: layers.map((id) => ({ id, class: "layer" })) });
     } catch (error) {
-      if (error instanceof Exhausted) {
+      if (error instanceof TooManySteps) {
         throw new CartoError(
           "The style is too complicated: its filters combine to too many cases.",
           undefined,
           undefined,
         );
       }
-      // Carto meets input that it does not expect with errors of every kind.
+      // On unexpected input carto throws errors of any type.
       throw new CartoError("The style cannot be compiled.", undefined, undefined);
     }
-    const complaint = result.msg?.find((message) => message.type === "error");
-    if (complaint || result.data === null) {
-      const line = complaint?.line !== undefined && complaint.line > 0 ? complaint.line : undefined;
+    const firstError = result.msg?.find((message) => message.type === "error");
+    if (firstError || result.data === null) {
+      const line = firstError?.line !== undefined && firstError.line > 0 ? firstError.line : undefined;
       const text =
-        complaint?.message.replace(/\s+/g, " ").trim().slice(0, 300) ?? "The style cannot be compiled";
-      throw new CartoError(/[.!?]$/.test(text) ? text : `${text}.`, complaint?.filename ?? undefined, line);
+        firstError?.message.replace(/\s+/g, " ").trim().slice(0, 300) ?? "The style cannot be compiled";
+      throw new CartoError(/[.!?]$/.test(text) ? text : `${text}.`, firstError?.filename ?? undefined, line);
     }
     return this.checkRead(JSON.parse(result.data) as CartoNode, sources);
   }
@@ -105,10 +106,10 @@ export class Carto {
 
   private step(cost = 1): void {
     this.steps += cost;
-    if (this.steps > mostSteps) throw new Exhausted();
+    if (this.steps > maxSteps) throw new TooManySteps();
   }
 
-  /** Carto has no limits of its own, so the methods that its loops call are wrapped with a count of their cost. */
+  /** Carto has no limits, so the methods that its loops call are wrapped to count their cost. */
   private countSteps(): void {
     const wrap = <T>(
       type: keyof typeof carto.tree,
@@ -141,21 +142,21 @@ export class Carto {
     wrap("Call", "ev", () => 20);
     const error = carto.Util.error;
     carto.Util.error = (env: Env, message: unknown) => {
-      // One complaint is enough for the author; finding the line of each of thousands takes long.
+      // Only the first error is shown, and finding the lines of thousands would take long.
       if (++this.errors > 20) throw new Error("N/A");
       error.call(carto.Util, env, message);
     };
   }
 }
 
-/** What carto knows of Mapnik, read once, with our end marks and without what we do not insist on. */
+/** carto's reference of Mapnik's properties, with the end marks added, and with face names optional. */
 function loadReference() {
   const version = "3.0.22";
   const data = mapnikReference.load(version);
   const map = data.symbolizers.map;
   const face = data.symbolizers.text?.["face-name"];
   if (!map || !face) throw new Error(`mapnik-reference ${version} has another form than expected.`);
-  for (let index = 0; index < mostSources; index++)
+  for (let index = 0; index < maxSources; index++)
     map[endMark(index)] = { css: endMark(index), type: "float" };
   face.required = false;
   return { latest: version, versions: [version], load: () => data };

@@ -3,7 +3,12 @@ import { allowedFunctions, allowedProperties } from "../../src/style/allowed.js"
 import { type CheckedMap, checkMap, PropertyError } from "../../src/style/check.js";
 import { StyleError } from "../../src/style/lexer.js";
 import { readStylesheet } from "../../src/style/source.js";
-import { checkVariables, type Stylesheet, stylesheetText, type Writing } from "../../src/style/stylesheet.js";
+import {
+  checkVariables,
+  type Stylesheet,
+  type StylesheetTextOptions,
+  stylesheetText,
+} from "../../src/style/stylesheet.js";
 import { Carto, CartoError } from "./carto.js";
 
 /** No icons can be installed yet. */
@@ -15,20 +20,20 @@ const carto = new Carto();
 export type StyleTexts = Pick<CompileRequest, "mapStyle" | "layerStyle" | "layerCode">;
 
 /**
- * Compiles CartoCSS and checks everything that comes out. What styles may cost is bounded, at about a second; the
- * deadline of the request is for its caller to keep.
+ * Compiles CartoCSS and checks the result. The work is bounded to about a second; the caller enforces the deadline of
+ * the request.
  */
 export function compileStyle(request: StyleTexts): CompileResponse {
   try {
     return { ok: true, ...new Compilation(request).run() };
   } catch (error) {
-    if (error instanceof Complaint) return { ok: false, error: error.message };
+    if (error instanceof CompileError) return { ok: false, error: error.message };
     throw error;
   }
 }
 
-/** What the author is told. */
-class Complaint extends Error {}
+/** Its message is shown to the style's author. */
+class CompileError extends Error {}
 
 type SheetName = "map" | "layer";
 
@@ -36,29 +41,29 @@ class Compilation {
   private readonly sheets = new Map<SheetName, Stylesheet>();
 
   constructor(private readonly request: StyleTexts) {
-    carto.begin();
+    carto.resetSteps();
   }
 
   run(): CheckedMap {
     const map = this.read("map", this.request.mapStyle);
-    if (this.request.layerStyle === undefined) return this.mapAlone(map);
+    if (this.request.layerStyle === undefined) return this.mapOnly(map);
     const layer = this.read("layer", this.request.layerStyle);
     const { style } = this.compileLayer(map, layer, this.request.layerCode);
     return { style, map: map.hasMap ? this.mapProperties(map) : {} };
   }
 
   private read(name: SheetName, css: string): Stylesheet {
-    const sheet = this.told(() => readStylesheet(css, vocabulary), name);
+    const sheet = this.withLocation(() => readStylesheet(css, vocabulary), name);
     this.sheets.set(name, sheet);
-    this.told(() => checkVariables([...this.sheets.values()]), name);
+    this.withLocation(() => checkVariables([...this.sheets.values()]), name);
     return sheet;
   }
 
-  /** The map's style by itself: its properties, and its rules as they would be for each layer that it names. */
-  private mapAlone(map: Stylesheet): CheckedMap {
+  /** The map's style without a layer: its properties; its rules are checked for each layer that it names. */
+  private mapOnly(map: Stylesheet): CheckedMap {
     const layers = new Map([...map.ids, ""].map((code, index) => [code, `layer${index}`]));
-    const text = stylesheetText(map, { ...mapWriting(undefined), id: (id) => layers.get(id) ?? "other" });
-    const checked = this.told(
+    const text = stylesheetText(map, { ...mapTextOptions(undefined), id: (id) => layers.get(id) ?? "other" });
+    const checked = this.withLocation(
       () => checkMap(carto.run([{ id: "map", text }], [...layers.values()]), icons),
       "map",
     );
@@ -66,27 +71,27 @@ class Compilation {
   }
 
   private mapProperties(map: Stylesheet): CheckedMap["map"] {
-    const text = stylesheetText(map, mapWriting(undefined));
-    return this.told(() => checkMap(carto.run([{ id: "map", text }], []), icons), "map").map;
+    const text = stylesheetText(map, mapTextOptions(undefined));
+    return this.withLocation(() => checkMap(carto.run([{ id: "map", text }], []), icons), "map").map;
   }
 
-  /** The layer's rules come first, so that they win over the map's whatever those select; its variables likewise. */
+  /** The layer's rules come first, so that they override the map's whatever their selectors; its variables likewise. */
   private compileLayer(map: Stylesheet, layer: Stylesheet, code: string | undefined): CheckedMap {
-    const variables = stylesheetText(map, { ...mapWriting(code), only: "variables" });
-    const base = stylesheetText(map, { ...mapWriting(code), only: "rules" });
+    const variables = stylesheetText(map, { ...mapTextOptions(code), only: "variables" });
+    const base = stylesheetText(map, { ...mapTextOptions(code), only: "rules" });
     const own = stylesheetText(layer, { id: () => "layer", className: "layer" });
-    // What is drawn first is told by the place in the text, so the layer's rules must stand behind the map's.
+    // carto orders drawing by the position in the text, so the layer's rules must have higher positions than the map's.
     const sources = [
       { id: "map", text: variables },
       { id: "layer", text: `${" ".repeat(base.length)}${own}` },
       { id: "base", text: base },
     ];
     if (base.trim() === "") sources.pop();
-    return this.told(() => checkMap(carto.run(sources, ["layer"]), icons), "layer");
+    return this.withLocation(() => checkMap(carto.run(sources, ["layer"]), icons), "layer");
   }
 
-  /** Says errors in words for the author, with the line where it can be found. */
-  private told<T>(work: () => T, sheet: SheetName): T {
+  /** Adds the stylesheet and the line, if known, to the messages of errors. */
+  private withLocation<T>(work: () => T, sheet: SheetName): T {
     try {
       return work();
     } catch (error) {
@@ -95,19 +100,19 @@ class Compilation {
       let line = error.line === undefined ? undefined : String(error.line);
       if (error instanceof CartoError && error.source !== undefined)
         place = error.source === "layer" ? "layer" : "map";
-      if (error instanceof PropertyError) ({ place, line } = this.find(error.property, sheet));
+      if (error instanceof PropertyError) ({ place, line } = this.locate(error.property, sheet));
       const where = [
         ...(place === "map" && this.request.layerStyle !== undefined ? ["in the map's style"] : []),
         ...(line === undefined ? [] : [`line ${line}`]),
       ].join(", ");
-      throw new Complaint(
+      throw new CompileError(
         where ? `${where[0]?.toUpperCase()}${where.slice(1)}: ${error.message}` : error.message,
       );
     }
   }
 
-  /** The lines on which a property is set, when they are few. */
-  private find(property: string, sheet: SheetName): { place: SheetName; line: string | undefined } {
+  /** Where a property is set; no line when there are many. */
+  private locate(property: string, sheet: SheetName): { place: SheetName; line: string | undefined } {
     for (const place of new Set<SheetName>([sheet, "layer", "map"])) {
       const lines = this.sheets.get(place)?.declarations.filter((one) => one.property === property) ?? [];
       if (lines.length > 0) {
@@ -120,7 +125,7 @@ class Compilation {
 }
 
 /** In the map's style ids are layer codes; layers have no classes. */
-const mapWriting = (code: string | undefined): Writing => ({
+const mapTextOptions = (code: string | undefined): StylesheetTextOptions => ({
   id: (id) => (id === code ? "layer" : "other"),
   className: "other",
 });

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** The part of Mapnik that we use, typed, with only the inputs and fonts registered that styles may reach. */
+/** Types of the part of Mapnik that is used, and loading it with only the plugins and fonts that styles may use. */
 
 export interface MapnikImage {
   width(): number;
@@ -47,11 +47,11 @@ export interface Mapnik {
 /** Loads Mapnik; allowed in one thread of a process only. */
 export function loadMapnik(): Mapnik {
   const mapnik = createRequire(import.meta.url)("mapnik") as Mapnik;
-  // Only what our own datasources need: no plug-in that opens files or addresses.
+  // Only the plugin of our datasources: none that opens files or URLs.
   mapnik.registerDatasource(join(mapnik.settings.paths.input_plugins, "postgis+pgraster.input"));
   mapnik.registerFonts("/usr/share/fonts/truetype/dejavu", { recurse: true });
-  // It writes lines of its own shape to the error output, some of them about nothing (the built-in marker has no
-  // size in pixels). What goes wrong in a render comes as its error.
+  // It would write unstructured lines to standard error, even harmless warnings (the built-in marker has no size in
+  // pixels). Errors of a render are returned by the render.
   mapnik.Logger.setSeverity(mapnik.Logger.NONE);
   return mapnik;
 }

@@ -12,7 +12,7 @@ const tilePixels = 256;
 const baseBytes = 128 * 1024 ** 2;
 
 export class MetatileRenderer {
-  /** Pixels of base metatiles, so that many maps over one base draw it once. */
+  /** Pixels of base metatiles, shared by all maps over the same base map. */
   private readonly bases = new LRUCache<string, Buffer>({
     maxSize: baseBytes,
     sizeCalculation: (pixels) => pixels.length,
@@ -49,8 +49,8 @@ export class MetatileRenderer {
       pixels = base.data();
       this.bases.set(key, pixels);
     }
-    // The image works on the buffer that it is given, so it gets a copy. The base is opaque: premultiplied or
-    // not, its pixels are the same, and drawing can go on upon them.
+    // A copy, as Mapnik draws into the buffer that it is given. The base is opaque, so premultiplied and plain pixels
+    // are the same, and the map can be drawn over it.
     return this.paint(
       request,
       request.map,

@@ -3,7 +3,7 @@ import { loadMapnik } from "./mapnik.js";
 import { LoadedMaps } from "./maps.js";
 import { MetatileRenderer } from "./metatile.js";
 
-/** The one thread of the render host that has Mapnik. */
+/** The thread of the render host that has loaded Mapnik. */
 
 const mapnik = loadMapnik();
 const renderer = new MetatileRenderer(mapnik, new LoadedMaps(mapnik, 64));

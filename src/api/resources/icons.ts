@@ -3,7 +3,7 @@ import { type LayerNode, type MapState, publicCaller } from "../../catalog/state
 import { Failure, notFound } from "../../errors.js";
 import { pictureTag } from "../../hosts/pictures.js";
 import type { Reply, Request } from "../../http/types.js";
-import { StyleUndecided } from "../../style/compiler.js";
+import { StyleTimeout } from "../../style/compiler.js";
 import type { CompiledStyle } from "../../style/model.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
 import { onlooker, usedToken } from "../request/caller.js";
@@ -58,7 +58,7 @@ async function styleOf(
     );
     return style;
   } catch (error) {
-    if (error instanceof StyleUndecided) return undefined;
+    if (error instanceof StyleTimeout) return undefined;
     if (error instanceof Failure && error.code === "invalid_style") return noStyle;
     throw error;
   }

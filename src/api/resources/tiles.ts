@@ -48,7 +48,7 @@ function tileByPath(
 
 async function answer(request: Request, services: Services, address: TileAddress): Promise<Reply> {
   const { body, headers } = await services.tileAnswers.make({
-    view: async () => {
+    access: async () => {
       const { map, caller, isPublic } = await seenMap(request, services);
       return { map, caller, publicAddress: isPublic ? rawAddress(request) : undefined };
     },

@@ -1,29 +1,29 @@
 import { LRUCache } from "lru-cache";
 import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
 
-/** What an entry takes beside its own: key object, references, list node. */
-const overheadBytes = 300;
-/** A source may be held by entries alone. */
+/** Memory of an entry besides its key and answer: objects, references, list node. */
+const entryBytes = 300;
+/** Memory of a source, which may be held by entries only. */
 const sourceBytes = 16;
 
 interface Entry<Answer> {
   readonly sources: readonly Source[];
   readonly answer: Answer;
   readonly bytes: number;
-  /** The count at which the answer was found to be right. */
+  /** The change count at which the answer was last found current. */
   checkedAt: number;
 }
 
-/** What an answer was made from, and when it was right. */
-export interface Checked {
+/** What an answer depends on. */
+export interface Dependencies {
   readonly sources: readonly Source[];
   /** Memory that the answer takes. */
   readonly bytes: number;
 }
 
 /**
- * Public answers by their raw address: a hit is one look-up and one comparison, without any parsing. An answer counts as
- * long as nothing that it was made from has changed since it was checked last.
+ * Public answers by raw URL. A hit is one look-up and one comparison, without any parsing. An answer is valid as long as
+ * none of its sources has changed since it was last checked.
  */
 export class AddressCache<Answer> {
   private readonly entries: LRUCache<string, Entry<Answer>>;
@@ -33,7 +33,7 @@ export class AddressCache<Answer> {
     bytes: number,
   ) {
     this.entries = new LRUCache({
-      maxSize: Math.max(bytes, overheadBytes),
+      maxSize: Math.max(bytes, entryBytes),
       sizeCalculation: (entry) => entry.bytes,
     });
   }
@@ -49,12 +49,12 @@ export class AddressCache<Answer> {
     return entry.answer;
   }
 
-  /** Keeps an answer that is right at this moment: nothing may have been awaited since that was found. */
-  set(address: string, answer: Answer, { sources, bytes }: Checked): void {
+  /** Stores an answer that is current. Nothing may have been awaited since that was checked. */
+  set(address: string, answer: Answer, { sources, bytes }: Dependencies): void {
     this.entries.set(address, {
       sources,
       answer,
-      bytes: overheadBytes + 2 * address.length + sourceBytes * sources.length + bytes,
+      bytes: entryBytes + 2 * address.length + sourceBytes * sources.length + bytes,
       checkedAt: this.count.now,
     });
   }
