@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { type Config, loadConfig } from "../src/config.js";
-import { programsFor } from "../src/local/cluster.js";
-import { startLocalServices } from "../src/local/services.js";
+import { programsFor } from "../src/local-services/cluster.js";
+import { startLocalServices } from "../src/local-services/services.js";
 import { createLog, type Log } from "../src/log.js";
 import { migrate } from "../src/storage/migrate.js";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startLocalServices } from "../src/local/services.js";
+import { startLocalServices } from "../src/local-services/services.js";
 import { createLog } from "../src/log.js";
 import { type Counts, runTap } from "./tap.js";
 

@@ -19,7 +19,7 @@ const order = [
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
   ["src/hosts/messages", "src/storage/blob-store"],
-  ["src/storage", "src/hosts", "src/local"],
+  ["src/storage", "src/hosts"],
   ["src/changes"],
   ["src/style"],
   ["src/catalog"],
@@ -33,6 +33,7 @@ const order = [
   ["src/tile-path"],
   ["src/node"],
   ["src/node-process"],
+  ["src/local-services"],
   ["src/serve"],
   ["src/commands"],
   ["src/main"],
@@ -41,6 +42,8 @@ const order = [
 /** What may be imported from these places only. */
 const reserved = [
   { what: "src/http", by: ["src/http", "src/api", "src/node", "src/serve", "src/main"] },
+  // Nodes and hosts know addresses only; whoever starts them knows whether the services are private.
+  { what: "src/local-services", by: ["src/local-services", "src/serve", "src/commands"] },
   { what: "uWebSockets.js", by: ["src/http"] },
   { what: "mapnik", by: ["workers"] },
   { what: "gdal-async", by: ["workers"] },

@@ -2,12 +2,12 @@ import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { propagateFromCommand } from "../changes/from-command.js";
 import { type Config, type ConfigSources, loadConfig } from "../config.js";
-import { borrowLocalServices } from "../local/borrow.js";
+import { readAddresses } from "../local-services/data-files.js";
+import { ensureLocalServices } from "../local-services/services.js";
 import { createLog, type Log } from "../log.js";
 import { migrate, pendingMigrations } from "../storage/migrate.js";
 import { type Database, openDatabase } from "../storage/postgres.js";
 import { openRedis, type Redis } from "../storage/redis.js";
-import { readServicesFile } from "../storage/services-file.js";
 
 /** What commands share: their streams, the configuration, and connections that end with the command. */
 
@@ -56,7 +56,7 @@ export function configOf(
     flags: { databaseUrl, redisUrl, dataDir, logLevel, ...flags },
   };
   const config = loadConfig(sources);
-  const local = readServicesFile(config.dataDir);
+  const local = readAddresses(config.dataDir);
   if (!local) return config;
   const withLocal = loadConfig({ ...sources, defaults: { ...local } });
   // Who names one of the services elsewhere means another installation, and gets nothing of this one.
@@ -107,12 +107,11 @@ export async function withServices<T>(
   const log = createLog("silent", "mapwright");
   const unnamed = unconfigured(env, command);
   const { dataDir } = configOf(env, command);
-  const borrowed =
-    unnamed.database && unnamed.redis ? await borrowLocalServices({ dataDir, log }) : undefined;
+  const local = unnamed.database && unnamed.redis ? await ensureLocalServices({ dataDir, log }) : undefined;
   try {
     return await withConnections(configOf(env, command), log, work);
   } finally {
-    await borrowed?.stop();
+    await local?.stop();
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { AlreadyRunning } from "../local/services.js";
+import { AlreadyRunning } from "../local-services/lock.js";
 import { createLog } from "../log.js";
 import { serve } from "../serve/serve.js";
 import { type CommandEnvironment, CommandError, configOf, say, unconfigured } from "./environment.js";

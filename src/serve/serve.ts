@@ -1,5 +1,5 @@
 import type { Config } from "../config.js";
-import { type LocalServices, startLocalServices } from "../local/services.js";
+import { type LocalServices, startLocalServices } from "../local-services/services.js";
 import type { Log } from "../log.js";
 import { Nodes } from "./nodes.js";
 import { takePort } from "./port.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import t from "tap";
-import { startLocalServices } from "../../src/local/services.js";
+import { startLocalServices } from "../../src/local-services/services.js";
 import { migrate } from "../../src/storage/migrate.js";
 import { makeLayer } from "../support/layers.js";
 import { quietLog } from "../support/log.js";

@@ -6,9 +6,8 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { serviceAccount } from "../../src/local/accounts.js";
-import { handOver, programsFor } from "../../src/local/cluster.js";
-import { inheritedFolder, spawnOptions } from "../../src/local/service.js";
+import { handOver, inheritedFolder, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
+import { programsFor } from "../../src/local-services/cluster.js";
 
 /** PostgreSQL clusters of a test's own, for what a test may not do to the one that all share: backups, standbys, failovers. */
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** Private services that somebody else runs on the same data folder. */
+/** Another process runs private services on the same data folder. */
 export class AlreadyRunning extends Error {
   constructor(
     readonly dataDir: string,
@@ -16,11 +16,11 @@ export class AlreadyRunning extends Error {
 }
 
 /**
- * Takes the lock of a data folder; the returned function gives it back.
+ * Locks a data folder; the returned function unlocks it.
  *
- * The lock is a `flock` on an open file of this process, so the kernel gives it back however the process ends:
- * there are no stale locks. Node has no call for it; the command takes it on the file that it inherits, and the
- * lock stays with the open file.
+ * The lock is a `flock` on an open file of this process, so the kernel releases it however the process ends: there
+ * are no stale locks. Node has no call for it. The command `flock` takes it on the open file that it inherits, and
+ * the lock stays with the open file.
  * @throws AlreadyRunning
  */
 export function lockDataDir(dataDir: string): () => void {

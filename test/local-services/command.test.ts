@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import t from "tap";
-import { startLocalServices } from "../../src/local/services.js";
+import { startLocalServices } from "../../src/local-services/services.js";
 import { quietLog } from "../support/log.js";
 
 const program = join(dirname(fileURLToPath(import.meta.url)), "../../src/main.js");

@@ -7,8 +7,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
 import t from "tap";
-import { borrowLocalServices } from "../../src/local/borrow.js";
-import { AlreadyRunning, type LocalServices, startLocalServices } from "../../src/local/services.js";
+import { AlreadyRunning } from "../../src/local-services/lock.js";
+import {
+  ensureLocalServices,
+  type LocalServices,
+  startLocalServices,
+} from "../../src/local-services/services.js";
 import { quietLog } from "../support/log.js";
 
 // As root the parent folder is closed to the services' users, as /root is.
@@ -64,7 +68,7 @@ function alive(pid: number): boolean {
 /** A process of its own that starts the services in `name` and tells when they run. */
 async function startElsewhere(name: string): Promise<{ child: ChildProcess; pids: number[] }> {
   const code = `
-    const { startLocalServices } = await import(${JSON.stringify(new URL("../../src/local/services.js", import.meta.url).href)});
+    const { startLocalServices } = await import(${JSON.stringify(new URL("../../src/local-services/services.js", import.meta.url).href)});
     const { createLog } = await import(${JSON.stringify(new URL("../../src/log.js", import.meta.url).href)});
     const services = await startLocalServices({ dataDir: process.argv[1], log: createLog("silent", "x"), durable: false });
     console.log(JSON.stringify(services.pids()));
@@ -216,17 +220,17 @@ t.test("an interrupted first start begins anew, lost passwords are replaced", as
   t.same(await rows(second.databaseUrl!, "select n from public.a"), [{ n: 1 }]);
 });
 
-t.test("a command borrows the services of a running server, and starts them where none runs", async (t) => {
-  const dataDir = join(parent, "borrowed");
-  t.equal(await borrowLocalServices({ dataDir, log: quietLog }), undefined, "a folder without services");
-  const server = await start("borrowed");
+t.test("a command uses the services of a running server, and starts them where none runs", async (t) => {
+  const dataDir = join(parent, "shared");
+  t.equal(await ensureLocalServices({ dataDir, log: quietLog }), undefined, "a folder without services");
+  const server = await start("shared");
   t.teardown(() => server.stop());
-  const fromServer = await borrowLocalServices({ dataDir, log: quietLog });
+  const fromServer = await ensureLocalServices({ dataDir, log: quietLog });
   t.match(fromServer, { databaseUrl: server.databaseUrl, redisUrl: server.redisUrl });
   await fromServer?.stop();
   t.same(await rows(server.databaseUrl!, "select 1 as n"), [{ n: 1 }], "the server keeps them");
   await server.stop();
-  const own = await borrowLocalServices({ dataDir, log: quietLog });
+  const own = await ensureLocalServices({ dataDir, log: quietLog });
   t.teardown(() => own?.stop());
   t.same(await rows(own?.databaseUrl ?? "", "select 1 as n"), [{ n: 1 }]);
   const pids = own?.pids() ?? [];

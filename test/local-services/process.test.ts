@@ -1,26 +1,15 @@
-import { closeSync, openSync } from "node:fs";
+import { spawn } from "node:child_process";
 import t from "tap";
-import { startService } from "../../src/local/service.js";
+import { supervise } from "../../src/local-services/process.js";
 import { quietLog } from "../support/log.js";
 import { waitFor } from "../support/server.js";
 
-const folder = openSync("/", "r");
-const output = openSync("/dev/null", "w");
-t.teardown(() => {
-  closeSync(folder);
-  closeSync(output);
-});
-
 t.test("a service that ends while no process can be made is started again when one can", async (t) => {
   const args = ["600"];
-  const service = (await startService(
+  const service = (await supervise(
     {
       name: "Sleep",
-      program: "sleep",
-      args,
-      folder,
-      output,
-      account: undefined,
+      launch: () => spawn("sleep", args),
       endSignal: "SIGTERM",
       answers: async () => undefined,
     },
