@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { propagateFromCommand } from "../changes/from-command.js";
 import { type Config, type ConfigSources, loadConfig } from "../config.js";
-import { readAddresses } from "../local-services/data-files.js";
+import { readAddresses, type ServiceAddresses } from "../local-services/data-files.js";
 import { ensureLocalServices } from "../local-services/services.js";
 import { createLog, type Log } from "../log.js";
 import { migrate, pendingMigrations } from "../storage/migrate.js";
@@ -42,12 +42,14 @@ interface GlobalOptions {
  * The configuration of a command: flags over environment over file over the private services of the checkout over
  * defaults.
  * @param flags dotted keys of the command's own options
+ * @param addresses of the private services; default those that a server runs
  * @throws ConfigError
  */
 export function configOf(
   env: CommandEnvironment,
   command: Command,
   flags: Readonly<Record<string, unknown>> = {},
+  addresses?: ServiceAddresses,
 ): Config {
   const { config: file, databaseUrl, redisUrl, dataDir, logLevel } = command.optsWithGlobals<GlobalOptions>();
   const sources: ConfigSources = {
@@ -56,9 +58,13 @@ export function configOf(
     flags: { databaseUrl, redisUrl, dataDir, logLevel, ...flags },
   };
   const config = loadConfig(sources);
-  const local = readAddresses(config.dataDir);
+  const local = addresses ?? readAddresses(config.dataDir);
   if (!local) return config;
-  const withLocal = loadConfig({ ...sources, defaults: { ...local } });
+  const { databaseUrl: localDatabase, redisUrl: localRedis } = local;
+  const withLocal = loadConfig({
+    ...sources,
+    defaults: { databaseUrl: localDatabase, redisUrl: localRedis },
+  });
   // Who names one of the services elsewhere means another installation, and gets nothing of this one.
   const chosen =
     (local.databaseUrl === undefined || withLocal.databaseUrl === local.databaseUrl) &&
@@ -109,7 +115,7 @@ export async function withServices<T>(
   const { dataDir } = configOf(env, command);
   const local = unnamed.database && unnamed.redis ? await ensureLocalServices({ dataDir, log }) : undefined;
   try {
-    return await withConnections(configOf(env, command), log, work);
+    return await withConnections(configOf(env, command, {}, local), log, work);
   } finally {
     await local?.stop();
   }

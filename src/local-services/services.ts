@@ -31,6 +31,8 @@ export interface LocalServicesOptions {
   readonly redis?: boolean;
   /** Called with a short phrase before something that takes long. */
   readonly progress?: (text: string) => void;
+  /** Whether commands may use them meanwhile; default true. Then `<dataDir>/services.json` has their addresses. */
+  readonly shared?: boolean;
 }
 
 /** The addresses are absent for what was not to be started. `databaseUrl` is for the server's role. */
@@ -45,7 +47,6 @@ export interface LocalServices extends ServiceAddresses {
 
 /**
  * Starts the private services and keeps them running until `stop`. They end also when this process is killed.
- * Their addresses are in `<dataDir>/services.json` while they run.
  * @throws AlreadyRunning when another process has started them on this folder
  * @throws Error when one cannot be started; the message says why
  */
@@ -75,7 +76,7 @@ export async function startLocalServices(options: LocalServicesOptions): Promise
       ...(database && { databaseUrl: database.databaseUrl }),
       ...(redis && { redisUrl: redis.redisUrl }),
     };
-    saveAddresses(dataDir, addresses);
+    if (options.shared !== false) saveAddresses(dataDir, addresses);
     let stopped: Promise<void> | undefined;
     const stop = async () => {
       removeAddresses(dataDir);
@@ -110,10 +111,11 @@ export async function ensureLocalServices(
   const database = existsSync(join(dataDir, "postgresql"));
   const redis = existsSync(join(dataDir, "redis"));
   if (!database && !redis) return undefined;
-  // A server may be starting or stopping: then it writes its addresses, or unlocks the folder.
+  // A server may be starting or stopping: then it writes its addresses, or unlocks the folder. Another command does not
+  // share its services, since it stops them at its end: it is waited for.
   for (const deadline = Date.now() + startingDeadlineMs; ; await sleep(100)) {
     try {
-      return await startLocalServices({ ...options, dataDir, durable: true, database, redis });
+      return await startLocalServices({ ...options, dataDir, durable: true, database, redis, shared: false });
     } catch (error) {
       if (!(error instanceof AlreadyRunning)) throw error;
       const addresses = readAddresses(dataDir);

@@ -233,8 +233,17 @@ t.test("a command uses the services of a running server, and starts them where n
   const own = await ensureLocalServices({ dataDir, log: quietLog });
   t.teardown(() => own?.stop());
   t.same(await rows(own?.databaseUrl ?? "", "select 1 as n"), [{ n: 1 }]);
+  let waiting = true;
+  const starting = ensureLocalServices({ dataDir, log: quietLog }).finally(() => {
+    waiting = false;
+  });
+  await sleep(500);
+  t.ok(waiting, "another command waits, since these services end with the first one");
   const pids = own?.pids() ?? [];
   await own?.stop();
   t.equal(pids.length, 2);
-  t.notOk(pids.some(alive), "and ends those that it started");
+  t.notOk(pids.some(alive), "the first one ends those that it started");
+  const next = await starting;
+  t.teardown(() => next?.stop());
+  t.same(await rows(next?.databaseUrl ?? "", "select 1 as n"), [{ n: 1 }]);
 });
