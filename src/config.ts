@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 
 /**
- * The configuration: one schema; flags over environment over file over defaults.
+ * The configuration: one schema. Flags override the environment, which overrides the file, which overrides the defaults.
  * This is the only module that reads `process.env`.
  */
 
@@ -20,8 +20,8 @@ const bytes = z.union([z.number(), z.string()]).transform((value, context) => {
 const flag = z.union([z.boolean(), z.stringbool()]);
 const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 
-/** Names that every object has already, and keys of a found object. */
-const besideId: ReadonlySet<string> = new Set([
+/** Keys that objects and search results have beside `svc_id`; an alias must be none of them. */
+const reservedAliases: ReadonlySet<string> = new Set([
   "svc_id",
   "geom",
   "__proto__",
@@ -58,22 +58,22 @@ export const configSchema = z.strictObject({
       "an address or path without a slash at its end, such as https://maps.example.org/geo",
     )
     .default(""),
-  /** Addresses of proxies whose X-Forwarded-* headers are believed. */
+  /** Addresses of proxies whose X-Forwarded-* headers are trusted. */
   trustedProxies: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
     .default([]),
-  /** Another name of svc_id in answers and inputs; "" = none. Not one that answers have beside it. */
+  /** Another name of svc_id in answers and inputs; "" = none. */
   idAlias: z
     .string()
     .regex(/^([A-Za-z_][A-Za-z0-9_]{0,43})?$/, "a column code: Latin letters, digits and _, no digit first")
-    .refine((alias) => !besideId.has(alias), "a name that has no other meaning")
+    .refine((alias) => !reservedAliases.has(alias), "a name that answers do not use for something else")
     .default(""),
   /** Hosts (`host` or `host:port`) that external layers may name. */
   externalHosts: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
     .default([]),
   logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
-  /** Folder for files that the server keeps or writes for a while. */
+  /** Folder for attachments, keys, temporary files and the private services. */
   dataDir: z.string().default("data"),
   databaseConnections: count(2, 200).default(10),
   statementTimeoutMs: count(100, 3_600_000).default(30_000),
@@ -91,11 +91,11 @@ export const configSchema = z.strictObject({
     .prefault({}),
   external: z
     .strictObject({
-      /** Folder with one of keys for each project; "" = `keys` in `dataDir`. */
+      /** Folder with a subfolder of keys for each project; "" = `keys` in `dataDir`. */
       keysDir: z.string().default(""),
       /** The claim of an external token that names the user. */
       claim: z.string().min(1).default("sub"),
-      /** How far the clocks of issuers may be from ours. */
+      /** Tolerated difference between the clocks of issuers and ours. */
       toleranceSeconds: count(0, 600).default(30),
     })
     .prefault({}),
@@ -103,7 +103,7 @@ export const configSchema = z.strictObject({
   maxUploadBytes: bytes.default(1024 ** 3),
   catalog: z
     .strictObject({
-      /** Maps and projects as one node remembers them. */
+      /** Maps and projects kept in the memory of one node. */
       memoryBytes: bytes.default(256 * 1024 ** 2),
     })
     .prefault({}),
@@ -122,7 +122,7 @@ export const configSchema = z.strictObject({
         .default("public, max-age=0, s-maxage=86400, stale-while-revalidate=60"),
       /** Metatiles that may wait for the render host; beyond it tiles are answered 503. */
       queueLength: count(1, 100_000).default(256),
-      /** A render that takes longer ends its host. */
+      /** A render that takes longer is ended with its host. */
       deadlineMs: count(100, 600_000).default(30_000),
     })
     .prefault({}),
@@ -194,14 +194,14 @@ function put(tree: Tree, key: string, value: unknown): void {
   }
 }
 
-/** What is set from outside, in rising order of precedence: the file, the environment, the flags. */
+/** Where values come from, in rising order of precedence. */
 export interface ConfigSources {
-  /** Dotted keys to values that stand in for the schema's own defaults. */
+  /** Values by dotted key that replace the schema's own defaults. */
   readonly defaults?: Readonly<Record<string, unknown>> | undefined;
   /** A JSON file; default `MAPWRIGHT_CONFIG` of the environment. */
   readonly file?: string | undefined;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Dotted keys to values; undefined ones do not count. */
+  /** Values by dotted key; undefined ones are ignored. */
   readonly flags?: Readonly<Record<string, unknown>>;
 }
 

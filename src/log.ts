@@ -18,7 +18,7 @@ export function createLog(level: string, name: string, destination?: Destination
   );
 }
 
-/** What is told of an error. Drivers hang their whole connection on theirs, which is nobody's to read. */
+/** The fields of an error that are logged. Errors of drivers also refer to their connection, with its password. */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message, stack, code, detail, where, cause } = error as Error & Record<string, unknown>;

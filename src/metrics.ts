@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, openMetricsContentType, Registry } from "prom-client";
 
-/** What operators watch, in the OpenMetrics text format. */
+/** Metrics of a node, in the OpenMetrics text format. */
 
 export interface Gauges {
   readonly renders: { readonly waiting: number; readonly running: number; readonly restarts: number };
@@ -32,7 +32,7 @@ export class Metrics {
   });
   private readonly durations = new Histogram({
     name: "mapwright_request_seconds",
-    help: "Time from a request's head to its answer, cached tiles aside.",
+    help: "Time from a request's headers to its answer, without cached tiles.",
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers: [],
   });
@@ -48,8 +48,8 @@ export class Metrics {
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
     registers: [],
   });
-  // What is counted for each request and tile are plain numbers, for that path has no time to spare (a counter sorts
-  // and joins its labels each time). The counters take them over when metrics are read.
+  // Requests and tiles are counted in plain numbers, since that path is hot and a Counter sorts and joins its labels on
+  // each call. The numbers are copied to the counters when metrics are read.
 
   /** Answers by route, method and status. */
   private readonly answers = new Map<string, Map<string, Map<number, number>>>();
@@ -106,7 +106,7 @@ export class Metrics {
       methods = new Map();
       this.answers.set(route, methods);
     }
-    // Whatever a client makes up is one method: each text is kept for ever.
+    // Unknown methods count as one: each label is kept for ever.
     const name = knownMethods.has(method) ? method : "other";
     let statuses = methods.get(name);
     if (!statuses) {
@@ -119,7 +119,7 @@ export class Metrics {
 
   /** An answer of the address cache. */
   answeredFromCache(method: string, status: number): void {
-    // Constants: a text put together here would be hashed anew each time.
+    // Constants: a string that is built here would be hashed on each request.
     const key =
       method === "GET" ? (status === 200 ? "GET 200" : "GET 304") : status === 200 ? "HEAD 200" : "HEAD 304";
     const cached = this.cached.get(key);

@@ -2,22 +2,22 @@ import type { Config } from "./config.js";
 import { createLog } from "./log.js";
 import { type Node, startNode } from "./node.js";
 
-/** The process of one node, started and watched by `mapwright serve`. It speaks with its parent alone. */
+/** The process of one node, started and watched by `mapwright serve`. They exchange messages over the IPC channel. */
 
-/** What the parent says. */
+/** Messages from the parent. */
 export type ToNode =
   | { readonly kind: "start"; readonly config: Config }
   | { readonly kind: "stop"; readonly drainMs: number };
-/** What the node says. */
+/** Messages from the node. */
 export type FromNode = { readonly kind: "listening" } | { readonly kind: "failed"; readonly reason: string };
 
-/** How long the word that a node is ready waits for its hosts. */
+/** A node reports that it listens when its hosts are ready, or after this time. */
 const hostsMs = 10_000;
 
 let node: Node | undefined;
 let stopping = false;
 
-// When the parent has gone meanwhile, the channel is closed and nobody is there to be told.
+// When the parent has ended the channel is closed; the error is ignored.
 const sendToParent = (message: FromNode) => process.send?.(message, undefined, undefined, () => undefined);
 
 async function stop(drainMs: number): Promise<void> {
@@ -33,7 +33,7 @@ process.on("message", (message: ToNode) => {
     startNode(message.config, createLog(message.config.logLevel, "node")).then(
       async (started) => {
         node = started;
-        // It serves already; "ready" is said when it can draw and import as well, or after a while without that.
+        // It serves already, but cannot render and import before its hosts are ready.
         const { render, transfer } = started.services;
         const hosts = Promise.all([render.whenReady(), transfer.whenReady()]);
         await Promise.race([hosts, new Promise((resolve) => setTimeout(resolve, hostsMs))]);

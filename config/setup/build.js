@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { join } from "node:path";
 import { step } from "./progress.js";
 
-/** The build: made anew when any source differs from those of the last one. */
+/** The build: run again when a source has changed since the last one. */
 
 const stampPath = "dist/.stamp";
 const sources = [

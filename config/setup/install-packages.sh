@@ -1,7 +1,7 @@
 #!/bin/sh
 # As root: install-packages.sh update | install PACKAGE …
-# The packages' own services must not come to life: no cluster is made, nothing is started now or at boot. Both
-# files that see to it are put back as they were.
+# The packages' own services must not start: no cluster is created, nothing is started now or at boot. The two files
+# that ensure this are restored at the end.
 set -eu
 export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
 apt="apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2"

@@ -16,7 +16,7 @@ import { step } from "./progress.js";
 
 const stampPath = "node_modules/.mapwright-stamp";
 
-/** Changes whenever the modules must be installed anew: their versions, Node's ABI, the system's GDAL, the place
+/** Changes whenever the modules must be installed again: their versions, Node's ABI, the system's GDAL, the place
  * of the checkout (Mapnik's install script makes absolute links). */
 function wantedStamp() {
   const gdal = spawnSync("gdal-config", ["--version"], { encoding: "utf8" }).stdout ?? "";
@@ -50,7 +50,7 @@ const loads = () =>
     (name) => spawnSync(process.execPath, ["-e", `require("${name}")`], { stdio: "ignore" }).status === 0,
   );
 
-/** Whether Mapnik's package still points at the place where the checkout was when it was installed. */
+/** Whether links of Mapnik's package point to an earlier place of the checkout. */
 function pointsElsewhere() {
   const link = `node_modules/mapnik/prebuilds/${process.platform}-${process.arch}/lib`;
   return existsSync(link) && !realpathSync(link).startsWith(`${process.cwd()}/`);
@@ -59,9 +59,14 @@ function pointsElsewhere() {
 export async function installModules() {
   const stamp = wantedStamp();
   if (existsSync(stampPath) && readFileSync(stampPath, "utf8") === stamp) return;
-  // Somebody used npm himself, or moved the checkout: no reason to build GDAL's binding again.
+  // npm was run by hand, or the checkout was moved: the GDAL binding need not be built again.
   const usable = matchesLock();
-  if (usable && pointsElsewhere()) await step("Telling Mapnik its new place", ["npm", "rebuild", "mapnik"]);
+  if (usable && pointsElsewhere())
+    await step("Updating the links of Mapnik's package after a move of the checkout", [
+      "npm",
+      "rebuild",
+      "mapnik",
+    ]);
   if (!usable || !loads()) {
     await step(
       "Installing the npm packages and building the GDAL binding (some minutes the first time)",
@@ -79,7 +84,7 @@ export async function installModules() {
   writeFileSync(stampPath, stamp);
 }
 
-/** node-gyp would download Node's headers; where they are installed beside Node it is told so. */
+/** Makes node-gyp use the headers that are installed beside Node, if any, instead of downloading them. */
 function headers() {
   const prefix = dirname(dirname(process.execPath));
   const present = existsSync(join(prefix, "include/node/node_version.h"));

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { SetupError, step } from "./progress.js";
 
-/** What has to be on the machine itself, by the names of Debian's packages. */
+/** The system packages that are needed, by Debian's names. */
 
 const oldestPostgresql = 15;
 
@@ -49,7 +49,7 @@ function postgresqlPackages() {
 
 const isSet = (...names) => names.some((name) => process.env[name]);
 
-/** Each need: what tells that it is met, and the packages that meet it. */
+/** Each requirement: when it is wanted, how to see that it is met, and the packages that meet it. */
 function needs(purpose) {
   const ownDatabase = purpose !== "start" || !isSet("DATABASE_URL", "MAPWRIGHT_DATABASE_URL");
   const ownRedis = purpose !== "start" || !isSet("REDIS_URL", "MAPWRIGHT_REDIS_URL");
@@ -111,6 +111,6 @@ export async function installPackages(purpose) {
   const still = missingPackages(purpose);
   if (still.length > 0)
     throw new SetupError(
-      `These packages were installed, but what they should bring is not there: ${still.join(" ")}`,
+      `These packages were installed, but what is needed of them is still missing: ${still.join(" ")}`,
     );
 }

@@ -4,8 +4,8 @@ import { installPackages } from "./packages.js";
 import { endRunning, SetupError } from "./progress.js";
 
 /**
- * `node prepare.js start|test|bench`: whatever this checkout still needs, in the order in which it is needed.
- * Uses nothing but Node itself, for it runs before anything is installed. Says nothing when all is in place.
+ * `node prepare.js start|test|bench`: installs and builds what this checkout lacks.
+ * Uses Node's own modules only, since it runs before anything is installed. Prints nothing when nothing is missing.
  */
 
 const purpose = process.argv[2] ?? "start";

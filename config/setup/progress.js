@@ -22,7 +22,7 @@ function signalGroup(child, signal) {
 
 let ending = false;
 
-/** Ends the step that runs, with everything that it started: npm is slow to hear, so it is made to after 2 s. */
+/** Ends the step that runs, with everything that it started: after 2 s it is killed, since npm reacts slowly. */
 export async function endRunning() {
   ending = true;
   const children = [...running];
@@ -30,7 +30,7 @@ export async function endRunning() {
   for (const deadline = Date.now() + 2_000; running.size > 0 && Date.now() < deadline; ) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  // The leader's end says nothing of its group. A step outside a group of its own (apt) ends in its own time.
+  // Others of a group may outlive its leader. A step without a group of its own (apt) is not killed.
   for (const child of children) {
     try {
       process.kill(-child.pid, "SIGKILL");

@@ -6,26 +6,26 @@ import { type CommandEnvironment, say, withServices } from "./environment.js";
 
 /** mapwright cache purge */
 export function register(program: Command, env: CommandEnvironment): void {
-  const cache = program.command("cache").description("tiles that are kept");
+  const cache = program.command("cache").description("manage the tile cache");
 
   cache
     .command("purge")
-    .description("forget every rendered tile, in Redis and in the memory of running nodes")
+    .description("delete every cached tile, in Redis and in the memory of running nodes")
     .addHelpText(
       "after",
-      "\nEdits need no purge: a tile that an edit touches is drawn anew by itself.\n\nExample:\n  $ mapwright cache purge",
+      "\nEdits need no purge: a tile that an edit touches is rendered again by itself.\n\nExample:\n  $ mapwright cache purge",
     )
     .action(async (_options: unknown, command: Command) => {
       await withServices(env, command, async ({ db, config, redis }) => {
         const count = await purgeTiles(await redis(), config.redisPrefix);
         // After Redis, so that no node fills its memory from there again.
         await db.execute("select pg_notify('mapwright', 'C')");
-        say(env, `${count} entries were dropped from Redis; running nodes drop theirs.`);
+        say(env, `${count} entries were deleted from Redis; running nodes delete theirs.`);
       });
     });
 }
 
-/** Removes the tiles' keys in steps that do not hold Redis up. */
+/** Deletes the tiles' keys in batches, so that Redis is not blocked. */
 async function purgeTiles(redis: Redis, prefix: string): Promise<number> {
   let count = 0;
   let cursor = "0";

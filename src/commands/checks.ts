@@ -9,12 +9,12 @@ import { openRedis } from "../storage/redis.js";
 import { defaultFace } from "../style/fonts.js";
 import { reasonOf } from "./environment.js";
 
-/** What `mapwright doctor` looks at. */
+/** The checks of `mapwright doctor`. */
 
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What is there. */
+  /** What was found. */
   readonly found: string;
   /** What to do about a problem. */
   readonly advice?: string;
@@ -76,7 +76,7 @@ export async function checkPostgres(url: string): Promise<Check[]> {
         : bad(
             "schema",
             empty ? "absent" : `lacks ${pending.join(", ")}`,
-            "start the server once: it brings it up to date",
+            "start the server once: it updates the schema",
           ),
     );
     return checks;
@@ -93,7 +93,7 @@ export async function checkRedis(url: string): Promise<Check[]> {
     await redis.connect();
     const version = /^redis_version:([\d.]+)/m.exec(await redis.info("server"))?.[1] ?? "unknown version";
     const [major = 0, minor = 0] = version.split(".").map(Number);
-    // GETEX, which sessions slide by, came with 6.2.
+    // Sessions use GETEX, which came with Redis 6.2.
     const fits = major > 6 || (major === 6 && minor >= 2);
     return [fits ? good("Redis", version) : bad("Redis", version, "6.2 or later is needed")];
   } catch (error) {
@@ -105,7 +105,7 @@ export async function checkRedis(url: string): Promise<Check[]> {
   }
 }
 
-/** Native libraries, each loaded in a process of its own: what crashes there ends only that. */
+/** Native libraries, each loaded in a process of its own: a crash ends only that process. */
 export async function checkNative(): Promise<Check[]> {
   const [mapnik, gdal] = await Promise.all([run<MapnikReport>(mapnikScript), run<GdalReport>(gdalScript)]);
   const checks: Check[] = [];
@@ -174,7 +174,7 @@ const gdalScript = `
   const has = new Set(gdal.drivers.getNames());
   report({ version: gdal.version, missing: ${JSON.stringify(drivers)}.filter((name) => !has.has(name)) });`;
 
-/** What the script reports, or the reason why it did not. */
+/** The report of a script, or the reason why there is none. */
 async function run<Report>(script: string): Promise<Report | string> {
   const prelude = `const require = (await import("node:module")).createRequire(${JSON.stringify(import.meta.url)});
     const report = (value) => process.stdout.write("\\n" + JSON.stringify(value));`;
@@ -196,13 +196,13 @@ async function run<Report>(script: string): Promise<Report | string> {
   }
 }
 
-/** Whether files can be made in the data folder, or, where it is yet to be made, beside it. */
+/** Whether files can be created in the data folder, or beside it while it does not exist. */
 export async function checkData(dataDir: string): Promise<Check[]> {
   const path = resolve(dataDir);
   for (const folder of [path, dirname(path)]) {
     try {
       await rmdir(await mkdtemp(join(folder, ".doctor-")));
-      return [good("data folder", folder === path ? path : `${path} (will be made)`)];
+      return [good("data folder", folder === path ? path : `${path} (will be created)`)];
     } catch (error) {
       const absent = (error as { code?: string }).code === "ENOENT";
       if (absent && folder === path) continue;

@@ -13,8 +13,8 @@ export function register(program: Command, env: CommandEnvironment): void {
     .addHelpText(
       "after",
       `
-Flags count before the environment (MAPWRIGHT_…, DATABASE_URL, REDIS_URL), the environment before the file
-(--config or MAPWRIGHT_CONFIG), the file before the defaults. What it prints can be such a file.
+Flags override the environment (MAPWRIGHT_…, DATABASE_URL, REDIS_URL), the environment overrides the file
+(--config or MAPWRIGHT_CONFIG), the file overrides the defaults. The output can be used as such a file.
 
 Example:
   $ mapwright config print > mapwright.json`,
@@ -26,7 +26,7 @@ Example:
 
   config
     .command("check")
-    .description("tell whether the configuration can be used; problems name the key and the expected form")
+    .description("check the configuration; each problem names the key and the expected form")
     .addHelpText("after", "\nExample:\n  $ mapwright --config mapwright.json config check")
     .action((_options: unknown, command: Command) => {
       configOf(env, command);

@@ -7,7 +7,7 @@ import { table } from "./table.js";
 export function register(program: Command, env: CommandEnvironment): void {
   program
     .command("doctor")
-    .description("check what the server needs, and say what to do about what is missing")
+    .description("check what the server needs, with advice on each problem")
     .option("--json", "as a JSON array")
     .addHelpText("after", "\nExamples:\n  $ mapwright doctor\n  $ mapwright doctor --json")
     .action(async (options: { json?: boolean }, command: Command) => {

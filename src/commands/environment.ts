@@ -9,7 +9,7 @@ import { migrate, pendingMigrations } from "../storage/migrate.js";
 import { type Database, openDatabase } from "../storage/postgres.js";
 import { openRedis, type Redis } from "../storage/redis.js";
 
-/** What commands share: their streams, the configuration, and connections that end with the command. */
+/** What commands share: their streams, the configuration, and connections that are closed at the end of the command. */
 
 export interface CommandEnvironment {
   readonly stdin: Readable & { readonly isTTY?: boolean };
@@ -19,14 +19,14 @@ export interface CommandEnvironment {
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
-/** The command was called in a way that it does not understand: exit status 2. */
+/** Wrong usage of a command: exit status 2. */
 export class UsageError extends Error {}
-/** The command understood and could not do it: exit status 1. The message is for the person at the terminal. */
+/** A command that failed: exit status 1. The message is shown to the user. */
 export class CommandError extends Error {}
 
 /** One line of data on standard output. */
 export const print = (env: CommandEnvironment, text: string): void => void env.stdout.write(`${text}\n`);
-/** One line for the person at the terminal, on standard error. */
+/** One line of messages for the user, on standard error. */
 export const say = (env: CommandEnvironment, text: string): void => void env.stderr.write(`${text}\n`);
 
 /** Options that every command takes. */
@@ -65,29 +65,29 @@ export function configOf(
     ...sources,
     defaults: { databaseUrl: localDatabase, redisUrl: localRedis },
   });
-  // Who names one of the services elsewhere means another installation, and gets nothing of this one.
+  // A configured address of one service means another installation: then neither private service is used.
   const chosen =
     (local.databaseUrl === undefined || withLocal.databaseUrl === local.databaseUrl) &&
     (local.redisUrl === undefined || withLocal.redisUrl === local.redisUrl);
   return chosen ? withLocal : config;
 }
 
-/** Which of the services nobody has named: neither a flag nor the environment nor the file. */
+/** Which of the services have no address in flags, environment or file. */
 export function unconfigured(
   env: CommandEnvironment,
   command: Command,
 ): { readonly database: boolean; readonly redis: boolean } {
   const { config: file, databaseUrl, redisUrl } = command.optsWithGlobals<GlobalOptions>();
-  const nobody = { databaseUrl: "postgresql://nobody.invalid/", redisUrl: "redis://nobody.invalid/" };
+  const absent = { databaseUrl: "postgresql://absent.invalid/", redisUrl: "redis://absent.invalid/" };
   const config = loadConfig({
     file,
     ...(env.variables ? { environment: env.variables } : {}),
     flags: { databaseUrl, redisUrl },
-    defaults: nobody,
+    defaults: absent,
   });
   return {
-    database: config.databaseUrl === nobody.databaseUrl,
-    redis: config.redisUrl === nobody.redisUrl,
+    database: config.databaseUrl === absent.databaseUrl,
+    redis: config.redisUrl === absent.redisUrl,
   };
 }
 
@@ -109,11 +109,11 @@ export async function withServices<T>(
   command: Command,
   work: (services: CommandServices) => Promise<T>,
 ): Promise<T> {
-  // Commands tell what went wrong themselves.
+  // Commands report errors themselves.
   const log = createLog("silent", "mapwright");
-  const unnamed = unconfigured(env, command);
+  const missing = unconfigured(env, command);
   const { dataDir } = configOf(env, command);
-  const local = unnamed.database && unnamed.redis ? await ensureLocalServices({ dataDir, log }) : undefined;
+  const local = missing.database && missing.redis ? await ensureLocalServices({ dataDir, log }) : undefined;
   try {
     return await withConnections(configOf(env, command, {}, local), log, work);
   } finally {
@@ -176,13 +176,13 @@ async function ensureSchema(db: Database): Promise<void> {
   }
 }
 
-/** The reason in an error, also of the kind that gathers several and has no message itself. */
+/** The message of an error; of an AggregateError, the message of its first error. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (error instanceof Error) return error.message || (error as { code?: string }).code || error.name;
   return String(error);
 }
 
-/** Waits until no node answers with what was before a command's change. */
+/** Waits until no node answers with data from before a command's change. */
 export const propagateChange = ({ db, redis, config }: CommandServices): Promise<void> =>
   propagateFromCommand({ db, redis, redisPrefix: config.redisPrefix });

@@ -6,6 +6,7 @@ import type { Database } from "../storage/postgres.js";
 import { exportLayer } from "../transfer/export.js";
 import { exportFormats, formatOfExtension } from "../transfer/export-formats.js";
 import { type ExportLanguages, exportLanguages } from "../transfer/export-request.js";
+import { writeFileAtomically } from "./atomic-file.js";
 import {
   type CommandEnvironment,
   CommandError,
@@ -16,7 +17,6 @@ import {
 } from "./environment.js";
 import { findMap } from "./find-map.js";
 import { interruptible } from "./interrupt.js";
-import { writeWholeFile } from "./whole-file.js";
 
 interface ExportOptions {
   readonly format?: string;
@@ -25,7 +25,7 @@ interface ExportOptions {
   readonly zip?: boolean;
 }
 
-/** What goes where. */
+/** Which layer is written to which file, and how. */
 interface Job extends ExportOptions {
   readonly project: string;
   readonly map: string;
@@ -45,7 +45,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<project>", "code of the project")
     .argument("<map>", "code of the map")
     .argument("<layer>", "code of the layer")
-    .argument("<file>", "where to; - is the standard output. A file that is there is replaced")
+    .argument("<file>", "file to write, an existing one is replaced; - for standard output")
     .addOption(
       new Option("--format <format>", "of the file (default: what its extension says)").choices(
         exportFormats,
@@ -65,8 +65,8 @@ Examples:
   $ mapwright export city main roads roads.geojson
   $ mapwright export city main roads - --format geojson --langs en | gzip > roads.geojson.gz
 
-The file is there once all of it is: until then it has another name, and a failure leaves nothing of it, nor does
-Ctrl-C (exit status 130) or SIGTERM (143).`,
+The file appears when it is complete. A failure, Ctrl-C (exit status 130) or SIGTERM (143) leaves nothing of it, and
+an existing file as it was.`,
     )
     .action(
       async (
@@ -79,7 +79,9 @@ Ctrl-C (exit status 130) or SIGTERM (143).`,
       ) => {
         const format = options.format ?? formatOfExtension(extname(file).slice(1).toLowerCase());
         if (format === undefined)
-          throw new UsageError(`--format must be given: the name ${file} does not tell the format.`);
+          throw new UsageError(
+            `--format must be given: the name ${file} has no extension of a known format.`,
+          );
         const job = { project, map, layer, file, ...options, format };
         const languages = languagesOf(options);
         await withServices(env, command, ({ db }) => run(env, db, job, languages));
@@ -123,9 +125,9 @@ async function run(
   const write = async (signal: AbortSignal) => {
     try {
       if (job.file === standardOutput) await pipeline(await make(signal), env.stdout, { end: false, signal });
-      else await writeWholeFile(job.file, () => make(signal), signal);
+      else await writeFileAtomically(job.file, () => make(signal), signal);
     } catch (error) {
-      // Whatever fails then fails because of it.
+      // Errors after an interruption are caused by it.
       signal.throwIfAborted();
       throw error;
     }
@@ -141,7 +143,7 @@ async function run(
 
 const progressMs = 200;
 
-/** How many objects went, on a line of the terminal that is written over. */
+/** Shows the number of exported objects on one line of the terminal. */
 class Progress {
   objects = 0;
   private shown = 0;

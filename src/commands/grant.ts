@@ -13,7 +13,7 @@ interface Options {
 export function register(program: Command, env: CommandEnvironment): void {
   program
     .command("grant")
-    .description("give a user, or the public, exactly these rights on a project, a map or a layer")
+    .description("set the rights of a user, or of the public, on a project, a map or a layer")
     .argument("<login>", 'a login of the project, or "public"')
     .requiredOption("--project <code>", "the project")
     .option("--map <code>", "only on this map")
@@ -22,8 +22,8 @@ export function register(program: Command, env: CommandEnvironment): void {
     .addHelpText(
       "after",
       `
-A user's own grant replaces the role's rights where it applies; the narrowest grant counts. edit, structure and
-admin include read. \`--rights default\` takes a grant back.
+A user's own grant replaces the role's rights where it applies; the most specific grant counts. edit, structure and
+admin include read. \`--rights default\` removes a grant.
 
 Examples:
   $ mapwright grant anna --project city --map roads --rights read,edit

@@ -22,7 +22,7 @@ interface ImportOptions {
   readonly json?: boolean;
 }
 
-/** What goes where. */
+/** Which file is imported into which layer, and how. */
 interface Job extends ImportOptions {
   readonly project: string;
   readonly map: string;
@@ -34,7 +34,7 @@ interface Job extends ImportOptions {
 export function register(program: Command, env: CommandEnvironment): void {
   program
     .command("import")
-    .description("bring a file of geodata into a layer, which is made when there is none")
+    .description("import a file of geodata into a layer, which is created if it does not exist")
     .argument("<project>", "code of the project")
     .argument("<map>", "code of the map")
     .argument("<layer>", "code of the layer")
@@ -46,7 +46,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .addOption(
       new Option(
         "--action <action>",
-        "replace: the file's objects come in the place of the old ones; merge: those whose svc_id the file names are changed, others added",
+        "replace: the file's objects replace those of the layer; merge: objects whose svc_id is in the file are changed, others are added",
       )
         .choices(["replace", "merge"])
         .default("merge"),
@@ -103,7 +103,7 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
     if (job.json) print(env, JSON.stringify({ layer: layerId, inserted, updated, columns: result.added }));
     else print(env, `${job.project}/${job.map}/${job.layer}: ${inserted} objects added, ${updated} changed`);
   } catch (error) {
-    // A layer that was made for this file goes with it, and mostly at once: there may be no node to remove it.
+    // A layer created for this file is deleted again. Its table is dropped here, since no node may be running to do it.
     if (!known) {
       await deleteLayer(db, map.id, layerId);
       await removePortion(db);

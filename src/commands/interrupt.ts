@@ -1,13 +1,13 @@
 import { constants } from "node:os";
 
-/** Ctrl-C and SIGTERM, for commands that have something to put in order before they end. */
+/** Ctrl-C and SIGTERM for commands that have to clean up before they end. */
 
 type Name = "SIGINT" | "SIGTERM";
 const names: readonly Name[] = ["SIGINT", "SIGTERM"];
 
-/** The command ended because it was told to. */
+/** The command was ended by a signal. */
 export class Interrupted extends Error {
-  /** As shells have it: 130 for Ctrl-C, 143 for SIGTERM. */
+  /** Exit status by the convention of shells: 130 for Ctrl-C, 143 for SIGTERM. */
   readonly status: number;
 
   constructor(signal: Name) {
@@ -17,8 +17,8 @@ export class Interrupted extends Error {
 }
 
 /**
- * Runs work that can be interrupted. A second Ctrl-C is for those who cannot wait: it ends the process at once.
- * @param work its signal is aborted with `Interrupted` as the reason; what it gives or throws then is its own affair
+ * Runs work that can be interrupted. A second Ctrl-C ends the process at once.
+ * @param work its signal is aborted with `Interrupted` as the reason; what it then returns or throws is passed on
  */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -29,7 +29,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
       if (!controller.signal.aborted) {
         stoppedAt = performance.now();
         controller.abort(reason);
-        // Under npm the first comes twice, from the terminal and from npm, so one in the same second does not count.
+        // Under npm the first one comes twice, from the terminal and from npm: a second one within a second is ignored.
       } else if (performance.now() - stoppedAt > 1_000) process.exit(reason.status);
     };
     process.on(name, listener);

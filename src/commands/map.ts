@@ -6,7 +6,7 @@ import { table } from "./table.js";
 
 /** mapwright map list | publish | unpublish */
 export function register(program: Command, env: CommandEnvironment): void {
-  const map = program.command("map").description("list maps, publish them and take them back");
+  const map = program.command("map").description("list, publish and unpublish maps");
 
   map
     .command("list")
@@ -43,6 +43,11 @@ export function register(program: Command, env: CommandEnvironment): void {
         });
         say(env, `Map ${project}/${code} ${done}.`);
       });
-  publication("publish", true, "open a map to everybody", "is published");
-  publication("unpublish", false, "show a map only to users who may read it", "is no longer published");
+  publication("publish", true, "show a map to everybody", "is published");
+  publication(
+    "unpublish",
+    false,
+    "show a map only to users with the right to read it",
+    "is no longer published",
+  );
 }

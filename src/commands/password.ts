@@ -5,7 +5,7 @@ import { type CommandEnvironment, CommandError } from "./environment.js";
 const longestLine = 4_096;
 
 /**
- * A password: asked for twice without echo at a terminal, else the first line of standard input.
+ * Reads a password: asked for twice without echo at a terminal, else the first line of standard input.
  * @throws CommandError when there is none, or the two differ
  */
 export async function readPassword(env: CommandEnvironment, login: string): Promise<string> {
@@ -33,9 +33,9 @@ async function firstLine(env: CommandEnvironment): Promise<string> {
 }
 
 function ask(env: CommandEnvironment, question: string): Promise<string> {
-  // readline edits the line, and what it would show of it goes nowhere.
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: env.stdin, output: nowhere, terminal: true });
+  // readline edits the line; its echo is discarded.
+  const discarded = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: env.stdin, output: discarded, terminal: true });
   return new Promise((resolve, reject) => {
     let answer: string | undefined;
     lines.once("line", (line) => {
@@ -48,7 +48,7 @@ function ask(env: CommandEnvironment, question: string): Promise<string> {
       if (answer === undefined) reject(new CommandError("Cancelled."));
       else resolve(answer);
     });
-    // Only now, when the terminal no longer echoes.
+    // Not earlier: only now has the terminal stopped echoing.
     env.stderr.write(question);
   });
 }

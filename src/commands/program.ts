@@ -16,7 +16,7 @@ import * as user from "./user.js";
 
 export type { CommandEnvironment } from "./environment.js";
 
-/** The command `mapwright` with the commands that talk to the installation's services. */
+/** The command `mapwright` with its subcommands, but for `serve` and `import`, which `main.ts` adds. */
 export function buildProgram(env: CommandEnvironment): Command {
   const program = new Command("mapwright")
     .description("Map tiles and geodata: the server and its administration")
@@ -26,11 +26,11 @@ export function buildProgram(env: CommandEnvironment): Command {
       writeOut: (text) => void env.stdout.write(text),
       writeErr: (text) => void env.stderr.write(text),
     })
-    .showHelpAfterError("(--help says more)")
+    .showHelpAfterError("(see --help)")
     .option("--config <file>", "configuration file (JSON)")
-    .option("--database-url <url>", "PostgreSQL, in place of the configured one")
-    .option("--redis-url <url>", "Redis, in place of the configured one")
-    .option("--data-dir <folder>", "data folder, in place of the configured one")
+    .option("--database-url <url>", "address of PostgreSQL, overrides the configuration")
+    .option("--redis-url <url>", "address of Redis, overrides the configuration")
+    .option("--data-dir <folder>", "data folder, overrides the configuration")
     .option("--log-level <level>", "fatal, error, warn, info, debug, trace or silent")
     .addHelpText(
       "after",
@@ -40,7 +40,7 @@ Examples:
   $ mapwright user add anna --project city --role admin
   $ mapwright doctor
 
-Exit status: 0 done, 1 failed, 2 not understood.`,
+Exit status: 0 success, 1 failure, 2 wrong usage.`,
     );
   for (const { register } of [project, user, grant, map, session, exportCommand, cache, config, doctor])
     register(program, env);
@@ -50,7 +50,7 @@ Exit status: 0 done, 1 failed, 2 not understood.`,
 /**
  * Runs one command line.
  * @param args without the program's own name
- * @returns the exit status: 0 done, 1 failed, 2 not understood, 130 or 143 interrupted
+ * @returns the exit status: 0 success, 1 failure, 2 wrong usage, 130 or 143 interrupted
  */
 export async function runProgram(
   program: Command,
@@ -62,7 +62,7 @@ export async function runProgram(
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Help that was asked for, and --version; commander has said what there is to say.
+      // --help and --version end with 0. Commander has printed the text or the error.
       return error.exitCode === 0 ? 0 : 2;
     }
     if (error instanceof UsageError) {

@@ -6,11 +6,11 @@ import { table } from "./table.js";
 
 /** mapwright project create | list | delete */
 export function register(program: Command, env: CommandEnvironment): void {
-  const project = program.command("project").description("make, list and delete projects");
+  const project = program.command("project").description("create, list and delete projects");
 
   project
     .command("create")
-    .description("make a project")
+    .description("create a project")
     .argument("<code>", "1 to 64 Latin letters, digits, _ and -")
     .option("--name <name>", "title", "")
     .option("--languages <list>", "language codes separated by commas, the main one first", "en")
@@ -20,7 +20,7 @@ export function register(program: Command, env: CommandEnvironment): void {
       await withServices(env, command, ({ db }) =>
         createProject(db, { code, name: options.name, languages }),
       );
-      say(env, `Project ${code} was made. Next: mapwright user add LOGIN --project ${code} --role admin`);
+      say(env, `Project ${code} was created. Next: mapwright user add LOGIN --project ${code} --role admin`);
     });
 
   project
@@ -47,14 +47,14 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<code>")
     .addHelpText(
       "after",
-      "\nExample:\n  $ mapwright project delete city\n\nIt is gone at once, and there is no way back. The command goes on until its objects are removed; a server does\nso when the command was interrupted.",
+      "\nExample:\n  $ mapwright project delete city\n\nThe project is gone at once and cannot be restored. Then the command removes its data; a running server does so\nif the command is interrupted.",
     )
     .action(async (code: string, _options: unknown, command: Command) => {
       await withServices(env, command, async ({ db }) => {
         await deleteProject(db, code);
         say(env, `Project ${code} was deleted.`);
         if (!(await removeAll(db)))
-          say(env, "Some of its objects are still read or written; a running server removes them.");
+          say(env, "Some of its data are still in use; a running server removes them.");
       });
     });
 }

@@ -25,7 +25,7 @@ export function register(program: Command, env: CommandEnvironment): void {
       "--local",
       "start a private PostgreSQL and Redis under the data folder, unless they are configured",
     )
-    .addOption(new Option("--no-demo", "leave an empty installation empty"))
+    .addOption(new Option("--no-demo", "do not load the demo project into an empty installation"))
     .addHelpText(
       "after",
       `

@@ -39,7 +39,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           origin: options.origin,
         });
         print(env, token);
-        say(env, `It ends ${idleSeconds} s after its last use.`);
+        say(env, `The session ends ${idleSeconds} s after its last use.`);
       });
     });
 }

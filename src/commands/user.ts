@@ -95,7 +95,7 @@ Examples:
 
   user
     .command("remove")
-    .description("take a user's role in a project away, or remove the user altogether")
+    .description("remove a user from a project, or altogether")
     .argument("<login>")
     .option("--project <code>", "only from this project")
     .addHelpText(
@@ -114,7 +114,7 @@ Examples:
     });
 }
 
-/** The change stands without it; sessions then end by themselves when they are not used. */
+/** Ends the open sessions of a user. If that fails the change still holds: sessions also end when they are idle. */
 async function endSessions(
   env: CommandEnvironment,
   services: CommandServices,

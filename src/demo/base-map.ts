@@ -6,7 +6,7 @@ import { importRows, type LoadDependencies, row } from "./features.js";
 import { exclusively } from "./lock.js";
 import { borderLines, landPieces } from "./world.js";
 
-/** The base map that comes with the program: land, coasts and borders under everybody's maps. */
+/** The base map that comes with the program: land, coasts and borders under all maps. */
 
 /** Changes with the data, so that an installation gets the new ones. */
 const dataset = "natural-earth-10m-1";
@@ -45,7 +45,7 @@ export async function ensureBaseMap(deps: LoadDependencies, progress: (text: str
       { layerId: borders.id, language },
       borderLines("10m").map((line) => row(null, line)),
     );
-    // Last, for it says that everything is there.
+    // Last, since it marks the base map as complete.
     await db.execute("update map set json = $2 where id = $1", [map, JSON.stringify({ dataset })]);
   });
 }

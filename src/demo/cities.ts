@@ -32,7 +32,7 @@ const firstRank = 3;
 const lastRank = 12;
 /** Pixels between towns that are shown, across and down: labels are wide. */
 const apart = { x: 64, y: 26 };
-/** What a town must weigh to be shown at a zoom, however much room there is; none from 11 on. */
+/** Least weight of a town that is shown at a zoom, even where there is room; no limit from 11 on. */
 const leastWeight: Readonly<Record<number, number>> = {
   3: 2_500_000,
   4: 700_000,
@@ -63,7 +63,7 @@ export function cities(): City[] {
     .sort((a, b) => a.rank - b.rank);
 }
 
-/** A capital of a small country says more on a map than its number of people. */
+/** Capitals matter more on a map than their population says. */
 function weight({ featureCode, population }: Entry): number {
   if (featureCode === "PPLC") return population * 3 + 200_000;
   if (featureCode === "PPLA") return population * 1.3 + 10_000;

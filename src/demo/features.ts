@@ -9,14 +9,14 @@ import {
   importIntoLayer,
 } from "../transfer/import.js";
 
-/** Data that come with the program, brought in by the product's own import. */
+/** Imports data that come with the program, in the same way as users' files. */
 
 export interface LoadDependencies extends ImportDependencies {
   /** Folder for the files that the transfer host reads. */
   readonly dataDir: string;
 }
 
-/** A feature that may lack its geometry: merging then leaves the object's as it is. */
+/** A feature that may lack its geometry: a merge then keeps that of the object. */
 export type Row = Pick<Feature, "type" | "properties"> & Partial<Pick<Feature, "geometry">>;
 
 export const row = (properties: Feature["properties"], geometry?: Feature["geometry"]): Row =>

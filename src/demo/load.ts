@@ -29,7 +29,7 @@ const named = (en: string, ru: string): LocalizedName => ({ name: "", localized:
 
 /**
  * Loads the demo when the installation has no project. While it loads the project is hidden, so that nobody sees
- * half of it; what an interrupted load left is replaced.
+ * half of it; the rest of an interrupted load is replaced.
  * @returns the new users with their passwords, which are kept nowhere else; none when there was nothing to do
  */
 export async function loadDemo(deps: LoadDependencies, progress: Progress): Promise<DemoAccount[]> {
@@ -151,13 +151,13 @@ async function addUsers(deps: LoadDependencies, projectId: number): Promise<Demo
   for (const role of roles) {
     const password = newPassword();
     const { created } = await addMember(deps.db, { login: role, password, projectId, role });
-    // Somebody who is known here already keeps the password that only they know.
+    // An existing user keeps the password.
     if (created) accounts.push({ login: role, password });
   }
   return accounts;
 }
 
-/** Letters and digits that are not mistaken for each other, some 70 bits. */
+/** Letters and digits that look different from each other; about 70 bits. */
 function newPassword(): string {
   const letters = "abcdefghjkmnpqrstuvwxyz23456789";
   return Array.from({ length: 14 }, () => letters[randomInt(letters.length)]).join("");

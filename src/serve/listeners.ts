@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 
-/** Who listens on a port of this machine, as the kernel tells it in `/proc`. */
+/** Finds the processes that listen on a port of this machine, by `/proc`. */
 
 export interface Listener {
   readonly inode: string;
@@ -11,7 +11,7 @@ export interface Listener {
 /** The state of a socket that listens. */
 const listens = "0A";
 
-/** Every socket that listens on the port, whatever its address. */
+/** Every socket that listens on the port, on any address. */
 export async function listenersOn(port: number): Promise<Listener[]> {
   const tables = await Promise.all(
     ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
@@ -25,7 +25,7 @@ export async function listenersOn(port: number): Promise<Listener[]> {
   );
 }
 
-/** Inodes of the sockets that a process holds; none when it is gone or somebody else's. */
+/** Inodes of the sockets that a process holds; none when it has ended or belongs to another user. */
 async function socketsOf(pid: number | string): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder).catch(() => []);
@@ -33,7 +33,7 @@ async function socketsOf(pid: number | string): Promise<string[]> {
   return links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []);
 }
 
-/** The processes that hold one of these sockets, as `process 123 (nginx)`, as far as this user may know. */
+/** The processes that hold one of these sockets, as `process 123 (nginx)`, as far as this user may see. */
 export async function ownersOf(inodes: readonly string[]): Promise<string[]> {
   const owners: string[] = [];
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
@@ -48,8 +48,8 @@ export async function ownersOf(inodes: readonly string[]): Promise<string[]> {
 const isAny = (address: string): boolean => /^0+$/.test(address);
 
 /**
- * Whether a listener gets connections that were meant for another one: it has the same address, or one that the other
- * has for all. (IPv6's address for all stands for IPv4's too.)
+ * Whether a listener gets connections of ours: it has our address, or we listen on all addresses, which include its own.
+ * (All addresses of IPv6 include those of IPv4.)
  */
 const takesFrom = (other: Listener, own: Listener): boolean =>
   other.address === own.address || (isAny(own.address) && other.address.length <= own.address.length);
@@ -57,7 +57,7 @@ const takesFrom = (other: Listener, own: Listener): boolean =>
 /** Finds processes that share the port of this server's nodes without being one of them. */
 export class PortWatch {
   private own = new Set<string>();
-  private told = new Set<string>();
+  private reported = new Set<string>();
 
   /** @param pids the nodes that run now */
   constructor(
@@ -65,24 +65,24 @@ export class PortWatch {
     private readonly pids: () => readonly number[],
   ) {}
 
-  /** Sockets of others that get connections meant for the nodes, each told once. */
-  async strangers(): Promise<Listener[]> {
+  /** Sockets of other processes that get connections meant for the nodes; each is reported once. */
+  async foreignListeners(): Promise<Listener[]> {
     const listeners = await listenersOn(this.port);
     const inodes = new Set(listeners.map(({ inode }) => inode));
     this.own = new Set([...this.own].filter((inode) => inodes.has(inode)));
-    this.told = new Set([...this.told].filter((inode) => inodes.has(inode)));
-    const unknown = listeners.filter(({ inode }) => !this.own.has(inode) && !this.told.has(inode));
+    this.reported = new Set([...this.reported].filter((inode) => inodes.has(inode)));
+    const unknown = listeners.filter(({ inode }) => !this.own.has(inode) && !this.reported.has(inode));
     if (unknown.length === 0) return [];
     const sockets = new Set((await Promise.all(this.pids().map(socketsOf))).flat());
     for (const { inode } of unknown) if (sockets.has(inode)) this.own.add(inode);
-    // One that is gone by now was of a node that ended meanwhile.
+    // A socket that is gone by now belonged to a node that has ended.
     const still = new Set((await listenersOn(this.port)).map(({ inode }) => inode));
     const nodes = listeners.filter(({ inode }) => this.own.has(inode));
     const found = unknown.filter(
       (other) =>
         still.has(other.inode) && !this.own.has(other.inode) && nodes.some((own) => takesFrom(other, own)),
     );
-    for (const { inode } of found) this.told.add(inode);
+    for (const { inode } of found) this.reported.add(inode);
     return found;
   }
 }

@@ -10,14 +10,14 @@ import { type Listener, ownersOf, PortWatch } from "./listeners.js";
 /** A node that died is started again at once; one that dies while starting, after a pause. */
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
-/** How often others are looked for on a port that nodes share. */
+/** How often a port that nodes share is checked for other processes. */
 const watchMs = 5_000;
 
 interface Slot {
   child: ChildProcess | undefined;
-  /** It has served once: from then on it is brought back whatever happens. */
+  /** It has served once: from then on it is always started again. */
   served: boolean;
-  /** Starts in a row that failed. */
+  /** Failed starts in a row. */
   failures: number;
   pause: NodeJS.Timeout | undefined;
 }
@@ -36,14 +36,14 @@ export class Nodes {
     this.watch = new PortWatch(config.port, () => this.pids());
   }
 
-  /** Starts all nodes; resolves when each listens. @throws Error when one cannot start, or somebody shares its port */
+  /** Starts all nodes; resolves when each listens. @throws Error when one cannot start, or another process shares its port */
   async start(): Promise<void> {
     await Promise.all(Array.from({ length: this.config.nodes }, () => this.open()));
-    // A single node listens alone: nobody else can.
+    // A single node does not share its port.
     if (this.config.nodes === 1) return;
-    const strangers = await this.watch.strangers();
-    if (strangers.length > 0) throw new Error(await this.warning(strangers));
-    this.watching = setInterval(() => void this.lookOut(), watchMs);
+    const foreign = await this.watch.foreignListeners();
+    if (foreign.length > 0) throw new Error(await this.warning(foreign));
+    this.watching = setInterval(() => void this.checkPort(), watchMs);
   }
 
   /** Process ids of the nodes that run now. */
@@ -63,18 +63,18 @@ export class Nodes {
     );
   }
 
-  /** Tells of processes that joined the nodes on their port. */
-  private async lookOut(): Promise<void> {
+  /** Logs processes that have joined the nodes on their port. */
+  private async checkPort(): Promise<void> {
     try {
-      const strangers = await this.watch.strangers();
-      if (strangers.length > 0) this.log.error({ port: this.config.port }, await this.warning(strangers));
+      const foreign = await this.watch.foreignListeners();
+      if (foreign.length > 0) this.log.error({ port: this.config.port }, await this.warning(foreign));
     } catch (error) {
-      this.log.warn({ err: error }, "others on the port could not be looked for");
+      this.log.warn({ err: error }, "the port could not be checked for other processes");
     }
   }
 
-  private async warning(strangers: readonly Listener[]): Promise<string> {
-    const owners = await ownersOf(strangers.map(({ inode }) => inode));
+  private async warning(foreign: readonly Listener[]): Promise<string> {
+    const owners = await ownersOf(foreign.map(({ inode }) => inode));
     const who = owners.length > 0 ? owners.join(" and ") : "another process";
     return `Port ${this.config.port} is shared with ${who}, which gets a part of the requests: end it.`;
   }
@@ -98,7 +98,7 @@ export class Nodes {
         const pause = slot.failures === 0 ? 0 : Math.min(firstPauseMs * 2 ** slot.failures, longestPauseMs);
         slot.pause = setTimeout(() => void this.run(slot).catch(() => undefined), pause);
       };
-      const notMade = (error: Error) => {
+      const notCreated = (error: Error) => {
         reason = error.message;
         ended({});
       };
@@ -106,11 +106,11 @@ export class Nodes {
       try {
         child = forkNode();
       } catch (error) {
-        // Most reasons why no process can be made are told by an event; some, such as a lack of memory, are thrown.
-        return notMade(error as Error);
+        // Most failures to create a process come as an event; some, such as a lack of memory, are thrown.
+        return notCreated(error as Error);
       }
       // Without a process there is no exit, and there may be no channel.
-      if (child.pid === undefined) return void child.once("error", notMade);
+      if (child.pid === undefined) return void child.once("error", notCreated);
       slot.child = child;
       child.on("error", (error) => this.log.error({ err: error, pid: child.pid }, "node process"));
       child.on("exit", (code, signal) => ended({ code, signal }));

@@ -4,34 +4,34 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { listenersOn, ownersOf } from "./listeners.js";
 
 /**
- * The port that the nodes of this server listen on, kept from others.
+ * Reserves the port that the nodes of this server listen on.
  *
- * Nodes share it by SO_REUSEPORT, and so could any other process of this user: Linux would deal the connections out
- * among all of them without a word. So nobody may listen when a server starts, and a server holds a name for its
- * address while it runs, by which another that starts in the same moment, or while all nodes are being replaced,
- * learns that it comes second. The name is a socket of Linux' abstract namespace: like a port it belongs to the
- * machine's network, and the kernel takes it back however its process ends.
+ * Nodes share it by SO_REUSEPORT. Any other process of this user could share it too, and Linux would distribute the
+ * connections among all of them without an error. So a server starts only when nobody listens on the port, and while it
+ * runs it holds a Unix socket that is named after its address. A second server fails to open that socket, even if it
+ * starts at the same time or while all nodes are being replaced. The name is in Linux's abstract namespace: like a port
+ * it belongs to the machine's network, and the kernel releases it however the process ends.
  */
 
 export interface TakenPort {
-  /** The host as an address: what it resolves to may change. */
+  /** The resolved address of the host; a later lookup might give another one. */
   readonly address: string;
   readonly port: number;
   release(): Promise<void>;
 }
 
-/** Nodes whose parent was killed close the port when they hear of it, which takes this long at most. */
-const patienceMs = 1_000;
+/** Nodes whose parent was killed close the port when they notice, which takes this long at most. */
+const orphansMs = 1_000;
 
 /**
  * Takes a port for the nodes of this server; port 0 takes a free one.
- * @throws Error when the address cannot be had; the message says why and what to do
+ * @throws Error when the address cannot be used; the message says why and what to do
  */
 export async function takePort(host: string, port: number, signal: AbortSignal): Promise<TakenPort> {
   const { address } = await lookup(host).catch(() => {
-    throw new Error(`There is no address of the host ${host}; choose another (--host, MAPWRIGHT_HOST).`);
+    throw new Error(`The host ${host} has no address; choose another (--host, MAPWRIGHT_HOST).`);
   });
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + orphansMs;
   for (;;) {
     try {
       return await take(address, port || (await freePort(address)));
@@ -53,7 +53,7 @@ async function take(address: string, port: number): Promise<TakenPort> {
   return { address, port, release: () => closed(name) };
 }
 
-/** A port that is free at this moment. */
+/** A port that is free now. */
 async function freePort(address: string): Promise<number> {
   const server = await listening({ host: address, port: 0 });
   const { port } = server.address() as AddressInfo;
@@ -61,7 +61,7 @@ async function freePort(address: string): Promise<number> {
   return port;
 }
 
-/** A server that shares its address with nobody, and has nothing to say. */
+/** A server with exclusive use of its address; it closes every connection. */
 function listening(options: ListenOptions): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
@@ -75,7 +75,7 @@ const closed = (server: Server): Promise<void> => new Promise((resolve) => serve
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 const isTaken = (error: unknown): boolean => codeOf(error) === "EADDRINUSE";
 
-/** What the person who starts the server is told. */
+/** The error for the user who starts the server. */
 async function refusal(error: unknown, host: string, port: number): Promise<Error> {
   if (isTaken(error)) {
     const owners = await ownersOf((await listenersOn(port)).map(({ inode }) => inode));
@@ -91,5 +91,5 @@ async function refusal(error: unknown, host: string, port: number): Promise<Erro
       `This user may not listen on port ${port}; choose one from 1024 on (--port, MAPWRIGHT_PORT).`,
     );
   }
-  return new Error(`Port ${port} of ${host} cannot be had: ${(error as Error).message}.`);
+  return new Error(`Port ${port} of ${host} cannot be used: ${(error as Error).message}.`);
 }

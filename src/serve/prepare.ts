@@ -7,7 +7,7 @@ import { migrate } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
 import { sweepStaging } from "../transfer/staging.js";
 
-/** What a database needs before nodes serve from it. */
+/** Prepares the database before nodes start. */
 
 export interface Prepared {
   /** Users of the demo with their passwords, when it was loaded just now. */
@@ -25,7 +25,7 @@ export interface PrepareOptions {
 /** Brings the schema up to date, loads the base map and, into an empty installation, the demo. */
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const { config, progress } = options;
-  // What is loaded here is told by `progress`.
+  // `progress` reports what is loaded here.
   const log = options.log.child({}, { level: options.log.isLevelEnabled("debug") ? "debug" : "warn" });
   const db = openDatabase({ url: config.databaseUrl, connections: 4, statementTimeoutMs: 600_000, log });
   try {

@@ -5,7 +5,7 @@ import { Nodes } from "./nodes.js";
 import { takePort } from "./port.js";
 import { prepare } from "./prepare.js";
 
-/** `mapwright serve`: brings everything up, watches it, and takes it down again. */
+/** `mapwright serve`: starts everything, supervises it, and stops it. */
 
 export interface ServeOptions {
   /** With the addresses of PostgreSQL and Redis that are not started here. */
@@ -15,13 +15,13 @@ export interface ServeOptions {
   readonly local: { readonly database: boolean; readonly redis: boolean };
   /** Whether an empty installation gets the demo project. */
   readonly demo: boolean;
-  /** Short lines for the person who started it. */
+  /** Prints a line for the user. */
   readonly say: (line: string) => void;
   /** Ends the server when it aborts. */
   readonly signal: AbortSignal;
 }
 
-/** Requests that run when the server is told to end have this long. */
+/** When the server stops, running requests have this long to finish. */
 const drainMs = 10_000;
 
 /** Serves until `signal` aborts. @throws Error when something could not be started; what was started is ended */
@@ -29,7 +29,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { log, say, signal } = options;
   const ending: (() => Promise<void>)[] = [];
   try {
-    // First of all, so that a server that comes second touches nothing.
+    // First, so that a second server on the same port changes nothing.
     const { address, port, release } = await takePort(options.config.host, options.config.port, signal);
     ending.push(release);
     const services = await startServices(options, ending);
@@ -48,7 +48,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await nodes.start();
     const viewer = viewerAddress(options.config, port);
     say(`Mapwright is ready: ${viewer}`);
-    say(`Its API, to read and try: ${viewer}docs/`);
+    say(`API documentation: ${viewer}docs/`);
     if (demoAccounts.length > 0) {
       say("Sign in to the project demo with (shown this once):");
       for (const { login, password } of demoAccounts) say(`  ${login.padEnd(8)} ${password}`);
@@ -60,7 +60,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
-    say("Stopping: requests that run have 10 seconds.");
+    say("Stopping: running requests have 10 seconds.");
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -88,7 +88,7 @@ async function startServices(
   return services;
 }
 
-/** Where a browser on this machine, or anywhere when a base address is configured, finds the viewer. */
+/** Address of the viewer: the configured public one, else one for a browser on this machine. */
 function viewerAddress(config: Config, port: number): string {
   if (/^https?:/.test(config.baseUrl)) return `${config.baseUrl}/`;
   const named = config.host.includes(":") ? `[${config.host}]` : config.host;

@@ -2,33 +2,33 @@ import { type Clock, systemClock } from "../clock.js";
 import { busy, type Failure } from "../errors.js";
 
 export interface FairMutexOptions {
-  /** So long anyone waits. */
+  /** Longest wait. */
   readonly timeoutMs: number;
-  /** Works of one owner that may wait, but for urgent ones. */
+  /** How many tasks of one owner may wait; urgent ones are not counted. */
   readonly maxWaiting: number;
-  /** Urgent works put the others off for so long at a time. */
+  /** Longest time that urgent tasks go before others without a break. */
   readonly longestPutOffMs: number;
-  /** What those are told who are not let in. */
+  /** Message of the error for those who are refused. */
   readonly refusal: string;
   readonly clock?: Clock;
 }
 
-/** Whose work it is. */
+/** Whose task it is, and how urgent. */
 export interface LockRequest {
   readonly owner: number;
-  /** It goes before works that are not, and may wait in any number. */
+  /** Goes before tasks that are not urgent. Any number of them may wait. */
   readonly urgent: boolean;
 }
 
 /**
- * Lets one work run at a time. Of those who wait the next is the one whose owner had the least time: nobody waits for
- * all that another one asks for at once, whether that is many works or long ones.
+ * Lets one task run at a time. The next one is of the owner who has used the least time, so that nobody waits for all
+ * tasks of another owner, be they many or long.
  */
 export class FairMutex {
   private running = false;
-  private readonly urgent = new Line();
-  private readonly others = new Line();
-  /** Since when works wait that are not urgent, or the last of them went. */
+  private readonly urgent = new FairQueue();
+  private readonly others = new FairQueue();
+  /** Since when tasks that are not urgent wait, or when the last of them started. */
   private putOffSince = 0;
   private readonly clock: Clock;
 
@@ -38,24 +38,24 @@ export class FairMutex {
 
   /**
    * The lock, released by calling what is returned (once or more).
-   * @throws Failure busy when too many works of that owner wait, or this one waited too long
+   * @throws Failure busy when too many tasks of that owner wait, or this one waited too long
    */
-  async acquire(claim: LockRequest): Promise<() => void> {
-    if (this.running) await this.wait(claim);
+  async acquire(request: LockRequest): Promise<() => void> {
+    if (this.running) await this.wait(request);
     else this.running = true;
     const begun = this.clock.now();
-    let left = false;
+    let released = false;
     return () => {
-      if (left) return;
-      left = true;
-      this.lineOf(claim).charge(claim.owner, this.clock.now() - begun);
+      if (released) return;
+      released = true;
+      this.queueOf(request).charge(request.owner, this.clock.now() - begun);
       const next = this.next();
       if (next) next();
       else this.running = false;
     };
   }
 
-  private lineOf({ urgent }: LockRequest): Line {
+  private queueOf({ urgent }: LockRequest): FairQueue {
     return urgent ? this.urgent : this.others;
   }
 
@@ -67,12 +67,12 @@ export class FairMutex {
     return this.others.next();
   }
 
-  private wait(claim: LockRequest): Promise<void> {
+  private wait(request: LockRequest): Promise<void> {
     const { timeoutMs, maxWaiting } = this.options;
-    const line = this.lineOf(claim);
-    if (!claim.urgent) {
-      if (line.waitingOf(claim.owner) >= maxWaiting) throw this.refused();
-      if (line.length === 0) this.putOffSince = this.clock.now();
+    const queue = this.queueOf(request);
+    if (!request.urgent) {
+      if (queue.waitingOf(request.owner) >= maxWaiting) throw this.refused();
+      if (queue.length === 0) this.putOffSince = this.clock.now();
     }
     return new Promise((resolve, reject) => {
       const turn = () => {
@@ -80,10 +80,10 @@ export class FairMutex {
         resolve();
       };
       const cancel = this.clock.after(timeoutMs, () => {
-        line.remove(claim.owner, turn);
+        queue.remove(request.owner, turn);
         reject(this.refused());
       });
-      line.add(claim.owner, turn);
+      queue.add(request.owner, turn);
     });
   }
 
@@ -95,18 +95,18 @@ export class FairMutex {
 interface Share {
   /** In the order in which they came. */
   readonly waiting: (() => void)[];
-  /** Time that the owner had, from the same start for all. */
+  /** Time that the owner has used, from the same start for all. */
   usedMs: number;
 }
 
-/** Even a work that takes no time is a turn. */
+/** Each task counts at least this much. */
 const leastMs = 1;
 
-/** Who waits, by owner (start-time fair queueing: P. Goyal, H. M. Vin, H. Cheng, 1996). */
-class Line {
+/** Waiting tasks by owner (start-time fair queueing: P. Goyal, H. M. Vin, H. Cheng, 1996). */
+class FairQueue {
   length = 0;
   private readonly shares = new Map<number, Share>();
-  /** What the owner who was last let in had used. */
+  /** Time that the owner of the last started task had used. */
   private reachedMs = 0;
 
   waitingOf(owner: number): number {
@@ -115,7 +115,7 @@ class Line {
 
   add(owner: number, turn: () => void): void {
     const share = this.share(owner);
-    // Nobody saves up time by asking for none.
+    // An owner gets no credit for time without tasks.
     if (share.waiting.length === 0) share.usedMs = Math.max(share.usedMs, this.reachedMs);
     share.waiting.push(turn);
     this.length++;
@@ -127,7 +127,7 @@ class Line {
     this.length--;
   }
 
-  /** Takes out whose turn it is. */
+  /** Removes and returns the next task. */
   next(): (() => void) | undefined {
     let least: Share | undefined;
     for (const [owner, share] of this.shares) {
@@ -141,11 +141,11 @@ class Line {
     return least.waiting.shift();
   }
 
-  /** Counts what a work of the owner took. */
+  /** Adds the time that a task took to its owner. */
   charge(owner: number, ms: number): void {
     if (this.length > 0) this.share(owner).usedMs += Math.max(leastMs, ms);
     else {
-      // Nobody is there with whom the time would have been shared.
+      // Nobody else waited: the time need not be shared.
       this.shares.clear();
       this.reachedMs = 0;
     }

@@ -2,7 +2,7 @@ import { busy } from "../errors.js";
 import { idempotencyLock } from "./advisory-locks.js";
 import type { Database, Queryable } from "./postgres.js";
 
-/** Answers of writes by the keys that clients gave them, kept for a day in the transactions of the writes. */
+/** Answers of writes by idempotency key. They are stored in the transaction of the write and kept for a day. */
 
 export interface IdempotencyKey {
   /** Whose key it is. */
@@ -11,7 +11,7 @@ export interface IdempotencyKey {
 }
 
 export interface KeptAnswer {
-  /** What was asked, as a hash. */
+  /** Hash of the request. */
   readonly request: string;
   /** The answer, as text. */
   readonly answer: string;
@@ -19,7 +19,7 @@ export interface KeptAnswer {
 
 const keptFor = "1 day";
 
-/** The answer that was given under the key; undefined = none in the last day. */
+/** The stored answer of a key; undefined = none in the last day. */
 export async function findAnswer(
   db: Queryable,
   { accountId, key }: IdempotencyKey,
@@ -34,9 +34,9 @@ export async function findAnswer(
 }
 
 /**
- * Holds the key until the transaction ends. Nobody waits for another one who has it: a client that sends a request many
- * times at once would hold a connection with each.
- * @throws Failure busy when somebody holds it
+ * Locks the key until the transaction ends. It does not wait for a lock that is held: a client that sends a request many
+ * times at once would occupy a connection with each.
+ * @throws Failure busy when another request holds the lock
  */
 export async function holdKey(tx: Queryable, { accountId, key }: IdempotencyKey): Promise<void> {
   const [lock] = await tx.query<{ free: boolean }>(
@@ -47,7 +47,7 @@ export async function holdKey(tx: Queryable, { accountId, key }: IdempotencyKey)
   if (!lock?.free) throw busy("A request with this Idempotency-Key is being worked on.");
 }
 
-/** Keeps the answer under a key that is held. */
+/** Stores the answer of a key that is locked. */
 export async function keepAnswer(
   tx: Queryable,
   { accountId, key }: IdempotencyKey,
@@ -62,7 +62,7 @@ export async function keepAnswer(
   );
 }
 
-/** Forgets answers that are older than they are kept for. */
+/** Deletes answers that are too old. */
 export async function pruneAnswers(db: Database): Promise<void> {
   await db.execute(`delete from idempotency_key where answered_at <= now() - interval '${keptFor}'`);
 }

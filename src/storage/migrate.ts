@@ -5,7 +5,7 @@ import { workLock } from "./advisory-locks.js";
 /**
  * Brings the database's schema to this version: SQL files in `migrations/`, each once, in the order of their names. Each is
  * one transaction, but for those that begin with the line `-- no transaction`: one statement that commits by itself as it
- * goes, and that can be run again after it broke off.
+ * goes, and that can be run again after an interruption.
  */
 
 const folder = new URL("./migrations/", import.meta.url);

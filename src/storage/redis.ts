@@ -4,8 +4,8 @@ import type { Log } from "../log.js";
 export type { Redis } from "ioredis";
 
 /**
- * Opens Redis so that its absence is noticed at once: a command fails instead of waiting for the connection to
- * come back, and the caller decides what that means (a cache: a miss; a session: closed).
+ * A client of Redis whose commands fail at once while there is no connection, instead of waiting for it. The caller
+ * decides what that means: for a cache a miss, for a session a refusal.
  */
 export function openRedis(url: string, log: Log): Redis {
   const options = {

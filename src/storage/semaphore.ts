@@ -9,14 +9,14 @@ export class Semaphore {
   constructor(
     private readonly permits: number,
     private readonly timeoutMs: number,
-    /** What those are told for whom none became free. */
+    /** Message of the error when none becomes free in time. */
     private readonly refusal: string,
     private readonly clock: Clock = systemClock,
   ) {}
 
   /**
    * A permit, released by calling what is returned (once or more).
-   * @throws Failure busy when none became free in time; the signal's reason when it aborts meanwhile
+   * @throws Failure busy when none became free in time; the signal's reason when it aborts
    */
   async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();

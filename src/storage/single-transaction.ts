@@ -1,7 +1,7 @@
 import type { Lookup } from "./lookups.js";
 import type { Database, Queryable, QueryOptions } from "./postgres.js";
 
-/** Settings of a part go with it. Without values, so that it is one round trip. */
+/** Releases the savepoint, and resets what was set inside it. Without bound values, so that it is one round trip. */
 const released = `release savepoint part;${[
   "statement_timeout",
   "lock_timeout",
@@ -23,7 +23,7 @@ export class SingleTransaction implements Database {
   private outcome: Promise<void> | undefined;
   private end: (error?: unknown) => void = () => undefined;
   private readonly endings: (() => Promise<void>)[] = [];
-  /** The last write that was asked for: on one connection they go one after the other. */
+  /** The latest write. On one connection writes run one after the other. */
   private last: Promise<unknown> = Promise.resolve();
 
   /** @param first runs at the beginning of the transaction, which fails with it */
@@ -58,7 +58,7 @@ export class SingleTransaction implements Database {
    * @returns what the transaction failed with: the error, or what a lost connection means for it
    */
   async undo(error: unknown): Promise<unknown> {
-    // A write that still runs would be one of nobody's transaction.
+    // Otherwise a running write would go on outside of the transaction.
     await this.last.catch(() => undefined);
     this.end(error);
     const failure = await this.outcome?.then(
@@ -148,7 +148,7 @@ export class SingleTransaction implements Database {
   renew: Database["renew"] = () => this.apart.renew();
   counts: Database["counts"] = () => this.apart.counts();
 
-  /** Belongs to whoever opened the database. */
+  /** The owner of `apart` closes it. */
   close(): Promise<void> {
     throw new Error("A transaction does not close its database.");
   }

@@ -1,17 +1,17 @@
 /**
- * Gives connections up on which the server has been silent for longer than it works on a statement: a host that lost its
- * power and a firewall that drops packets end no connection, and whoever waits for an answer would wait for ever.
+ * Closes connections on which the server does not answer in time. A host that loses power and a firewall that drops
+ * packets do not end a connection, so a query would wait for ever.
  */
 export class Watchdog<Connection extends object> {
-  /** When each connection that works is given up, on the clock of `performance`. */
+  /** When each busy connection is closed, on the clock of `performance`. */
   private readonly deadlines = new Map<Connection, number>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(
-    private readonly giveUp: (connection: Connection) => void,
+    private readonly close: (connection: Connection) => void,
     everyMs = 1_000,
   ) {
-    this.timer = setInterval(() => this.look(), everyMs);
+    this.timer = setInterval(() => this.check(), everyMs);
     this.timer.unref();
   }
 
@@ -29,12 +29,12 @@ export class Watchdog<Connection extends object> {
     clearInterval(this.timer);
   }
 
-  private look(): void {
+  private check(): void {
     const now = performance.now();
     for (const [connection, deadline] of this.deadlines) {
       if (deadline > now) continue;
       this.deadlines.delete(connection);
-      this.giveUp(connection);
+      this.close(connection);
     }
   }
 }

@@ -5,30 +5,30 @@ import { dirname, join, resolve } from "node:path";
 import { CommandError } from "./environment.js";
 
 /**
- * Writes a file that is there when all of it is: it gets its name at the end, in the place of what had that name. A
- * failure leaves what was there.
- * @param make is called once the file can be written
- * @param signal ends it, with nothing left behind at once, whatever `make` still waits for
- * @throws CommandError when it cannot; what `make` and its chunks throw; the signal's reason
+ * Writes a file under a temporary name and renames it when it is complete. After a failure an existing file is as it
+ * was.
+ * @param make makes the content; it is called when the temporary file is open
+ * @param signal aborts the write; the temporary file is removed at once, even while `make` is still running
+ * @throws CommandError when the file cannot be written; what `make` and its chunks throw; the signal's reason
  */
-export async function writeWholeFile(
+export async function writeFileAtomically(
   file: string,
   make: () => Promise<AsyncIterable<string | Uint8Array>>,
   signal: AbortSignal,
 ): Promise<void> {
   const { path, mode } = await targetOf(file);
   const part = join(dirname(path), `.mapwright-${randomBytes(6).toString("hex")}.part`);
-  // Now, since the process may not live until the work has come to its end.
+  // At once, since the process may end before the work does.
   const remove = () => rmSync(part, { force: true });
   let handle: FileHandle | undefined;
   try {
     handle = await open(part, "wx");
     signal.addEventListener("abort", remove);
     signal.throwIfAborted();
-    // Who may read it stays as it was.
+    // The permissions of the replaced file are kept.
     if (mode !== undefined) await handle.chmod(mode);
     await writeFile(handle, await make());
-    // Else a crash could leave the name with nothing behind it.
+    // Otherwise a crash after the rename could leave an empty file.
     await handle.sync();
     await handle.close();
     handle = undefined;
@@ -43,20 +43,20 @@ export async function writeWholeFile(
   }
 }
 
-/** The file behind links with its permissions, if there is one already. */
+/** The path with symbolic links resolved, and the permissions of an existing file. */
 async function targetOf(file: string): Promise<{ readonly path: string; readonly mode?: number }> {
   try {
     const path = await realpath(file);
     const found = await stat(path);
     if (found.isFile()) return { path, mode: found.mode & 0o777 };
   } catch {
-    // The folder may be missing as well, which opening the file tells.
+    // If the folder is missing too, opening the file fails.
     return { path: resolve(file) };
   }
   throw new CommandError(`${file} is not an ordinary file, so that nothing can take its place.`);
 }
 
-/** Whether the file system refused something; a connection's failures have other calls. */
+/** Whether the error comes from the file system; errors of connections have other system calls. */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   ["open", "fchmod", "write", "writev", "fsync", "close", "rename"].includes(
     String((error as NodeJS.ErrnoException).syscall),

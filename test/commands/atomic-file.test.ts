@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { writeWholeFile } from "../../src/commands/whole-file.js";
+import { writeFileAtomically } from "../../src/commands/atomic-file.js";
 
 /** Files that take the place of others. */
 
@@ -18,7 +18,7 @@ t.test("a file that only its owner may read stays so", async (t) => {
   const file = join(folder, "private");
   await writeFile(file, "old");
   await chmod(file, 0o600);
-  await writeWholeFile(file, async () => text(), signal);
+  await writeFileAtomically(file, async () => text(), signal);
   t.equal(await readFile(file, "utf8"), "new");
   t.equal((await stat(file)).mode & 0o777, 0o600);
 });
@@ -30,7 +30,7 @@ t.test("what fails leaves the file as it was, and nothing beside it", async (t) 
   const fail = async (): Promise<AsyncIterable<string>> => {
     throw new Error("Nothing to write.");
   };
-  await t.rejects(writeWholeFile(file, fail, signal), { message: "Nothing to write." });
+  await t.rejects(writeFileAtomically(file, fail, signal), { message: "Nothing to write." });
   t.equal(await readFile(file, "utf8"), "old");
   t.same(await readdir(folder), names);
 });
