@@ -105,5 +105,5 @@ function refuse(error: unknown): never {
 }
 
 /** Hash of the request: the core of the ETag. */
-export const pictureTag = (request: ResizeRequest | DrawRequest): string =>
+export const pictureTag = (request: ResizedBlob | DrawRequest): string =>
   createHash("sha256").update(JSON.stringify(request)).digest("base64url").slice(0, 22);
