@@ -53,7 +53,8 @@ export function columnsOf(layer: LayerNode, codes: readonly string[]): Column[] 
 export const unknownColumns = (reasons: Reasons) =>
   failed("unknown_column", "The layer has no such column.", reasons.data);
 
-const isLocalised = (column: Column): boolean => column.localizedValue && !isId(column);
+/** Whether a value has a text or number for each language. */
+export const isLocalised = (column: Column): boolean => column.localizedValue && !isId(column);
 
 /**
  * SQL of a column's value for comparing and sorting, null where it has none; a localised value that is no text is jsonb.

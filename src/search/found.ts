@@ -46,17 +46,18 @@ export class Found {
 
   /** How many hits have at least this priority. */
   count(least: Priority): number {
-    let count = 0;
-    for (const hit of this.layers) if (hit.priority >= least) count++;
-    for (const hit of this.objects.values()) if (hit.priority >= least) count++;
-    return count;
+    return this.hits().filter(({ priority }) => priority >= least).length;
   }
 
   /** The best hits: by priority, layers before objects, then by value; equal ones in the order of the search. */
   best(limit: number): Hit[] {
     const byPriorityAndValue = (a: Hit, b: Hit) =>
       b.priority - a.priority || (a.kind === b.kind ? compare(a.key, b.key) : a.kind === "layer" ? -1 : 1);
-    return [...this.layers, ...this.objects.values()].sort(byPriorityAndValue).slice(0, limit);
+    return this.hits().sort(byPriorityAndValue).slice(0, limit);
+  }
+
+  private hits(): Hit[] {
+    return [...this.layers, ...this.objects.values()];
   }
 }
 

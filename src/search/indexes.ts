@@ -3,8 +3,8 @@ import { layerTable } from "../catalog/layer-table.js";
 import type { Log } from "../log.js";
 import { importLock, workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
-import { indexedValues, indexNames, rowsSql, weightSql } from "./index-names.js";
-import { foldOf, orderOf, termsOf } from "./statements.js";
+import { foldOf, indexNames, orderOf, termsOf, valuesOf } from "./column-indexes.js";
+import { type ColumnPlace, indexedValues, readStatistics } from "./column-statistics.js";
 
 /**
  * Keeps the indexes of searched columns: makes those of layers that have grown or were named in search settings, drops
@@ -27,12 +27,8 @@ const keptValues = indexedValues / 4;
 /** Of a map without search settings so many columns of each layer get indexes; more are searched as far as time goes. */
 const columnsOfLayer = 8;
 
-interface WantedColumn {
-  readonly id: number;
-  readonly layer_id: number;
-  readonly physical: string;
-  readonly several_languages: boolean;
-  readonly rows: number;
+interface WantedColumn extends ColumnPlace {
+  readonly isLocalised: boolean;
 }
 
 export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
@@ -88,7 +84,7 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
   };
 }
 
-/** Gives whether a layer was left as it was because an import held it. */
+/** Gives whether to look again soon: an import held a layer, which was left as it was, or a layer or column went. */
 async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log): Promise<boolean> {
   const lock = await client.query<{ ours: boolean }>(
     `select pg_try_advisory_lock(${workLock.searchIndexes}) as ours`,
@@ -99,18 +95,21 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
   await client.query("set maintenance_work_mem = '256MB'");
   const present = await presentIndexes(client);
   const wanted = await wantedColumns(client);
-  const amounts = new Map<WantedColumn, number>();
-  for (const column of wanted) amounts.set(column, await amountOf(client, column));
-  const kept = new Set(wanted.filter((column) => amounts.get(column)! >= keptValues).flatMap(namesOf));
+  const statistics = await readStatistics(
+    wanted,
+    async ({ text, values }) => (await client.query(text, [...values])).rows,
+  ).catch(goneMeanwhile);
+  if (!statistics) return true;
+  const amounts = statistics.map(({ rows, weight }) => rows * weight);
+  const kept = new Set(wanted.filter((_, i) => amounts[i]! >= keptValues).flatMap(namesOf));
   for (const [name, valid] of present) {
     if (stopped()) return false;
     if (valid && kept.has(name)) continue;
     await client.query(`drop index concurrently if exists layers.${name}`);
-    present.delete(name);
   }
   let held = false;
-  for (const column of wanted) {
-    if (amounts.get(column)! < indexedValues || namesOf(column).every((name) => present.has(name))) continue;
+  for (const [i, column] of wanted.entries()) {
+    if (amounts[i]! < indexedValues || statistics[i]!.indexed) continue;
     if (stopped()) return false;
     const started = performance.now();
     try {
@@ -125,7 +124,7 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
       continue;
     }
     log.info(
-      { layer: column.layer_id, column: column.id, ms: Math.round(performance.now() - started) },
+      { layer: column.layerId, column: column.id, ms: Math.round(performance.now() - started) },
       "made the indexes of a searched column",
     );
   }
@@ -143,7 +142,7 @@ async function presentIndexes(client: pg.Client): Promise<Map<string, boolean>> 
   return new Map(rows.map((row) => [row.name, row.valid]));
 }
 
-/** Columns that searches go through, with the size of their layers. */
+/** Columns that searches go through. */
 async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
   const { rows } = await client.query<WantedColumn>(
     `with wanted as (
@@ -156,8 +155,8 @@ async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
          where c.type in ('string', 'text') and not p.hidden
            and not exists (select from search_setting s where s.map_id = m.id)) texts
        where place <= ${columnsOfLayer})
-     select c.id, c.layer_id, case when c.code = 'svc_id' then 'svc_id' else 'c' || c.id end as physical,
-       c.localized_value and c.code <> 'svc_id' as several_languages, ${rowsSql("t")} as rows
+     select c.id, c.layer_id as "layerId", c.localized_value and c.code <> 'svc_id' as "isLocalised",
+       case when c.code = 'svc_id' then 'svc_id' else 'c' || c.id end as physical
      from wanted join layer_column c using (id)
      join pg_class t on t.oid = to_regclass('layers.l' || c.layer_id) and t.relkind = 'r'
      order by c.layer_id, c.sort, c.id`,
@@ -165,42 +164,36 @@ async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
   return rows;
 }
 
-/** How many values a column has, long ones counting as several. */
-async function amountOf(client: pg.Client, { layer_id, physical, rows }: WantedColumn): Promise<number> {
-  try {
-    const weight = weightSql(layerTable(layer_id), physical);
-    return rows * (await client.query<{ weight: number }>(`select ${weight} as weight`)).rows[0]!.weight;
-  } catch {
-    // The layer or column went a moment ago.
-    return 0;
-  }
+function goneMeanwhile(error: unknown): undefined {
+  // undefined_table, undefined_column
+  if (!["42P01", "42703"].includes((error as { code?: string }).code ?? "")) throw error;
 }
 
 /** Makes a column's indexes; false when an import holds the layer, which would wait for us and we for it. */
 async function makeIndexes(client: pg.Client, column: WantedColumn): Promise<boolean> {
   const key = importLock("$1");
   const lock = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
-    column.layer_id,
+    column.layerId,
   ]);
   if (!lock.rows[0]!.ours) return false;
   try {
     const { words, exact } = indexNames(column.id);
-    const table = layerTable(column.layer_id);
+    const table = layerTable(column.layerId);
     // A search goes through what has not been merged into a GIN index yet: a little of it is no burden.
     await client.query(
       `create index concurrently if not exists ${words} on ${table}
        using gin (${foldOf(column)} gin_trgm_ops, (${termsOf(column)})) with (gin_pending_list_limit = 256)`,
     );
     await client.query(
-      column.several_languages
+      column.isLocalised
         ? `create index concurrently if not exists ${exact} on ${table}
-           using gin (mapwright.search_values(${column.physical})) with (gin_pending_list_limit = 256)`
+           using gin (${valuesOf(column)}) with (gin_pending_list_limit = 256)`
         : `create index concurrently if not exists ${exact} on ${table} ((${orderOf(column)}), svc_id)`,
     );
     // Statistics of the index expressions, by which the planner picks one.
     await client.query(`analyze ${table}`);
     return true;
   } finally {
-    await client.query(`select pg_advisory_unlock(${key})`, [column.layer_id]);
+    await client.query(`select pg_advisory_unlock(${key})`, [column.layerId]);
   }
 }

@@ -36,8 +36,11 @@ function needle(word: string): string {
   return first && [...first[0]].length >= 3 ? word : ` ${word}`;
 }
 
-/** Whether a needle has letters or digits, and is no sign alone. */
-export const isSpoken = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
+/** The needles with letters or digits, or all if none has: nearly every value has signs, which alone tell little. */
+export function lettered(needles: readonly string[]): readonly string[] {
+  const words = needles.filter((text) => /[\p{L}\p{N}]/u.test(text));
+  return words.length > 0 ? words : needles;
+}
 
 /** A LIKE pattern for values that hold the text as it is. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;

@@ -26,7 +26,7 @@ export interface SearchResult {
   readonly indexMissing: boolean;
 }
 
-/** How long a statement may take. With `Looking`'s limit it takes less than a second in all. */
+/** How long a statement may take. With the limit of `SearchRun` a search takes less than a second in all. */
 const statementMs = 250;
 
 /**
@@ -41,7 +41,7 @@ export async function search(db: Database, map: MapState, request: SearchRequest
   const names = published.map((layer) => localName(layer, request.language, main) || layer.code);
   const texts = phraseTexts(request.phrase);
   return db.transaction(async (tx) => {
-    // Expressions that fold a text cost more than the planner can know; without an index `Looking` bounds the rows.
+    // Expressions that fold a text cost more than the planner can know; without an index `SearchRun` bounds the rows.
     const [first] = await tx.query<{ folds: string[]; settings: SearchSetting[] }>(
       `select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '${statementMs}', true),
          array(select mapwright.search_fold(t) from unnest($2::text[]) with ordinality u (t, n) order by n) as folds,
@@ -60,14 +60,14 @@ export async function search(db: Database, map: MapState, request: SearchRequest
       if (priority) found.addLayer({ kind: "layer", priority, key, layer, name: names[i]! });
     }
     const entries = searchEntries(map, request.caller, published, settings);
-    const looking = new SearchRun(tx, request.signal, found, {
+    const run = new SearchRun(tx, request.signal, found, {
       phrase,
       languages: { own: request.language, main },
       limit: request.limit,
     });
-    const indexMissing = entries.length > 0 && (await looking.run(entries));
+    const indexMissing = entries.length > 0 && (await run.run(entries));
     // A layer less is a result; the whole map less is none.
-    if (looking.overtaken && (await tx.query("select from map where id = $1", [map.id])).length === 0)
+    if (run.overtaken && (await tx.query("select from map where id = $1", [map.id])).length === 0)
       throw notFound(`map "${map.code}"`);
     return { hits: found.best(request.limit), indexMissing };
   });

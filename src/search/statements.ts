@@ -1,13 +1,13 @@
-import { type Column, isId } from "../catalog/state.js";
+import type { Column } from "../catalog/state.js";
 import { definitionOf } from "../column-types/column-types.js";
-import { type Languages, readableValue } from "../features/columns.js";
+import { isLocalised, type Languages, readableValue } from "../features/columns.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
+import { foldOf, keyLength, orderOf, termsOf, valuesOf } from "./column-indexes.js";
 import type { SearchEntry } from "./entries.js";
-import { indexNames } from "./index-names.js";
-import { containing, isSpoken, type Phrase } from "./phrase.js";
-import { isOpen, sureTerms, wholeTerms } from "./terms.js";
+import { containing, type Phrase } from "./phrase.js";
+import { needsTrigrams, requiredTerms } from "./terms.js";
 
-/** The statements that look through one column of one layer. */
+/** The statements that search one column of one layer. */
 
 /** What a statement's row has. */
 export interface FoundRow {
@@ -20,24 +20,21 @@ export interface FoundRow {
   readonly name: string | null;
 }
 
-/** Which rows are looked at closely, of the many that there are. */
+/** Which rows of a column are candidates: their values are compared with the phrase. */
 export type SearchStrategy =
-  /** Values that are the phrase, by the index. */
-  | { readonly by: "whole" }
-  /** Values with all of these needles, or with some of the words, by the index; any `rows` of them when there are more. */
-  | { readonly by: "all"; readonly needles: readonly string[]; readonly rows: number }
-  | { readonly by: "some"; readonly rows: number }
-  /** The first values in their order. */
-  | { readonly by: "order"; readonly rows: number }
-  /** The first values in their order that begin with a folded text. */
-  | { readonly by: "beginning"; readonly text: string; readonly rows: number }
-  /** Any rows. */
-  | { readonly by: "table"; readonly rows: number }
-  /** Rows from all over the table, about so many percent of them. */
-  | { readonly by: "sample"; readonly percent: number; readonly rows: number };
-
-/** Characters of a folded value that are in the index of whole values. */
-const keyLength = 100;
+  /** Those whose value is the phrase. */
+  | { readonly by: "exact" }
+  /** The first in the order of their values, of those that begin with the words of a folded text. Of plain values only. */
+  | { readonly by: "order"; readonly start: string; readonly rows: number }
+  /** Any that hold all (or some) needles. The index is read in the order of the needles. */
+  | {
+      readonly by: "index";
+      readonly match: "all" | "some";
+      readonly needles: readonly string[];
+      readonly rows: number;
+    }
+  /** Any, from a random sample of the table if `percent` is given. */
+  | { readonly by: "scan"; readonly percent?: number; readonly rows: number };
 
 export interface TextQuery {
   readonly phrase: Phrase;
@@ -46,144 +43,104 @@ export interface TextQuery {
   readonly limit: number;
 }
 
-/** The statement that finds the best `limit` objects of an entry among the rows that `reach` names. */
-export function searchStatement(entry: SearchEntry, look: TextQuery, reach: SearchStrategy): Statement {
+/** The statement that finds the best `limit` objects of an entry among the candidates. */
+export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: SearchStrategy): Statement {
   const values = new Values();
   const { search, name } = entry;
-  const { phrase, languages, limit } = look;
+  const { phrase, languages, limit } = query;
   const names = [...new Set(["svc_id", search.physical, name.physical])].join(",");
-  const fold = foldOf(search);
   const value = textOf(search, languages, values);
-  const rows =
-    `select ${names},${fold} as folded from ${layerTable(entry.layer.id)}` +
-    reached(search, phrase, { reach, limit }, values);
+  const candidates =
+    `select ${names},${foldOf(search)} as folded from ${layerTable(entry.layer.id)}` +
+    candidatesOf(search, query, strategy, values);
   const whole = `${values.bind(phrase.folded)}::text`;
-  const isWhole = severalLanguages(search)
-    ? `position(e'\\n'||${whole}||e'\\n' in folded)>0`
-    : `folded=${whole}`;
+  const isWhole = isLocalised(search) ? `position(e'\\n'||${whole}||e'\\n' in folded)>0` : `folded=${whole}`;
   const patterns = `${values.bind(phrase.needles.map(containing))}::text[]`;
-  const key = severalLanguages(search) ? `left(mapwright.search_fold(${value}),200)` : `left(folded,200)`;
+  const key = isLocalised(search) ? `left(mapwright.search_fold(${value}),200)` : `left(folded,200)`;
   return {
     text:
       `select svc_id as id,priority,key,${value} as value,${textOf(name, languages, values)} as name ` +
       `from (select c.*,${key} as key,case when ${isWhole} then 30 when folded like all(${patterns}) then 20 ` +
       `when folded like any(${patterns}) then 10 end as priority ` +
-      `from (${rows}) c) found where priority is not null ` +
+      `from (${candidates}) c) found where priority is not null ` +
       `order by priority desc,key collate "C",svc_id limit ${values.bind(limit)}::bigint`,
     values: values.list,
   };
 }
 
-/**
- * The statement that tells how many rows have all (or some) words, as the planner expects; its row is that of EXPLAIN in
- * JSON.
- */
-export function estimateStatement(entry: SearchEntry, phrase: Phrase, by: "all" | "some"): Statement {
-  const values = new Values();
-  const condition = (by === "all" ? allOf : someOf)(entry.search, phrase.needles, values);
-  return {
-    text: `explain (format json) select from ${layerTable(entry.layer.id)} where ${condition}`,
-    values: values.list,
-  };
-}
-
-/**
- * The statement that tells what share of an entry's values has words of the phrase as wholes, of words that are among
- * the most frequent; the rows' type is `WordShare`.
- */
-export function frequencyStatement(entry: SearchEntry, phrase: Phrase): Statement {
-  const values = new Values();
-  const index = values.bind(indexNames(entry.search.id).words);
-  return {
-    text:
-      "select word,share from pg_stats s,unnest(s.most_common_elems::text::text[],s.most_common_elem_freqs) u(word,share) " +
-      `where schemaname='layers' and tablename=${index} and attname='search_terms' ` +
-      `and word=any(${values.bind(wholeTerms(phrase.needles))}::text[])`,
-    values: values.list,
-  };
-}
-
-export interface WordFrequency {
-  readonly word: string;
-  readonly share: number;
-}
-
-/** What comes after FROM, so that only the rows in reach are read. */
-function reached(
+/** What follows FROM. */
+function candidatesOf(
   column: Column,
-  phrase: Phrase,
-  { reach, limit }: { readonly reach: SearchStrategy; readonly limit: number },
+  { phrase, limit }: TextQuery,
+  strategy: SearchStrategy,
   values: Values,
 ): string {
-  const fold = foldOf(column);
-  const beginning = () => `left(${values.bind(phrase.folded)}::text,${keyLength})`;
-  switch (reach.by) {
-    case "whole":
-      return severalLanguages(column)
-        ? ` where mapwright.search_values(${column.physical}) @> array[${beginning()}] limit ${values.bind(1_000 + limit)}::bigint`
-        : ` where ${orderOf(column)}=${beginning()} and ${fold}=${values.bind(phrase.folded)}` +
-            ` order by ${orderOf(column)},svc_id limit ${values.bind(limit)}::bigint`;
-    case "order":
-      return ` order by ${orderOf(column)},svc_id limit ${values.bind(reach.rows)}::bigint`;
-    case "beginning": {
-      // A space stands before every word, and no character comes after U+10FFFF.
-      const start = `${values.bind(` ${reach.text.trim()}`)}::text`;
-      const order = orderOf(column);
-      return (
-        ` where ${order}>=${start} and ${order}<${start}||U&'\\+10FFFF'` +
-        ` order by ${order},svc_id limit ${values.bind(reach.rows)}::bigint`
-      );
+  const most = (rows: number) => ` limit ${values.bind(rows)}::bigint`;
+  const order = orderOf(column);
+  switch (strategy.by) {
+    case "exact": {
+      const beginning = `left(${values.bind(phrase.folded)}::text,${keyLength})`;
+      if (isLocalised(column))
+        return ` where ${valuesOf(column)} @> array[${beginning}]${most(1_000 + limit)}`;
+      const isWhole = `${foldOf(column)}=${values.bind(phrase.folded)}`;
+      return ` where ${order}=${beginning} and ${isWhole} order by ${order},svc_id${most(limit)}`;
     }
-    case "table":
-      return ` limit ${values.bind(reach.rows)}::bigint`;
-    case "sample":
-      return ` tablesample system (${values.bind(reach.percent)}::float8) repeatable (0) limit ${values.bind(reach.rows)}::bigint`;
-    case "all":
-      return ` where ${allOf(column, reach.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
-    case "some":
-      return ` where ${someOf(column, phrase.needles, values)} limit ${values.bind(reach.rows)}::bigint`;
+    case "order": {
+      const { start, rows } = strategy;
+      // A space stands before every word, and no character comes after U+10FFFF. (`^@` would fold each value again.)
+      const first = start && `${values.bind(` ${start.trim()}`)}::text`;
+      const range = first && ` where ${order}>=${first} and ${order}<${first}||U&'\\+10FFFF'`;
+      return `${range} order by ${order},svc_id${most(rows)}`;
+    }
+    case "index": {
+      const { match, needles, rows } = strategy;
+      const condition =
+        match === "all"
+          ? holdsAll(column, needles, values)
+          : needles.map((needle) => `(${holdsAll(column, [needle], values)})`).join(" or ");
+      return ` where ${condition}${most(rows)}`;
+    }
+    case "scan": {
+      const { percent, rows } = strategy;
+      const sample = percent ? ` tablesample system (${values.bind(percent)}::float8) repeatable (0)` : "";
+      return sample + most(rows);
+    }
   }
 }
 
 /** SQL of what the index tells of values that hold all needles. */
-function allOf(column: Column, needles: readonly string[], values: Values): string {
-  const sure = sureTerms(needles);
-  const holds = needles
-    .filter(isOpen)
-    .map((needle) => `${foldOf(column)} like ${values.bind(containing(needle))}`);
-  return [...(sure.length > 0 ? [hasTerms(column, sure, values)] : []), ...holds].join(" and ");
+function holdsAll(column: Column, needles: readonly string[], values: Values): string {
+  const terms = requiredTerms(needles);
+  return [
+    ...(terms.length > 0 ? [`${termsOf(column)} @> ${values.bind(terms)}::text[]`] : []),
+    ...needles
+      .filter(needsTrigrams)
+      .map((needle) => `${foldOf(column)} like ${values.bind(containing(needle))}`),
+  ].join(" and ");
 }
 
-/** The same for some needle. Signs beside words are left to the closer look: nearly every value has one. */
-function someOf(column: Column, needles: readonly string[], values: Values): string {
-  const spoken = needles.filter(isSpoken);
-  return (spoken.length > 0 ? spoken : needles)
-    .map((needle) => `(${allOf(column, [needle], values)})`)
-    .join(" or ");
+/**
+ * The statement that tells how many rows hold each needle, as the planner expects. Its one row is an `Explained`, of a
+ * plan for each needle.
+ */
+export function estimateStatement(entry: SearchEntry, needles: readonly string[]): Statement {
+  const values = new Values();
+  const rows = needles.map(
+    (needle) =>
+      `array(select 1 from ${layerTable(entry.layer.id)} where ${holdsAll(entry.search, [needle], values)})`,
+  );
+  return { text: `explain (format json) select ${rows.join(",")}`, values: values.list };
 }
 
-const hasTerms = (column: Column, terms: readonly string[], values: Values): string =>
-  `${termsOf(column)} @> ${values.bind(terms)}::text[]`;
-
-/** Whether a value is an object of languages. */
-export const severalLanguages = (column: Column): boolean => column.localizedValue && !isId(column);
-
-/** SQL of what is compared; the text of the index expression. */
-export const foldOf = (column: Pick<Column, "physical">): string =>
-  `mapwright.search_fold(${column.physical})`;
-
-/** SQL of what is told of a value beside its trigrams; the text of the index expression. */
-export const termsOf = (column: Pick<Column, "physical">): string =>
-  `mapwright.search_terms(${foldOf(column)})`;
-
-/** SQL of what values are ordered and found by as a whole; the text of the index expression. */
-export const orderOf = (column: Pick<Column, "physical">): string =>
-  `left(${foldOf(column)},${keyLength}) collate "C"`;
+/** What EXPLAIN gives. */
+export interface Explained {
+  readonly "QUERY PLAN": readonly [{ readonly Plan: { readonly Plans: readonly { "Plan Rows": number }[] } }];
+}
 
 /** SQL of a value as the text that a reader sees. */
 function textOf(column: Column, languages: Languages, values: Values): string {
   const value = readableValue(column, languages, values);
   const { isText, searchText } = definitionOf(column);
-  if (severalLanguages(column)) return isText ? value : `${value}#>>'{}'`;
+  if (isLocalised(column)) return isText ? value : `${value}#>>'{}'`;
   return searchText ? searchText(value) : `${value}::text`;
 }
