@@ -47,7 +47,11 @@ interface IndexedColumn extends SearchedColumn {
 const mayHaveIndexes = ({ virtual, indexed, rows }: ColumnStatistics): boolean =>
   virtual ? rows >= indexedValues : indexed;
 
-/** One search's way through the entries, in a transaction of its own. Statements that take too long are left out. */
+/**
+ * One search of the entries, in a transaction of its own. Of columns with indexes come exact values first. For all words,
+ * and then for some if these are not enough, it tries in turn the first values in their order, what begins with a frequent
+ * word, a sample for frequent words, and the index of words. Statements that take too long are left out.
+ */
 export class SearchRun {
   private readonly until = performance.now() + beginMs;
   /** Values without an index that may still be compared. */

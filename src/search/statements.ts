@@ -20,20 +20,37 @@ export interface FoundRow {
   readonly name: string | null;
 }
 
-/** Which rows of a column are candidates: their values are compared with the phrase. */
+/**
+ * Which rows of a column are candidates: their values are compared with the phrase. Each strategy serves phrases that the
+ * others do not. The times are of PostgreSQL's processor, for ten results of a million names (localised: of 300,000).
+ */
 export type SearchStrategy =
-  /** Those whose value is the phrase. */
+  /**
+   * Those whose value is the phrase. The index of words gives any 500 that have the words of a phrase, and a value that is
+   * the phrase need not be among them. One result takes 2 ms, and without this strategy 14 to 22 ms.
+   */
   | { readonly by: "exact" }
-  /** The first in the order of their values, of those that begin with the words of a folded text. Of plain values only. */
+  /**
+   * The first in the order of their values, of those that begin with the words of `start` ("" = of all). Of plain values
+   * only. The first that have a part of a word that four names in ten have take 5 ms; a sample takes 8 ms and gives others.
+   * With `start` a hundred results of such a word take 7 ms, by a sample 11 ms, by the index 46 ms.
+   */
   | { readonly by: "order"; readonly start: string; readonly rows: number }
-  /** Any that hold all (or some) needles. The index is read in the order of the needles. */
+  /**
+   * Any that hold all (or some) needles, by the index of words, which is read in the order of the needles: the only way to
+   * rare words. Three frequent words that never meet take 23 ms the rarest first, and 36 ms as they were typed.
+   */
   | {
       readonly by: "index";
       readonly match: "all" | "some";
       readonly needles: readonly string[];
       readonly rows: number;
     }
-  /** Any, from a random sample of the table if `percent` is given. */
+  /**
+   * Any: where there is no index, or from a random sample of `percent` of the table. A sample finds frequent words that
+   * begin no value, or that are in values without an order: two letters in 10 ms, and 30 ms by the index; a frequent word
+   * of localised values in 11 ms, and 28 ms.
+   */
   | { readonly by: "scan"; readonly percent?: number; readonly rows: number };
 
 export interface TextQuery {
