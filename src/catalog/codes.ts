@@ -3,7 +3,7 @@ import { failed } from "../errors.js";
 /** Rules for codes and texts of the catalogue. */
 
 /** Longest text that a name, title or comment may be, in UTF-16 units. */
-const maxTextLength = 10_000;
+export const maxTextLength = 10_000;
 
 /** What a code of a project, map, folder or layer is like. */
 export const codePattern = /^[A-Za-z0-9_-]{1,64}$/;

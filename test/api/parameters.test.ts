@@ -1,18 +1,16 @@
 import t from "tap";
+import type { z } from "zod";
 import {
   choice,
   firstOf,
   flag,
   integer,
-  needed,
   objectId,
-  orElse,
-  type Parameter,
   parametersOf,
-  readParameters,
   srid,
   text,
 } from "../../src/api/request/schema/parameters.js";
+import { reader } from "../../src/api/request/schema/read.js";
 import {
   boxParameter,
   fieldsParameter,
@@ -27,11 +25,11 @@ import { failure } from "../support/failure.js";
 const bad = failure("bad_request");
 
 /** The value of a parameter `p`, given as in a query, a form or a JSON body; none when nothing is given. */
-const read = <Out>(parameter: Parameter<Out>, ...given: unknown[]): Out =>
-  readParameters({ p: parameter }, parametersOf(given.length > 0 ? { p: given[0] } : {})).p as Out;
+const read = <Out>(parameter: z.ZodType<Out>, ...given: unknown[]): Out =>
+  reader({ p: parameter })(parametersOf(given.length > 0 ? { p: given[0] } : {})).p as Out;
 
 t.test("whole numbers", async (t) => {
-  const n = integer("A number.");
+  const n = integer("A number.").optional();
   for (const [given, value] of [
     ["0", 0],
     ["1000000000000", 1e12],
@@ -77,13 +75,13 @@ t.test("words, needed ones, and what counts when nothing is given", async (t) =>
   const word = choice("A word.", ["a", "b"]);
   t.same([read(word), read(word, ""), read(word, "b")], ["a", "a", "b"]);
   for (const given of ["c", "A", "a,b"]) t.throws(() => read(word, given), bad, given);
-  t.equal(read(orElse(integer("A number."), 3)), 3);
-  t.equal(read(orElse(integer("A number."), 3), "0"), 0);
+  t.equal(read(integer("A number.").default(3)), 3);
+  t.equal(read(integer("A number.").default(3), "0"), 0);
   const missing = { code: "required_parameters", data: { required: ["p"] } };
-  t.throws(() => read(needed(text("A text."))), missing);
-  t.throws(() => read(needed(text("A text.")), ""), missing);
-  const two = { a: needed(text("A text.")), b: text("A text."), c: needed(text("A text.")) };
-  t.throws(() => readParameters(two, parametersOf({ b: "x" })), {
+  t.throws(() => read(text("A text.")), missing);
+  t.throws(() => read(text("A text."), ""), missing);
+  const two = { a: text("A text."), b: text("A text.").optional(), c: text("A text.") };
+  t.throws(() => reader(two)(parametersOf({ b: "x" })), {
     code: "required_parameters",
     data: { required: ["a", "c"] },
   });

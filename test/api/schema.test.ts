@@ -1,10 +1,16 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import t from "tap";
+import type { z } from "zod";
 import * as field from "../../src/api/request/schema/fields.js";
 import { nameFields, nameOf } from "../../src/api/request/schema/names.js";
-import type { Parameter } from "../../src/api/request/schema/parameters.js";
-import type { JsonSchema, Member } from "../../src/api/request/schema/schema.js";
+import { reader } from "../../src/api/request/schema/read.js";
+import {
+  type JsonSchema,
+  jsonSchema,
+  type Members,
+  objectSchema,
+} from "../../src/api/request/schema/schema.js";
 import { columnFields, newColumnFields } from "../../src/api/resources/column-fields.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { checkCode, checkColumnCode } from "../../src/catalog/codes.js";
@@ -19,6 +25,13 @@ addFormats.default(ajv);
 
 /** Whether the schema allows a value. */
 const allows = (schema: JsonSchema, value: unknown): boolean => ajv.validate(schema, value);
+
+/** The value that a member gives. */
+const readMember = (member: z.ZodType, name: string, given: unknown): any =>
+  reader({ [name]: member })({ get: () => given })[name];
+
+const readFields = (members: Members, given: Record<string, unknown>) =>
+  reader(members)(field.fieldsOf(given));
 
 /** The value that a reader gives, or the failure that it refuses with. */
 function outcome(read: () => unknown): unknown {
@@ -61,26 +74,24 @@ const refusedLater = new Set(["exportLayer format"]);
 
 t.test("parameters of every operation are read as their schemas have them", async (t) => {
   for (const { description, query, headers } of operations) {
-    for (const [name, parameter] of Object.entries({ ...query, ...headers }) as [
-      string,
-      Parameter<unknown>,
-    ][]) {
-      const { schema, read } = parameter;
+    for (const [name, parameter] of Object.entries({ ...query, ...headers })) {
+      const schema = jsonSchema(parameter);
+      const read = (given: unknown) => readMember(parameter, name, given);
       const label = `${description.id} ${name}`;
       t.doesNotThrow(() => ajv.compile(schema), `${label}: a schema`);
       for (const value of allowed(schema)) {
         t.ok(allows(schema, value), `${label}: its schema allows ${value}`);
-        const given = outcome(() => read(String(value), name));
+        const given = outcome(() => read(String(value)));
         t.notOk(given instanceof Failure, `${label}: ${value} is read`);
       }
       if (schema.default !== undefined) {
-        const absent = read(undefined, name);
-        t.same(absent, read(String(schema.default), name), `${label}: its default is what absence gives`);
-        t.same(absent, read("", name), `${label}: empty counts as absent`);
+        const absent = read(undefined);
+        t.same(absent, read(String(schema.default)), `${label}: its default is what absence gives`);
+        t.same(absent, read(""), `${label}: empty counts as absent`);
       }
       if (refusedLater.has(label)) continue;
       for (const text of forbidden(schema)) {
-        const given = outcome(() => read(text, name));
+        const given = outcome(() => read(text));
         t.ok(given instanceof Failure, `${label}: ${text.slice(0, 40)} is refused`);
       }
     }
@@ -99,7 +110,7 @@ t.test("schemas of bodies are schemas", async (t) => {
 
 type Read = (given: unknown) => unknown;
 interface Case {
-  readonly member: Member<unknown, unknown>;
+  readonly member: z.ZodType;
   /** Where the member's own is not all that looks at a value. */
   readonly read?: Read;
   readonly allowed: readonly unknown[];
@@ -115,14 +126,18 @@ const cases: Readonly<Record<string, Case>> = {
   text: { member: field.text("-"), allowed: ["", "a", "Имя"], forbidden: [...notTexts, "x".repeat(10_001)] },
   code: {
     member: field.code("-"),
-    read: (given) => checkCode(field.code("-").read(given, "code") ?? ""),
+    read: (given) => checkCode(readMember(field.code("-").optional(), "code", given) ?? ""),
     allowed: ["a", "A-1_b", "x".repeat(64)],
     forbidden: [...notTexts, "", "a b", "я", "x".repeat(65), "a\n"],
   },
   number: { member: field.number("-"), allowed: [0, -1.5, 1e300], forbidden: notNumbers },
   integer: { member: field.integer("-"), allowed: [0, -3, 12], forbidden: [...notNumbers, 1.5] },
   flag: { member: field.flag("-"), allowed: [true, false], forbidden: notFlags },
-  "flag with a default": { member: field.flag("-", true), allowed: [true, false], forbidden: notFlags },
+  "flag with a default": {
+    member: field.flag("-").default(true),
+    allowed: [true, false],
+    forbidden: notFlags,
+  },
   parent: { member: field.parent("-"), allowed: [0, 12], forbidden: [...notNumbers, 1.5] },
   "needed parent": { member: field.neededParent("-"), allowed: [0, 12], forbidden: [...notNumbers, 1.5] },
   style: { member: field.style("-"), allowed: ["", "#a { line-width: 1 }"], forbidden: notTexts },
@@ -140,7 +155,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "code of a column": {
     member: newColumnFields.code,
-    read: (given) => checkColumnCode(newColumnFields.code.read(given, "code")),
+    read: (given) => checkColumnCode(readMember(newColumnFields.code, "code", given)),
     allowed: ["a", "_1", "x".repeat(44)],
     forbidden: [...notTexts, "", "1a", "a-b", "я", "x".repeat(45)],
   },
@@ -182,38 +197,39 @@ const cases: Readonly<Record<string, Case>> = {
 
 for (const [label, { member, read, allowed, forbidden }] of Object.entries(cases)) {
   t.test(`fields of bodies: ${label}`, async (t) => {
-    const read1: Read = read ?? ((given) => member.read(given, "field"));
+    const read1: Read = read ?? ((given) => readMember(member, "field", given));
     const text = (value: unknown) => JSON.stringify(value).slice(0, 60);
+    const schema = jsonSchema(member);
     for (const value of allowed) {
-      t.ok(allows(member.schema, value), `the schema allows ${text(value)}`);
+      t.ok(allows(schema, value), `the schema allows ${text(value)}`);
       t.notOk(outcome(() => read1(value)) instanceof Failure, `${text(value)} is read`);
     }
     for (const value of forbidden) {
-      t.notOk(allows(member.schema, value), `the schema forbids ${text(value)}`);
+      t.notOk(allows(schema, value), `the schema forbids ${text(value)}`);
       t.ok(outcome(() => read1(value)) instanceof Failure, `${text(value)} is refused`);
     }
-    if ("default" in member.schema) t.equal(member.read(undefined, "field"), member.schema.default);
+    if ("default" in schema) t.equal(readMember(member, "field", undefined), schema.default);
   });
 }
 
 t.test("members that the schema of an object requires are refused when they are not there", async (t) => {
   const members = {
-    a: field.needed(field.text("-")),
-    b: field.text("-"),
-    c: field.needed(field.number("-")),
+    a: field.text("-"),
+    b: field.text("-").optional(),
+    c: field.number("-"),
     parent_id: field.neededParent("-"),
   };
-  const schema = field.objectSchema(members);
+  const schema = objectSchema(members);
   t.same(schema.required, ["a", "c", "parent_id"]);
   const whole = { a: "x", c: 1, parent_id: 0 };
   t.ok(allows(schema, whole));
-  t.same(field.readFields(members, whole), { ...whole, b: undefined });
+  t.same(readFields(members, whole), { ...whole, b: undefined });
   for (const name of ["a", "c", "parent_id"]) {
     const { [name]: _, ...rest } = whole as Record<string, unknown>;
     t.notOk(allows(schema, rest), `the schema requires ${name}`);
-    t.ok(outcome(() => field.readFields(members, rest)) instanceof Failure, `${name} is missed`);
+    t.ok(outcome(() => readFields(members, rest)) instanceof Failure, `${name} is missed`);
   }
-  const none = outcome(() => field.readFields(members, { parent_id: 0 }));
+  const none = outcome(() => readFields(members, { parent_id: 0 }));
   t.match(none, { code: "required_parameters", data: { required: ["a", "c"] } });
   t.ok(allows(schema, { ...whole, unknown: 1 }), "unknown members are ignored");
 });

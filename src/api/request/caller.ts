@@ -58,12 +58,12 @@ const isMember = ({ members }: ProjectState, { accountId, login }: UserName): bo
 const unrecognised: Caller = { ...publicCaller };
 
 /**
- * The caller of a request for a picture or its description. What the public may see is refused to nobody: a token that
- * is none of the project's, or that cannot be checked just now, counts as none there.
+ * The caller of a request for a picture or its description. What the public may see is refused to nobody: there a token
+ * that is unknown, of another project, or cannot be checked just now, counts as no token.
  * @param isPublic whether the public may see it
  * @throws Failure as `callerOf` for what the public may not see
  */
-export async function onlooker(
+export async function callerOrPublic(
   request: Request,
   services: Services,
   project: ProjectState,

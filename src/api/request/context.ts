@@ -16,8 +16,8 @@ import { type View, viewOf } from "./paths.js";
 
 /**
  * From the path of a request to what it is about: the project, the map, the layer, who asks, and how names are to be
- * shown. Whoever asks is known before the map is looked for, and rights are checked before a layer is missed, so that
- * nobody learns of maps and layers that are hidden.
+ * shown. It is known who asks before the map is looked for, and rights are checked before it is said that there is no
+ * such layer, so that nobody learns of maps and layers that are hidden.
  */
 
 export interface ProjectContext {

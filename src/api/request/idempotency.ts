@@ -33,7 +33,7 @@ export const idempotencyParameters = {
     `Name of this request, 1 to ${longestKey} characters that nobody guesses, such as a UUID. The same request under ` +
       "the same name is done once and answered alike for a day.",
     longestKey,
-  ),
+  ).optional(),
 };
 
 /** The name that the client gave the request; undefined = none. @throws Failure bad_request */

@@ -4,8 +4,7 @@ import { tileFormats } from "../../tiles/formats.js";
 import { answerSchemas } from "./answer-schemas.js";
 import { commonParameters } from "./common-parameters.js";
 import { type Answer, isVersioned, type Operation, tags } from "./operation.js";
-import type { ParameterDefinitions } from "./schema/parameters.js";
-import { type JsonSchema, ref } from "./schema/schema.js";
+import { type JsonSchema, type Members, objectSchema, ref } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
 
 /** The description of the API by OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), made from its operations. */
@@ -105,7 +104,10 @@ function described(operation: Operation, method: Method, config: Installation["c
       required: true,
       ...pathParameters[name],
     })),
-    ...listed({ ...(isVersioned(path) ? commonParameters : {}), ...operation.query }, "query"),
+    ...(isVersioned(path) ? listed(commonParameters, "query") : []).filter(
+      ({ name }) => !Object.hasOwn(operation.query, name),
+    ),
+    ...listed(operation.query, "query"),
     ...listed(operation.headers, "header"),
   ];
   return {
@@ -155,14 +157,16 @@ const limitText = ({ bytes, bytesWithoutToken, fileBytes }: TakenBytes): string 
     ? "."
     : `; ${bytesWithoutToken} while neither query nor headers have a token.`);
 
-const listed = (definitions: ParameterDefinitions, place: "query" | "header") =>
-  Object.entries(definitions).map(([name, { schema, description, required, refusesAbsence }]) => ({
+function listed(members: Members, place: "query" | "header") {
+  const { properties, required = [] } = objectSchema(members);
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: place,
     description,
-    ...(required || refusesAbsence ? { required: true } : {}),
+    ...(required.includes(name) ? { required: true } : {}),
     schema,
   }));
+}
 
 const content = (schemas: Readonly<Record<string, JsonSchema>>) =>
   Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]));
@@ -186,10 +190,10 @@ function answered({ description, content: schemas, headers = {} }: Answer): Open
 
 const reasons = {
   304: "What If-None-Match names is still the same.",
-  400: "The request cannot be read: JSON that does not parse, a number that is none, damaged encoding.",
+  400: "The request cannot be read: JSON that does not parse, text in place of a number, damaged encoding.",
   401: "A token is required, and none came, or it is unknown or has expired.",
   403: "The rights do not allow it.",
-  404: "There is no such project's map, layer, folder, column, object or file.",
+  404: "The project has no such map, layer, folder, column, object or file.",
   412: "The object is no longer the one that If-Match names.",
   413: "The body is larger than the operation takes.",
   415: "The body has a Content-Encoding.",
@@ -214,8 +218,7 @@ const failure = (reason: string, codes: readonly string[]): OpenApi => ({
 
 /** Whether something must be there that may be missing. */
 const hasRequired = ({ query, headers, body }: Operation): boolean =>
-  [...Object.values(query), ...Object.values(headers)].some(({ required }) => required) ||
-  Object.values(body?.content ?? {}).some(
+  [objectSchema(query), objectSchema(headers), ...Object.values(body?.content ?? {})].some(
     ({ required, items }) => required ?? (items as JsonSchema)?.required,
   );
 

@@ -6,9 +6,8 @@ import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { projectPath } from "./paths.js";
 import { answerOvertaken } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
-import { type ParameterDefinitions, readParameters } from "./schema/parameters.js";
-import { readMembers } from "./schema/read.js";
-import type { JsonSchema, Values } from "./schema/schema.js";
+import { reader } from "./schema/read.js";
+import type { JsonSchema, Members, Values } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
 
 /**
@@ -94,30 +93,32 @@ export interface Operation extends Route<Services> {
   readonly writes: boolean;
   readonly takes: BodyLimits;
   readonly description: Description;
-  readonly query: ParameterDefinitions;
-  readonly headers: ParameterDefinitions;
+  readonly query: Members;
+  readonly headers: Members;
   readonly body: BodyDefinition<unknown> | undefined;
 }
 
-const none: ParameterDefinitions = {};
+const none: Members = {};
+
+const readForm = reader({ f: commonParameters.f });
 
 /** Whether a path is that of an operation of the contract, all of which may be asked for a form and a language. */
 export const isVersioned = (path: string): boolean => path.startsWith(projectPath);
 
 /** Makes the route of a definition. */
-export function operation<
-  Query extends ParameterDefinitions,
-  Body = undefined,
-  Headers extends ParameterDefinitions = ParameterDefinitions,
->(definition: Definition<Query, Body, Headers>): Operation {
+export function operation<Query extends Members, Body = undefined, Headers extends Members = Members>(
+  definition: Definition<Query, Body, Headers>,
+): Operation {
   const { methods, path, handle, query, headers, body, writes = false, ...description } = definition;
+  const readQuery = reader((query ?? none) as Query);
+  const readHeaders = reader((headers ?? none) as Headers);
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
   const current: Handler<Services> = (request, services) => {
-    if (hasCommonForm) commonParameters.f.read(request.query.get("f"), "f");
+    if (hasCommonForm) readForm(request.query);
     const input: Input<Query, Body, Headers> = {
-      query: () => readParameters((query ?? none) as Query, request.query),
+      query: () => readQuery(request.query),
       body: () => (body as BodyDefinition<Body>).read(request),
-      headers: () => readMembers<string, Headers>((headers ?? none) as Headers, request.header),
+      headers: () => readHeaders({ get: (name) => request.header(name) }),
     };
     return handle(request, services, input);
   };

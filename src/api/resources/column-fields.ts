@@ -1,52 +1,41 @@
+import { z } from "zod";
 import { columnCodePattern } from "../../catalog/codes.js";
-import {
-  type ColumnType,
-  columnTypes,
-  readColumnType,
-  typeDescriptions,
-} from "../../column-types/column-types.js";
-import { badRequest, failed, required } from "../../errors.js";
-import { anything, type Field, flag, number } from "../request/schema/fields.js";
+import { columnTypes, readColumnType, typeDescriptions } from "../../column-types/column-types.js";
+import { failed } from "../../errors.js";
+import { anything, flag, number, toNumber } from "../request/schema/fields.js";
 import { nameFields } from "../request/schema/names.js";
+import { readBy, ruled } from "../request/schema/schema.js";
 
 /** What bodies say of a column. */
 
 /** Else type_required, unknown_type. */
-const type: Field<ColumnType> = {
+const type = readBy(z.unknown(), readColumnType).meta({
   description: `Type of the values. ${typeDescriptions}. A title heads other columns and has none; \`timestamp\` means \`datetime\`.`,
-  schema: { enum: [...columnTypes, "timestamp"] },
-  refusesAbsence: true,
-  read: readColumnType,
-};
+  enum: [...columnTypes, "timestamp"],
+});
 
 /** Any text: which ones are codes is told where it is stored. Else invalid_code. */
-const code: Field<string | undefined> = {
+const code = ruled(z.string(), {
+  refuse: () => failed("invalid_code", "A column code is a text."),
+}).meta({
   description: "Code, unique in the layer; on a change, the new one.",
-  schema: { type: "string", pattern: columnCodePattern.source },
-  read: (given) => {
-    if (given === undefined || given === null || given === "") return undefined;
-    if (typeof given !== "string") throw failed("invalid_code", "A column code is a text.");
-    return given;
-  },
-};
+  pattern: columnCodePattern.source,
+});
 
 const sort = number("Place among the parent's columns; default: the last. The others are renumbered.");
 
 /** Ids of columns are PostgreSQL integers. */
 const highestId = 2 ** 31 - 1;
+const noColumn = "must be the id of a column";
 
-/** Absent = undefined; null and 0 = top level. Else a bad request. */
-const parent: Field<number | undefined> = {
-  description: "Id of the title column that it is under; 0 = top level.",
-  schema: { type: "integer", minimum: 0, maximum: highestId },
-  read: (given, name) => {
-    if (given === undefined) return undefined;
-    const id = sort.read(given, name) ?? 0;
-    if (!Number.isInteger(id) || Math.abs(id) > highestId)
-      throw badRequest(`${name} must be the id of a column.`);
-    return id;
-  },
-};
+/** null and 0 = top level. Else a bad request. */
+const parent = ruled(
+  z.preprocess(
+    (given) => (given === null || given === "" ? 0 : toNumber(given)),
+    z.number("must be a number").int(noColumn).min(-highestId, noColumn).max(highestId, noColumn),
+  ),
+  { blanks: [] },
+).meta({ description: "Id of the title column that it is under; 0 = top level.", minimum: 0 });
 
 const words = {
   anyOf: [{ type: "string" }, { type: "object", additionalProperties: { type: "string" } }],
@@ -90,25 +79,14 @@ const format = anything(
 
 export const columnFields = {
   type,
-  code,
+  code: code.optional(),
   ...nameFields,
-  localized_value: flag("Whether values are in several languages."),
-  required: flag("Whether objects have to have a value when they are saved, in some language."),
-  sort,
-  parent_id: parent,
-  format,
+  localized_value: flag("Whether values are in several languages.").optional(),
+  required: flag("Whether objects have to have a value when they are saved, in some language.").optional(),
+  sort: sort.optional(),
+  parent_id: parent.optional(),
+  format: format.optional(),
 };
 
 /** Of a new column, which needs a code. Else also required_parameters. */
-export const newColumnFields = {
-  ...columnFields,
-  code: {
-    ...code,
-    required: true,
-    read: (given: unknown, name: string): string => {
-      const value = code.read(given, name);
-      if (value === undefined) throw required([name]);
-      return value;
-    },
-  },
-};
+export const newColumnFields = { ...columnFields, code };

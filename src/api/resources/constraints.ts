@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   constrainedColumns,
   fitsConstraint,
@@ -8,16 +9,16 @@ import {
 } from "../../catalog/constraints.js";
 import { longestExpression } from "../../catalog/regular-expression.js";
 import type { Column, ConstraintType, LayerNode } from "../../catalog/state.js";
-import { badRequest, failed } from "../../errors.js";
+import { failed } from "../../errors.js";
 import { readValue } from "../../features/values.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer } from "../request/caller.js";
 import { type LayerContext, layerContext, permittedLayer, reload, toAdminister } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
-import { jsonValue } from "../request/schema/bodies.js";
-import { anything, type Field, isObject, objectSchema, readFields, text } from "../request/schema/fields.js";
-import { ref, type Values } from "../request/schema/schema.js";
+import { jsonArray } from "../request/schema/bodies.js";
+import { anything, invalid, text } from "../request/schema/fields.js";
+import { failing, ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 
@@ -66,55 +67,35 @@ async function answerConstraints(services: Services, { caller, layer }: LayerCon
 
 const refuse = (parameter: string, message: string) => failed("invalid_value", message, { parameter });
 
-const types = ["enum", "range", "pattern"] as const;
-
-const typeField: Field<ConstraintType> = {
-  description: "enum = one of some values, range = between two, pattern = a regular expression.",
-  schema: { enum: types },
-  required: true,
-  read: (given) => {
-    const type = types.find((one) => one === given);
-    if (type) return type;
-    throw refuse("type", "The type of a constraint is enum, range or pattern.");
-  },
-};
-
-const codesField: Field<readonly string[]> = {
-  description: "Codes of the columns that it holds for.",
-  schema: { type: "array", items: { type: "string" }, minItems: 1, maxItems: limits.columns },
-  required: true,
-  read: (given) => {
-    if (Array.isArray(given) && given.length > 0 && given.length <= limits.columns) return given.map(String);
-    throw refuse("columns", `columns must be an array of 1 to ${limits.columns} column codes.`);
-  },
-};
+const severalCodes = `must be an array of 1 to ${limits.columns} column codes`;
 
 const constraintFields = {
-  type: typeField,
-  name: text("Name of the constraint."),
-  columns: codesField,
+  type: ruled(z.enum(["enum", "range", "pattern"]), {
+    refuse: (name) => refuse(name, "The type of a constraint is enum, range or pattern."),
+    blanks: [null],
+  }).describe("enum = one of some values, range = between two, pattern = a regular expression."),
+  name: text("Name of the constraint.")
+    .refine(
+      (name) => name.length <= limits.nameLength,
+      failing(() => refuse("name", "The name of a constraint is too long.")),
+    )
+    .default(""),
+  columns: ruled(
+    z.array(z.coerce.string(), severalCodes).min(1, severalCodes).max(limits.columns, severalCodes),
+    {
+      refuse: invalid,
+      blanks: [null],
+    },
+  ).describe("Codes of the columns that it holds for."),
   definition: anything("The allowed values; [least, greatest], one of them may be null; one expression.", {
     anyOf: [{ type: "array", items: {}, maxItems: limits.values }, { type: "string" }],
-  }),
+  }).optional(),
 };
 type GivenConstraint = Values<typeof constraintFields>;
 
-/** @throws Failure bad_request, invalid_value, required_parameters */
-function constraintsOf(body: unknown): GivenConstraint[] {
-  if (!Array.isArray(body)) throw badRequest("The body must be an array of constraints.");
-  if (body.length > limits.constraints) {
-    throw failed("invalid_value", `A layer has at most ${limits.constraints} constraints.`);
-  }
-  return body.map((item: unknown) => {
-    if (!isObject(item)) throw badRequest("Each constraint must be a JSON object.");
-    return readFields(constraintFields, item);
-  });
-}
-
 /** @throws Failure invalid_value, unknown_column */
 function constraintOf(given: GivenConstraint, layer: LayerNode): NewConstraint {
-  const { type, name = "" } = given;
-  if (name.length > limits.nameLength) throw refuse("name", "The name of a constraint is too long.");
+  const { type, name } = given;
   const columns = columnsOf(given.columns, type, layer);
   // Columns of one type read it alike.
   const kinds = new Map(columns.map((column) => [column.type, column]));
@@ -199,11 +180,12 @@ export const constraintOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${layerPath}/constraints/`,
     writes: true,
-    body: jsonValue(
-      { type: "array", maxItems: limits.constraints, items: objectSchema(constraintFields) },
-      constraintsOf,
-      sizes.list,
-    ),
+    body: jsonArray(constraintFields, {
+      item: "constraint",
+      items: "constraints",
+      most: limits.constraints,
+      limits: sizes.list,
+    }),
     answer: constraintsAnswer,
     refuses: ["invalid_value", "unknown_column"],
     handle: replace,

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { requireRead } from "../../access/rights.js";
 import { createDerived, createExternal, type DerivedType } from "../../catalog/derived.js";
 import { idNames } from "../../catalog/id-alias.js";
@@ -9,56 +10,45 @@ import { filterSql, requireExpressions } from "../../features/filter-language.js
 import { Constants } from "../../features/sql.js";
 import { maxZoom } from "../../geo/tile.js";
 import type { MapContext } from "../request/context.js";
-import { anything, type Field, isObject, objectSchema, readFields, text } from "../request/schema/fields.js";
+import { anything, fieldsOf, invalid, isObject, text } from "../request/schema/fields.js";
+import { reader } from "../request/schema/read.js";
+import { objectSchema, ruled } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 
 /** Creation of the layers that are not made by hand: virtual, materialized and external ones. */
 
 export type LayerKind = "layer" | DerivedType | "external";
 
-const kindText = text("`layer`: with objects of its own; the others are made from their `source`.");
+const kind = ruled(
+  z.enum(["layer", "virtual", "material", "external"], "is layer, virtual, material or external"),
+  { refuse: invalid },
+).describe("`layer`: with objects of its own; the others are made from their `source`.");
 
-/** Absent or empty = a vector layer. Else invalid_value. */
-const kind: Field<LayerKind> = {
-  ...kindText,
-  schema: { enum: ["layer", "virtual", "material", "external"], default: "layer" },
-  read: (given, name) => {
-    const type = kindText.read(given, name) || "layer";
-    switch (type) {
-      case "layer":
-      case "virtual":
-      case "material":
-      case "external":
-        return type;
-      default:
-        throw failed("invalid_value", "type is layer, virtual, material or external.", { parameter: name });
-    }
+const isCodes = (given: unknown): given is string[] =>
+  Array.isArray(given) && given.every((code) => typeof code === "string");
+
+/** An array of codes, or codes separated by commas. */
+const columns = ruled(
+  z.preprocess(
+    (given) => (typeof given === "string" ? given.split(",").map((code) => code.trim()) : given),
+    z.custom<string[]>(isCodes),
+  ),
+  {
+    refuse: () =>
+      failed("invalid_value", "source.columns must be an array of column codes.", { parameter: "columns" }),
+    blanks: [null, "", "*"],
   },
-};
-
-/** An array of codes, or codes separated by commas; absent = all. */
-const columns: Field<string[] | undefined> = {
+).meta({
   description:
     "Codes of the columns that it has of the source's, also as one text with commas; default: all.",
-  schema: { anyOf: [{ type: "array", items: { type: "string" } }, { type: "string" }] },
-  read: (given, name) => {
-    if (given === undefined || given === null || given === "" || given === "*") return undefined;
-    const list = typeof given === "string" ? given.split(",").map((code) => code.trim()) : given;
-    if (Array.isArray(list) && list.every((code) => typeof code === "string")) return list;
-    throw failed("invalid_value", "source.columns must be an array of column codes.", { parameter: name });
-  },
-};
+  anyOf: [{ type: "array", items: { type: "string" } }, { type: "string" }],
+});
 
-/** Absent or empty: required_parameters, by its whole name. */
-const sourceName: Field<unknown> = {
-  description: "Code or id of a layer of this map.",
-  schema: { type: ["string", "integer"] },
-  refusesAbsence: true,
-  read: (given) => {
-    if (given === undefined || given === null || given === "") throw required(["source.layer"]);
-    return given;
-  },
-};
+/** What is of another kind names no layer. */
+const sourceName = ruled(anything("Code or id of a layer of this map.", { type: ["string", "integer"] }), {
+  absent: () => required(["source.layer"]),
+  blanks: [null, ""],
+});
 
 /** `source` of virtual and materialized layers. */
 const sourceFields = {
@@ -66,9 +56,10 @@ const sourceFields = {
   filter: text(
     "Filter expression that selects the source's objects, by the main language's values of localised columns; " +
       "default: all of them.",
-  ),
-  columns,
+  ).default(""),
+  columns: columns.optional(),
 };
+const readSource = reader(sourceFields);
 
 /** `source` of external layers, which `readExternalSource` reads. */
 const externalSchema = {
@@ -89,10 +80,10 @@ const externalSchema = {
 
 /** Fields of a new layer's body that say what kind of layer it is. */
 export const kindFields = {
-  type: kind,
+  type: kind.default("layer"),
   source: anything("What a layer of another type than `layer` is made from; it has to be there for them.", {
     anyOf: [objectSchema(sourceFields), externalSchema],
-  }),
+  }).optional(),
 };
 
 /**
@@ -114,7 +105,7 @@ export async function createFromSource(
       source: readExternalSource(source, services.config.externalHosts),
     });
   }
-  const { layer: named, filter: text = "", columns } = readFields(sourceFields, source);
+  const { layer: named, filter: text, columns } = readSource(fieldsOf(source));
   const from = sourceLayer(map, named);
   requireRead(map, caller, from);
   const filter = text.trim();

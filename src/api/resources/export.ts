@@ -1,24 +1,16 @@
-import { badRequest } from "../../errors.js";
+import { z } from "zod";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { exportLayer } from "../../transfer/export.js";
 import { type ExportFormat, exportFormats, exportMediaTypes } from "../../transfer/export-formats.js";
-import { type ExportLanguages, exportLanguages } from "../../transfer/export-request.js";
+import { exportLanguages } from "../../transfer/export-request.js";
 import { callerHeaders } from "../request/caller.js";
 import { type LayerContext, objectsContext, toRead } from "../request/context.js";
 import { type Answer, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, form } from "../request/schema/bodies.js";
-import {
-  flag,
-  needed,
-  type Parameter,
-  split,
-  srid,
-  text,
-  withoutEffect,
-} from "../request/schema/parameters.js";
-import { ref, type Values } from "../request/schema/schema.js";
+import { flag, list, srid, text, withoutEffect } from "../request/schema/parameters.js";
+import { readBy, ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { boxParameter, filterBox } from "./object-parameters.js";
@@ -28,34 +20,31 @@ import { boxParameter, filterBox } from "./object-parameters.js";
 const maxIds = 30_000;
 
 /** `feature_ids`. Else a bad request. */
-const idsParameter: Parameter<readonly number[] | undefined> = {
-  description: "Ids of the objects, separated by commas; without it the whole layer.",
-  schema: { type: "string", examples: ["1,2,3"] },
-  read: (given, name) => {
-    if (!given) return undefined;
-    return split(name, given, { separator: ",", most: maxIds }).map((part) => {
-      const id = /^\s*-?\d{1,16}\s*$/.test(part) ? Number(part) : Number.NaN;
-      if (Number.isSafeInteger(id)) return id;
-      throw badRequest(`${name} must be whole numbers separated by commas.`);
-    });
-  },
-};
+const idsParameter = list({ separator: ",", most: maxIds })
+  .transform((parts) => parts.map((part) => (/^\s*-?\d{1,16}\s*$/.test(part) ? Number(part) : Number.NaN)))
+  .refine((ids) => ids.every(Number.isSafeInteger), "must be whole numbers separated by commas")
+  .meta({
+    description: "Ids of the objects, separated by commas; without it the whole layer.",
+    examples: ["1,2,3"],
+  })
+  .optional();
 
 /** `langs`. Else a bad request. */
-const languagesParameter: Parameter<ExportLanguages | undefined> = {
-  description:
-    "Languages of localised values, separated by commas; without it all. In several languages a column `name` " +
-    "becomes the properties `name_ru`, `name_en`; in one it keeps its code.",
-  schema: { type: "string", examples: ["ru,en"] },
-  read: (given) => exportLanguages(given ?? ""),
-};
+const languagesParameter = readBy(z.string(), exportLanguages)
+  .meta({
+    description:
+      "Languages of localised values, separated by commas; without it all. In several languages a column `name` " +
+      "becomes the properties `name_ru`, `name_en`; in one it keeps its code.",
+    examples: ["ru,en"],
+  })
+  .optional();
 
 /** A parameter of one format; clients send them whatever the format is. */
-const ofFormat = (format: ExportFormat, meaning: string): Parameter<string | undefined> =>
-  exportFormats.includes(format) ? text(`For ${format}: ${meaning}`) : withoutEffect;
+const ofFormat = (format: ExportFormat, meaning: string) =>
+  exportFormats.includes(format) ? text(`For ${format}: ${meaning}`).optional() : withoutEffect;
 
 const exportParameters = {
-  format: { ...needed(text("Format of the file.")), schema: { enum: exportFormats } },
+  format: text("Format of the file.").meta({ enum: exportFormats }),
   langs: languagesParameter,
   zip: flag("Whether the file is packed into a zip archive."),
   feature_ids: idsParameter,
@@ -65,7 +54,7 @@ const exportParameters = {
   orig: ofFormat("geotif", "whether the image comes as it was uploaded."),
   encoding: ofFormat("csv", "the text's encoding."),
   dialect: ofFormat("csv", "`comma` instead of semicolons."),
-  lng: text("Language of the layer's name, which becomes the file's; default: the main language."),
+  lng: text("Language of the layer's name, which becomes the file's; default: the main language.").optional(),
 };
 type ExportParameters = Values<typeof exportParameters>;
 

@@ -19,7 +19,7 @@ import { type LayerContext, layerContext, toEditObjects, toRead } from "../reque
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, form, upload } from "../request/schema/bodies.js";
-import { needed, objectId, text } from "../request/schema/parameters.js";
+import { objectId, text } from "../request/schema/parameters.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import { receive } from "../request/upload.js";
@@ -28,8 +28,8 @@ import type { Services } from "../services.js";
 /** Files of objects: attaching, taking away, and getting them. */
 
 const placeParameters = {
-  field: needed(text("Code of the column, which is of type `file`.")),
-  lng: text("Language, where the column's values are in several; default: the main one."),
+  field: text("Code of the column, which is of type `file`."),
+  lng: text("Language, where the column's values are in several; default: the main one.").optional(),
 };
 type PlaceParameters = Values<typeof placeParameters>;
 
@@ -195,7 +195,7 @@ export const fileOperations: readonly Operation[] = [
     methods: ["DELETE"],
     path: `${objectFiles}:file/`,
     writes: true,
-    query: { ...placeParameters, field: { ...placeParameters.field, required: false } },
+    query: { ...placeParameters, field: placeParameters.field.optional() },
     body: { ...form(placeParameters, sizes.small), optional: true },
     answer: answers("It is gone.", { type: "null" }),
     refuses: ["file_column_required", "invalid_value"],

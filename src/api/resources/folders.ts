@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { mayRead, requireRight, rightsOn } from "../../access/rights.js";
 import {
   changeFolder,
@@ -15,8 +16,8 @@ import { type MapContext, mapContext, reload, signedInMapContext } from "../requ
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath } from "../request/paths.js";
 import { form, jsonObject } from "../request/schema/bodies.js";
-import { type Field, invalid, isObject, type JsonObject, parent } from "../request/schema/fields.js";
-import { ref, type Values } from "../request/schema/schema.js";
+import { invalid, isObject, type JsonObject, parent } from "../request/schema/fields.js";
+import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
@@ -27,21 +28,25 @@ import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-f
 const maxSettingsLength = 100_000;
 
 /** An object of moderate size. Else invalid_value. */
-const settings: Field<JsonObject | undefined> = {
-  description: "Settings of the clients' own, at most 100 kB.",
-  schema: { type: "object", additionalProperties: true },
-  read: (given, name) => {
-    if (given === undefined || given === null) return undefined;
-    if (isObject(given) && JSON.stringify(given).length <= maxSettingsLength) return given;
-    throw invalid(name, "must be an object of moderate size");
-  },
-};
+const settings = ruled(
+  z.custom<JsonObject>(
+    (given) => isObject(given) && JSON.stringify(given).length <= maxSettingsLength,
+    "must be an object of moderate size",
+  ),
+  { refuse: invalid, blanks: [null] },
+)
+  .meta({
+    description: "Settings of the clients' own, at most 100 kB.",
+    type: "object",
+    additionalProperties: true,
+  })
+  .optional();
 
 const createFields = { ...newNodeFields("folder"), json: settings };
 const changeFields = { ...changedNodeFields, json: settings };
 
 const placeParameters = {
-  parent_id: parent("Id of the folder or map that it lies in; when it is given, it has to be right."),
+  parent_id: parent("Id of the folder or map that it lies in. Optional; another id is refused.").optional(),
 };
 
 async function create(
@@ -180,7 +185,7 @@ export const folderOperations: readonly Operation[] = [
     tag: "Folders",
     summary: "Change a folder, or move it",
     details:
-      "What is not named stays, by PUT as by PATCH. Without parent_id, or with one that there is not in this map, " +
+      "What is not named stays, by PUT as by PATCH. Without parent_id, or with one that does not exist in this map, " +
       "the answer is 404.",
     access: "token",
     methods: ["PUT", "PATCH"],

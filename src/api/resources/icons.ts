@@ -6,18 +6,18 @@ import type { Reply, Request } from "../../http/types.js";
 import { StyleTimeout } from "../../style/compiler.js";
 import type { CompiledStyle } from "../../style/model.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
-import { onlooker, usedToken } from "../request/caller.js";
+import { callerOrPublic, usedToken } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary } from "../request/schema/bodies.js";
-import { integer, orElse } from "../request/schema/parameters.js";
+import { integer } from "../request/schema/parameters.js";
 import type { Services } from "../services.js";
 import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
 
 /** Icons of layers, drawn from their styles. */
 
 const iconParameters = {
-  size: orElse(integer("Pixels of a side.", { least: 1, most: 1024 }), 32),
+  size: integer("Pixels of a side.", { least: 1, most: 1024 }).default(32),
 };
 
 async function icon(
@@ -28,7 +28,9 @@ async function icon(
   const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
   const map = await services.catalog.map(project, mapCode);
   const layer = map.layers.get(layerCode);
-  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller, layer));
+  const caller = await callerOrPublic(request, services, map.project, () =>
+    mayRead(map, publicCaller, layer),
+  );
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
   const { size } = query();

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { mayRead, requireRead } from "../../access/rights.js";
 import { isPicture } from "../../catalog/file-types.js";
 import { type FoundFile, findFile, isListed } from "../../catalog/files.js";
@@ -8,11 +9,13 @@ import { type Picture, pictureTag, type ResizedBlob } from "../../hosts/pictures
 import { matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import { isUuid } from "../../storage/blob-store.js";
-import { onlooker, usedToken } from "../request/caller.js";
+import { callerOrPublic, usedToken } from "../request/caller.js";
+import { invalidFormat } from "../request/common-parameters.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { binary } from "../request/schema/bodies.js";
-import { choice, integer, type Parameter } from "../request/schema/parameters.js";
+import { choice, integer } from "../request/schema/parameters.js";
+import { ruled } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 
 /** Pictures attached to objects, in any size. */
@@ -20,20 +23,16 @@ import type { Services } from "../services.js";
 const side = { least: 1, most: 8_192 };
 
 /** `f`. Else invalid_format. */
-const formatParameter: Parameter<PictureFormat | undefined> = {
-  description: "Format of the answer; default: the picture's own.",
-  schema: { enum: ["png", "jpg", "jpeg"] },
-  read: (given, name) => {
-    if (!given) return undefined;
-    if (given === "png") return "png";
-    if (given === "jpg" || given === "jpeg") return "jpeg";
-    throw failed("invalid_format", `${name} must be png, jpg or jpeg.`);
-  },
-};
+const formatParameter = ruled(z.enum(["png", "jpg", "jpeg"], "must be png, jpg or jpeg"), {
+  refuse: invalidFormat,
+})
+  .transform((format): PictureFormat => (format === "jpg" ? "jpeg" : format))
+  .describe("Format of the answer; default: the picture's own.")
+  .optional();
 
 const imageParameters = {
-  w: integer("Width in pixels; alone it keeps the picture's ratio.", side),
-  h: integer("Height in pixels; alone it keeps the picture's ratio.", side),
+  w: integer("Width in pixels; alone it keeps the picture's ratio.", side).optional(),
+  h: integer("Height in pixels; alone it keeps the picture's ratio.", side).optional(),
   fit: choice("How the picture fills w × h, as object-fit of CSS.", pictureFits),
   f: formatParameter,
 };
@@ -49,7 +48,7 @@ async function image(
   const file = isUuid(uuid) ? await findFile(services.db, uuid) : undefined;
   const place = file?.project === project.code ? await placeOf(services, file) : undefined;
   const isPublic = () => place !== undefined && mayRead(place.map, publicCaller, place.layer);
-  const caller = await onlooker(request, services, project, isPublic);
+  const caller = await callerOrPublic(request, services, project, isPublic);
   if (!file || !place) throw notFound("image of that uuid");
   const { map, layer } = place;
   requireRead(map, caller, layer);

@@ -1,6 +1,6 @@
 import { rightsOn } from "../../access/rights.js";
 import { type LayerNode, Right } from "../../catalog/state.js";
-import { badRequest, failed } from "../../errors.js";
+import { failed } from "../../errors.js";
 import { importFormatList } from "../../hosts/messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { importIntoLayer } from "../../transfer/import.js";
@@ -9,7 +9,7 @@ import { mediaType, multipart } from "../request/media-type.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, upload } from "../request/schema/bodies.js";
-import { type Parameter, text, withoutEffect } from "../request/schema/parameters.js";
+import { choice, text, withoutEffect } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import { receive } from "../request/upload.js";
 import type { Services } from "../services.js";
@@ -18,21 +18,16 @@ import { answerLayer } from "./layer-answer.js";
 /** Import of files into layers. */
 
 /** `action`. Else a bad request. */
-const actionParameter: Parameter<"replace" | "merge"> = {
-  description:
-    "1 = the data replace the layer's; 2 = objects whose svc_id the data name are changed, others added.",
-  schema: { enum: [1, 2], default: 2 },
-  read: (given, name) => {
-    if (!given || given === "2") return "merge";
-    if (given === "1") return "replace";
-    throw badRequest(`${name} is 1 (replace) or 2 (merge).`);
-  },
-};
+const actionParameter = choice(
+  "1 = the data replace the layer's; 2 = objects whose svc_id the data name are changed, others added.",
+  [2, 1],
+  { what: "is 1 (replace) or 2 (merge)" },
+).transform((action) => (action === 1 ? "replace" : "merge"));
 
 const importParameters = {
   srs: text(
     "Reference system of the data: an EPSG number, WKT or proj4; default: the file's own, else 4326.",
-  ),
+  ).optional(),
   action: actionParameter,
   raster_bbox: withoutEffect,
 };
@@ -40,7 +35,7 @@ const importParameters = {
 const importHeaders = {
   "x-filename": text(
     `Name of a file that is the body itself; its extension tells the format: ${importFormatList}.`,
-  ),
+  ).optional(),
 };
 
 const importBody = upload(importParameters, {

@@ -21,12 +21,12 @@ import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-f
 const createFields = {
   ...kindFields,
   ...newNodeFields("layer"),
-  css_style: style("CartoCSS of the layer; default: one that suits its geometries."),
+  css_style: style("CartoCSS of the layer; default: one that suits its geometries.").optional(),
 };
 
 const changeFields = {
   ...changedNodeFields,
-  css_style: style("CartoCSS of the layer; a blank one asks for the default."),
+  css_style: style("CartoCSS of the layer; a blank one asks for the default.").optional(),
 };
 
 async function create(
@@ -114,7 +114,7 @@ export const layerEditOperations: readonly Operation[] = [
     details:
       "A layer of objects of its own, or one that is made from another layer of the map (virtual, material) or " +
       "from a service elsewhere (external). External layers are drawn by clients: the map's tiles do not show them. " +
-      "A parent that there is not in this map is answered with 404.",
+      "A parent_id that does not exist in this map is answered with 404.",
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/layers/`,
@@ -130,7 +130,7 @@ export const layerEditOperations: readonly Operation[] = [
     summary: "Change a layer, or move it",
     details:
       "PUT gives the name and the style their defaults when they are not named, PATCH leaves them. Without " +
-      "parent_id, or with one that there is not in this map, the answer is 404.",
+      "parent_id, or with one that does not exist in this map, the answer is 404.",
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${layerPath}/`,

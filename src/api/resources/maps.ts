@@ -7,7 +7,7 @@ import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
 import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
-import { code, needed, style } from "../request/schema/fields.js";
+import { code, style } from "../request/schema/fields.js";
 import { nameFields, nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
@@ -17,9 +17,9 @@ import { mapObject } from "./present.js";
 /** Maps: create and get. */
 
 export const mapFields = {
-  code: needed(code("Code of the map, unique in the project.")),
+  code: code("Code of the map, unique in the project."),
   ...nameFields,
-  css_style: style("CartoCSS under the styles of the layers; default: none."),
+  css_style: style("CartoCSS under the styles of the layers; default: none.").default(""),
 };
 
 interface NewMap extends Values<typeof mapFields> {
@@ -34,7 +34,7 @@ async function create(
 ): Promise<Reply> {
   const { project, caller, view } = await projectContext(request, services);
   requireProjectRight(project, caller, Right.editStructure);
-  const { code, css_style: cssStyle = "", publish = true, ...naming } = await body();
+  const { code, css_style: cssStyle, publish = true, ...naming } = await body();
   const name = nameOf(naming, { language: view.language, main: project.languages[0] });
   if (cssStyle !== "") {
     await services.styles.compile(

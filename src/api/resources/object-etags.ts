@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import type { Caller, LayerNode } from "../../catalog/state.js";
 import type { ObjectText } from "../../features/get.js";
 import type { Reply } from "../../http/types.js";
 import { callerHeaders } from "../request/caller.js";
-import type { Parameter } from "../request/schema/parameters.js";
+import { ruled } from "../request/schema/schema.js";
 
 /** ETags of objects, and writes that are meant for one state of an object (`If-Match`). */
 
@@ -34,20 +35,22 @@ const maxTags = 100;
 
 /**
  * `If-Match`: the versions that the object may have; undefined = any. Compared strongly (RFC 9110, 13.1.1), so a weak tag
- * and what is no tag of ours match nothing.
+ * matches nothing, nor does one that this server did not make.
  */
-export const ifMatch: Parameter<readonly string[] | undefined> = {
-  description:
-    "ETag of the object that the change is meant for; when it is another one by now, the answer is 412.",
-  schema: { type: "string", examples: ['"4711.90f3b6c2d1e7-x8Qz0a1b"'] },
-  read: (given) => {
-    if (given === undefined || given.trim() === "*") return undefined;
+export const ifMatch = ruled(z.string(), { blanks: [] })
+  .transform((given) => {
+    if (given.trim() === "*") return undefined;
     const found = given.matchAll(/(W\/)?"([^"]*)"/g);
     return [...found]
       .filter(([, weak]) => weak === undefined)
       .slice(0, maxTags)
       .map(([, , tag = ""]) => tag.split("-", 1)[0] ?? "");
-  },
-};
+  })
+  .meta({
+    description:
+      "ETag of the object that the change is meant for; when it is another one by now, the answer is 412.",
+    examples: ['"4711.90f3b6c2d1e7-x8Qz0a1b"'],
+  })
+  .optional();
 
 export const matchHeaders = { "if-match": ifMatch };

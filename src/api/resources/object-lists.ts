@@ -1,16 +1,15 @@
-import { failed } from "../../errors.js";
 import { countObjects } from "../../features/count.js";
 import { objectFormatter } from "../../features/format.js";
 import { listStatement } from "../../features/list.js";
 import { readList } from "../../features/read.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer, answerText, callerHeaders } from "../request/caller.js";
-import { formParameter } from "../request/common-parameters.js";
+import { formParameter, invalidFormat } from "../request/common-parameters.js";
 import { type LayerContext, objectsContext, toRead } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { form } from "../request/schema/bodies.js";
-import { flag, integer, orElse, type Parameter, text } from "../request/schema/parameters.js";
+import { choice, flag, integer, text } from "../request/schema/parameters.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
@@ -27,34 +26,27 @@ import {
 
 /** Lists of a layer's objects, and how many there are. */
 
-/** `format`. Else invalid_format. */
-const formatParameter: Parameter<"json" | "geojson"> = {
-  description: "`geojson` answers a FeatureCollection instead of an array of objects.",
-  schema: { enum: ["json", "geojson"], default: "json" },
-  read: (given) => {
-    if (!given || given === "json") return "json";
-    if (given === "geojson") return "geojson";
-    throw failed("invalid_format", "format must be json or geojson.");
-  },
-};
-
 const listParameters = {
   fields: fieldsParameter,
-  fcode: text("Code of the column to filter by; it must be among `fields`."),
-  fval: orElse(
-    text(
-      "Value to compare with, converted to the column's type; empty matches empty texts and nulls. Localised values " +
-        "are compared, and sorted, in the language of the request.",
-    ),
-    "",
-  ),
-  offset: orElse(integer("Number of objects to pass over."), 0),
-  limit: integer("Most objects to answer; without it the list is whole."),
+  fcode: text("Code of the column to filter by; it must be among `fields`.").optional(),
+  fval: text(
+    "Value to compare with, converted to the column's type; empty matches empty texts and nulls. Localised values " +
+      "are compared, and sorted, in the language of the request.",
+  ).default(""),
+  offset: integer("Number of objects to pass over.").default(0),
+  limit: integer("Most objects to answer; without it the list is whole.").optional(),
   sort: sortParameter,
   fbbox: boxParameter,
   ...geometryParameters,
   lng: languageParameter,
-  format: formatParameter,
+  format: choice(
+    "`geojson` answers a FeatureCollection instead of an array of objects.",
+    ["json", "geojson"],
+    {
+      what: "must be json or geojson",
+      refuse: invalidFormat,
+    },
+  ),
   f: formParameter("`fjson`: values as texts, by the formats of their columns.", ["fjson"]),
 };
 type ListParameters = Values<typeof listParameters>;
@@ -84,7 +76,7 @@ async function listReply(
   const statement = listStatement(layer, {
     fields: parameters.fields,
     filter: fcode === undefined ? undefined : { code: fcode, value: fval },
-    sort: parameters.sort,
+    sort: parameters.sort ?? [],
     offset: parameters.offset,
     limit,
     envelope: filterBox(parameters.fbbox, bboxSR),

@@ -1,11 +1,12 @@
+import { z } from "zod";
 import type { MapState } from "../../catalog/state.js";
 import { badRequest } from "../../errors.js";
 import type { Languages } from "../../features/columns.js";
 import type { GeometryShape } from "../../features/geometry-sql.js";
 import { type GeoEnvelope, toDegrees } from "../../geo/envelope.js";
 import { mercatorHalf } from "../../geo/tile.js";
-import { flag, integer, type Parameter, split, srid, text } from "../request/schema/parameters.js";
-import type { Values } from "../request/schema/schema.js";
+import { flag, integer, list, srid, text } from "../request/schema/parameters.js";
+import { failing, type Values } from "../request/schema/schema.js";
 
 /** Parameters that requests for objects have in common. */
 
@@ -16,7 +17,7 @@ export const geometryParameters = {
   geomZoom: integer(
     "Zoom that lines and polygons are simplified for, without heights; absent = as they are.",
     { least: 0, most: 30 },
-  ),
+  ).optional(),
   returnCentroid: flag("With returnGeom: a point on the object, without a height, instead of its geometry."),
   returnBbox: flag("Whether objects come with their box."),
   bboxSR: srid("Reference system of boxes, answered and in fbbox."),
@@ -32,64 +33,73 @@ export function geometryShape(
   };
 }
 
-/** A layer has fewer columns. */
+/** More than a layer can have columns. */
 const maxFields = 2_000;
 const maxSortTerms = 100;
 
 /** `fields`: column codes; `*` = all. undefined = not given. Else a bad request. */
-export const fieldsParameter: Parameter<readonly string[] | "all" | undefined> = {
-  description: "Codes of the columns to answer, separated by commas; `*` for all.",
-  schema: { type: "string", examples: ["*", "name,height"] },
-  read: (given, name) => {
-    if (!given) return undefined;
-    const list = split(name, given, { separator: ",", most: maxFields }).map((code) => code.trim());
-    return list.includes("*") ? "all" : list.filter(Boolean);
-  },
-};
+export const fieldsParameter = list({ separator: ",", most: maxFields })
+  .transform((parts): readonly string[] | "all" => {
+    const codes = parts.map((code) => code.trim());
+    return codes.includes("*") ? "all" : codes.filter(Boolean);
+  })
+  .meta({
+    description: "Codes of the columns to answer, separated by commas; `*` for all.",
+    examples: ["*", "name,height"],
+  })
+  .optional();
 
 /** `sort`: `col1,a|col2,d`; ascending when no direction is given. Else a bad request. */
-export const sortParameter: Parameter<{ readonly code: string; readonly descending: boolean }[]> = {
-  description: "`col1,a|col2,d`: ascending (the default) or descending.",
-  schema: { type: "string", examples: ["name,a|height,d"] },
-  read: (given = "", name) =>
-    split(name, given, { separator: "|", most: maxSortTerms })
-      .filter((term) => term.trim() !== "")
-      .map((term) => {
-        const comma = term.lastIndexOf(",");
-        if (comma < 0) return { code: term.trim(), descending: false };
-        const direction = term.slice(comma + 1).trim();
-        if (!["", "a", "d"].includes(direction)) throw badRequest("A direction in sort must be a or d.");
-        return { code: term.slice(0, comma).trim(), descending: direction === "d" };
-      }),
-};
+export const sortParameter = list({ separator: "|", most: maxSortTerms })
+  .transform((terms) => terms.filter((term) => term.trim() !== "").map(sortTerm))
+  .refine(
+    (terms) => terms.every(({ direction }) => ["", "a", "d"].includes(direction)),
+    failing(() => badRequest("A direction in sort must be a or d.")),
+  )
+  .transform((terms) => terms.map(({ code, direction }) => ({ code, descending: direction === "d" })))
+  .meta({
+    description: "`col1,a|col2,d`: ascending (the default) or descending.",
+    examples: ["name,a|height,d"],
+  })
+  .optional();
 
-type FourNumbers = readonly [south: number, west: number, north: number, east: number];
+function sortTerm(term: string): { readonly code: string; readonly direction: string } {
+  const comma = term.lastIndexOf(",");
+  if (comma < 0) return { code: term.trim(), direction: "" };
+  return { code: term.slice(0, comma).trim(), direction: term.slice(comma + 1).trim() };
+}
+
+type FourNumbers = [south: number, west: number, north: number, east: number];
 const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
-/** Longer ones are no numbers of a box. */
+/** Longer texts are refused without a look at them. */
 const maxDigits = 100;
 
 /** `fbbox`: four numbers. Else a bad request. */
-export const boxParameter: Parameter<FourNumbers | undefined> = {
-  description:
-    "`SW_LAT,SW_LON,NE_LAT,NE_LON` in bboxSR (in 3857 likewise y, x): objects whose geometry meets this box. " +
-    "West greater than east crosses the antimeridian.",
-  schema: { type: "string", examples: ["47.2,5.8,55.1,15.1"] },
-  read: (given, name) => {
-    if (!given) return undefined;
-    const numbers = given
+export const boxParameter = z
+  .string()
+  .transform((given) =>
+    given
       .split(",", 5)
-      .map((part) => (part.length <= maxDigits && decimal.test(part) ? Number(part) : Number.NaN));
-    if (numbers.length === 4 && numbers.every(Number.isFinite)) return numbers as unknown as FourNumbers;
-    throw badRequest(`${name} must be four numbers: SW_LAT,SW_LON,NE_LAT,NE_LON.`);
-  },
-};
+      .map((part) => (part.length <= maxDigits && decimal.test(part) ? Number(part) : Number.NaN)),
+  )
+  .refine(
+    (numbers): numbers is FourNumbers => numbers.length === 4 && numbers.every(Number.isFinite),
+    "must be four numbers: SW_LAT,SW_LON,NE_LAT,NE_LON",
+  )
+  .meta({
+    description:
+      "`SW_LAT,SW_LON,NE_LAT,NE_LON` in bboxSR (in 3857 likewise y, x): objects whose geometry meets this box. " +
+      "West greater than east crosses the antimeridian.",
+    examples: ["47.2,5.8,55.1,15.1"],
+  })
+  .optional();
 
 /** The box in degrees. @throws Failure bad_request when it lies outside of its system or is upside down */
 export function filterBox(box: FourNumbers | undefined, system: 4326 | 3857): GeoEnvelope | undefined {
   if (!box) return undefined;
   let [south, west, north, east] = box;
   if (system === 3857) {
-    // Beyond some fifty times the square's height there is nothing but the poles.
+    // From some fifty times the square's height on, all latitudes are 90° within the precision of a double.
     const least = (metres: number) => Math.max(-1e9, Math.min(1e9, metres));
     if (Math.max(Math.abs(west), Math.abs(east)) > 4 * mercatorHalf)
       throw badRequest("fbbox lies outside of EPSG:3857.");
@@ -109,7 +119,7 @@ export function filterBox(box: FourNumbers | undefined, system: 4326 | 3857): Ge
 export const languageParameter = text(
   "Language of localised values, which are null where they have none in it; default: the main language.",
   100,
-);
+).optional();
 
 /** @param language that of the request; undefined = the main one */
 export function languagesOf(map: MapState, language: string | undefined): Languages {

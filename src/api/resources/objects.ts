@@ -14,9 +14,9 @@ import { editableContext, objectsContext, toRead } from "../request/context.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { jsonObject } from "../request/schema/bodies.js";
-import { anything, needed } from "../request/schema/fields.js";
+import { anything } from "../request/schema/fields.js";
 import { objectId } from "../request/schema/parameters.js";
-import { described, ref, type Values } from "../request/schema/schema.js";
+import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { printObject } from "./object-documents.js";
@@ -68,15 +68,19 @@ async function get(
   return taggedObject(caller, layer, { ...found, json: format(found.json) });
 }
 
-const fields = anything("Values by column codes.", { type: "object", additionalProperties: true });
-const geom = anything("GeoJSON; null for none.", { anyOf: [ref("Geometry"), { type: "null" }] });
+const values = (description: string) => anything(description, { type: "object", additionalProperties: true });
+const geometry = (description: string) =>
+  anything(description, { anyOf: [ref("Geometry"), { type: "null" }] });
+
 const createBody = {
-  fields: described(needed(fields), "Values by column codes; all required columns must be among them."),
-  geom,
+  fields: ruled(values("Values by column codes; all required columns must be among them."), {
+    blanks: [null],
+  }),
+  geom: geometry("GeoJSON; null for none.").optional(),
 };
 const changeBody = {
-  fields: described(fields, "Values by column codes; what is not named stays. Needed unless geom is there."),
-  geom: described(geom, "GeoJSON; null takes the geometry away, absent leaves it."),
+  fields: values("Values by column codes; what is not named stays. Needed unless geom is there.").optional(),
+  geom: geometry("GeoJSON; null takes the geometry away, absent leaves it.").optional(),
 };
 
 type Write<Body> = Input<typeof objectParameters, Values<Body>, typeof matchHeaders>;

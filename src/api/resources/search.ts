@@ -1,7 +1,8 @@
+import { z } from "zod";
 import { requireRead, requireRight } from "../../access/rights.js";
 import { isStorable } from "../../catalog/codes.js";
 import { type LayerNode, localName, type MapState, Right } from "../../catalog/state.js";
-import { badRequest, failed, notFound, Reasons, told } from "../../errors.js";
+import { failed, notFound, Reasons, told } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { isNaming, isSearchable } from "../../search/entries.js";
 import type { Hit } from "../../search/found.js";
@@ -10,16 +11,9 @@ import { answer } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, type View } from "../request/paths.js";
-import { jsonValue } from "../request/schema/bodies.js";
-import {
-  text as fieldText,
-  isObject,
-  needed as neededField,
-  number,
-  objectSchema,
-  readFields,
-} from "../request/schema/fields.js";
-import { integer, needed, orElse, type Parameter, text } from "../request/schema/parameters.js";
+import { jsonArray } from "../request/schema/bodies.js";
+import { number, text } from "../request/schema/fields.js";
+import { integer } from "../request/schema/parameters.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
@@ -34,20 +28,14 @@ const maxSettings = 1_000;
 const defaultLanguage = "ru";
 
 /** A text that the database can compare. Else a bad request. */
-const comparable = (description: string): Parameter<string | undefined> => ({
-  ...text(description),
-  read: (given, name) => {
-    if (given && !isStorable(given))
-      throw badRequest(`${name} must not hold NUL or halves of surrogate pairs.`);
-    return given || undefined;
-  },
-});
+const comparable = (description: string) =>
+  z.string().refine(isStorable, "must not hold NUL or halves of surrogate pairs").describe(description);
 
 const findParameters = {
-  phrase: needed(comparable("What is looked for, without regard to case and accents.")),
-  lang: comparable("Language of layers' names; default: lng, else ru."),
-  lng: comparable("As lang."),
-  limit: orElse(integer("Most results; at most 1000 are given."), defaultLimit),
+  phrase: comparable("What is looked for, without regard to case and accents."),
+  lang: comparable("Language of layers' names; default: lng, else ru.").optional(),
+  lng: comparable("As lang.").optional(),
+  limit: integer("Most results; at most 1000 are given.").default(defaultLimit),
 };
 
 async function find(
@@ -120,24 +108,12 @@ async function settings(request: Request, services: Services): Promise<Reply> {
 }
 
 const settingFields = {
-  layer: neededField(fieldText("Code of the layer.")),
-  search_column: neededField(fieldText("Code of the column that is searched.")),
-  name_column: fieldText("Code of the column that names the objects found; default: the searched one."),
-  priority: number("Order of the search among its equals."),
+  layer: text("Code of the layer."),
+  search_column: text("Code of the column that is searched."),
+  name_column: text("Code of the column that names the objects found; default: the searched one.").optional(),
+  priority: number("Order of the search among its equals.").optional(),
 };
 type Setting = Values<typeof settingFields>;
-
-/** @throws Failure bad_request, invalid_value, required_parameters */
-function settingsOf(given: unknown): Setting[] {
-  if (!Array.isArray(given)) throw badRequest("The body must be an array of search settings.");
-  if (given.length > maxSettings) {
-    throw failed("invalid_value", `A map has at most ${maxSettings} search settings.`);
-  }
-  return given.map((element: unknown) => {
-    if (!isObject(element)) throw badRequest("Each search setting must be an object.");
-    return readFields(settingFields, element);
-  });
-}
 
 async function saveAll(
   request: Request,
@@ -239,11 +215,12 @@ export const searchOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${mapPath}/search/settings/`,
     writes: true,
-    body: jsonValue(
-      { type: "array", maxItems: maxSettings, items: objectSchema(settingFields) },
-      settingsOf,
-      sizes.list,
-    ),
+    body: jsonArray(settingFields, {
+      item: "search setting",
+      items: "search settings",
+      most: maxSettings,
+      limits: sizes.list,
+    }),
     answer: settingsAnswer,
     refuses: ["invalid_value", "unknown_column"],
     handle: saveAll,

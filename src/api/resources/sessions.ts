@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Account, findMember, projectLogins } from "../../access/accounts.js";
 import { coversRights, requireProjectRight } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
@@ -9,8 +10,8 @@ import { projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { form } from "../request/schema/bodies.js";
-import { needed, type Parameter, text } from "../request/schema/parameters.js";
-import { ref, type Values } from "../request/schema/schema.js";
+import { text } from "../request/schema/parameters.js";
+import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 
@@ -24,20 +25,17 @@ const privately = (value: unknown): Reply => ({
 });
 
 /** What tells who a user is: "" is given, and wrong. */
-const credential = (description: string): Parameter<string> => ({
-  ...text(description),
-  required: true,
-  read: (given) => given ?? "",
-});
+const credential = (description: string, aliases: readonly string[] = []) =>
+  ruled(z.string(), { blanks: [], aliases }).describe(description);
 
 const loginParameters = {
-  user: { ...credential("Login of the user."), aliases: ["login"] },
-  pass: { ...credential("Password."), aliases: ["password"] },
+  user: credential("Login of the user.", ["login"]),
+  pass: credential("Password.", ["password"]),
 };
 
 /** The handler takes it from wherever tokens may travel. */
 const externalLoginParameters = {
-  token: needed(text("The external token, a JWT. It may also travel as session tokens do.")),
+  token: text("The external token, a JWT. It may also travel as session tokens do."),
 };
 
 const externalAuthorizationParameters = { login: credential("Login of the other user.") };
@@ -73,7 +71,7 @@ async function login(
   return opened(services, project, await services.logins.check(project.id, attempt, request.signal));
 }
 
-/** The token that is sent here is somebody else's. All that it may lack is refused alike. */
+/** The token is one of another system. Whatever is wrong with it, the answer is the same, so that nobody learns from it. */
 async function externalLogin(request: Request, services: Services): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
   const token = await tokenOf(request);

@@ -1,75 +1,48 @@
-import { isLanguageTag, languageTagPattern } from "../../catalog/codes.js";
+import { z } from "zod";
+import { languageTagPattern } from "../../catalog/codes.js";
 import { badRequest } from "../../errors.js";
 import { flipY, maxZoom, type TileCoord } from "../../geo/tile.js";
 import { coordOf, type TileAddress, type TileScale } from "../../tiles/address.js";
 import { type TileFormat, tileFormats } from "../../tiles/formats.js";
-import type { Parameter } from "../request/schema/parameters.js";
-import type { Values } from "../request/schema/schema.js";
+import { choice } from "../request/schema/parameters.js";
+import { ruled, type Values } from "../request/schema/schema.js";
 
 /** What the addresses of tiles hold: parameters of the query, and segments of the path. */
 
-/** A whole number that must be there. Else a bad request. */
-function coordinate(description: string, most?: number): Parameter<number> {
-  return {
-    description,
-    schema: { type: "integer", minimum: 0, ...(most === undefined ? {} : { maximum: most }) },
-    required: true,
-    read: (given, name) => {
-      const value = wholeNumber(name, given);
-      if (most !== undefined && value > most) throw badRequest(`${name} must be 0 to ${most}.`);
-      return value;
-    },
-  };
-}
+const digits = /^\d{1,8}$/;
 
-function wholeNumber(name: string, given: string | undefined): number {
-  if (given === undefined || !/^\d{1,8}$/.test(given)) throw badRequest(`${name} must be a whole number.`);
-  return Number(given);
-}
-
-/** One of some numbers; the first is what counts when none is given. Else a bad request. */
-function choice<const N extends number>(description: string, values: readonly [N, ...N[]]): Parameter<N> {
-  return {
-    description,
-    schema: { enum: values, default: values[0] },
-    read: (given, name) => {
-      if (!given) return values[0];
-      const value = values.find((one) => String(one) === given);
-      if (value === undefined) throw badRequest(`${name} must be one of ${values.join(", ")}.`);
-      return value;
-    },
-  };
+/** A whole number that must be there, and not be empty. Else a bad request. */
+function coordinate(description: string, most?: number) {
+  const least = z.int("must be a whole number").min(0);
+  const schema = z.preprocess(
+    (given) => (digits.test(String(given)) ? Number(given) : given),
+    most === undefined ? least : least.max(most, `must be 0 to ${most}`),
+  );
+  return ruled(schema, { blanks: [] }).describe(description);
 }
 
 const maxLayers = 1_000;
 
-const layers: Parameter<readonly number[] | undefined> = {
-  description:
-    "Ids of layers, separated by commas; a folder's stands for all that it holds. Ids that are not of this map are " +
-    "ignored. Without it: what is selected in the publication tree. Empty: no layer.",
-  schema: { type: "string", pattern: "^\\d{0,15}(,\\d{0,15})*$", examples: ["12,15"] },
-  read: (given, name) => {
-    if (given === undefined) return undefined;
-    const ids: number[] = [];
-    for (const part of given.split(",")) {
-      if (part === "") continue;
-      if (!/^\d{1,15}$/.test(part)) throw badRequest(`${name} must be ids separated by commas.`);
-      ids.push(Number(part));
-      if (ids.length > maxLayers) throw badRequest(`${name} must be at most ${maxLayers} ids.`);
-    }
-    return ids;
-  },
-};
+const layers = ruled(z.string(), { blanks: [] })
+  .regex(/^\d{0,15}(,\d{0,15})*$/, "must be ids separated by commas")
+  .transform((given) => given.split(",").filter(Boolean).map(Number))
+  .refine((ids) => ids.length <= maxLayers, `must be at most ${maxLayers} ids`)
+  .meta({
+    description:
+      "Ids of layers, separated by commas; a folder's stands for all that it holds. Ids that are not of this map are " +
+      "ignored. Without it: what is selected in the publication tree. Empty: no layer.",
+    examples: ["12,15"],
+  })
+  .optional();
 
-const language: Parameter<string | undefined> = {
-  description: "Language of the texts on the map; default: the main language of the map.",
-  schema: { type: "string", pattern: languageTagPattern.source, examples: ["en"] },
-  read: (given, name) => {
-    if (!given) return undefined;
-    if (!isLanguageTag(given)) throw badRequest(`${name} must be a language code.`);
-    return given;
-  },
-};
+const language = z
+  .string()
+  .regex(languageTagPattern, "must be a language code")
+  .meta({
+    description: "Language of the texts on the map; default: the main language of the map.",
+    examples: ["en"],
+  })
+  .optional();
 
 const base = choice("1 = over the base map, 0 = without it.", [1, 0]);
 const quality = choice(tileFormats.map(({ qualities }) => qualities).join(" "), [0, 1]);
@@ -111,10 +84,15 @@ export function pathTile(
     throw badRequest(`The address of a tile ends in ${endings.join(" or ")}.`);
   }
   return {
-    coord: coordOf(wholeNumber("z", z), wholeNumber("x", x), Number(y)),
+    coord: coordOf(segment("z", z), segment("x", x), Number(y)),
     scale: ratio === undefined ? undefined : (Number(ratio) as TileScale),
     format,
   };
+}
+
+function segment(name: string, given: string): number {
+  if (!digits.test(given)) throw badRequest(`${name} must be a whole number.`);
+  return Number(given);
 }
 
 /** What a tile at `coord` is asked for with. */

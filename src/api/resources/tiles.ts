@@ -5,7 +5,7 @@ import { CachedAnswer } from "../../http/cached.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
 import { defaultTileFormat, tileFormats } from "../../tiles/formats.js";
-import { onlooker, usedToken } from "../request/caller.js";
+import { callerOrPublic, usedToken } from "../request/caller.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";
 import type { Values } from "../request/schema/schema.js";
@@ -79,7 +79,7 @@ const rawAddress = (request: Request): string =>
 async function seenMap(request: Request, services: Services) {
   const { project, map: code } = request.params as { project: string; map: string };
   const map = await services.catalog.map(project, code);
-  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller));
+  const caller = await callerOrPublic(request, services, map.project, () => mayRead(map, publicCaller));
   requireRead(map, caller);
   return { map, caller, isPublic: !usedToken(caller) };
 }

@@ -7,19 +7,19 @@ import type { Values } from "../request/schema/schema.js";
 /** What bodies say of a layer or folder alike: its code, its name, and its place in the tree. */
 
 export const newNodeFields = (what: "layer" | "folder") => ({
-  code: code(`Code of the ${what}, unique among the map's ${what}s; default: a new one.`),
+  code: code(`Code of the ${what}, unique among the map's ${what}s; default: a new one.`).optional(),
   ...nameFields,
-  parent_id: parent("Id of the folder or map that it lies in; default: the map."),
-  sort: number("Place among the siblings, which are numbered anew; default: last."),
+  parent_id: parent("Id of the folder or map that it lies in; default: the map.").optional(),
+  sort: number("Place among the siblings, which are numbered anew; default: last.").optional(),
 });
 
 export const changedNodeFields = {
-  code: code("New code; default: as it is."),
+  code: code("New code; default: as it is.").optional(),
   ...nameFields,
   parent_id: neededParent("Id of the folder or map that it lies in from now on."),
   sort: number(
     "Place among the siblings, which are numbered anew; default: where it is, or last in another parent.",
-  ),
+  ).optional(),
 };
 
 type Named = Values<typeof nameFields>;
@@ -35,7 +35,7 @@ export const newName = (sent: Named, context: MapContext): LocalizedName | undef
 
 /**
  * The name of an element after a change; undefined = as it was.
- * @param previous what it was; undefined where the change replaces the whole, so that no name is none
+ * @param previous what it was; undefined where the change replaces the whole, so that without a name it has none
  * @throws Failure invalid_value
  */
 export function changedName(

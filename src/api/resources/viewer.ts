@@ -4,7 +4,8 @@ import type { ViewerFiles } from "../../viewer/files.js";
 import { findMaps, shownProject } from "../../viewer/maps.js";
 import type { PageFile } from "../../viewer/page-files.js";
 import { callerOf, usedToken } from "../request/caller.js";
-import { orElse, readParameters, text } from "../request/schema/parameters.js";
+import { text } from "../request/schema/parameters.js";
+import { reader } from "../request/schema/read.js";
 import type { Services } from "../services.js";
 import { forever, ownContent, pageReply, revalidate } from "./pages.js";
 
@@ -16,13 +17,14 @@ const fileReply = (request: Request, file: PageFile, cacheControl: string): Repl
   pageReply(request, file, { cacheControl, contentSecurityPolicy });
 
 const listParameters = {
-  lng: orElse(text("Language of names."), "en"),
-  project: text("Code of the one project to list."),
+  lng: text("Language of names.").default("en"),
+  project: text("Code of the one project to list.").optional(),
 };
+const readList = reader(listParameters);
 
 /** All public maps by their projects; with `project`, that one with the maps that the caller may see. */
 async function listMaps(request: Request, services: Services): Promise<Reply> {
-  const { lng: language, project: only } = readParameters(listParameters, request.query);
+  const { lng: language, project: only } = readList(request.query);
   if (only === undefined) {
     const { body, etag } = await services.publicMaps.list(language);
     const type = "application/json; charset=utf-8";

@@ -6,13 +6,13 @@ import { withValues } from "../../catalog/visual-values.js";
 import { readSettings, type SettingsKind, storeSettings } from "../../catalog/visualization.js";
 import { badRequest, failed, notFound, required } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
-import { answer, onlooker } from "../request/caller.js";
+import { answer, callerOrPublic } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath, viewOf } from "../request/paths.js";
 import { jsonValue } from "../request/schema/bodies.js";
-import { anything, isObject, type JsonObject, objectSchema, own } from "../request/schema/fields.js";
-import { type JsonSchema, ref } from "../request/schema/schema.js";
+import { anything, isObject, type JsonObject, own } from "../request/schema/fields.js";
+import { type JsonSchema, objectSchema, ref } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { answerLayer } from "./layer-answer.js";
@@ -68,7 +68,7 @@ async function computed(
 }
 
 const settingsField = (kind: SettingsKind, description: string) =>
-  anything(description, settingsJsonSchemas[kind]);
+  anything(description, settingsJsonSchemas[kind]).optional();
 
 const visualFields = {
   visualSettings: settingsField("visualSettings", "A visualization of one of the seven kinds."),
@@ -94,14 +94,14 @@ const visualBody = settingsBody(
   objectSchema(visualFields),
   ["visualSettings", "visualCustomSettings"],
   (body) => {
-    const simple = own(body, "visualSettings");
-    const custom = own(body, "visualCustomSettings");
+    const simple = own(body, "visualSettings") ?? undefined;
+    const custom = own(body, "visualCustomSettings") ?? undefined;
     if (simple !== undefined && custom !== undefined)
       throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
     if (simple !== undefined) return { kind: "visualSettings", settings: simple };
     if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
     // Kinds of our own have numbers, plug-ins have names.
-    const type = own(body, "type");
+    const type = own(body, "type") ?? undefined;
     if (type === undefined) throw required(["visualSettings"]);
     return { kind: typeof type === "string" ? "visualCustomSettings" : "visualSettings", settings: body };
   },
@@ -128,7 +128,9 @@ const drop = (kind: SettingsKind) => async (request: Request, services: Services
 async function getLegend(request: Request, services: Services): Promise<Reply> {
   const map = await services.catalog.map(request.params.project!, request.params.map!);
   const layer = map.layers.get(request.params.layer!);
-  const caller = await onlooker(request, services, map.project, () => mayRead(map, publicCaller, layer));
+  const caller = await callerOrPublic(request, services, map.project, () =>
+    mayRead(map, publicCaller, layer),
+  );
   const view = viewOf(request, map.project);
   requireRead(map, caller);
   if (layer) requireRead(map, caller, layer);

@@ -3,16 +3,18 @@ import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Handler } from "../../http/types.js";
 import { answer } from "../request/caller.js";
 import { projectContext } from "../request/context.js";
-import { needed, readParameters, srid, text } from "../request/schema/parameters.js";
+import { srid, text } from "../request/schema/parameters.js";
+import { reader } from "../request/schema/read.js";
 import { treeElements } from "../resources/layer-tree.js";
 import { mapObject } from "../resources/present.js";
 import type { Services } from "../services.js";
 import { olderTree, type TreeTraits } from "./adapt.js";
 
 const settingsParameters = {
-  map_code: needed(text("Code of the map.")),
+  map_code: text("Code of the map."),
   bboxSR: srid("Reference system of boxes."),
 };
+const readSettings = reader(settingsParameters);
 
 /**
  * Initial settings of a public map, `GET P/?map_code=…`: all that a client needs to show the map, in one answer.
@@ -30,7 +32,7 @@ export const initialSettings =
   (traits: TreeTraits): Handler<Services> =>
   async (request, services) => {
     const { project, caller, view } = await projectContext(request, services);
-    const { map_code: code, bboxSR: boxSrid } = readParameters(settingsParameters, request.query);
+    const { map_code: code, bboxSR: boxSrid } = readSettings(request.query);
     const map = await services.catalog.map(project.code, code);
     requireRead(map, caller);
     const context = { project: map.project, map, caller, view };

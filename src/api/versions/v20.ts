@@ -16,7 +16,7 @@ const traits = { visualType: true };
 
 /** A map could be made without being shown to the public at once. */
 const createMap = creation(
-  jsonObject({ ...mapFields, publish: flag("Whether the public may see it.", true) }, sizes.styled),
+  jsonObject({ ...mapFields, publish: flag("Whether the public may see it.").default(true) }, sizes.styled),
 );
 
 const lacking = new Set([

@@ -1,10 +1,10 @@
-import { badRequest } from "../../../errors.js";
+import { badRequest, failed } from "../../../errors.js";
 import type { BodyLimits, Request, UploadedFile } from "../../../http/types.js";
 import { mediaType, multipart } from "../media-type.js";
-import { type FieldDefinitions, isObject, objectSchema, readFields } from "./fields.js";
-import { firstOf, type ParameterDefinitions, parametersOf, readParameters } from "./parameters.js";
-import { readMembers } from "./read.js";
-import type { JsonSchema, Values } from "./schema.js";
+import { anything, fieldsOf, isObject } from "./fields.js";
+import { firstOf, parametersOf } from "./parameters.js";
+import { reader } from "./read.js";
+import { type JsonSchema, type Members, objectSchema, type Values } from "./schema.js";
 import { sizes } from "./sizes.js";
 
 /** Bodies of requests: how they are read, and what the API's description says of them. */
@@ -22,18 +22,54 @@ export interface BodyDefinition<Out> {
 }
 
 /** A JSON object with these fields. */
-export const jsonObject = <D extends FieldDefinitions>(
-  fields: D,
-  limits: BodyLimits,
-): BodyDefinition<Values<D>> => ({
-  limits,
-  content: { "application/json": objectSchema(fields) },
-  read: async (request) => {
-    const value = await request.body.json();
-    if (!isObject(value)) throw badRequest("The body must be a JSON object.");
-    return readFields(fields, value);
-  },
-});
+export function jsonObject<M extends Members>(fields: M, limits: BodyLimits): BodyDefinition<Values<M>> {
+  const read = reader(fields);
+  return {
+    limits,
+    content: { "application/json": objectSchema(fields) },
+    read: async (request) => {
+      const value = await request.body.json();
+      if (!isObject(value)) throw badRequest("The body must be a JSON object.");
+      return read(fieldsOf(value));
+    },
+  };
+}
+
+interface ArrayForm {
+  /** What one item and several are called in errors. */
+  readonly item: string;
+  readonly items: string;
+  /** Most of them; undefined = as many as the body may hold. */
+  readonly most?: number;
+  readonly limits: BodyLimits;
+}
+
+/** A JSON array of objects with these fields. Reading ends at the first that is wrong. */
+export function jsonArray<M extends Members>(
+  fields: M,
+  { item, items, most = Number.POSITIVE_INFINITY, limits }: ArrayForm,
+): BodyDefinition<Values<M>[]> {
+  const read = reader(fields);
+  return {
+    limits,
+    content: {
+      "application/json": {
+        type: "array",
+        ...(Number.isFinite(most) ? { maxItems: most } : {}),
+        items: objectSchema(fields),
+      },
+    },
+    read: async (request) => {
+      const list = await request.body.json();
+      if (!Array.isArray(list)) throw badRequest(`The body must be an array of ${items}.`);
+      if (list.length > most) throw failed("invalid_value", `There are at most ${most} ${items}.`);
+      return list.map((value: unknown) => {
+        if (!isObject(value)) throw badRequest(`Each ${item} must be a JSON object.`);
+        return read(fieldsOf(value));
+      });
+    },
+  };
+}
 
 /** JSON of any form; `read` turns what was parsed into what the handler works with. */
 export const jsonValue = <Out>(
@@ -47,12 +83,10 @@ export const jsonValue = <Out>(
 });
 
 /** Parameters that may come in a urlencoded or multipart form, a JSON object, or the query, which comes first. */
-export function form<D extends ParameterDefinitions>(
-  parameters: D,
-  limits: BodyLimits,
-): BodyDefinition<Values<D>> {
+export function form<M extends Members>(parameters: M, limits: BodyLimits): BodyDefinition<Values<M>> {
+  const read = reader(parameters);
   const schema = objectSchema(parameters);
-  const isOptional = !Object.values(parameters).some(({ required }) => required);
+  const isOptional = schema.required === undefined;
   return {
     limits,
     content: {
@@ -61,8 +95,7 @@ export function form<D extends ParameterDefinitions>(
       "application/json": schema,
     },
     ...(isOptional ? { optional: true } : {}),
-    read: async (request) =>
-      readParameters(parameters, firstOf(request.query, parametersOf(await request.body.fields()))),
+    read: async (request) => read(firstOf(request.query, parametersOf(await request.body.fields()))),
   };
 }
 
@@ -96,18 +129,13 @@ export interface UploadDefinition {
 }
 
 /** A file in the field `file` of a multipart form, with parameters beside it or in the query, which comes first. */
-export function upload<D extends ParameterDefinitions>(
-  parameters: D,
+export function upload<M extends Members>(
+  parameters: M,
   { file: description, raw }: UploadDefinition,
-): BodyDefinition<Upload<Values<D> & { readonly file: UploadedFile }>> {
-  type Sent = Values<D> & { readonly file: UploadedFile };
-  const file = {
-    description,
-    schema: binary,
-    required: true,
-    read: (given: UploadedFile | undefined) => given,
-  };
-  const members = { ...parameters, file };
+): BodyDefinition<Upload<Values<M> & { readonly file: UploadedFile }>> {
+  type Sent = Values<M> & { readonly file: UploadedFile };
+  const members = { ...parameters, file: anything<UploadedFile>(description, binary) };
+  const read = reader(members);
   const receive = async (
     request: Request,
     admit: (token: string | undefined) => Promise<boolean>,
@@ -120,11 +148,7 @@ export function upload<D extends ParameterDefinitions>(
     return {
       token: tokenAmong(form.fields),
       turnedAway: form.turnedAway,
-      read: () =>
-        readMembers<never, typeof members>(
-          members,
-          (name) => (name === "file" ? form.file : given.get(name)) as never,
-        ) as Sent,
+      read: () => read({ get: (name) => (name === "file" ? form.file : given.get(name)) }) as Sent,
     };
   };
   return {

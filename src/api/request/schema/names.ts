@@ -1,4 +1,4 @@
-import { checkLanguage, checkText, languagePattern } from "../../../catalog/codes.js";
+import { checkLanguage, checkText, languagePattern, maxTextLength } from "../../../catalog/codes.js";
 import { type LocalizedName, localName } from "../../../catalog/state.js";
 import { failed } from "../../../errors.js";
 import { anything, flag, isObject, type JsonObject } from "./fields.js";
@@ -9,15 +9,15 @@ import type { Values } from "./schema.js";
 export const nameFields = {
   name: anything("The name: a string, or an object with one per language code.", {
     anyOf: [
-      { type: "string", maxLength: 10_000 },
+      { type: "string", maxLength: maxTextLength },
       {
         type: "object",
         additionalProperties: { type: "string" },
         propertyNames: { pattern: languagePattern.source },
       },
     ],
-  }),
-  localized_name: flag("Whether the name is in several languages; default: as `name` is given."),
+  }).optional(),
+  localized_name: flag("Whether the name is in several languages; default: as `name` is given.").optional(),
 };
 
 export interface NameContext {

@@ -1,21 +1,12 @@
-import { badRequest, required } from "../../../errors.js";
+import { z } from "zod";
+import { badRequest } from "../../../errors.js";
 import type { Parameters } from "../../../http/types.js";
-import { readMembers } from "./read.js";
-import type { Member, Members, Values } from "./schema.js";
+import { type Refuse, ruled } from "./schema.js";
 
 /**
- * Parameters of queries, forms and headers: texts that become typed values once, at the edge. One that is absent or
- * empty counts as not given; one that cannot be read is a bad request that names it.
+ * Parameters of queries, forms and headers: texts that become typed values once, at the edge. One that is empty counts
+ * as absent; one that cannot be read is a bad request that names it.
  */
-
-export type Parameter<Out> = Member<string, Out>;
-export type ParameterDefinitions = Members<string>;
-
-/** @throws Failure required_parameters, bad_request */
-export const readParameters = <D extends ParameterDefinitions>(
-  definitions: D,
-  given: Parameters,
-): Values<D> => readMembers<string, D>(definitions, (name) => given.get(name));
 
 /** A record of a body (form or JSON) seen as parameters: numbers and flags as text, lists joined by commas. */
 export function parametersOf(record: Readonly<Record<string, unknown>>): Parameters {
@@ -34,40 +25,12 @@ export const firstOf = (one: Parameters, other: Parameters): Parameters => ({
   names: () => new Set([...one.names(), ...other.names()]),
 });
 
-/** A parameter that must be there and not be empty. */
-export const needed = <Out>(parameter: Parameter<Out>): Parameter<Exclude<Out, undefined>> => ({
-  ...parameter,
-  required: true,
-  read: (given, name) => {
-    const value = parameter.read(given, name);
-    if (value === undefined) throw required([name]);
-    return value as Exclude<Out, undefined>;
-  },
-});
-
-/** A parameter with the value that it has when it is not given. */
-export const orElse = <Out>(
-  parameter: Parameter<Out>,
-  value: Exclude<Out, undefined>,
-): Parameter<Exclude<Out, undefined>> => ({
-  ...parameter,
-  schema: { ...parameter.schema, default: value },
-  read: (given, name) => (parameter.read(given, name) ?? value) as Exclude<Out, undefined>,
-});
-
-/** Any text of at most `most` characters. Else a bad request. */
-export const text = (description: string, most = 10_000): Parameter<string | undefined> => ({
-  description,
-  schema: { type: "string", maxLength: most },
-  read: (given, name) => {
-    if (given !== undefined && given.length > most)
-      throw badRequest(`${name} has at most ${most} characters.`);
-    return given || undefined;
-  },
-});
+/** Any text of at most `most` characters. */
+export const text = (description: string, most = 10_000) =>
+  z.string().max(most, `has at most ${most} characters`).describe(description);
 
 /** One of the contract's that nothing looks at yet. */
-export const withoutEffect: Parameter<string | undefined> = text("Accepted; it has no effect yet.");
+export const withoutEffect = text("Accepted; it has no effect yet.").optional();
 
 /** Digits, or digits with a whole exponent: 1000 and 1e3. */
 const wholeNumber = /^[+-]?\d+(?:e\+?\d{1,2})?$/i;
@@ -76,83 +39,56 @@ const wholeNumber = /^[+-]?\d+(?:e\+?\d{1,2})?$/i;
 export function integer(
   description: string,
   { least = 0, most = Number.MAX_SAFE_INTEGER }: { least?: number; most?: number } = {},
-): Parameter<number | undefined> {
-  const unbounded = most === Number.MAX_SAFE_INTEGER;
-  return {
-    description,
-    schema: { type: "integer", minimum: least, ...(unbounded ? {} : { maximum: most }) },
-    read: (given, name) => {
-      if (!given) return undefined;
-      const value = wholeNumber.test(given) ? Number(given) : Number.NaN;
-      if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-      throw badRequest(
-        unbounded
-          ? `${name} must be a whole number, at least ${least}.`
-          : `${name} must be a whole number from ${least} to ${most}.`,
-      );
-    },
-  };
+) {
+  const what =
+    most === Number.MAX_SAFE_INTEGER
+      ? `must be a whole number, at least ${least}`
+      : `must be a whole number from ${least} to ${most}`;
+  const toNumber = (given: unknown) => (wholeNumber.test(String(given)) ? Number(given) : given);
+  return z.preprocess(toNumber, z.int(what).min(least, what).max(most, what)).describe(description);
 }
+
+const flags = new Map<unknown, 0 | 1 | boolean>([
+  ["0", 0],
+  ["1", 1],
+  ["false", false],
+  ["true", true],
+]);
 
 /** 1 or 0, also true or false; absent = false. */
-export const flag = (description: string): Parameter<boolean> => ({
-  description,
-  schema: { enum: [0, 1, true, false], default: 0 },
-  read: (given, name) => {
-    switch (given?.toLowerCase()) {
-      case undefined:
-      case "":
-      case "0":
-      case "false":
-        return false;
-      case "1":
-      case "true":
-        return true;
-      default:
-        throw badRequest(`${name} must be 1 or 0.`);
-    }
-  },
-});
+export const flag = (description: string) =>
+  z
+    .preprocess(
+      (given) => flags.get(String(given).toLowerCase()),
+      z.literal([0, 1, true, false], "must be 1 or 0"),
+    )
+    .transform(Boolean)
+    .default(false)
+    .describe(description);
 
-/** One of some words; the first is what counts when none is given. */
-export const choice = <const Word extends string>(
+/** One of some words or numbers; the first is what counts when none is given. */
+export function choice<const Word extends string | number>(
   description: string,
   words: readonly [Word, ...Word[]],
-): Parameter<Word> => ({
-  description,
-  schema: { enum: words, default: words[0] },
-  read: (given, name) => {
-    if (!given) return words[0];
-    if ((words as readonly string[]).includes(given)) return given as Word;
-    throw badRequest(`${name} is one of ${words.join(", ")}.`);
-  },
-});
+  { what = `must be one of ${words.join(", ")}`, refuse }: { what?: string; refuse?: Refuse } = {},
+) {
+  const known = new Map<unknown, Word>(words.map((word) => [String(word), word]));
+  const schema = z.preprocess((given) => known.get(given), z.literal(words, what));
+  return ruled(schema, refuse ? { refuse } : {})
+    .default(words[0])
+    .describe(description);
+}
 
 /** A reference system: 4326 (default) or 3857. */
-export const srid = (description: string): Parameter<4326 | 3857> => ({
-  description,
-  schema: { enum: [4326, 3857], default: 4326 },
-  read: (given, name) => {
-    if (!given || given === "4326") return 4326;
-    if (given === "3857") return 3857;
-    throw badRequest(`${name} must be 4326 or 3857.`);
-  },
-});
+export const srid = (description: string) =>
+  choice(description, [4326, 3857], { what: "must be 4326 or 3857" });
 
-/**
- * The parts of a list, blank ones too. What is beyond the limit is not even looked at.
- * @throws Failure bad_request when there are more than `most`
- */
-export function split(name: string, list: string, { separator, most }: ListForm): string[] {
-  const parts = list.split(separator, most + 1);
-  if (parts.length > most) throw badRequest(`${name} has at most ${most} members.`);
-  return parts;
-}
-
-export interface ListForm {
-  readonly separator: string;
-  readonly most: number;
-}
+/** The parts of a list, blank ones too. What is beyond the limit is not even looked at. */
+export const list = ({ separator, most }: { readonly separator: string; readonly most: number }) =>
+  z
+    .string()
+    .transform((given) => given.split(separator, most + 1))
+    .refine((parts) => parts.length <= most, `has at most ${most} members`);
 
 /** An object's id in a path. @throws Failure bad_request */
 export function objectId(segment: string | undefined): number {

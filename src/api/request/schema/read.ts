@@ -1,35 +1,52 @@
-import { required } from "../../../errors.js";
-import type { Member, Members, Values } from "./schema.js";
+import { z } from "zod";
+import { badRequest, type Failure, required } from "../../../errors.js";
+import { failureOf, type Members, rulesOf, type Values } from "./schema.js";
+
+const defaultBlanks: readonly unknown[] = [null, ""];
+
+/** What came, by its names; undefined = nothing. */
+export interface Given {
+  get(name: string): unknown;
+}
 
 /**
- * The values of all members.
- * @param get what came under a name; undefined = nothing
- * @throws Failure required_parameters with all that are missing; what a member's `read` throws
+ * Makes a function that reads members. It throws Failure: required_parameters with all that are missing, or the refusal
+ * of another member when that one comes first and is wrong. It takes some 3 µs for the 16 parameters of a list of objects.
  */
-export function readMembers<In, M extends Members<In>>(
-  members: M,
-  get: (name: string) => In | undefined,
-): Values<M> {
-  const values: Record<string, unknown> = {};
-  let missing: string[] | undefined;
-  for (const name in members) {
-    const member = members[name] as Member<In, unknown>;
-    const given = find(member, name, get);
-    if (member.required && (given === undefined || given === null)) {
-      missing ??= [];
-      missing.push(name);
-    } else if (!missing) values[name] = member.read(given, name);
-  }
-  if (missing) throw required(missing);
-  return values as Values<M>;
+export function reader<M extends Members>(members: M): (given: Given) => Values<M> {
+  const schema = z.object(members);
+  const known = Object.entries(members).map(([name, member]) => {
+    const { aliases = [], blanks = defaultBlanks } = rulesOf(member);
+    return { name, names: [name, ...aliases], blanks };
+  });
+  return (source) => {
+    const given: Record<string, unknown> = {};
+    for (const { name, names, blanks } of known) {
+      let value: unknown;
+      for (let i = 0; value === undefined && i < names.length; i++) value = source.get(names[i]!);
+      given[name] = blanks.includes(value) ? undefined : value;
+    }
+    const read = schema.safeParse(given);
+    if (read.success) return read.data as Values<M>;
+    throw refusal(members, given, read.error.issues);
+  };
 }
 
-function find<In>(member: Member<In, unknown>, name: string, get: (name: string) => In | undefined) {
-  const given = get(name);
-  if (given !== undefined || !member.aliases) return given;
-  for (const alias of member.aliases) {
-    const other = get(alias);
-    if (other !== undefined) return other;
-  }
-  return undefined;
+/** The failure for the first member that is wrong. */
+function refusal(
+  members: Members,
+  given: Readonly<Record<string, unknown>>,
+  issues: readonly z.core.$ZodIssue[],
+): Failure {
+  const issue = issues[0]!;
+  const name = String(issue.path[0]);
+  const failure = failureOf(issue);
+  if (failure) return failure;
+  const { absent, refuse } = rulesOf(members[name]!);
+  if (given[name] !== undefined) return (refuse ?? unreadable)(name, issue.message);
+  if (absent) return absent();
+  const isMissing = (one: string) => given[one] === undefined && !rulesOf(members[one]!).absent;
+  return required([...new Set(issues.map(({ path }) => String(path[0])))].filter(isMissing));
 }
+
+const unreadable = (name: string, what: string): Failure => badRequest(`${name} ${what}.`);
