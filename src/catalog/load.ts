@@ -73,8 +73,8 @@ interface NodeRow {
   icon: string;
   json: Record<string, unknown>;
   css_style: string;
-  render_type: number;
-  style_mode: number;
+  render_type: TreeNode["renderType"];
+  style_mode: TreeNode["styleMode"];
   owner_id: number | null;
   source: LayerSource | null;
   visual_settings: StoredSettings | null;
@@ -94,7 +94,7 @@ interface MapRow {
   localized_name: boolean;
   names: Record<string, string>;
   css_style: string;
-  group_layers: number;
+  group_layers: MapState["groupLayers"];
   has_publication: boolean;
   sort: number;
   json: Record<string, unknown>;

@@ -95,8 +95,8 @@ export interface TreeNode extends LocalizedName {
   readonly icon: string;
   readonly json: Readonly<Record<string, unknown>>;
   readonly cssStyle: string;
-  readonly renderType: number;
-  readonly styleMode: number;
+  readonly renderType: 0 | 1;
+  readonly styleMode: 0 | 1 | 2 | 3 | 4;
   readonly ownerId: number | null;
 }
 
@@ -147,7 +147,7 @@ export interface MapState extends LocalizedName {
   readonly project: ProjectState;
   readonly code: string;
   readonly cssStyle: string;
-  readonly groupLayers: number;
+  readonly groupLayers: 0 | 1;
   readonly hasPublication: boolean;
   readonly sort: number;
   readonly json: Readonly<Record<string, unknown>>;

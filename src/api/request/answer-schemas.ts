@@ -1,232 +1,211 @@
+import { z } from "zod";
 import { columnTypes } from "../../column-types/column-types.js";
-import type { JsonSchema } from "./schema/schema.js";
+import { type JsonSchema, namedSchemas } from "./schema/schema.js";
 
-/** What the API answers: the contract's objects as JSON Schemas, by the names that the description gives them. */
+/** What the API answers: the contract's objects, by the names that the description gives them. */
 
-const string = { type: "string" };
-const integer = { type: "integer" };
-const number = { type: "number" };
-const boolean = { type: "boolean" };
-const anyObject = { type: "object", additionalProperties: true };
-const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
-const or = (...schemas: JsonSchema[]): JsonSchema => ({ anyOf: schemas });
-const none = { type: "null" };
+const id = z.int();
+const anyObject = z.record(z.string(), z.unknown());
+const namesByLanguage = z.record(z.string(), z.string());
+const groupLayers = z.literal([0, 1]);
 
-/** An object that always has these members; those of `more` are there when they apply. */
-function object(
-  members: Readonly<Record<string, JsonSchema>>,
-  more: Readonly<Record<string, JsonSchema>> = {},
-) {
-  return { type: "object", required: Object.keys(members), properties: { ...members, ...more } };
-}
-const list = (items: JsonSchema): JsonSchema => ({ type: "array", items });
+const selected = z
+  .boolean()
+  .describe("Whether its element in the publication tree is ticked; true before there is a tree");
 
-const selected = {
-  ...boolean,
-  description: "Whether its element in the publication tree is ticked; true before there is a tree",
-};
+const latLon = z.array(z.number()).length(2).describe("[Lat, Lon]; in 3857 likewise [y, x]");
 
-const latLon = {
-  type: "array",
-  items: number,
-  minItems: 2,
-  maxItems: 2,
-  description: "[Lat, Lon]; in 3857 likewise [y, x]",
-};
+const box = z.object({ sw: latLon, ne: latLon });
 
-const namesByLanguage = { type: "object", additionalProperties: string };
+const geometry = z
+  .object({
+    type: z.enum([
+      "Point",
+      "MultiPoint",
+      "LineString",
+      "MultiLineString",
+      "Polygon",
+      "MultiPolygon",
+      "GeometryCollection",
+    ]),
+    coordinates: z.array(z.unknown()).optional(),
+    get geometries(): z.ZodOptional<z.ZodArray<z.ZodType>> {
+      return z.array(geometry).optional();
+    },
+  })
+  .describe(
+    "A geometry of GeoJSON (RFC 7946): lon, lat, height; in 3857 x, y, height. A height is optional (0 beside others); numbers after it are dropped",
+  );
 
-const layerMembers = {
-  id: integer,
-  type: { enum: ["layer", "virtual", "material", "raster", "external", "folder"] },
-  code: string,
-  name: string,
-  sort: number,
-  parent_id: { ...integer, description: "0 = top of the tree" },
+const layer = z.object({
+  id,
+  type: z.enum(["layer", "virtual", "material", "raster", "external", "folder"]),
+  code: z.string(),
+  name: z.string(),
+  sort: z.number(),
+  parent_id: id.describe("0 = top of the tree"),
   selected,
-  map_layer_id: integer,
-  icon: { ...string, description: "Path of the icon" },
-  render_type: { enum: [0, 1], description: "1 = has settings for clients that draw it as vectors" },
-  style_mode: {
-    enum: [0, 1, 2, 3, 4],
-    description:
+  map_layer_id: id,
+  icon: z.string().describe("Path of the icon"),
+  render_type: z.literal([0, 1]).describe("1 = has settings for clients that draw it as vectors"),
+  style_mode: z
+    .literal([0, 1, 2, 3, 4])
+    .describe(
       "0 = not set, 1 = simple, 2 = CartoCSS, 3 = visualization, 4 = custom visualization; tiles show all by css_style",
-  },
-  json: { ...anyObject, description: "Settings of the clients' own" },
-};
+    ),
+  json: anyObject.describe("Settings of the clients' own"),
+  css_style: z.string().optional(),
+  bbox: box.nullable().optional(),
+  access: z.int().describe("The caller's rights: 1 read, 2 objects, 4 structure, 8 administer").optional(),
+  timestamp: z.int().describe("Unix seconds of the last change").optional(),
+  source: anyObject.describe("What a virtual, materialized or external layer is made from").optional(),
+  visualSettings: anyObject.optional(),
+  visualCustomSettings: anyObject.optional(),
+  vectorSettings: anyObject.optional(),
+});
 
-const layerExtras = {
-  css_style: string,
-  bbox: or(reference("Box"), none),
-  access: { ...integer, description: "The caller's rights: 1 read, 2 objects, 4 structure, 8 administer" },
-  timestamp: { ...integer, description: "Unix seconds of the last change" },
-  source: { ...anyObject, description: "What a virtual, materialized or external layer is made from" },
-  visualSettings: anyObject,
-  visualCustomSettings: anyObject,
-  vectorSettings: anyObject,
-};
-
-export const answerSchemas: Readonly<Record<string, JsonSchema>> = {
-  Token: object({ token: { ...string, description: "The session token; empty after logout" } }),
-  Map: object({
-    id: integer,
-    code: string,
-    name: string,
-    css_style: string,
-    group_layers: { enum: [0, 1] },
-    has_publication: boolean,
+const schemas = {
+  Token: z.object({ token: z.string().describe("The session token; empty after logout") }),
+  Map: z.object({
+    id,
+    code: z.string(),
+    name: z.string(),
+    css_style: z.string(),
+    group_layers: groupLayers,
+    has_publication: z.boolean(),
   }),
-  AvailableMap: object({ id: integer, code: string }),
-  PublicMap: object({
-    id: integer,
-    type: string,
-    parent: integer,
-    code: string,
-    parent_map: string,
-    sort: number,
-    show_pub: boolean,
-    css_style: string,
-    localized_name: boolean,
-    name: string,
-    names: list(namesByLanguage),
-    access: integer,
+  AvailableMap: z.object({ id, code: z.string() }),
+  PublicMap: z.object({
+    id,
+    type: z.string(),
+    parent: id,
+    code: z.string(),
+    parent_map: z.string(),
+    sort: z.number(),
+    show_pub: z.boolean(),
+    css_style: z.string(),
+    localized_name: z.boolean(),
+    name: z.string(),
+    names: z.array(namesByLanguage),
+    access: z.int(),
     json: anyObject,
-    comment: string,
-    listDepended: list({}),
-    table_id: integer,
-    style_mode: integer,
+    comment: z.string(),
+    listDepended: z.array(z.unknown()),
+    table_id: id,
+    style_mode: z.int(),
     render_settings: anyObject,
-    publish: boolean,
-    group_layers: { enum: [0, 1] },
-    has_publication: boolean,
-    locales: list(object({ id: integer, code: string, name: string, sort: number, container: integer })),
+    publish: z.boolean(),
+    group_layers: groupLayers,
+    has_publication: z.boolean(),
+    locales: z.array(z.object({ id, code: z.string(), name: z.string(), sort: z.number(), container: id })),
   }),
-  Layer: object(layerMembers, layerExtras),
-  TreeElement: object(layerMembers, layerExtras),
-  Folder: object({
-    id: integer,
-    type: { const: "folder" },
-    code: string,
-    name: or(string, namesByLanguage),
-    sort: number,
-    icon: string,
+  Layer: layer,
+  TreeElement: layer.clone(),
+  Folder: z.object({
+    id,
+    type: z.literal("folder"),
+    code: z.string(),
+    name: z.union([z.string(), namesByLanguage]),
+    sort: z.number(),
+    icon: z.string(),
     selected,
-    parent_id: integer,
-    render_type: integer,
-    map_layer_id: integer,
-    style_mode: integer,
-    tiles_quality: integer,
+    parent_id: id,
+    render_type: z.int(),
+    map_layer_id: id,
+    style_mode: z.int(),
+    tiles_quality: z.int(),
     json: anyObject,
-    view_format_type: integer,
+    view_format_type: z.int(),
   }),
-  Box: object({ sw: latLon, ne: latLon }),
-  Column: object(
-    {
-      id: integer,
-      sort: number,
-      parent_id: integer,
-      code: string,
-      name: string,
-      required: boolean,
-      type: { enum: columnTypes },
-      localized_name: boolean,
-      localized_value: boolean,
-    },
-    { format: anyObject },
-  ),
-  Constraint: object({
-    type: { enum: ["enum", "range", "pattern"] },
-    name: string,
-    columns: list(string),
-    definition: list({}),
-    raw_definition: { ...string, description: "Filter expression that selects the offending objects" },
-    validated: boolean,
+  Box: box,
+  Column: z.object({
+    id,
+    sort: z.number(),
+    parent_id: id,
+    code: z.string(),
+    name: z.string(),
+    required: z.boolean(),
+    type: z.enum(columnTypes),
+    localized_name: z.boolean(),
+    localized_value: z.boolean(),
+    format: anyObject.optional(),
   }),
-  Object: object(
-    { id: integer },
-    {
-      fields: { ...anyObject, description: "Values by column codes; of localised columns in one language" },
-      geom: or(reference("Geometry"), none),
-      bbox: or(reference("Box"), none),
-    },
-  ),
-  Geometry: {
-    type: "object",
-    description:
-      "A geometry of GeoJSON (RFC 7946): lon, lat, height; in 3857 x, y, height. A height is optional (0 beside others); numbers after it are dropped",
-    required: ["type"],
-    properties: {
-      type: {
-        enum: [
-          "Point",
-          "MultiPoint",
-          "LineString",
-          "MultiLineString",
-          "Polygon",
-          "MultiPolygon",
-          "GeometryCollection",
-        ],
-      },
-      coordinates: list({}),
-      geometries: list(reference("Geometry")),
-    },
-  },
-  FeatureCollection: object({
-    type: { const: "FeatureCollection" },
-    features: list(
-      object({
-        type: { const: "Feature" },
-        geometry: or(reference("Geometry"), none),
-        properties: or(anyObject, none),
+  Constraint: z.object({
+    type: z.enum(["enum", "range", "pattern"]),
+    name: z.string(),
+    columns: z.array(z.string()),
+    definition: z.array(z.unknown()),
+    raw_definition: z.string().describe("Filter expression that selects the offending objects"),
+    validated: z.boolean(),
+  }),
+  Object: z.object({
+    id,
+    fields: anyObject.describe("Values by column codes; of localised columns in one language").optional(),
+    geom: geometry.nullable().optional(),
+    bbox: box.nullable().optional(),
+  }),
+  Geometry: geometry,
+  FeatureCollection: z.object({
+    type: z.literal("FeatureCollection"),
+    features: z.array(
+      z.object({
+        type: z.literal("Feature"),
+        geometry: geometry.nullable(),
+        properties: anyObject.nullable(),
       }),
     ),
   }),
-  File: object({
-    name: string,
-    path: string,
-    mime: string,
-    id: integer,
-    uuid: { ...string, format: "uuid" },
+  File: z.object({ name: z.string(), path: z.string(), mime: z.string(), id, uuid: z.uuid() }),
+  Legend: z.object({
+    name: z.string(),
+    column: z.string().nullable(),
+    showValues: z.boolean(),
+    showLegend: z.boolean(),
+    minValue: z.number().nullable(),
+    maxValue: z.number().nullable(),
+    type: z.literal([1, 2, 3, 4, 5, 6, 7]),
+    classificators: z.array(z.object({ value: z.unknown(), fill: z.string(), isIcon: z.boolean() })),
   }),
-  Legend: object({
-    name: string,
-    column: or(string, none),
-    showValues: boolean,
-    showLegend: boolean,
-    minValue: or(number, none),
-    maxValue: or(number, none),
-    type: { enum: [1, 2, 3, 4, 5, 6, 7] },
-    classificators: list(object({ value: {}, fill: string, isIcon: boolean })),
+  LayerItem: z.object({
+    id,
+    code: z.string(),
+    name: z.string(),
+    priority: z.number(),
+    type: z.literal("layer"),
+    icon: z.string(),
   }),
-  LayerItem: object({
-    id: integer,
-    code: string,
-    name: string,
-    priority: number,
-    type: { const: "layer" },
-    icon: string,
+  ObjectItem: z.object({
+    name: z.string(),
+    svc_id: id,
+    priority: z.number(),
+    layer: z.string(),
+    type: z.literal("object"),
+    name_column: z.string(),
+    search_column: z.string(),
+    layer_name: z.string(),
+    layer_icon: z.string(),
+    value: z.string(),
   }),
-  ObjectItem: object({
-    name: string,
-    svc_id: integer,
-    priority: number,
-    layer: string,
-    type: { const: "object" },
-    name_column: string,
-    search_column: string,
-    layer_name: string,
-    layer_icon: string,
-    value: string,
+  SearchSetting: z.object({
+    layer: z.string(),
+    search_column: z.string(),
+    name_column: z.string(),
+    priority: z.number().optional(),
   }),
-  SearchSetting: object({ layer: string, search_column: string, name_column: string }, { priority: number }),
-  Error: object({
-    error: { enum: ["error", "warning", "notice"] },
-    code: { ...string, description: "What failed, for programs" },
-    message: { ...string, description: "What failed, for people" },
-    data: { ...anyObject, description: "What helps: missing parameters, columns with reasons" },
+  Error: z.object({
+    error: z.enum(["error", "warning", "notice"]),
+    code: z.string().describe("What failed, for programs"),
+    message: z.string().describe("What failed, for people"),
+    data: anyObject.describe("What helps: missing parameters, columns with reasons"),
   }),
-  Problem: {
-    ...object({ type: string, title: string, status: integer, detail: string }),
-    description: "RFC 9457; for clients that accept application/problem+json",
-  },
+  Problem: z
+    .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
+    .describe("RFC 9457; for clients that accept application/problem+json"),
 };
+
+/** What an answer of that name looks like. */
+export type Answered<Name extends keyof typeof schemas> = DeepReadonly<z.output<(typeof schemas)[Name]>>;
+
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
+
+export const answerSchemas: Readonly<Record<string, JsonSchema>> = namedSchemas(schemas);

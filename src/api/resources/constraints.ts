@@ -12,6 +12,7 @@ import type { Column, ConstraintType, LayerNode } from "../../catalog/state.js";
 import { failed } from "../../errors.js";
 import { readValue } from "../../features/values.js";
 import type { Reply, Request } from "../../http/types.js";
+import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import { type LayerContext, layerContext, permittedLayer, reload, toAdminister } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
@@ -51,7 +52,7 @@ async function answerConstraints(services: Services, { caller, layer }: LayerCon
   const kept = await validated(services.db, layer);
   return answer(
     caller,
-    (layer.constraints ?? []).map((constraint) => {
+    (layer.constraints ?? []).map((constraint): Answered<"Constraint"> => {
       const columns = constrainedColumns(layer, constraint);
       return {
         type: constraint.type,

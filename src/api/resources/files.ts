@@ -14,6 +14,7 @@ import { Failure, failed, notFound } from "../../errors.js";
 import { contentDisposition, matchesEtag } from "../../http/headers.js";
 import type { Reply, Request, UploadedFile } from "../../http/types.js";
 import { isUuid, maxChunkBytes } from "../../storage/blob-store.js";
+import type { Answered } from "../request/answer-schemas.js";
 import { answer, usedToken } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditObjects, toRead } from "../request/context.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
@@ -133,7 +134,7 @@ function fileObject(
   { map, layer, view }: LayerContext,
   object: number,
   file: AttachedFile,
-): Record<string, unknown> {
+): Answered<"File"> {
   return {
     id: file.id,
     uuid: file.uuid,

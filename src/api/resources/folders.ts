@@ -11,6 +11,7 @@ import {
 import { type MapState, Right, type TreeNode } from "../../catalog/state.js";
 import { forbidden, notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
+import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import { type MapContext, mapContext, reload, signedInMapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
@@ -134,10 +135,10 @@ async function answerFolder(services: Services, context: MapContext, id: number)
 }
 
 /** The folder object of the contract; what cannot be changed of a folder is as clients expect it of any. */
-function folderObject(map: MapState, folder: TreeNode): Record<string, unknown> {
+function folderObject(map: MapState, folder: TreeNode): Answered<"Folder"> {
   return {
     id: folder.id,
-    type: folder.type,
+    type: "folder",
     code: folder.code,
     name: folder.localized ? folder.names : folder.name,
     sort: folder.sort,

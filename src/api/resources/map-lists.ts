@@ -2,6 +2,7 @@ import { mayRead, requireProjectRight, rightsOn } from "../../access/rights.js";
 import { type Caller, localName, type MapState, type ProjectState, Right } from "../../catalog/state.js";
 import { unauthenticated } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
+import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import { projectContext } from "../request/context.js";
 import { answers, type Operation, operation } from "../request/operation.js";
@@ -49,7 +50,7 @@ function gone(error: unknown): undefined {
 }
 
 /** The item of the administrator's list of published maps. */
-function publicItem(map: MapState, language: string, caller: Caller): Record<string, unknown> {
+function publicItem(map: MapState, language: string, caller: Caller): Answered<"PublicMap"> {
   const { languages } = map.project;
   return {
     id: map.id,

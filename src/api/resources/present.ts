@@ -11,12 +11,13 @@ import {
 import type { VisualValues } from "../../catalog/visual-values.js";
 import { shownSettings } from "../../catalog/visualization.js";
 import type { ContractBox } from "../../geo/envelope.js";
+import type { Answered } from "../request/answer-schemas.js";
 import type { View } from "../request/paths.js";
 
 /** The contract's objects, made of catalogue states. */
 
 /** The map object that get-map and create-map answer. */
-export function mapObject(map: MapState, view: View): Record<string, unknown> {
+export function mapObject(map: MapState, view: View): Answered<"Map"> {
   return {
     id: map.id,
     code: map.code,
@@ -47,7 +48,7 @@ export function layerObject(
   node: TreeNode | LayerNode,
   view: View,
   extras: LayerExtras = {},
-): Record<string, unknown> {
+): Answered<"Layer"> {
   const main = map.project.languages[0];
   const titleOf = (column: Column) => localName(column, view.language, main);
   return {

@@ -7,6 +7,7 @@ import type { Reply, Request } from "../../http/types.js";
 import { isNaming, isSearchable } from "../../search/entries.js";
 import type { Hit } from "../../search/found.js";
 import { loadSettings, type SearchSetting, saveSettings } from "../../search/settings.js";
+import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
@@ -63,11 +64,11 @@ async function find(
 }
 
 /** An object item has the object's id under its other name too. */
-const withAlias = (item: Record<string, unknown>, alias: string): Record<string, unknown> =>
+const withAlias = (item: Answered<"LayerItem"> | Answered<"ObjectItem">, alias: string) =>
   alias !== "" && item.type === "object" ? { ...item, [alias]: item.svc_id } : item;
 
 /** The contract's layer item or object item. */
-function item(map: MapState, hit: Hit, view: View): Record<string, unknown> {
+function item(map: MapState, hit: Hit, view: View): Answered<"LayerItem"> | Answered<"ObjectItem"> {
   const { priority } = hit;
   if (hit.kind === "layer") {
     const { layer, name } = hit;
@@ -128,7 +129,7 @@ async function saveAll(
 }
 
 /** As the request gives them, in the order of the search. */
-function settingItems(map: MapState, list: readonly SearchSetting[]): Record<string, unknown>[] {
+function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"SearchSetting">[] {
   return list.flatMap(({ layerId, searchColumnId, nameColumnId, priority }) => {
     const layer = map.nodes.get(layerId) as LayerNode | undefined;
     const search = layer?.columns.find((column) => column.id === searchColumnId);

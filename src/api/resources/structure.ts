@@ -4,6 +4,7 @@ import { type ColumnInput, changeColumn, createColumn, deleteColumn } from "../.
 import { failed, notFound } from "../../errors.js";
 import { readFormat } from "../../features/format-settings.js";
 import type { Reply, Request } from "../../http/types.js";
+import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import {
   type LayerContext,
@@ -128,7 +129,7 @@ async function answerColumn(
 }
 
 /** The column element of the contract, its title in the language. */
-function columnElement(column: Column, language: string, main: string): Record<string, unknown> {
+function columnElement(column: Column, language: string, main: string): Answered<"Column"> {
   return {
     id: column.id,
     sort: column.sort,

@@ -87,6 +87,16 @@ export function jsonSchema(schema: z.ZodType): JsonSchema {
   return json;
 }
 
+/** The JSON Schemas of objects with names, which refer to each other as `ref` does. */
+export function namedSchemas(schemas: Members): Readonly<Record<string, JsonSchema>> {
+  const names = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(schemas)) names.add(schema, { id });
+  const made = z.toJSONSchema(names, { ...asSent, uri: pathOf }).schemas;
+  return Object.fromEntries(
+    Object.entries(made).map(([name, { $schema: _, $id: __, ...json }]) => [name, json]),
+  );
+}
+
 export interface ObjectSchema extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
@@ -104,5 +114,7 @@ export function objectSchema(members: Members): ObjectSchema {
   return made;
 }
 
+const pathOf = (name: string): string => `#/components/schemas/${name}`;
+
 /** The definition of `components.schemas` of that name. */
-export const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+export const ref = (name: string): JsonSchema => ({ $ref: pathOf(name) });
