@@ -4,9 +4,10 @@ import type { Context } from "./context.js";
 import { fetchOne } from "./fetch.js";
 import { load } from "./load.js";
 import type { BareQueryRequest } from "./reference/http-query.js";
-import { type Row, rate } from "./report.js";
+import type { Row } from "./report.js";
 import { compare } from "./rounds.js";
 import type { Server } from "./server.js";
+import { throughputFigures } from "./throughput.js";
 
 /** Answers of the product beside those of a bare handler that runs one statement for each. */
 
@@ -37,11 +38,12 @@ export async function besideQuery(
     const round = (pid: number, address: string) => () =>
       load(pid, { url: address, connections, seconds: size.seconds, status: 200, paths });
     await sameAnswer(server.url, url, paths[0]!);
-    const sides = await compare(size.rounds, round(server.pid, server.url), round(bare.pid, url));
-    return [
-      rate(measure, "requests / CPU s", sides.perCpuSecond, gate),
-      rate("", "requests / s", sides.perSecond, gate),
-    ];
+    return await compare(
+      size,
+      round(server.pid, server.url),
+      [round(bare.pid, url)],
+      throughputFigures(measure, "requests", { perCpuSecond: gate, perSecond: gate }),
+    );
   } finally {
     await bare.stop();
   }

@@ -11,7 +11,7 @@ import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
 import { searchNames } from "./measures/search.js";
 import { type Options, wanted } from "./options.js";
-import { broken, type Row } from "./report.js";
+import type { Row } from "./report.js";
 import { viewports } from "./viewports.js";
 import { startWorld, type World } from "./world.js";
 
@@ -44,13 +44,7 @@ export async function bench(options: BenchOptions): Promise<Row[]> {
     const rows: Row[] = [];
     for (const [name, measure] of chosen) {
       options.progress(`measuring: ${name}`);
-      let found = await measure(context);
-      if (!options.small && broken(found, false).length > 0) {
-        // Other work on the machine weighs on small costs more than on large ones; what is truly slow stays so.
-        options.progress(`measuring again, for a gate broke: ${name}`);
-        found = await measure(context);
-      }
-      rows.push(...found);
+      rows.push(...(await measure(context)));
     }
     return rows;
   } finally {

@@ -1,4 +1,5 @@
 import type { TileCoord } from "../src/geo/tile.js";
+import type { Plan } from "./rounds.js";
 import type { World } from "./world.js";
 
 /** What a measure works with. */
@@ -10,17 +11,14 @@ export interface Context {
   readonly size: Size;
 }
 
-export interface Size {
-  /** Turns that each side gets. */
-  readonly rounds: number;
+export interface Size extends Plan {
   /** Length of a round of load. Many short ones say more on a busy machine than a few long ones. */
   readonly seconds: number;
-  readonly coldRounds: number;
   /** Tiles of a cold round. */
   readonly coldTiles: number;
   /** Names to search in. */
   readonly names: number;
 }
 
-export const fullSize: Size = { rounds: 9, seconds: 1, coldRounds: 5, coldTiles: 400, names: 1_000_000 };
-export const smallSize: Size = { rounds: 1, seconds: 1, coldRounds: 1, coldTiles: 40, names: 5_000 };
+export const fullSize: Size = { rounds: 9, most: 27, seconds: 1, coldTiles: 200, names: 1_000_000 };
+export const smallSize: Size = { rounds: 1, most: 1, seconds: 1, coldTiles: 40, names: 5_000 };

@@ -1,10 +1,11 @@
 import autocannon from "autocannon";
 import { answerParent } from "./child.js";
-import type { Load, LoadRequest } from "./load.js";
+import type { LoadRequest } from "./load.js";
+import type { Done } from "./throughput.js";
 
 /** The load generator in a process of its own: its CPU time is not the server's. */
 
-answerParent<LoadRequest, Load>(async (request) => {
+answerParent<LoadRequest, Done>(async (request) => {
   const result = await autocannon({
     url: request.url,
     connections: request.connections,
@@ -19,5 +20,5 @@ answerParent<LoadRequest, Load>(async (request) => {
       `${result.requests.total} answers, ${expected} of them ${request.status}, ${result.errors} errors from ${request.url}`,
     );
   }
-  return { requests: result.requests.total, seconds: result.duration };
+  return { count: result.requests.total, seconds: result.duration };
 });

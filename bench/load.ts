@@ -1,6 +1,6 @@
 import { startChild } from "./child.js";
 import { ownCpuSeconds } from "./cpu.js";
-import type { Round } from "./rounds.js";
+import { type Done, type Throughput, throughput } from "./throughput.js";
 
 /** Requests over a number of connections, as many as the server answers. */
 
@@ -14,10 +14,6 @@ export interface LoadRequest {
   /** Asked for in turn; absent: the address itself. */
   readonly paths?: readonly string[];
 }
-export interface Load {
-  readonly requests: number;
-  readonly seconds: number;
-}
 
 /**
  * Loads a server for a while.
@@ -25,12 +21,18 @@ export interface Load {
  *   up their memory seconds after they last drew.
  * @throws Error when an answer fails or has another status
  */
-export async function load(pid: number, request: LoadRequest): Promise<Round> {
-  const generator = startChild<LoadRequest, Load>("load-process.js");
+export function load(pid: number, request: LoadRequest): Promise<Throughput> {
+  return loadCounting(() => ownCpuSeconds(pid), request);
+}
+
+/**
+ * The same where the CPU time of more than one process counts.
+ * @param cpu CPU seconds so far
+ */
+export async function loadCounting(cpu: () => number, request: LoadRequest): Promise<Throughput> {
+  const generator = startChild<LoadRequest, Done>("load-process.js");
   try {
-    const before = ownCpuSeconds(pid);
-    const { requests, seconds } = await generator.ask(request);
-    return { perSecond: requests / seconds, perCpuSecond: requests / (ownCpuSeconds(pid) - before) };
+    return await throughput(cpu, () => generator.ask(request));
   } finally {
     await generator.stop();
   }

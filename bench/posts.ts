@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { answerParent } from "./child.js";
+import type { Done } from "./throughput.js";
 
 /**
  * Clients that post JSON, one request after the other on a connection each, in a process of their own that stays the
@@ -16,10 +17,6 @@ export interface PostsRequest {
   /** Posted in turn. */
   readonly bodies: readonly string[];
   readonly clients: number;
-  readonly seconds: number;
-}
-export interface Posts {
-  readonly answers: number;
   readonly seconds: number;
 }
 
@@ -52,7 +49,7 @@ function post(socket: Socket, request: Buffer): Promise<void> {
   });
 }
 
-answerParent<PostsRequest, Posts>(async (asked) => {
+answerParent<PostsRequest, Done>(async (asked) => {
   const requests = asked.bodies.map((body) => requestBytes(asked, body));
   const started = performance.now();
   const until = started + asked.seconds * 1000;
@@ -71,5 +68,5 @@ answerParent<PostsRequest, Posts>(async (asked) => {
     }
   };
   await Promise.all(Array.from({ length: asked.clients }, client));
-  return { answers, seconds: (performance.now() - started) / 1000 };
+  return { count: answers, seconds: (performance.now() - started) / 1000 };
 });

@@ -1,34 +1,40 @@
-import type { Sides } from "./rounds.js";
+import type { Interval } from "./statistics.js";
 
 /** What the bench found, and whether it is good enough. */
 
 export interface Row {
   readonly measure: string;
   readonly unit: string;
+  /** Median of the rounds. */
   readonly ours: number;
   readonly reference: number;
-  /** How good ours is beside the reference: above 1 = better. */
+  /** How good ours is beside the reference: above 1 = better. The median of the rounds' ratios. */
   readonly ratio: number;
+  /** Absent: there was nothing to repeat. */
+  readonly rounds?: Rounds;
   /** Least ratio; absent = told for information. */
   readonly gate?: number;
   /** The gate is not about time, so it holds on any machine and with any amount of data. */
   readonly exact?: boolean;
 }
 
-/** A measure of which more is better. */
-export const rate = (measure: string, unit: string, sides: Sides, gate?: number): Row => ({
-  measure,
-  unit,
-  ...sides,
-  ...(gate === undefined ? {} : { gate }),
-});
-
-/** A measure of which less is better. */
-export const cost = (measure: string, unit: string, sides: Sides, gate?: number): Row =>
-  rate(measure, unit, { ...sides, ratio: 1 / sides.ratio }, gate);
+export interface Rounds {
+  readonly done: number;
+  /** More were not allowed. */
+  readonly most: number;
+  /** The noise: where the ratio lies with a certainty of 95 %; undefined after too few rounds to tell. */
+  readonly interval: Interval | undefined;
+}
 
 /** Whether the row's gate, if it has one, is kept. A ratio that is no number keeps none. */
-export const kept = (row: Row): boolean => row.gate === undefined || row.ratio >= row.gate;
+const kept = (row: Row): boolean => row.gate === undefined || row.ratio >= row.gate;
+
+/** Whether the noise leaves open on which side of its gate a row lies. */
+export function unclear({ gate, rounds }: Row): boolean {
+  if (gate === undefined || !rounds) return false;
+  const { interval } = rounds;
+  return !interval || (interval.low < gate && interval.high >= gate);
+}
 
 /** Rows whose gate breaks; on a small set of data only those that are not about time count. */
 export const broken = (rows: readonly Row[], small: boolean): Row[] =>
@@ -37,15 +43,17 @@ export const broken = (rows: readonly Row[], small: boolean): Row[] =>
 /** The rows as lines of text in columns. */
 export function table(rows: readonly Row[]): string {
   const cells = [
-    ["measure", "unit", "ours", "reference", "ratio", "gate", "ok"],
+    ["measure", "unit", "ours", "reference", "ratio", "± (95 %)", "rounds", "gate", "ok"],
     ...rows.map((row) => [
       row.measure,
       row.unit,
       figure(row.ours),
       figure(row.reference),
       row.ratio.toFixed(2),
+      noise(row.rounds?.interval),
+      row.rounds ? `${row.rounds.done} of ${row.rounds.most}` : "",
       row.gate === undefined ? "" : `${row.exact ? "=" : "≥"} ${row.gate}`,
-      row.gate === undefined ? "" : kept(row) ? "yes" : "NO",
+      verdict(row),
     ]),
   ];
   const widths = cells[0]!.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));
@@ -59,6 +67,15 @@ export function table(rows: readonly Row[]): string {
         .trimEnd(),
     )
     .join("\n");
+}
+
+const noise = (interval: Interval | undefined): string =>
+  interval ? `${interval.low.toFixed(2)}–${interval.high.toFixed(2)}` : "";
+
+/** The median decides; what the noise leaves open is said with it. */
+function verdict(row: Row): string {
+  if (row.gate === undefined) return "";
+  return `${kept(row) ? "yes" : "NO"}${unclear(row) ? ", unsure" : ""}`;
 }
 
 const figure = (value: number): string =>

@@ -8,12 +8,13 @@ import { fetchOne } from "./fetch.js";
 export interface Server {
   /** Without a slash at its end. */
   readonly url: string;
-  /** The front process; its hosts are its children. */
+  /** Its first process: the others are children of it. */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-const readyWithinMs = 30_000;
+/** A first start may have data to load. */
+const readyWithinMs = 180_000;
 
 /** @throws Error when it does not become ready */
 export async function startServer(config: Config, log: Log): Promise<Server> {
@@ -25,18 +26,25 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
   };
   await nodes.start();
   const url = `http://127.0.0.1:${port}`;
+  try {
+    await untilReady(url);
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+  return { url, pid: nodes.pids()[0]!, stop: () => stop(1_000) };
+}
+
+/** @throws Error when the server is not ready after a while */
+export async function untilReady(url: string): Promise<void> {
   const until = Date.now() + readyWithinMs;
   for (;;) {
     try {
       await fetchOne(`${url}/health/ready`);
-      break;
+      return;
     } catch (error) {
-      if (Date.now() > until) {
-        await stop(0);
-        throw error;
-      }
+      if (Date.now() > until) throw error;
       await new Promise((wait) => setTimeout(wait, 50));
     }
   }
-  return { url, pid: nodes.pids()[0]!, stop: () => stop(1_000) };
 }

@@ -6,6 +6,7 @@ import { type Node, startNode } from "../src/node.js";
 import { png } from "../src/tiles/formats.js";
 import { answerParent } from "./child.js";
 import { mapCode } from "./import.js";
+import type { Done } from "./throughput.js";
 
 /** The product's way to a tile without HTTP around it: rights, plan, freshness, caches. */
 
@@ -18,7 +19,7 @@ export interface TileLoopRequest {
 
 let node: Node | undefined;
 
-answerParent<TileLoopRequest, { readonly tiles: number; readonly seconds: number }>(async (request) => {
+answerParent<TileLoopRequest, Done>(async (request) => {
   node ??= await startNode(request.config, createLog("warn", "tile loop"));
   const { catalog, planner, tiles } = node.services;
   const { signal } = new AbortController();
@@ -42,5 +43,5 @@ answerParent<TileLoopRequest, { readonly tiles: number; readonly seconds: number
     }
   };
   await Promise.all(Array.from({ length: request.concurrency }, loop));
-  return { tiles: served, seconds: (performance.now() - started) / 1000 };
+  return { count: served, seconds: (performance.now() - started) / 1000 };
 });

@@ -9,9 +9,10 @@ import { cpuSeconds } from "../cpu.js";
 import { fetchAll } from "../fetch.js";
 import { mapCode, tilePath } from "../import.js";
 import type { DrawRequest, Sheet } from "../reference/mapnik.js";
-import { type Row, rate } from "../report.js";
-import { compare, type Round } from "../rounds.js";
-import { startServer } from "../server.js";
+import type { Row } from "../report.js";
+import { compare } from "../rounds.js";
+import { type Server, startServer } from "../server.js";
+import { type Throughput, throughput, throughputFigures } from "../throughput.js";
 import type { World } from "../world.js";
 
 /**
@@ -39,37 +40,44 @@ export async function coldTiles({ world, tiles, size }: Context): Promise<Row[]>
     "reference/mapnik.js",
     hostEnvironment(config.databaseUrl, config.render.concurrency, config.tiles.deadlineMs),
   );
-  const counted = async (pids: readonly number[], work: () => Promise<number>): Promise<Round> => {
-    const before = cpuSeconds(pids);
-    const seconds = await work();
-    return {
-      perSecond: coords.length / seconds,
-      perCpuSecond: coords.length / (cpuSeconds(pids) - before),
-    };
-  };
-  const ours = async () => {
-    await world.forgetTiles();
-    return counted([server.pid, world.postgresPid, world.redisPid], async () => {
-      const urls = coords.map((coord) => server.url + tilePath(coord));
-      return coords.length / (await fetchAll(urls, concurrency)).perSecond;
-    });
-  };
   const reference = () =>
-    counted([loop.pid, world.postgresPid], async () => (await loop.ask(drawing)).seconds);
+    throughput(
+      () => cpuSeconds([loop.pid, world.postgresPid]),
+      async () => ({ count: coords.length, seconds: (await loop.ask(drawing)).seconds }),
+    );
   try {
-    const result = await compare(size.coldRounds, ours, reference);
-    return [
-      rate(
+    return await compare(
+      size,
+      () => drawCold(world, server, coords),
+      [reference],
+      throughputFigures(
         `cold tile (${coords.length} tiles, ${drawing.metatiles.length} metatiles)`,
-        "tiles / CPU s",
-        result.perCpuSecond,
-        0.85,
+        "tiles",
+        { perCpuSecond: 0.85 },
       ),
-      rate("", "tiles / s", result.perSecond),
-    ];
+    );
   } finally {
     await Promise.all([loop.stop(), server.stop()]);
   }
+}
+
+/** A round of a server: all tiles, once, after each of them was forgotten. */
+export async function drawCold(
+  world: World,
+  { url, pid }: Server,
+  coords: readonly TileCoord[],
+): Promise<Throughput> {
+  await world.forgetTiles();
+  return throughput(
+    () => cpuSeconds([pid, world.postgresPid, world.redisPid]),
+    async () => {
+      const { perSecond } = await fetchAll(
+        coords.map((coord) => url + tilePath(coord)),
+        concurrency,
+      );
+      return { count: coords.length, seconds: coords.length / perSecond };
+    },
+  );
 }
 
 /** The sheets that the product draws these tiles from, by zoom. */

@@ -16,10 +16,11 @@ import { cpuSeconds, ownCpuSeconds } from "../cpu.js";
 import { fetchOne } from "../fetch.js";
 import { mapCode as projectCode } from "../import.js";
 import { pgbench, statementScripts } from "../pgbench.js";
-import type { Posts, PostsRequest } from "../posts.js";
-import { type Row, rate } from "../report.js";
-import { compare, type Round } from "../rounds.js";
+import type { PostsRequest } from "../posts.js";
+import type { Row } from "../report.js";
+import { compare } from "../rounds.js";
 import { startServer } from "../server.js";
+import { type Done, throughput, throughputFigures } from "../throughput.js";
 import type { World } from "../world.js";
 
 /**
@@ -46,40 +47,30 @@ export async function createdByHttp(context: Context): Promise<Row[]> {
   const headers = { "content-type": "application/json", "x-token": token };
   const serving = () => ownCpuSeconds(server.pid) + cpuSeconds([world.postgresPid, world.redisPid]);
   const { seconds } = size;
-  const posts = startChild<PostsRequest, Posts>("posts.js");
+  const posts = startChild<PostsRequest, Done>("posts.js");
   try {
     // A layer that somebody looks at: of others a node need not know what changes in them.
     await fetchOne(`${server.url}/tms/${projectCode}/${code}/0/0/0.png?base=0`);
-    const ours = async (length: number): Promise<Round> => {
-      const before = serving();
+    const ours = (length: number) => {
       const asked = { host, port: Number(port), path, headers, bodies, clients, seconds: length };
-      const done = await posts.ask(asked);
-      return {
-        perSecond: done.answers / done.seconds,
-        perCpuSecond: done.answers / (serving() - before),
-      };
+      return throughput(serving, () => posts.ask(asked));
     };
-    // Node compiles what has run some ten thousand times, which takes longer here than with what is only read.
-    if (size.rounds > 1) await ours(warmUpSeconds);
-    const sides = await compare(
-      size.rounds,
-      () => ours(seconds),
-      async () => {
-        // pgbench has ended before the time is read: it is among this process's children by then.
-        const running = () => cpuSeconds([world.postgresPid]) + ownCpuSeconds(process.pid);
-        const before = running();
+    // pgbench has ended before the time is read: it is among this process's children by then.
+    const running = () => cpuSeconds([world.postgresPid]) + ownCpuSeconds(process.pid);
+    const reference = () =>
+      throughput(running, async () => {
         const { programs } = world;
         const { perSecond } = await pgbench({ programs, databaseUrl, clients, seconds, scripts });
-        return {
-          perSecond,
-          perCpuSecond: (perSecond * seconds) / (running() - before),
-        };
-      },
+        return { count: perSecond * seconds, seconds };
+      });
+    // Node compiles what has run some ten thousand times, which takes longer here than with what is only read.
+    if (size.rounds > 1) await ours(warmUpSeconds);
+    return await compare(
+      size,
+      () => ours(seconds),
+      [reference],
+      throughputFigures(`new object, beside pgbench (${clients} clients)`, "objects", { perSecond: 0.65 }),
     );
-    return [
-      rate(`new object, beside pgbench (${clients} clients)`, "objects / s", sides.perSecond, 0.65),
-      rate("", "objects / CPU s", sides.perCpuSecond),
-    ];
   } finally {
     await Promise.all([posts.stop(), server.stop()]);
   }

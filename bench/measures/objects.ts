@@ -6,6 +6,7 @@ import type { Context } from "../context.js";
 import { mapCode } from "../import.js";
 import type { Row } from "../report.js";
 import { startServer } from "../server.js";
+import type { World } from "../world.js";
 
 /**
  * Single objects over HTTP, by nobody in particular, beside a bare handler that runs the same statement for each. The
@@ -16,9 +17,29 @@ import { startServer } from "../server.js";
 const layerCode = "cities";
 const objects = 1000;
 
+/** Path of the objects. */
+export const citiesPath = `/api/2.8/${mapCode}/${mapCode}/layers/${layerCode}/objects/`;
+
 export async function objectsByHttp(context: Context): Promise<Row[]> {
   const { world } = context;
-  const { statement, ids } = await withCatalogue(world, async ({ db, map }) => {
+  const { statement, ids } = await someCities(world);
+  const server = await startServer(world.config({ redisPrefix: "bench-objects:" }), world.log);
+  try {
+    return await besideQuery(context, server, {
+      measure: "object",
+      gate: 0.5,
+      paths: ids.map((id) => `${citiesPath}${id}/`),
+      statement,
+      values: ids.map((id) => [id]),
+    });
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Ids of some objects, and the statement that gives one. */
+export function someCities(world: World): Promise<{ statement: string; ids: number[] }> {
+  return withCatalogue(world, async ({ db, map }) => {
     const layer = (await map(mapCode)).layers.get(layerCode)!;
     const shape = { fields: valueColumns(layer), languages: { own: "en", main: "en" } };
     const rows = await db.query<{ svc_id: number }>(
@@ -26,16 +47,4 @@ export async function objectsByHttp(context: Context): Promise<Row[]> {
     );
     return { statement: getStatement(layer, 0, shape).text, ids: rows.map((row) => row.svc_id) };
   });
-  const server = await startServer(world.config({ redisPrefix: "bench-objects:" }), world.log);
-  try {
-    return await besideQuery(context, server, {
-      measure: "object",
-      gate: 0.5,
-      paths: ids.map((id) => `/api/2.8/${mapCode}/${mapCode}/layers/${layerCode}/objects/${id}/`),
-      statement,
-      values: ids.map((id) => [id]),
-    });
-  } finally {
-    await server.stop();
-  }
 }

@@ -6,10 +6,11 @@ import { fetchAll } from "../fetch.js";
 import { tilePath } from "../import.js";
 import { load } from "../load.js";
 import type { BareRedisRequest } from "../reference/http-redis.js";
-import type { Gets, GetsRequest } from "../reference/redis.js";
-import { type Row, rate } from "../report.js";
-import { type Compared, compare } from "../rounds.js";
+import type { GetsRequest } from "../reference/redis.js";
+import type { Row } from "../report.js";
+import { compare } from "../rounds.js";
 import { startServer } from "../server.js";
+import { type Done, throughput, throughputFigures } from "../throughput.js";
 import type { TileLoopRequest } from "../tile-loop.js";
 
 /**
@@ -44,14 +45,12 @@ export async function tileFromRedis(context: Context): Promise<Row[]> {
       const side = (pid: number, url: string) => () =>
         load(pid, { url, connections: concurrency, seconds: size.seconds, status: 200, paths });
       const served = await compare(
-        size.rounds,
+        size,
         side(server.pid, server.url),
-        side(bare.pid, `http://127.0.0.1:${port}`),
+        [side(bare.pid, `http://127.0.0.1:${port}`)],
+        throughputFigures("tile from Redis over HTTP, beside a bare handler", "tiles"),
       );
-      return [
-        ...rows("tile from Redis, beside a getBuffer loop", loops, 0.6),
-        ...rows("tile from Redis over HTTP, beside a bare handler", served),
-      ];
+      return [...loops, ...served];
     } finally {
       await bare.stop();
     }
@@ -61,30 +60,21 @@ export async function tileFromRedis(context: Context): Promise<Row[]> {
 }
 
 async function withoutHttp(
-  { size: { rounds, seconds } }: Context,
+  { size }: Context,
   config: Config,
   { keys, coords }: { keys: readonly string[]; coords: TileLoopRequest["coords"] },
-): Promise<Compared> {
-  const ours = startChild<TileLoopRequest, { tiles: number; seconds: number }>("tile-loop.js");
-  const bare = startChild<GetsRequest, Gets>("reference/redis.js");
-  const measured = async (pid: number, work: () => Promise<{ count: number; seconds: number }>) => {
-    const before = ownCpuSeconds(pid);
-    const { count, seconds } = await work();
-    return { perSecond: count / seconds, perCpuSecond: count / (ownCpuSeconds(pid) - before) };
-  };
+): Promise<Row[]> {
+  const ours = startChild<TileLoopRequest, Done>("tile-loop.js");
+  const bare = startChild<GetsRequest, Done>("reference/redis.js");
+  const { seconds } = size;
+  const { redisUrl } = config;
+  const side = (pid: number, work: () => Promise<Done>) => () => throughput(() => ownCpuSeconds(pid), work);
   try {
     return await compare(
-      rounds,
-      () =>
-        measured(ours.pid, async () => {
-          const done = await ours.ask({ config, coords, concurrency, seconds });
-          return { count: done.tiles, seconds: done.seconds };
-        }),
-      () =>
-        measured(bare.pid, async () => {
-          const done = await bare.ask({ redisUrl: config.redisUrl, keys, concurrency, seconds });
-          return { count: done.gets, seconds: done.seconds };
-        }),
+      size,
+      side(ours.pid, () => ours.ask({ config, coords, concurrency, seconds })),
+      [side(bare.pid, () => bare.ask({ redisUrl, keys, concurrency, seconds }))],
+      throughputFigures("tile from Redis, beside a getBuffer loop", "tiles", { perCpuSecond: 0.6 }),
     );
   } finally {
     await Promise.all([ours.stop(), bare.stop()]);
@@ -108,8 +98,3 @@ async function keysOf(
     await new Promise((wait) => setTimeout(wait, 50));
   }
 }
-
-const rows = (measure: string, { perCpuSecond, perSecond }: Compared, gate?: number): Row[] => [
-  rate(measure, "tiles / CPU s", perCpuSecond, gate),
-  rate("", "tiles / s", perSecond),
-];

@@ -4,8 +4,8 @@ import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } fro
 import { join, resolve } from "node:path";
 import { type Fetched, fetchAll } from "../fetch.js";
 import { importMap, tilePath } from "../import.js";
-import { cost, type Row, rate } from "../report.js";
-import { median } from "../rounds.js";
+import type { Row } from "../report.js";
+import { compare, type Figure } from "../rounds.js";
 import { type Server, startServer } from "../server.js";
 import { startWorld, type World } from "../world.js";
 import { openLab } from "./cluster.js";
@@ -35,7 +35,7 @@ interface Contender {
   forget(): Promise<void> | void;
 }
 
-const tileCount = 1200;
+const tileCount = 270;
 const seed = 1;
 const concurrency = 8;
 
@@ -100,31 +100,29 @@ async function inTurns(
   process.once("exit", down);
   try {
     await startPeers(join(folder, "peers"), work);
-    const contenders = [ours(world, server), renderd(work), mapServer(work)];
-    const results = new Map<string, Fetched[]>(contenders.map(({ name }) => [name, []]));
-    // Other tiles than those that count: styles are compiled, maps loaded, connections opened.
-    for (const contender of contenders) await fetchAll(warmUp.map(contender.url), concurrency);
-    for (let round = 0; round < rounds; round++) {
-      for (const contender of round % 2 === 0 ? contenders : [...contenders].reverse()) {
-        await contender.forget();
-        const fetched = await fetchAll(tiles.map(contender.url), concurrency);
-        results.get(contender.name)!.push(fetched);
-        progress(
-          `${contender.name.padEnd(10)} ${fetched.perSecond.toFixed(1).padStart(6)} tiles/s  ` +
-            `p50 ${fetched.p50Ms.toFixed(0).padStart(5)} ms  p95 ${fetched.p95Ms.toFixed(0).padStart(5)} ms  ` +
-            `${(fetched.bytesEach / 1000).toFixed(1)} kB a tile`,
-        );
-      }
-    }
-    return contenders.slice(1).flatMap(({ name }) => rowsOf(name, results.get("ours")!, results.get(name)!));
+    const peers = [renderd(work), mapServer(work)];
+    const turnOf = (contender: Contender) => async () => {
+      await contender.forget();
+      const fetched = await fetchAll(tiles.map(contender.url), concurrency);
+      progress(
+        `${contender.name.padEnd(10)} ${fetched.perSecond.toFixed(1).padStart(6)} tiles/s  ` +
+          `p50 ${fetched.p50Ms.toFixed(0).padStart(5)} ms  p95 ${fetched.p95Ms.toFixed(0).padStart(5)} ms  ` +
+          `${(fetched.bytesEach / 1000).toFixed(1)} kB a tile`,
+      );
+      return fetched;
+    };
+    return await compare(
+      { rounds, most: 3 * rounds },
+      turnOf(ours(world, server)),
+      peers.map(turnOf),
+      peers.flatMap(({ name }, reference) => figuresOf(name, reference)),
+    );
   } finally {
     process.removeListener("exit", down);
     down();
     await server.stop();
   }
 }
-
-const warmUp: readonly Tile[] = Array.from({ length: 8 }, (_, index) => ({ z: 4 + index, x: 0, y: 0 }));
 
 const ours = (world: World, server: Server): Contender => ({
   name: "ours",
@@ -150,37 +148,18 @@ const mapServer = (work: string): Contender => {
   };
 };
 
-function rowsOf(peer: string, own: readonly Fetched[], other: readonly Fetched[]): Row[] {
-  const sides = (of: (fetched: Fetched) => number) => ({
-    ours: median(own.map(of)),
-    reference: median(other.map(of)),
-    ratio: median(own.map((fetched, round) => of(fetched) / of(other[round]!))),
-  });
-  return [
-    rate(
-      `cold tile beside ${peer}`,
-      "tiles / s",
-      sides((fetched) => fetched.perSecond),
-      2,
-    ),
-    cost(
-      "",
-      "p50 ms",
-      sides((fetched) => fetched.p50Ms),
-    ),
-    cost(
-      "",
-      "p95 ms",
-      sides((fetched) => fetched.p95Ms),
-      1,
-    ),
-    cost(
-      "",
-      "bytes",
-      sides((fetched) => fetched.bytesEach),
-    ),
-  ];
-}
+const figuresOf = (peer: string, reference: number): Figure<Fetched>[] => [
+  {
+    measure: `cold tile beside ${peer}`,
+    unit: "tiles / s",
+    of: ({ perSecond }) => perSecond,
+    gate: 2,
+    reference,
+  },
+  { measure: "", unit: "p50 ms", of: ({ p50Ms }) => p50Ms, less: true, reference },
+  { measure: "", unit: "p95 ms", of: ({ p95Ms }) => p95Ms, less: true, gate: 1, reference },
+  { measure: "", unit: "bytes", of: ({ bytesEach }) => bytesEach, less: true, reference },
+];
 
 /** Runs the script `up`; what it starts goes on after it. */
 async function startPeers(folder: string, work: string): Promise<void> {

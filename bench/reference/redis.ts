@@ -1,5 +1,6 @@
 import { Redis } from "ioredis";
 import { answerParent } from "../child.js";
+import type { Done } from "../throughput.js";
 
 /** The least that a process can do for a value in Redis: `getBuffer` in a loop. */
 
@@ -9,14 +10,10 @@ export interface GetsRequest {
   readonly concurrency: number;
   readonly seconds: number;
 }
-export interface Gets {
-  readonly gets: number;
-  readonly seconds: number;
-}
 
 let redis: Redis | undefined;
 
-answerParent<GetsRequest, Gets>(async (request) => {
+answerParent<GetsRequest, Done>(async (request) => {
   redis ??= new Redis(request.redisUrl);
   const client = redis;
   const started = performance.now();
@@ -29,5 +26,5 @@ answerParent<GetsRequest, Gets>(async (request) => {
     }
   };
   await Promise.all(Array.from({ length: request.concurrency }, loop));
-  return { gets, seconds: (performance.now() - started) / 1000 };
+  return { count: gets, seconds: (performance.now() - started) / 1000 };
 });
