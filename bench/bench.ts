@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { requireBuild } from "./against/build.js";
+import { againstMeasures, withBuilds } from "./against/compare.js";
 import { type Context, fullSize, smallSize } from "./context.js";
 import { packagedWorld, placesOf } from "./data.js";
 import { importMap } from "./import.js";
@@ -28,25 +30,32 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   search: searchNames,
 };
 
-export type BenchOptions = Pick<Options, "small" | "only" | "work"> & {
+export type BenchOptions = Pick<Options, "small" | "only" | "work" | "against"> & {
   readonly progress: (text: string) => void;
 };
 
-/** Runs the measures on services and data of their own. */
+/** Runs the measures on services and data of their own, beside their references or beside another checkout. */
 export async function bench(options: BenchOptions): Promise<Row[]> {
-  const chosen = Object.entries(measures).filter(([name]) => wanted(options, name));
+  const { against } = options;
+  const names = Object.keys(against === undefined ? measures : againstMeasures);
+  const chosen = names.filter((name) => wanted(options, name));
   if (chosen.length === 0) return [];
+  if (against !== undefined) requireBuild(against);
   const world = await startWorld(
     options.work === undefined ? {} : { folder: join(options.work, "packaged") },
   );
   try {
     const context = await prepare(world, options);
-    const rows: Row[] = [];
-    for (const [name, measure] of chosen) {
-      options.progress(`measuring: ${name}`);
-      rows.push(...(await measure(context)));
-    }
-    return rows;
+    const all = async (measure: (name: string) => Promise<Row[]>) => {
+      const rows: Row[] = [];
+      for (const name of chosen) {
+        options.progress(`measuring: ${name}`);
+        rows.push(...(await measure(name)));
+      }
+      return rows;
+    };
+    if (against === undefined) return await all((name) => measures[name]!(context));
+    return await withBuilds(context, against, (sides) => all((name) => againstMeasures[name]!(sides)));
   } finally {
     await world.stop();
   }

@@ -6,6 +6,8 @@ export interface Options {
   readonly small: boolean;
   /** Names of measures to run; empty = all. */
   readonly only: readonly string[];
+  /** Folder of another checkout to compare with, in place of the references. */
+  readonly against: string | undefined;
   /** Folder with a style, data, and other servers to compare with. */
   readonly peers: string | undefined;
   /** Folder of the peers' data; default `data` in the peers' folder. */
@@ -16,10 +18,12 @@ export interface Options {
   readonly work: string | undefined;
 }
 
-export const usage = `npm run bench -- [--small] [--only MEASURE]… [--peers DIR [--data DIR] [--rounds N]] [--work DIR]
+export const usage = `npm run bench -- [--small] [--only MEASURE]… [--against DIR] [--peers DIR [--data DIR] [--rounds N]] [--work DIR]
 
   --small        little data, short rounds; only gates that are not about time count
   --only NAME    cached, redis, cold, once, objects, catalog, create, search or peers; may be repeated
+  --against DIR  compare with another checkout of Mapwright, which has been built, in place of the references:
+                 cached, cold, objects and list; both serve the same data
   --peers DIR    also compare with renderd and MapServer: DIR has style.mss, viewports, peers/up and peers/down,
                  and their data as dcw, coast, rivers and cities.geojsonl in DIR/data or the folder of --data
   --rounds N     rounds of that comparison (default 9)
@@ -37,6 +41,7 @@ export function parseOptions(args: readonly string[]): Options | "help" {
       help: { type: "boolean", short: "h" },
       small: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
+      against: { type: "string" },
       peers: { type: "string" },
       data: { type: "string" },
       rounds: { type: "string", default: "9" },
@@ -49,6 +54,7 @@ export function parseOptions(args: readonly string[]): Options | "help" {
   return {
     small: values.small,
     only: values.only,
+    against: values.against,
     peers: values.peers,
     data: values.data,
     rounds,

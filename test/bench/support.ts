@@ -2,7 +2,7 @@ import type { Test } from "tap";
 import type { Row } from "../../bench/report.js";
 
 /** Little data, for a look at whether everything runs. */
-export const small = { small: true, only: [], work: undefined };
+export const small = { small: true, only: [], against: undefined, work: undefined };
 
 export function haveFigures(t: Test, rows: readonly Row[]): void {
   for (const row of rows) {
