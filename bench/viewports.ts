@@ -6,7 +6,7 @@ import { isTile, type TileCoord } from "../src/geo/tile.js";
 export type Place = readonly [longitude: number, latitude: number];
 
 /** Tile of `zoom` that a place lies in. */
-export function tileAt([longitude, latitude]: Place, zoom: number): TileCoord {
+function tileAt([longitude, latitude]: Place, zoom: number): TileCoord {
   const side = 2 ** zoom;
   const phi = (latitude * Math.PI) / 180;
   return {

@@ -6,7 +6,7 @@ import { from as copyFrom } from "pg-copy-streams";
 
 /** The peers' tables: the same files that the product imports, in EPSG:3857, indexed and analysed. */
 
-export const tables = ["dcw", "coast", "rivers", "cities"] as const;
+const tables = ["dcw", "coast", "rivers", "cities"] as const;
 
 const properties: Readonly<Record<(typeof tables)[number], string>> = {
   dcw: "line->'properties'->>'name' as name",

@@ -141,12 +141,6 @@ const heat = z.object({
 });
 
 export type VisualType = 1 | 2 | 3 | 4 | 5 | 6 | 7;
-export type Classes =
-  | z.output<typeof gradient>
-  | z.output<typeof categories>
-  | z.output<typeof bubbles>
-  | z.output<typeof charts>
-  | z.output<typeof heat>;
 
 /** What is common to all kinds of visualizations. */
 export const visualSchema = common;

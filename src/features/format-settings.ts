@@ -30,7 +30,7 @@ const maxWordsLength = 200;
 const maxLanguages = 100;
 
 /** Letters of a pattern that stand for a part of the moment; other letters need quotes. */
-export const patternTokens = [
+const patternTokens = [
   "yyyy",
   "yy",
   "MMMM",

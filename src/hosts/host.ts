@@ -380,7 +380,7 @@ export class WorkerHost<M extends Messages> {
 }
 
 /** Resident memory of a process in bytes; 0 where the system has no /proc. */
-export function residentBytes(pid: number): number {
+function residentBytes(pid: number): number {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * 4096;
   } catch {

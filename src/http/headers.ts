@@ -21,7 +21,7 @@ const ours = new Set(["content-length", "transfer-encoding", "date", "keep-alive
  * @param but names that are left out, for they are written elsewhere
  * @throws Error when a name is no token or a value holds anything but printable ASCII
  */
-export function formatHeaders(headers: Headers, but: ReadonlySet<string> = ours): string {
+function formatHeaders(headers: Headers, but: ReadonlySet<string> = ours): string {
   let text = "";
   for (const name of Object.keys(headers)) {
     if (but.has(name)) continue;

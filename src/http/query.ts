@@ -4,7 +4,7 @@ import type { Parameters } from "./types.js";
 /** Parameters of queries and urlencoded bodies. */
 
 /** More is no honest request. */
-export const maxParameters = 1000;
+const maxParameters = 1000;
 
 function decode(text: string): string {
   let decoded = text;

@@ -43,7 +43,7 @@ const damaged = /[\0\ufffd]/;
  * Decoded segments of a path; one slash at the end does not count.
  * @throws Failure bad_request
  */
-export function splitPath(path: string): string[] {
+function splitPath(path: string): string[] {
   if (damaged.test(path)) throw badRequest("The path is not valid UTF-8.");
   const segments = path.split("/", maxSegments + 2);
   segments.shift();

@@ -285,7 +285,7 @@ export const allowedMap: AllowedProperties = {
 };
 
 /** The whole-symbolizer properties that switch one off or draw it with its defaults: `polygon: none`. */
-export const allowedSwitches: readonly string[] = [
+const allowedSwitches: readonly string[] = [
   ...["polygon", "line", "marker", "shield", "line-pattern", "polygon-pattern", "raster", "point", "text"],
   ...["building", "dot"],
 ];

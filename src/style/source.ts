@@ -8,7 +8,7 @@ export interface Vocabulary {
 }
 
 /** Larger than the styles that people write for one layer. Each limit bounds the work of compiling. */
-export const limits = {
+const limits = {
   bytes: 65_536,
   declarations: 4_000,
   selectors: 2_000,

@@ -15,7 +15,7 @@ import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
 export const bandZooms = [4, 6, 8, 10] as const;
 
 /** The generalized table for a zoom: the coarsest that is fine enough; undefined = the objects themselves. */
-export const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
+const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
   bands.find((band) => zoom <= band);
 
 /** Up to this zoom points that fall on one pixel are thinned. Above, that costs more than it saves. */
@@ -54,7 +54,7 @@ export function datasource(
 }
 
 /** The statement; `!bbox!` and `!pixel_width!` are Mapnik's tokens. Objects are ordered by id, so that adjacent metatiles place labels alike. */
-export function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): string {
+function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): string {
   const table = layerTable(layer.id);
   const band = bandOf(layer.bands, options.zoom);
   const isView = layer.type === "virtual";
@@ -128,7 +128,7 @@ function thinning(
   };
 }
 
-export const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
+const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
   scaleDenominator >= (rule.minScaleDenominator ?? 0) - 1e-6 &&
   scaleDenominator < (rule.maxScaleDenominator ?? Number.POSITIVE_INFINITY) + 1e-6;
 

@@ -6,6 +6,8 @@ import { type Build, buildOf, readFolder } from "./page-files.js";
 
 /** The files of the page that shows the API's description: our frame, and Swagger UI. */
 
+const require = createRequire(import.meta.url);
+
 export interface DocsFiles extends Build {
   /** The page for a server that is known outside by a path prefix, "" or `/geo`. */
   page(prefix: string): Buffer;
@@ -14,7 +16,7 @@ export interface DocsFiles extends Build {
 /** Reads the folders `static/docs` and `browser/docs` beside this module and Swagger UI. */
 export function loadDocsFiles(): DocsFiles {
   const here = dirname(fileURLToPath(import.meta.url));
-  const swagger = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/swagger-ui.css"));
+  const swagger = dirname(require.resolve("swagger-ui-dist/swagger-ui.css"));
   const entries = new Map<string, Buffer>([
     ...readFolder(join(here, "static", "docs")),
     ...readFolder(join(here, "browser", "docs")),

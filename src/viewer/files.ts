@@ -6,6 +6,8 @@ import { type Build, buildOf, type PageFile, pageFile, readFolder } from "./page
 
 /** The viewer's files. */
 
+const require = createRequire(import.meta.url);
+
 export interface ViewerFiles extends Build {
   /** The page; it names the other files under `viewer/<build>/`. */
   readonly index: PageFile;
@@ -18,7 +20,7 @@ export interface ViewerFiles extends Build {
  */
 export function loadViewerFiles(): ViewerFiles {
   const here = dirname(fileURLToPath(import.meta.url));
-  const leaflet = dirname(createRequire(import.meta.url).resolve("leaflet/dist/leaflet.js"));
+  const leaflet = dirname(require.resolve("leaflet/dist/leaflet.js"));
   const entries = new Map<string, Buffer>([
     ...readFolder(join(here, "static")),
     ...readFolder(join(here, "browser")),

@@ -69,7 +69,7 @@ interface Open {
 }
 
 /** Something that must not be: what the oracle, or the run itself, found wrong. */
-export class Violation extends Error {}
+class Violation extends Error {}
 
 /** Longer than any node may go on with what it remembers of a database that is not there any more. */
 const forgivenMs = 3_000;

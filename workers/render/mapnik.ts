@@ -3,6 +3,8 @@ import { join } from "node:path";
 
 /** Types of the part of Mapnik that is used, and loading it with only the plugins and fonts that styles may use. */
 
+const require = createRequire(import.meta.url);
+
 export interface MapnikImage {
   width(): number;
   height(): number;
@@ -46,7 +48,7 @@ export interface Mapnik {
 
 /** Loads Mapnik; allowed in one thread of a process only. */
 export function loadMapnik(): Mapnik {
-  const mapnik = createRequire(import.meta.url)("mapnik") as Mapnik;
+  const mapnik = require("mapnik") as Mapnik;
   // Only the plugin of our datasources: none that opens files or URLs.
   mapnik.registerDatasource(join(mapnik.settings.paths.input_plugins, "postgis+pgraster.input"));
   mapnik.registerFonts("/usr/share/fonts/truetype/dejavu", { recurse: true });

@@ -30,7 +30,7 @@ export async function callerOfToken(
 }
 
 /** The caller that a session stands for. @throws Failure as `callerOf` */
-export function callerOfSession(session: Session | undefined, project: ProjectState): Caller {
+function callerOfSession(session: Session | undefined, project: ProjectState): Caller {
   const refusal = refusalOf(session, project);
   if (refusal) throw refusal;
   const { accountId, login, projectId, grantedBy } = session!;

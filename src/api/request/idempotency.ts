@@ -25,7 +25,7 @@ import { text } from "./schema/parameters.js";
  * write and its answer are both there or neither is.
  */
 
-export const idempotencyHeader = "idempotency-key";
+const idempotencyHeader = "idempotency-key";
 const longestKey = 255;
 
 export const idempotencyParameters = {

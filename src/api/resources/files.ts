@@ -147,7 +147,7 @@ function fileObject(
 const maxNameLength = 255;
 
 /** What follows the last slash of what the client calls its file, cut to a length that every system takes. */
-export function cleanName(clientName: string): string {
+function cleanName(clientName: string): string {
   const name = clientName
     .slice(Math.max(clientName.lastIndexOf("/"), clientName.lastIndexOf("\\")) + 1)
     .replace(/[\p{Cc}\p{Surrogate}]/gu, "_")

@@ -37,7 +37,7 @@ const maxTags = 100;
  * `If-Match`: the versions that the object may have; undefined = any. Compared strongly (RFC 9110, 13.1.1), so a weak tag
  * matches nothing, nor does one that this server did not make.
  */
-export const ifMatch = ruled(z.string(), { blanks: [] })
+const ifMatch = ruled(z.string(), { blanks: [] })
   .transform((given) => {
     if (given.trim() === "*") return undefined;
     const found = given.matchAll(/(W\/)?"([^"]*)"/g);
