@@ -33,7 +33,7 @@ export interface CatalogChanges {
   /** Whether the database's history is the known one; when it is not, all that was known is given up. */
   hasKnownHistory(database: DatabaseHistory): Promise<boolean>;
   /** @throws Failure busy when the database cannot be asked and others may have changed something */
-  requireNothingUnheard(cause: unknown): Promise<void>;
+  requireNoMissedChanges(cause: unknown): Promise<void>;
 }
 
 export interface CatalogOptions {
@@ -183,7 +183,7 @@ export class CatalogCache implements Catalog {
         [id],
       );
     } catch (error) {
-      await changes.requireNothingUnheard(error);
+      await changes.requireNoMissedChanges(error);
       return true;
     }
     return row?.revision === revision && (await changes.hasKnownHistory(row));

@@ -4,8 +4,8 @@ import type { Redis } from "../storage/redis.js";
 import type { Mark } from "./notification.js";
 
 /**
- * Tells nodes that their transactions' notifications were heard here: by Redis, which costs the database nothing, or by
- * the database where Redis does not carry it in time.
+ * Acknowledges notifications of other nodes' transactions: through Redis, which spares the database, or through the
+ * database if Redis does not deliver in time.
  */
 
 export interface AcknowledgementOptions {
@@ -14,27 +14,26 @@ export interface AcknowledgementOptions {
   readonly nodeId: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Somebody has heard these marks of ours. */
+  /** Node `from` has received these marks of this node. */
   readonly acknowledged: (from: string, receipts: readonly string[]) => void;
-  /** Notifies the node by the database. */
+  /** Acknowledges through the database. */
   readonly notify: (node: string, receipts: readonly string[]) => Promise<void>;
 }
 
-/** Redis has this long to carry a word. */
-const redisMs = 100;
-/** Receipts in one word: a notification holds 8,000 bytes. */
-const receiptsAtOnce = 300;
+const redisTimeoutMs = 100;
+/** A notification of PostgreSQL holds 8,000 bytes. */
+const maxReceiptsPerMessage = 300;
 
 export class Acknowledgements {
   private subscriber: Redis | undefined;
-  /** What is to be said at the end of this turn, by node. */
+  /** Receipts to be sent at the end of this turn of the event loop, by node. */
   private readonly outgoing = new Map<string, string[]>();
 
   constructor(private readonly options: AcknowledgementOptions) {}
 
   async start(): Promise<void> {
     const { redis, prefix, nodeId, log } = this.options;
-    // Subscriptions are made again by the client after each reconnection.
+    // The client subscribes again after each reconnection.
     const subscriber = redis.duplicate({ enableOfflineQueue: true, autoResubscribe: true });
     this.subscriber = subscriber;
     subscriber.on("error", () => undefined);
@@ -45,10 +44,10 @@ export class Acknowledgements {
     try {
       await subscriber.connect();
     } catch {
-      // It goes on trying; until then the database carries the word.
+      // The client retries; until then acknowledgements arrive through the database.
     }
-    const subscribed = subscriber.subscribe(inbox(prefix, nodeId)).catch((error: Error) => {
-      log.warn({ err: error }, "other nodes are heard by the database only");
+    const subscribed = subscriber.subscribe(channelOf(prefix, nodeId)).catch((error: Error) => {
+      log.warn({ err: error }, "acknowledgements arrive through the database only");
     });
     if (subscriber.status === "ready") await subscribed;
   }
@@ -57,7 +56,7 @@ export class Acknowledgements {
     this.subscriber?.disconnect();
   }
 
-  /** Says that this was heard; together with what else is heard in this turn. */
+  /** Acknowledges a mark; all marks of one turn of the event loop are sent together. */
   send({ node, receipt }: Mark): void {
     if (this.outgoing.size === 0) void this.options.clock.turn().then(() => this.sendAll());
     const receipts = this.outgoing.get(node);
@@ -69,26 +68,26 @@ export class Acknowledgements {
     const all = [...this.outgoing];
     this.outgoing.clear();
     for (const [node, receipts] of all) {
-      for (let at = 0; at < receipts.length; at += receiptsAtOnce)
-        void this.sendTo(node, receipts.slice(at, at + receiptsAtOnce));
+      for (let at = 0; at < receipts.length; at += maxReceiptsPerMessage)
+        void this.sendTo(node, receipts.slice(at, at + maxReceiptsPerMessage));
     }
   }
 
   private async sendTo(node: string, receipts: readonly string[]): Promise<void> {
     const { redis, prefix, nodeId, clock, log, notify } = this.options;
     let cancel = (): void => undefined;
-    const tooLate = new Promise<number>((resolve) => {
-      cancel = clock.after(redisMs, () => resolve(0));
+    const timeout = new Promise<number>((resolve) => {
+      cancel = clock.after(redisTimeoutMs, () => resolve(0));
     });
-    const published = redis.publish(inbox(prefix, node), [nodeId, ...receipts].join(" ")).catch(() => 0);
-    const receivers = await Promise.race([published, tooLate]);
+    const published = redis.publish(channelOf(prefix, node), [nodeId, ...receipts].join(" ")).catch(() => 0);
+    const receivers = await Promise.race([published, timeout]);
     cancel();
     if (receivers > 0) return;
     await notify(node, receipts).catch((error: Error) =>
-      // The node waits until this one no longer trusts what it remembers.
-      log.debug({ err: error }, "a node could not be told that it was heard"),
+      // The node then waits until this one's lease has expired.
+      log.debug({ err: error }, "a notification could not be acknowledged"),
     );
   }
 }
 
-const inbox = (prefix: string, node: string): string => `${prefix}heard:${node}`;
+const channelOf = (prefix: string, node: string): string => `${prefix}heard:${node}`;

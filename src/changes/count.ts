@@ -1,20 +1,19 @@
 /**
- * A node counts the changes that it hears of. What was found to be right at one count is right at a later one as long as
- * nothing that it was made from changed in between: no entry of any cache has to be found and dropped, and none that is
- * forgotten can go on hearing of nothing.
+ * Cache invalidation by a logical clock. A node counts the changes that it receives. A cached answer that was correct at
+ * one count is still correct later if none of its sources changed in between, so no cache has to find and drop entries.
  */
 
-/** Something that answers are made from: a layer's objects, a map, a project. */
+/** A source of cached answers: a layer's objects, a map, a project. */
 export interface Source {
   /** The count at its last change. */
   changedAt: number;
 }
 
 export class ChangeCount {
-  /** Goes up with each change of anything. */
+  /** Increases with every change of any source. */
   now = 0;
 
-  /** Stands for all that there is: it changes when this node may have missed something. */
+  /** A source of all answers: it changes when this node may have missed changes. */
   readonly everything: Source = { changedAt: 0 };
 
   changed(source: Source): void {
@@ -26,7 +25,7 @@ export class ChangeCount {
   }
 }
 
-/** Whether all of them are as they were at that count. */
+/** Whether no source changed after that count. */
 export function unchangedSince(sources: readonly Source[], count: number): boolean {
   for (let index = 0; index < sources.length; index++) {
     if (sources[index]!.changedAt > count) return false;

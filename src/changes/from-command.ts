@@ -2,50 +2,52 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../clock.js";
 import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
+import { replaceToken } from "./missed-changes.js";
 import { channel, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
-import { dropNode, forgetNode, notify, otherNodes } from "./server-nodes.js";
-import { leaveWord } from "./unheard.js";
+import { deleteDroppedNode, dropNode, notify, otherNodes } from "./server-nodes.js";
 
 export interface CommandConnections {
   readonly db: Pick<Database, "listening">;
-  /** @throws Error while it cannot be reached */
+  /** @throws Error while Redis is unavailable */
   readonly redis: () => Promise<Redis>;
   readonly redisPrefix: string;
 }
 
 /**
- * Waits until no node that runs answers with what was before a command's change: what was closed is closed when the
- * command ends. The command itself remembers nothing, so it is no node.
+ * Waits until no running node serves the state before a command's change: a map that the command closes is closed when it
+ * ends. A command caches nothing, so it is not a node itself.
  */
-export async function propagateFromCommand({ db, redis, redisPrefix }: CommandConnections): Promise<void> {
-  const connection = await db.listening();
+export async function propagateFromCommand(connections: CommandConnections): Promise<void> {
+  const { redis, redisPrefix } = connections;
+  const connection = await connections.db.listening();
   try {
-    const asked = {
+    const db = {
       query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
         (await connection.query(text, [...values])).rows as Row[],
     };
     const id = `command-${randomBytes(6).toString("hex")}`;
     const propagation = new Propagation({
       clock: systemClock,
-      mark: (receipt) => notify(asked, `B ${id}/${receipt}`),
-      drop: (node) => dropNode(asked, node),
-      lapsed: (node) => forgetNode(asked, node),
-      unheard: async () => leaveWord(await redis(), redisPrefix),
-      deaf: () => undefined,
+      sendMark: (receipt) => notify(db, `B ${id}/${receipt}`),
+      drop: (node) => dropNode(db, node),
+      expired: (node) => deleteDroppedNode(db, node),
+      changesMissed: async () => replaceToken(await redis(), redisPrefix),
+      ownMarkMissed: () => undefined,
     });
     connection.onNotification((payload) => {
-      const heard = parseNotification(payload);
-      if (heard?.kind === "mark" && heard.mark.node === id) propagation.heard(heard.mark.receipt);
-      else if (heard?.kind === "heard" && heard.node === id)
-        propagation.acknowledged(heard.from, heard.receipts);
-      else if (heard?.kind === "joined") propagation.joined(heard.node);
-      else if (heard?.kind === "dropped") propagation.dropped(heard.node);
-      else if (heard?.kind === "left") propagation.left(heard.node);
+      const received = parseNotification(payload);
+      if (received?.kind === "mark" && received.mark.node === id)
+        propagation.receivedOwn(received.mark.receipt);
+      else if (received?.kind === "acknowledged" && received.node === id)
+        propagation.acknowledged(received.from, received.receipts);
+      else if (received?.kind === "joined") propagation.joined(received.node);
+      else if (received?.kind === "dropped") propagation.dropped(received.node);
+      else if (received?.kind === "left") propagation.left(received.node);
     });
     connection.onLost(() => undefined);
-    await asked.query(`listen ${channel}`);
-    propagation.began(await otherNodes(asked, id));
+    await db.query(`listen ${channel}`);
+    propagation.connected(await otherNodes(db, id));
     await propagation.propagate();
   } finally {
     await connection.end().catch(() => undefined);

@@ -1,37 +1,40 @@
 import type { Queryable } from "../storage/postgres.js";
 import { keptChanges, type LayerChange, versionStep } from "./layer-version.js";
 
-/** What the database says of layers' versions, and of whose history they belong to. */
+/**
+ * Reads layers' versions, and the database's history that they belong to. As with PostgreSQL's timelines, a database that
+ * is restored from a backup or replaced by a standby that lagged has another history from then on.
+ */
 
-/** Something that runs one statement: the pool, or the listening connection. */
-type Asked = Pick<Queryable, "query">;
+/** The pool, or the listening connection. */
+type Connection = Pick<Queryable, "query">;
 
-/** A layer that is asked about: changes after `version` are wanted. */
+/** A layer to be read: changes after `version` are wanted. */
 export interface KnownLayer {
   readonly id: number;
-  /** 0 = none is known. */
+  /** 0 = unknown. */
   readonly version: number;
 }
 
-/** Whose history the database's is. */
+/** Identifies the history of the database. */
 export interface DatabaseHistory {
   readonly token: string;
-  /** The database has taken the place of the one that the token was made for: it needs a new one. */
+  /** The token was made by another database than this one: it needs a new token. */
   readonly replaced: boolean;
 }
 
 /** SQL of a `DatabaseHistory` over the table `epoch e`. */
 export const historySql = "e.token, e.identity <> database_identity() as replaced";
 
-/** One layer as the database has it. */
+/** A layer's current version and recent changes. */
 export interface ReadLayer {
   readonly id: number;
   /** 0 when there is no such layer. */
   readonly version: number;
-  /** The last changes after the known version, as many as are kept, in their order. */
+  /** Changes after the known version in ascending order, the last `keptChanges` of them. */
   readonly changes: readonly LayerChange[];
-  /** The layer never had the known version: that belongs to another history of the database. */
-  readonly refuted: boolean;
+  /** The known version belongs to another history: in this one, the layer never had it. */
+  readonly diverged: boolean;
 }
 
 export interface Reading {
@@ -44,16 +47,16 @@ interface Row extends DatabaseHistory {
     id: number,
     version: number | null,
     changes: readonly [version: number, previous: number, area: number[] | null][] | null,
-    /** The first change that is no older than the known version. */
+    /** The first change from the known version on. */
     next: readonly [version: number, previous: number] | null,
   ][];
 }
 
-/** All of it in one statement, so it is of one moment. */
-export async function readLayers(db: Asked, layers: readonly KnownLayer[]): Promise<Reading> {
-  // What is heard while the answer is on its way is newer than the answer.
+/** Reads all layers in one statement, so in one snapshot. */
+export async function readLayers(db: Connection, layers: readonly KnownLayer[]): Promise<Reading> {
+  // A copy: notifications may raise the versions before the answer arrives.
   const known = layers.map(({ id, version }) => ({ id, version }));
-  // The limits also hold the planner to the index, which it would leave for all of the log.
+  // With the limits PostgreSQL's planner uses the index; without, it scans the whole log.
   const [row] = await db.query<Row>(
     `select ${historySql},
        (select coalesce(json_agg(json_build_array(known.id, l.version, (
@@ -73,13 +76,13 @@ export async function readLayers(db: Asked, layers: readonly KnownLayer[]): Prom
       id,
       version: version ?? 0,
       changes: (changes ?? []).map(([changed, previous, area]) => ({ version: changed, previous, area })),
-      refuted: isRefuted(known[index]!.version, version, next),
+      diverged: hasDiverged(known[index]!.version, version, next),
     })),
   };
 }
 
-/** Whether a version that was known is none of the layer's. What the log has no rows for any more cannot be told. */
-function isRefuted(
+/** Whether the layer never had the known version. False for versions that the log no longer covers. */
+function hasDiverged(
   known: number,
   version: number | null,
   next: readonly [version: number, previous: number] | null,
@@ -92,10 +95,10 @@ function isRefuted(
 }
 
 /**
- * The token of the database's history; a new one when the database is not the one that it was made for.
- * @param refuted a token whose history was found to be another one
+ * The token of the database's history. It is replaced first if another database made it.
+ * @param diverged a token that has to be replaced too: known versions have turned out to belong to another history
  */
-export async function claimEpoch(db: Asked, refuted = ""): Promise<string> {
-  const [row] = await db.query<{ token: string }>("select claim_epoch($1) as token", [refuted]);
+export async function claimEpoch(db: Connection, diverged = ""): Promise<string> {
+  const [row] = await db.query<{ token: string }>("select claim_epoch($1) as token", [diverged]);
   return row!.token;
 }

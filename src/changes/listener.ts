@@ -7,39 +7,39 @@ export interface ListenerOptions {
   readonly connect: () => Promise<ListeningConnection>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Notifications arrive from now on; what was missed has to be read. They count only when this resolved. */
+  /** Notifications arrive from now on. Reads what was missed; the node is up to date when this resolves. */
   readonly opened: () => Promise<void>;
   readonly notified: (payload: string) => void;
   /** The connection is lost. */
   readonly lost: () => void;
   /**
-   * Asks the database something on the listening connection, from time to time. PostgreSQL hands over what was committed
-   * before the question came first, so its answer proves that nothing older is outstanding.
+   * Sends a query on the listening connection, at regular intervals. PostgreSQL delivers notifications of earlier commits
+   * before the answer, so the answer proves that all of them have arrived.
    */
-  readonly prove: () => Promise<void>;
+  readonly verify: () => Promise<void>;
 }
 
-/** By this name the database's administrator, and other nodes, know the connection. */
+/** `application_name` of the connection, for the database's administrator and for other nodes. */
 export const listenerName = "mapwright listener";
 
-const beatMs = 500;
-/** All that is read when a connection is opened. */
-const openMs = 30_000;
-/** A connection that has not answered for this long is given up. */
-const answerMs = 2_000;
+const heartbeatMs = 500;
+/** Timeout for opening a connection, including the queries for what was missed. */
+const openTimeoutMs = 30_000;
+/** Timeout of a heartbeat; the connection is then closed. */
+const answerTimeoutMs = 2_000;
 /**
- * A node believes that it is up to date for this long after a question that was answered. Whoever changes something waits
- * at most a little longer for a node that does not answer, which by then no longer trusts what it remembers.
+ * Lease: a node may answer from its caches for this long after it sent a heartbeat that was answered. Writers wait a
+ * little longer than this for a node that does not acknowledge their changes.
  */
 export const leaseMs = 2_000;
 
-/** The connection that listens to PostgreSQL's notifications, made anew whenever it is lost. */
+/** The connection that listens to PostgreSQL's notifications. It reconnects when it is lost. */
 export class Listener {
   private connection: ListeningConnection | undefined;
   private open = false;
-  /** When the last question was sent that has its answer, on the clock. */
-  private provenAt = Number.NEGATIVE_INFINITY;
-  private cancelBeat = (): void => undefined;
+  /** When the last heartbeat was sent that has been answered, in milliseconds of the clock. */
+  private verifiedAt = Number.NEGATIVE_INFINITY;
+  private cancelHeartbeat = (): void => undefined;
   private cancelRetry = (): void => undefined;
   private attempts = 0;
   private stopped = false;
@@ -47,18 +47,18 @@ export class Listener {
 
   constructor(private readonly options: ListenerOptions) {}
 
-  /** Whether what this node knows is all that was committed until a moment ago. Also false after the process stood still. */
+  /** Whether this node has received all changes committed until shortly before. False after the process was suspended. */
   get trusted(): boolean {
     return this.trustedThisTurn || this.trustedNow();
   }
 
   /**
-   * Looks at the clock once in a turn of the event loop, since that costs cached tiles more than finding them does. What
-   * is read in a turn was sent before it began.
+   * Reads the clock once per turn of the event loop: it costs more than finding a cached tile. Requests that are read in a
+   * turn were sent before it began.
    */
   private trustedNow(): boolean {
     const { clock } = this.options;
-    if (!this.open || clock.now() - this.provenAt >= leaseMs) return false;
+    if (!this.open || clock.now() - this.verifiedAt >= leaseMs) return false;
     this.trustedThisTurn = true;
     void clock.turn().then(() => {
       this.trustedThisTurn = false;
@@ -77,7 +77,7 @@ export class Listener {
       if (this.stopped) return void connection.end().catch(() => undefined);
       this.connection = connection;
       const own = connection;
-      cancel = clock.after(openMs, () => this.lose(own, new Error("The database does not answer.")));
+      cancel = clock.after(openTimeoutMs, () => this.lose(own, new Error("The database does not answer.")));
       own.onLost((error) => this.lose(own, error));
       own.onNotification((payload) => {
         if (this.connection === own) this.options.notified(payload);
@@ -86,15 +86,15 @@ export class Listener {
       await own.query(`listen ${channel}`);
       await this.options.opened();
       const sentAt = clock.now();
-      await this.options.prove();
+      await this.options.verify();
       if (this.connection !== own) return;
-      this.provenAt = sentAt;
+      this.verifiedAt = sentAt;
       this.open = true;
       this.attempts = 0;
-      this.scheduleBeat(own);
+      this.scheduleHeartbeat(own);
     } catch (error) {
       if (connection === undefined || this.connection === connection) this.lose(connection, error as Error);
-      else log.debug({ err: error }, "a notification connection was given up while it was opened");
+      else log.debug({ err: error }, "a notification connection was closed while it was opened");
     } finally {
       cancel();
     }
@@ -104,38 +104,38 @@ export class Listener {
     this.stopped = true;
     this.open = this.trustedThisTurn = false;
     this.cancelRetry();
-    this.cancelBeat();
+    this.cancelHeartbeat();
     const { connection } = this;
     this.connection = undefined;
     await connection?.end().catch(() => undefined);
   }
 
-  /** Runs a statement on the listening connection, which no other work can keep from it. @throws Error while there is none */
+  /** Runs a statement on the listening connection, so without waiting for the pool. @throws Error while disconnected */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     if (!this.connection) throw new Error("The notification connection is lost.");
     return (await this.connection.query(text, [...values])).rows as Row[];
   }
 
-  /** Gives the connection up and makes another, which reads what was missed. */
+  /** Reconnects, and reads what was missed. */
   renew(reason: string): void {
     if (this.connection) this.lose(this.connection, new Error(reason));
   }
 
-  private scheduleBeat(connection: ListeningConnection): void {
-    this.cancelBeat = this.options.clock.after(beatMs, () => void this.beat(connection));
+  private scheduleHeartbeat(connection: ListeningConnection): void {
+    this.cancelHeartbeat = this.options.clock.after(heartbeatMs, () => void this.heartbeat(connection));
   }
 
-  private async beat(connection: ListeningConnection): Promise<void> {
+  private async heartbeat(connection: ListeningConnection): Promise<void> {
     const { clock } = this.options;
-    const cancel = clock.after(answerMs, () =>
+    const cancel = clock.after(answerTimeoutMs, () =>
       this.lose(connection, new Error("The database does not answer.")),
     );
     const sentAt = clock.now();
     try {
-      await this.options.prove();
+      await this.options.verify();
       if (this.connection !== connection) return;
-      this.provenAt = sentAt;
-      this.scheduleBeat(connection);
+      this.verifiedAt = sentAt;
+      this.scheduleHeartbeat(connection);
     } catch (error) {
       this.lose(connection, error as Error);
     } finally {
@@ -143,13 +143,13 @@ export class Listener {
     }
   }
 
-  /** @param connection undefined = none could be made */
+  /** @param connection undefined if connecting failed */
   private lose(connection: ListeningConnection | undefined, error?: Error): void {
     if (this.stopped || this.connection !== connection) return;
     const { clock, log } = this.options;
     this.connection = undefined;
     this.options.lost();
-    this.cancelBeat();
+    this.cancelHeartbeat();
     if (this.open || this.attempts === 0)
       log.warn({ err: error }, "the notification connection is lost; tiles are checked against the database");
     this.open = this.trustedThisTurn = false;

@@ -1,19 +1,19 @@
 import type { Area, LayerChange } from "./layer-version.js";
 
 /**
- * What the database announces on the channel `mapwright`. PostgreSQL delivers it in the order of the commits, to all
- * nodes alike. The triggers of the migrations and the statements of this folder write it.
+ * Notifications (`pg_notify`) on the channel `mapwright`. PostgreSQL delivers them to all nodes in the order of commits.
+ * They are sent by the triggers of the migrations and the statements of this folder.
  *
  *     L <layer> <version> <previous> <area> [<node>/<receipt>]
  *                                                     a layer's objects changed; area: numbers, or * for all of it
  *     M <map>, P <project>                            the catalogue changed
- *     B <node>/<receipt>                              a mark by itself
- *     N <node>, D <node>, Q <node>                    a node joined, was given up by another, left
- *     K <node> <from> <receipt> …                     `from` has heard these marks of `node`
+ *     B <node>/<receipt>                              a mark without a change
+ *     N <node>, D <node>, Q <node>                    a node joined, was dropped by another, left
+ *     K <node> <from> <receipt> …                     `from` acknowledges these marks of `node`
  *     C, S                                            cached tiles are to be dropped; data were imported
  */
 
-/** The end of a transaction of one of the nodes, which waits until all have heard it. */
+/** Identifies a committed transaction of a node, which waits until all nodes have received this notification. */
 export interface Mark {
   readonly node: string;
   readonly receipt: string;
@@ -30,7 +30,7 @@ export type Notification =
   | { readonly kind: "mark"; readonly mark: Mark }
   | { readonly kind: "joined" | "dropped" | "left"; readonly node: string }
   | {
-      readonly kind: "heard";
+      readonly kind: "acknowledged";
       readonly node: string;
       readonly from: string;
       readonly receipts: readonly string[];
@@ -41,7 +41,7 @@ export const channel = "mapwright";
 
 const nodeKinds = { N: "joined", D: "dropped", Q: "left" } as const;
 
-/** Reads a payload; undefined for one that is none of ours, which a later version may send. */
+/** Parses a payload; undefined for an unknown one, which a newer version may send. */
 export function parseNotification(payload: string): Notification | undefined {
   const [kind, first = "", second, third, fourth, fifth] = payload.split(" ", 6);
   switch (kind) {
@@ -65,7 +65,7 @@ export function parseNotification(payload: string): Notification | undefined {
     case "Q":
       return { kind: nodeKinds[kind], node: first };
     case "K":
-      return { kind: "heard", node: first, from: second ?? "", receipts: payload.split(" ").slice(3) };
+      return { kind: "acknowledged", node: first, from: second ?? "", receipts: payload.split(" ").slice(3) };
     case "C":
       return { kind: "purged" };
     case "S":

@@ -2,12 +2,12 @@ import { workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 import { versionStep } from "./layer-version.js";
 
-/** Keeps the change log short: by age, and by count for each layer. A tile older than the log is drawn again. */
+/** Prunes the change log by age, and by number of changes for each layer. A tile older than the log is rendered again. */
 
 const keptFor = "1 day";
 const keptOfEachLayer = 2_000;
 
-/** One pass; of several nodes only one works at a time. */
+/** One pass. Does nothing while another node prunes. */
 export async function pruneChangeLog(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     const [lock] = await tx.query<{ free: boolean }>(

@@ -2,66 +2,65 @@ import type { Queryable } from "../storage/postgres.js";
 import { listenerName } from "./listener.js";
 
 /**
- * The nodes that may answer from what they remember, as the table `server_node` has them. Each change is announced in the
- * transaction that makes it. All statements run on the listening connection.
+ * The nodes that may answer from their caches, in the table `server_node`. Each change of it is notified in the same
+ * transaction. All statements run on the listening connection.
  */
 
-type Asked = Pick<Queryable, "query">;
+type Connection = Pick<Queryable, "query">;
 
 export interface OtherNode {
   readonly id: string;
-  /** False: its connection is gone, which it may not have noticed yet. */
+  /** Whether its listening connection is open; if not, the node may not have noticed yet. */
   readonly connected: boolean;
 }
 
-/** A node that was given up this long ago, and has not announced itself since, is gone. */
+/** A node that was dropped longer ago, and has not registered again, is gone. */
 const goneAfter = "10 s";
 
 const others = `select id, exists (
     select from pg_stat_activity where pid = backend and application_name = '${listenerName}') as connected
   from server_node where id <> $1 and (dropped_at is null or dropped_at > now() - interval '${goneAfter}')`;
 
-/** All nodes but that one. */
-export const otherNodes = (asked: Asked, nodeId: string): Promise<OtherNode[]> =>
-  asked.query<OtherNode>(others, [nodeId]);
+/** All nodes except this one. */
+export const otherNodes = (connection: Connection, nodeId: string): Promise<OtherNode[]> =>
+  connection.query<OtherNode>(others, [nodeId]);
 
-/** Announces the node; the others at that moment. */
-export async function joinNodes(asked: Asked, nodeId: string): Promise<OtherNode[]> {
-  const found = await asked.query<OtherNode & { readonly told: unknown }>(
+/** Registers this node and announces it. @returns the other nodes at that time */
+export async function registerNode(connection: Connection, nodeId: string): Promise<OtherNode[]> {
+  const found = await connection.query<OtherNode & { readonly notified: unknown }>(
     `with own as (insert into server_node (id, backend) values ($1, pg_backend_pid())
          on conflict (id) do update set backend = excluded.backend, dropped_at = null),
        gone as (delete from server_node where dropped_at < now() - interval '${goneAfter}' and id <> $1),
-       told as (select pg_notify('mapwright', 'N ' || $1) as told),
+       notice as (select pg_notify('mapwright', 'N ' || $1) as notified),
        other as (${others})
-     select told.told, other.* from told left join other on true`,
+     select notice.notified, other.* from notice left join other on true`,
     [nodeId],
   );
   return found.filter(({ id }) => id !== null);
 }
 
-/** Gives a node up that does not answer: it has to announce itself again. */
-export async function dropNode(asked: Asked, nodeId: string): Promise<void> {
-  await asked.query(
-    `with given_up as (update server_node set dropped_at = now() where id = $1)
+/** Drops a node that does not answer: it has to register again before it answers from its caches. */
+export async function dropNode(connection: Connection, nodeId: string): Promise<void> {
+  await connection.query(
+    `with dropped as (update server_node set dropped_at = now() where id = $1)
      select pg_notify('mapwright', 'D ' || $1)`,
     [nodeId],
   );
 }
 
-/** Forgets a node that was given up and has not announced itself since. */
-export async function forgetNode(asked: Asked, nodeId: string): Promise<void> {
-  await asked.query("delete from server_node where id = $1 and dropped_at is not null", [nodeId]);
+/** Deletes a node that was dropped and has not registered again. */
+export async function deleteDroppedNode(connection: Connection, nodeId: string): Promise<void> {
+  await connection.query("delete from server_node where id = $1 and dropped_at is not null", [nodeId]);
 }
 
-/** A node that ends answers nothing any more. */
-export async function leaveNodes(asked: Asked, nodeId: string): Promise<void> {
-  await asked.query(
-    "with gone as (delete from server_node where id = $1) select pg_notify('mapwright', 'Q ' || $1)",
+/** Removes a node that no longer answers requests. */
+export async function unregisterNode(connection: Connection, nodeId: string): Promise<void> {
+  await connection.query(
+    "with removed as (delete from server_node where id = $1) select pg_notify('mapwright', 'Q ' || $1)",
     [nodeId],
   );
 }
 
-/** Announces something. */
-export async function notify(asked: Asked, payload: string): Promise<void> {
-  await asked.query("select pg_notify('mapwright', $1)", [payload]);
+export async function notify(connection: Connection, payload: string): Promise<void> {
+  await connection.query("select pg_notify('mapwright', $1)", [payload]);
 }

@@ -4,13 +4,13 @@ interface Held<T extends object> {
 }
 
 /**
- * Things by id, each for as long as somebody else holds it: whoever works with one hears of its changes, and what nobody
- * works with any more takes no memory. There is no number beyond which one is forgotten while it is in use.
+ * A map of weak references by id. An entry lives as long as something else references its object, so all users of an id
+ * share one object, and unused ones take no memory. Unlike in an LRU cache, no entry is dropped while it is in use.
  */
 export class WeakById<T extends object> {
   private readonly held = new Map<number, Held<T>>();
   private readonly collected = new FinalizationRegistry<Held<T>>((gone) => {
-    // Another one may have come under the same id meanwhile.
+    // The id may have another entry by now.
     if (this.held.get(gone.id) === gone) this.held.delete(gone.id);
   });
 
@@ -18,21 +18,21 @@ export class WeakById<T extends object> {
     return this.held.get(id)?.ref.deref();
   }
 
-  set(id: number, thing: T): void {
-    const held = { id, ref: new WeakRef(thing) };
+  set(id: number, object: T): void {
+    const held = { id, ref: new WeakRef(object) };
     this.held.set(id, held);
-    this.collected.register(thing, held);
+    this.collected.register(object, held);
   }
 
-  /** All that are in use. */
+  /** All objects that are in use. */
   *values(): Generator<T, void, undefined> {
     for (const { ref } of this.held.values()) {
-      const thing = ref.deref();
-      if (thing) yield thing;
+      const object = ref.deref();
+      if (object) yield object;
     }
   }
 
-  /** Entries, those not yet cleared away among them. */
+  /** Number of entries, including those of objects that were just collected. */
   get size(): number {
     return this.held.size;
   }

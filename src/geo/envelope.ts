@@ -17,7 +17,7 @@ export interface ContractBox {
 }
 
 /** Whether two boxes share a point; touching edges count. */
-export function boxesMeet(a: MercatorBox, b: MercatorBox): boolean {
+export function boxesIntersect(a: MercatorBox, b: MercatorBox): boolean {
   return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
 }
 

@@ -119,5 +119,5 @@ t.test("what is heard while a reading is under way does not refute the layer's h
     },
   } as unknown as Parameters<typeof readLayers>[0];
   const { layers } = await readLayers(db, [layer]);
-  t.match(layers, [{ id: 1, version: step, refuted: false }]);
+  t.match(layers, [{ id: 1, version: step, diverged: false }]);
 });

@@ -9,22 +9,22 @@ const nothing = async () => undefined;
 t.test("a number that is given out again stands for the transaction that has it now", async (t) => {
   const propagation = new Propagation({
     clock: systemClock,
-    mark: nothing,
+    sendMark: nothing,
     drop: nothing,
-    lapsed: nothing,
-    unheard: nothing,
-    deaf: () => undefined,
+    expired: nothing,
+    changesMissed: nothing,
+    ownMarkMissed: () => undefined,
   });
   const others = [{ id: "other", connected: true }];
   const hear = () => {
-    propagation.heard("4711");
+    propagation.receivedOwn("4711");
     propagation.acknowledged("other", ["4711"]);
   };
-  propagation.began(others);
+  propagation.connected(others);
   // Its client was gone before it could ask about it.
   hear();
-  propagation.ended();
-  propagation.began(others);
+  propagation.disconnected();
+  propagation.connected(others);
   let known = false;
   const waited = propagation.propagate("4711").then(() => {
     known = true;

@@ -356,7 +356,7 @@ export class SimulatedDatabase {
     ],
     ["with own as (insert into server_node", ([id], session) => this.join(String(id), session!)],
     [
-      "with given_up as",
+      "with dropped as",
       ([id]) => {
         this.commit(({ nodes }) => {
           const node = nodes.get(String(id));
@@ -367,7 +367,7 @@ export class SimulatedDatabase {
       },
     ],
     [
-      "with gone as",
+      "with removed as",
       ([id]) => {
         this.commit(({ nodes }) => {
           nodes.delete(String(id));
@@ -475,12 +475,12 @@ export class SimulatedDatabase {
     this.commit(({ nodes }) => {
       for (const [other, { backend }] of nodes) {
         const connected = [...this.sessions].some((open) => open.backend === backend);
-        if (other !== id) others.push({ id: other, connected, told: "" });
+        if (other !== id) others.push({ id: other, connected, notified: "" });
       }
       nodes.set(id, { backend: session.backend, droppedAt: undefined });
       return [`N ${id}`];
     });
-    return others.length > 0 ? others : [{ id: null, connected: null, told: "" }];
+    return others.length > 0 ? others : [{ id: null, connected: null, notified: "" }];
   }
 }
 

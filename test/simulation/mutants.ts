@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "what another history of the database has for a version is not told from it",
     file: "changes/history",
-    replace: [["refuted: isRefuted(known[index]!.version, version, next)", "refuted: false"]],
+    replace: [["diverged: hasDiverged(known[index]!.version, version, next)", "diverged: false"]],
   },
   {
     name: "an edit is answered although its node has not heard of it",
@@ -73,22 +73,22 @@ export const mutants: readonly Mutant[] = [
     file: "changes/propagation",
     replace: [
       [
-        "this.options.clock.after(lapsedMs, () => void this.lapse(node, drop))",
-        "this.options.clock.after(0, () => void this.lapse(node, drop))",
+        "this.options.clock.after(expiryMs, () => void this.expire(node, drop))",
+        "this.options.clock.after(0, () => void this.expire(node, drop))",
       ],
     ],
   },
   {
     name: "a node trusts what it remembers however long it has heard nothing",
     file: "changes/listener",
-    replace: [["!this.open || clock.now() - this.provenAt >= leaseMs", "!this.open"]],
+    replace: [["!this.open || clock.now() - this.verifiedAt >= leaseMs", "!this.open"]],
   },
   {
     name: "a node that was given up does not announce itself again",
     file: "changes/change-log",
     replace: [
       [
-        "if (notification.node === nodeId) this.mustJoin = true;\n        else",
+        "if (notification.node === nodeId) this.mustRegister = true;\n        else",
         "if (notification.node !== nodeId)",
       ],
     ],
@@ -96,21 +96,21 @@ export const mutants: readonly Mutant[] = [
   {
     name: "what was missed while the connection was away is not read",
     file: "changes/change-log",
-    replace: [["if (layers.length > 0) await this.readChanges(layers);\n    this.forgetAll();", ""]],
+    replace: [["await this.layers.refreshAll();\n    this.allChanged();", ""]],
   },
   {
     name: "what was missed of layers while the connection was away is not read",
-    file: "changes/change-log",
+    file: "changes/tracked-layers",
     replace: [["if (layers.length > 0) await this.readChanges(layers);", ""]],
   },
   {
     name: "a notification of a layer that is being read is dropped",
-    file: "changes/change-log",
+    file: "changes/tracked-layers",
     replace: [["this.loading.get(id)?.queued.push(change);", ""]],
   },
   {
     name: "every other notification is dropped",
-    file: "changes/change-log",
+    file: "changes/tracked-layers",
     replace: [
       [
         "if (layer) this.apply(layer, change);",
@@ -186,7 +186,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a version of another history refutes the present one",
     file: "changes/change-log",
-    replace: [["refuted && isOurs(known[index]!)", "refuted"]],
+    replace: [["diverged && this.layers.has(known[index]!)", "diverged"]],
   },
   {
     name: "a plan without layers stays as it was made before the history was known",

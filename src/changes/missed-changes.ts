@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import { busy } from "../errors.js";
+import type { Log } from "../log.js";
+import type { Redis } from "../storage/redis.js";
+
+/**
+ * A random token in Redis. It is replaced whenever a change was committed whose notification some node may have missed.
+ * A node that cannot query the database compares it with the token that it knew when it was last up to date: if they
+ * differ, its caches may be stale.
+ */
+
+const keyOf = (prefix: string): string => `${prefix}unheard`;
+const newToken = (): string => randomBytes(12).toString("base64url");
+
+type Client = Pick<Redis, "get" | "set">;
+
+/** @throws Error while Redis is unavailable */
+export async function replaceToken(redis: Client, prefix: string): Promise<void> {
+  await redis.set(keyOf(prefix), newToken());
+}
+
+/** The current token; null = Redis was emptied since. @throws Error while Redis is unavailable */
+const readToken = (redis: Client, prefix: string): Promise<string | null> => redis.get(keyOf(prefix));
+
+/** As `readToken`, but creates a token if there is none, so that a missing one means that Redis lost it. */
+async function readOrCreateToken(redis: Client, prefix: string): Promise<string | null> {
+  const known = await readToken(redis, prefix);
+  if (known !== null) return known;
+  const token = newToken();
+  return (await redis.set(keyOf(prefix), token, "NX")) === "OK" ? token : null;
+}
+
+/** What one node knows of the token. */
+export class MissedChanges {
+  /** The token when this node was last known to be up to date. */
+  private confirmed: string | null = null;
+  /** The token that was read last. */
+  private latest: string | null = null;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly prefix: string,
+    private readonly log: Log,
+  ) {}
+
+  /** Records that some node may have missed a change. @throws Error while Redis is unavailable */
+  report(): Promise<void> {
+    return replaceToken(this.redis, this.prefix);
+  }
+
+  /** The token that was read last. */
+  get token(): string | null {
+    return this.latest;
+  }
+
+  /** Reads the token in the background: Redis may hang, and callers must not wait for it. */
+  refresh(): void {
+    readOrCreateToken(this.redis, this.prefix).then(
+      (token) => {
+        this.latest = token;
+      },
+      () => undefined,
+    );
+  }
+
+  /** This node has received all changes that were committed before the token was replaced again. */
+  confirm(token: string | null): void {
+    this.confirmed = token;
+  }
+
+  /**
+   * For nodes that cannot query the database: makes sure that no change was committed that this node has missed. While
+   * Redis is unavailable this cannot be checked, and the cached state is used.
+   * @throws Failure busy
+   */
+  async requireNone(cause: unknown): Promise<void> {
+    let token: string | null;
+    try {
+      token = await readToken(this.redis, this.prefix);
+    } catch {
+      return;
+    }
+    if (token === null || token !== this.confirmed) {
+      this.log.warn({ err: cause }, "other nodes change a database that this node cannot read");
+      throw busy("The database cannot be reached just now.");
+    }
+  }
+}
