@@ -1,14 +1,14 @@
-/** Time as the program meets it. One interface, so that a simulation can decide when things happen. */
+/** Time and timers, as an interface so that a simulation can control them. */
 export interface Clock {
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** Calls back once after so many milliseconds, unless what it returns is called before. */
+  /** Calls `work` once after `ms` milliseconds. @returns a function that cancels the timer */
   after(ms: number, work: () => void): () => void;
-  /** Ends when the sockets that had something to read have been served. */
+  /** Resolves in the next turn of the event loop, after all pending I/O callbacks (as `setImmediate`). */
   turn(): Promise<void>;
 }
 
-/** The machine's own time. Its timers do not keep a process alive. */
+/** The clock of Node. Its timers do not keep a process alive. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, work) {
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-/** Waits so long. */
+/** Resolves after `ms` milliseconds. */
 export const delay = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => {
     clock.after(ms, resolve);

@@ -15,21 +15,21 @@ import { Planner } from "./tiles/planner.js";
 import { TileService, type TileSource } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
 
-/** The way of a tile through one node, from its address to its bytes, wired together: all that must never be stale. */
+/** Wires together the parts of a node that serve tiles, from the request's address to the bytes of the answer. */
 
 export interface TilePathParts {
   readonly config: Pick<Config, "idAlias" | "redisPrefix" | "tiles" | "style" | "catalog">;
   readonly db: Database;
   readonly redis: Redis;
   readonly render: RenderCalls;
-  /** Told apart from all other nodes. */
+  /** Unique among all nodes. */
   readonly nodeId: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly on: TilePathEvents;
 }
 
-/** The render host, as far as tiles need it. */
+/** The calls of the render host that tiles need. */
 export interface RenderCalls extends CompileHost {
   call: CompileHost["call"] &
     ((
@@ -44,9 +44,9 @@ export interface TilePathEvents {
   readonly rendered: (ms: number) => void;
   /** A project or a map changed. */
   readonly catalogueChanged: () => void;
-  /** A file was brought into some layer. */
+  /** A file was imported into a layer. */
   readonly imported: () => void;
-  /** The database's history is another one: connections to what was the database before are to be given up. */
+  /** The database was replaced by one with another history: connections to the old one must be closed. */
   readonly historyChanged: () => void;
 }
 
@@ -61,8 +61,11 @@ export interface TilePath<Answer> {
   readonly answers: TileAnswers<Answer>;
 }
 
-/** A node that dies over a metatile holds the others up this long; one that takes longer is drawn twice. */
-const mostLockMs = 3_000;
+/**
+ * Longest lock on the rendering of a metatile. If a node dies while it renders, the others wait this long; a metatile that
+ * takes longer is rendered twice.
+ */
+const maxLockMs = 3_000;
 
 export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
   const { config, db, redis, render, clock, log, on } = parts;
@@ -102,7 +105,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
       imported: on.imported,
     },
   });
-  // The thread that compiles is ended at the style's deadline; the host itself only if that fails.
+  // The compiler's thread ends at the style's deadline; if that fails, the host is ended after these 3 seconds more.
   const styles = createStyleCompiler(render, { deadlineMs: config.style.deadlineMs + 3_000, clock });
   const planner = new Planner({
     catalog,
@@ -120,7 +123,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     store,
     render: (request, signal) =>
       render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),
-    lockMs: Math.min(config.tiles.deadlineMs, mostLockMs),
+    lockMs: Math.min(config.tiles.deadlineMs, maxLockMs),
     onServed: on.served,
     onRendered: on.rendered,
   });

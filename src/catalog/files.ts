@@ -1,4 +1,4 @@
-import { failed, notFound, Reasons, refusedValues, told } from "../errors.js";
+import { excerpt, failed, notFound, Reasons, refusedValues } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { layerTable } from "./layer-table.js";
 import { requireFilled } from "./required.js";
@@ -41,7 +41,9 @@ export interface FoundFile extends AttachedFile {
 export function fileColumn(layer: LayerNode, code: string): Column {
   const column = layer.columns.find((one) => one.code === code);
   if (column?.type === "file") return column;
-  throw failed("file_column_required", "field must name a column of the type file.", { field: told(code) });
+  throw failed("file_column_required", "field must name a column of the type file.", {
+    field: excerpt(code),
+  });
 }
 
 /** SQL of the ids in a column as bigint[]; `$2` is the language. */

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { hasValues } from "../column-types/column-types.js";
-import { failed, notFound, Reasons, told } from "../errors.js";
+import { excerpt, failed, notFound, Reasons } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { canBuild, columnsOf, type SettingsKind, settingsLeft } from "./settings-columns.js";
 import type { Column, LayerNode, StoredSettings } from "./state.js";
@@ -125,7 +125,7 @@ function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.ou
   if (parsed.success) return parsed.data;
   const fields: Record<string, string> = Object.create(null);
   for (const issue of parsed.error.issues.slice(0, 50))
-    fields[told(issue.path.map(String).join("."))] = issue.message;
+    fields[excerpt(issue.path.map(String).join("."))] = issue.message;
   throw wrong(at, fields);
 }
 

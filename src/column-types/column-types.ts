@@ -7,55 +7,53 @@ import { json } from "./json.js";
 import { number } from "./number.js";
 import { string, text } from "./text.js";
 
-/** The types of columns. */
+/** The column types. */
 
 const valueTypes = { number, string, text, datetime, bool, file, json } satisfies Readonly<
   Record<string, ColumnTypeDefinition>
 >;
 
-/** Types whose values are in an object's `fields`. */
+/** Types of columns with values in an object's `fields`. */
 export type ValueType = keyof typeof valueTypes;
-/** Geometry has a place of its own in an object; a title heads other columns and has no values. */
+/** `geom` is not in `fields`; a `title` is a heading over other columns and has no values. */
 export type ColumnType = ValueType | "geom" | "title";
 
 interface Typed {
   readonly type: ColumnType;
 }
 
-/** Whether values of the type are in `fields`. */
 export const isValueType = (type: ColumnType): type is ValueType => Object.hasOwn(valueTypes, type);
 
 /** Whether the column has values in `fields`. */
 export const hasValues = ({ type }: Typed): boolean => isValueType(type);
 
-/** What the type of a column with values is. @throws Error for geometry and titles, which have none */
+/** The definition of a column's type. @throws Error for geometry and titles */
 export function definitionOf({ type }: Typed): ColumnTypeDefinition {
   if (!isValueType(type)) throw new Error(`A column of the type ${type} has no values.`);
   return valueTypes[type];
 }
 
-/** Whether its values are text. */
 export const isText = ({ type }: Typed): boolean => isValueType(type) && valueTypes[type].isText;
 
-/** PostgreSQL's type of a column; a localised value is an object of languages. */
+/** PostgreSQL type of a physical column. */
 export const physicalType = (type: ValueType, localizedValue: boolean): string =>
   localizedValue ? "jsonb" : valueTypes[type].sqlType;
 
-/** The column types of the contract; `timestamp`, which means `datetime`, is none of them. */
+/** The column types of the contract, without `timestamp`, an alias of `datetime` in requests. */
 export const columnTypes: readonly ColumnType[] = [
   ...(Object.keys(valueTypes) as ValueType[]),
   "geom",
   "title",
 ];
 
-/** Half a sentence on each type with values, for the description of the API. */
+/** Descriptions of all value types, for the API's documentation. */
 export const typeDescriptions: string = Object.entries(valueTypes)
   .map(([type, { description }]) => `\`${type}\`: ${description}`)
   .join("; ");
 
 /**
- * The type that a request names; `timestamp` is `datetime`.
- * @param given undefined, null and "" = none
+ * Reads the type in a request; `timestamp` is an alias of `datetime`.
+ * @param given undefined, null and "" = missing
  * @throws Failure type_required, unknown_type
  */
 export function readColumnType(given: unknown): ColumnType {

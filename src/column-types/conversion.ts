@@ -1,22 +1,22 @@
 import { type ColumnType, definitionOf, isText, type ValueType } from "./column-types.js";
 
-/** How values change when a column gets another type, or values in several languages. */
+/** Conversion of values when a column changes its type or becomes localised. */
 
-/** What the values of a column are. */
+/** Type of a column's values. */
 export interface ValueKind {
   readonly type: ValueType;
   readonly localizedValue: boolean;
 }
 
-/** Whether values of the one kind are values of the other as they are. */
+/** Whether values need no conversion. */
 export const sameValues = (from: ValueKind, to: ValueKind): boolean =>
   from.localizedValue === to.localizedValue && (from.type === to.type || (isText(from) && isText(to)));
 
 /**
- * SQL of a column's value as one of another kind; what cannot be converted is null. A value that becomes localised
- * is in the main language, one that ceases to be is the main language's, else any.
- * @param name the physical column
- * @param main placeholder or constant of the main language's code
+ * SQL of a column's value, converted; null if that is impossible. A value that becomes localised is taken as one in the
+ * main language. Of a localised value that becomes plain, the main language's value is kept, else any other.
+ * @param name of the physical column
+ * @param main SQL of the main language's code
  */
 export function convertedValue(name: string, from: ValueKind, to: ValueKind, main: string): string {
   const types = `'${from.type}', '${to.type}'`;
@@ -26,7 +26,7 @@ export function convertedValue(name: string, from: ValueKind, to: ValueKind, mai
   return to.localizedValue ? `in_language(${main}, ${converted})` : definitionOf(to).fromJsonb(converted);
 }
 
-/** SQL of a value that a localised column has as `jsonb`, in the column's own type; null where it is none. */
+/** SQL of one language's value of a localised column, in the column's `sqlType`; null if it is not of the type. */
 export function plainFromJsonb(type: ColumnType, json: string): string {
   return definitionOf({ type }).fromJsonb(`convert_value(${json}, '${type}', '${type}')`);
 }

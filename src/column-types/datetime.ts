@@ -1,9 +1,9 @@
 import { accept, type ColumnTypeDefinition, type ColumnValue, empty, refuse } from "./definition.js";
 import { readDatetime } from "./iso-8601.js";
 
-/** Moments in UTC, to the microsecond. Sessions of the database run in UTC (storage/postgres.ts). */
+/** Timestamps in UTC with microseconds. Database sessions have the time zone UTC (storage/postgres.ts). */
 
-/** In files: what `timestamptz` reads in only one way; the day is compared with the month's last apart from it. */
+/** In imported files: text that `timestamptz` reads unambiguously; `fits` also checks the day of the month. */
 const importedPattern =
   "^(?!0000)\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])([T ]([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d(\\.\\d{1,6})?)?(Z|[+-](0\\d|1[0-5])(:?[0-5]\\d)?)?)?$";
 
@@ -40,7 +40,7 @@ export const datetime: ColumnTypeDefinition = {
   },
   imported: {
     value: (text) => `${text}::timestamptz`,
-    // The day is compared with the month's last only where the pattern holds.
+    // `case` makes sure that dates are only computed of text that matches the pattern.
     fits: (text) =>
       `${text} is null or case when ${text} ~ '${importedPattern}' then substr(${text}, 9, 2)::int <= ` +
       `extract(day from (substr(${text}, 1, 7) || '-01')::date + interval '1 month - 1 day') else false end`,

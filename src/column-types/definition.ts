@@ -1,77 +1,77 @@
-/** What a type of column is, wherever values are stored, read, shown, compared or imported. One file a type has it all. */
+/** Definition of a column type: how its values are stored, read, shown, compared and imported. One file per type. */
 export interface ColumnTypeDefinition {
-  /** For the description of the API: what values are. */
+  /** For the API's documentation. */
   readonly description: string;
-  /** PostgreSQL type of the physical column. Localised values are `jsonb` instead: an object of languages. */
+  /** PostgreSQL type of the physical column. Localised columns are `jsonb` instead, with a key for each language. */
   readonly sqlType: string;
-  /** Whether values are text, which a pattern or part of it may be asked of; empty text counts as no value. */
+  /** Whether values are text, for pattern and substring filters; empty text counts as no value. */
   readonly isText: boolean;
-  /** Whether values are equal or not: filters, constraints and names of objects need it. */
+  /** Whether values can be compared for equality, for filters, constraints and names of objects. */
   readonly isComparable: boolean;
-  /** Whether a value comes before another one. */
+  /** Whether values have an order. */
   readonly isOrdered: boolean;
-  /** Whether the search looks into it. */
+  /** Whether the search covers the values. */
   readonly isSearchable: boolean;
-  /** SQL constant that counts as empty beside null. */
+  /** SQL constant that counts as empty, besides null. */
   readonly emptyConstant?: string;
 
-  /** Reads what a client sent, which is not null, for one language of a localised column too. */
+  /** Reads a value that a client sent, other than null; of a localised column, one language's value. */
   readonly read: (value: unknown) => ColumnValue;
-  /** Reads a filter's text; absent = as `read`. */
+  /** Reads a literal of a filter; absent = `read`. */
   readonly readFilter?: (text: string) => ColumnValue;
 
   /** SQL of the value as JSON text, never null. */
   readonly jsonText: (value: string) => string;
-  /** SQL of the value as `jsonb`, as it stands in an object of languages; null for what JSON cannot hold. */
+  /** SQL of the value as `jsonb`, as in a localised column; null for values that JSON cannot represent. */
   readonly toJsonb: (value: string) => string;
-  /** SQL of the value that such `jsonb` has, which is known to be one of this type. */
+  /** Inverse of `toJsonb`, for `jsonb` that is known to be a value of this type. */
   readonly fromJsonb: (json: string) => string;
-  /** SQL of the value in a localised column's `jsonb` of one language; absent = by `convert_value`. */
+  /** SQL of one language's value in a localised column's `jsonb`; absent = `convert_value`. */
   readonly fromLanguage?: (json: string) => string;
-  /** SQL of the value as text for categories; absent for comparable types, which need none. */
+  /** SQL of the value as text, to group by; absent for comparable types, which are grouped as they are. */
   readonly categoryText?: (value: string) => string;
-  /** SQL of the value as people read it in results of the search; absent = PostgreSQL's text of it. */
+  /** SQL of the value's text in search results; absent = PostgreSQL's text output. */
   readonly searchText?: (value: string) => string;
-  /** SQL of the value as styles see it. */
+  /** SQL of the value for styles. */
   readonly styleValue: (value: string) => string;
-  /** For types whose values lie on a scale. */
+  /** For numeric types and others with a numeric scale. */
   readonly measure?: Measure;
 
   readonly imported: ImportedValues;
 }
 
-/** A scale of finite numbers. */
+/** Values as numbers, for class borders and ranges. */
 export interface Measure {
   /** SQL of the number. */
   readonly number: (value: string) => string;
-  /** As `number`; null for infinities and NaN, which SQL clients can store. */
+  /** As `number`, but null for infinities and NaN, which SQL clients can store. */
   readonly finiteNumber: (value: string) => string;
-  /** What the API's JSON shows for a number of the scale. */
+  /** The value of the API's JSON for a number. */
   readonly shown: (number: number) => number | string;
 }
 
-/** Values of files in staging, where all of them are text. */
+/** Values of imported files in the staging table, where all of them are text. */
 export interface ImportedValues {
   /**
    * SQL of the value.
    * @param text SQL of the staged text
    */
   readonly value: (text: string, property: ImportedProperty) => string;
-  /** SQL that is true for text which is a value; absent when all text is. */
+  /** SQL of whether the text is a valid value; absent if all text is. */
   readonly fits?: (text: string) => string;
 }
 
 /** A property of an imported file. */
 export interface ImportedProperty {
-  /** Type of column that its values would make. */
+  /** Column type that fits its values. */
   readonly type: string;
-  /** Whether `type` is one of text. */
+  /** Whether `type` is a text type. */
   readonly isText: boolean;
-  /** Its place in the file; `s.texts` lists those of a row whose value was a string. */
+  /** Its index in the file; `s.texts` lists the indexes of a row's string values. */
   readonly index: number;
 }
 
-/** A value that a column takes: as JSON would show it, and as it is bound. `null` empties the column. */
+/** A value that was read: as the API shows it in JSON, and as the SQL parameter. `null` = no value. */
 export type ColumnValue =
   | { readonly ok: true; readonly json: unknown; readonly bound: unknown }
   | { readonly ok: false; readonly reason: string };
@@ -80,5 +80,5 @@ export const refuse = (reason: string): ColumnValue => ({ ok: false, reason });
 export const accept = (value: unknown): ColumnValue => ({ ok: true, json: value, bound: value });
 export const empty: ColumnValue = accept(null);
 
-/** Text that PostgreSQL cannot store: a NUL, or half of a surrogate pair. */
+/** Matches text that PostgreSQL cannot store: with a NUL or a lone surrogate. */
 export const unstorable = /\0|\p{Surrogate}/u;

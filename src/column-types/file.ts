@@ -1,6 +1,6 @@
 import { type ColumnTypeDefinition, type ColumnValue, empty, refuse } from "./definition.js";
 
-/** Files of the object, by their ids. Whether they are the object's own is for the database to say. */
+/** Ids of the object's files. Whether the files belong to the object is checked in the database (catalog/files.ts). */
 
 function read(value: unknown): ColumnValue {
   if (value === "" || (Array.isArray(value) && value.length === 0)) return empty;
@@ -10,7 +10,7 @@ function read(value: unknown): ColumnValue {
   return { ok: true, json: own.join(","), bound: own };
 }
 
-/** As `read`, but ids that come twice are looked for twice: no column has them so. */
+/** As `read`, but keeps duplicate ids: stored values have none, so such a filter matches no object. */
 function readFilter(text: string): ColumnValue {
   const ids = fileIds(text);
   return ids ? { ok: true, json: ids.join(","), bound: ids } : refuse("These are not file ids.");

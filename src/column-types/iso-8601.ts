@@ -2,8 +2,8 @@ const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:\s?(Z|z|[+-]\d{2}(?::?\d{2})?))?)?$/;
 
 /**
- * An ISO 8601 date or date and time, as UTC with the fewest digits that hold it (at most microseconds):
- * `2024-05-01T14:00:00+02:00` → `2024-05-01T12:00:00Z`. Without a zone it is UTC. undefined when it is none, or
+ * Reads an ISO 8601 date, or date and time, and converts it to UTC without trailing zeros, truncated to microseconds:
+ * `2024-05-01T14:00:00+02:00` → `2024-05-01T12:00:00Z`. The default time zone is UTC. undefined for invalid text, and
  * outside the years 1 to 9999.
  */
 export function readDatetime(text: string): string | undefined {
@@ -12,7 +12,7 @@ export function readDatetime(text: string): string | undefined {
   const [, year, month, day, hour = "0", minute = "0", second = "0", fraction = "", zone = "Z"] = match;
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  // A day that the month lacks would have moved on to the next month.
+  // Date moves a day that the month does not have to the next month.
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   const offset = offsetMinutes(zone);

@@ -1,16 +1,16 @@
 import { type ColumnTypeDefinition, type ColumnValue, refuse, unstorable } from "./definition.js";
 
-/** JSON of any form. */
+/** Any JSON value. */
 
 const maxCharacters = 4 * 1024 * 1024;
 const maxDepth = 100;
 
-/** In files: text of JSON that is no string; how objects and arrays go on has been checked. */
+/** In imported files: JSON other than strings. Objects and arrays have been validated, so their first character is enough. */
 const importedPattern = "^([[{]|(true|false|-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d{1,3})?)$)";
 
 function read(value: unknown): ColumnValue {
-  const flaw = flawOf(value);
-  if (flaw) return refuse(flaw);
+  const problem = problemOf(value);
+  if (problem) return refuse(problem);
   const text = JSON.stringify(value);
   if (text.length > maxCharacters) return refuse("The JSON value is too long.");
   return { ok: true, json: value, bound: text };
@@ -24,8 +24,8 @@ function readFilter(text: string): ColumnValue {
   }
 }
 
-/** Why PostgreSQL could not keep a JSON value; undefined when it can. */
-function flawOf(root: unknown): string | undefined {
+/** Why PostgreSQL cannot store a JSON value; undefined if it can. */
+function problemOf(root: unknown): string | undefined {
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > maxDepth) return "The JSON value is nested too deeply.";
@@ -66,7 +66,7 @@ export const json: ColumnTypeDefinition = {
     value: (text, { type, isText, index }) => {
       if (type === "datetime") return `to_jsonb(${text})`;
       if (!isText) return `${text}::jsonb`;
-      // Values of several kinds: staging tells which of those that look like JSON are strings.
+      // A property with values of several types: `s.texts` says which values that look like JSON are strings.
       return `case when ${text} ~ '${importedPattern}' and ${index} = any(s.texts) is not true then ${text}::jsonb else to_jsonb(${text}) end`;
     },
   },

@@ -1,13 +1,13 @@
 import { accept, type ColumnTypeDefinition, type ColumnValue, empty, refuse } from "./definition.js";
 
-/** Numbers as doubles hold them. Whole numbers beyond 2^53 are refused, since a double would change them. */
+/** Double-precision numbers. Integers beyond 2^53 are refused, since a double cannot represent all of them. */
 
 export const numberPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** In files: whole numbers to 15 digits, and what a double holds of the rest. */
+/** In imported files: integers of up to 15 digits, and decimal numbers, rounded to a double. */
 const importedPattern = "^[+-]?(\\d{1,15}|\\d{0,15}\\.\\d{1,30}|\\d{1,15}\\.)([eE][+-]?\\d{1,2})?$";
 
-/** NaN and the infinities, which SQL clients can store, have no JSON number. */
+/** SQL clients can store NaN and infinities, which JSON cannot represent. */
 const isFiniteSql = (value: string): string =>
   `${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
 
@@ -37,7 +37,7 @@ export const number: ColumnTypeDefinition = {
   jsonText: (value) => `case when ${isFiniteSql(value)} then ${value}::text else 'null' end`,
   toJsonb: (value) => `case when ${isFiniteSql(value)} then to_jsonb(${value}) end`,
   fromJsonb: (json) => `(${json} #>> '{}')::double precision`,
-  // Quicker by far than the conversion that stands for the other types.
+  // Much faster than `convert_value`.
   fromLanguage: (json) =>
     `(select case when jsonb_typeof(v) = 'number' then v::float8 end from (select ${json} as v offset 0) one)`,
   styleValue: (value) => value,

@@ -1,6 +1,6 @@
 import { accept, type ColumnTypeDefinition, type ColumnValue, refuse, unstorable } from "./definition.js";
 
-/** Text: `string` for one line, `text` for several. They differ in how clients show them and in nothing else. */
+/** Text: `string` for one line, `text` for several. They differ only in how clients show them. */
 
 function read(value: unknown): ColumnValue {
   const text = typeof value === "number" && Number.isFinite(value) ? String(value) : value;

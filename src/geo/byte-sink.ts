@@ -1,15 +1,15 @@
-/** A growing run of bytes in PostgreSQL's binary COPY format (integers big-endian) with WKB inside (little-endian). */
+/** A growable buffer for PostgreSQL's binary COPY format (big-endian integers) with WKB inside (little-endian). */
 export class ByteSink {
   private bytes: Buffer;
   private view: DataView;
   length = 0;
 
-  constructor(private readonly firstBytes: number) {
-    this.bytes = Buffer.allocUnsafeSlow(firstBytes);
+  constructor(private readonly initialBytes: number) {
+    this.bytes = Buffer.allocUnsafeSlow(initialBytes);
     this.view = new DataView(this.bytes.buffer);
   }
 
-  /** Makes room for `more` bytes. */
+  /** Grows the buffer if `more` bytes do not fit. */
   reserve(more: number): void {
     if (this.length + more <= this.bytes.length) return;
     const larger = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + more));
@@ -41,7 +41,7 @@ export class ByteSink {
     this.length += 8;
   }
 
-  /** Big-endian, over four bytes that are there. */
+  /** Overwrites four bytes at offset `at`, big-endian. */
   patchInt32(at: number, value: number): void {
     this.view.setInt32(at, value);
   }
@@ -52,7 +52,7 @@ export class ByteSink {
     this.length += 4;
   }
 
-  /** Little-endian, over four bytes that are there. */
+  /** Overwrites four bytes at offset `at`, little-endian. */
   patchUint32Little(at: number, value: number): void {
     this.view.setUint32(at, value, true);
   }
@@ -70,13 +70,13 @@ export class ByteSink {
     this.length += 16;
   }
 
-  /** Whether the two points, the 16 bytes from each place on, are the same. */
+  /** Whether the points (16 bytes each) at the two offsets are equal. */
   samePoints(first: number, second: number): boolean {
     return this.bytes.compare(this.bytes, first, first + 16, second, second + 16) === 0;
   }
 
   utf8(text: string): void {
-    // At most three bytes a UTF-16 unit.
+    // A UTF-16 unit has at most three bytes in UTF-8.
     this.reserve(text.length * 3);
     this.length += this.bytes.write(text, this.length, "utf8");
   }
@@ -87,16 +87,16 @@ export class ByteSink {
     this.length += bytes.length;
   }
 
-  /** The bytes from `start` on, as a view that is good until the next write. */
+  /** The bytes from offset `start` on, as a view that is valid until the next write. */
   from(start: number): Buffer {
     return this.bytes.subarray(start, this.length);
   }
 
-  /** Hands over the first `count` bytes for good; what follows them stays. */
+  /** Removes the first `count` bytes and returns them. The caller owns them. */
   take(count: number): Buffer {
     const taken = this.bytes.subarray(0, count);
     const rest = this.bytes.subarray(count, this.length);
-    this.bytes = Buffer.allocUnsafeSlow(Math.max(this.firstBytes, rest.length));
+    this.bytes = Buffer.allocUnsafeSlow(Math.max(this.initialBytes, rest.length));
     this.view = new DataView(this.bytes.buffer);
     rest.copy(this.bytes);
     this.length = rest.length;

@@ -1,6 +1,6 @@
 import { type MercatorBox, mercatorHalf } from "./tile.js";
 
-/** Envelopes in the two reference systems of the contract. Pure. */
+/** Envelopes in the two reference systems of the contract, EPSG:4326 and EPSG:3857. */
 
 /** West, south, east, north in EPSG:4326 degrees; west > east crosses the antimeridian. */
 export interface GeoEnvelope {
@@ -10,18 +10,18 @@ export interface GeoEnvelope {
   readonly north: number;
 }
 
-/** The contract's box: Lat, Lon pairs (in EPSG:3857 likewise y, x). */
+/** The contract's box: [lat, lon] pairs; in EPSG:3857 [y, x]. */
 export interface ContractBox {
   readonly sw: readonly [number, number];
   readonly ne: readonly [number, number];
 }
 
-/** Whether two boxes share a point; touching edges count. */
+/** Whether two boxes intersect; touching edges count. */
 export function boxesIntersect(a: MercatorBox, b: MercatorBox): boolean {
   return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
 }
 
-/** The box with `metres` more on every side. */
+/** The box, expanded by `metres` on every side. */
 export function growBox(box: MercatorBox, metres: number): MercatorBox {
   return [box[0] - metres, box[1] - metres, box[2] + metres, box[3] + metres];
 }
@@ -38,7 +38,7 @@ export function toDegrees(x: number, y: number): [lon: number, lat: number] {
   return [(x / mercatorHalf) * 180, lat];
 }
 
-/** The box around boxes that do not cross the antimeridian; null for none, and among them for nothing. */
+/** The union of boxes that do not cross the antimeridian; null is the empty box. */
 export function unionBoxes(boxes: readonly (ContractBox | null)[]): ContractBox | null {
   let union: ContractBox | null = null;
   for (const box of boxes) {

@@ -1,4 +1,4 @@
-/** Tile coordinates of the Web Mercator pyramid, and the metatiles that are rendered at once. Pure. */
+/** Tile coordinates of the Web Mercator pyramid, and metatiles: squares of tiles that are rendered together. */
 
 /** XYZ address of a tile: origin at the top left, `x` and `y` in 0 … 2^z - 1. */
 export interface TileCoord {
@@ -11,7 +11,7 @@ export interface TileCoord {
 export type MercatorBox = readonly [xmin: number, ymin: number, xmax: number, ymax: number];
 
 export const maxZoom = 22;
-/** Half the width of the Web Mercator square, metres (π × 6378137). */
+/** Half the width of the Web Mercator square in metres (π × 6378137). */
 export const mercatorHalf = 20037508.342789244;
 
 /** XYZ `y` of a TMS `y` (origin at the bottom) and back: the mapping is its own inverse. */
@@ -24,10 +24,10 @@ export function isTile(z: number, x: number, y: number): boolean {
   return Number.isInteger(x) && Number.isInteger(y) && x >= 0 && y >= 0 && x < side && y < side;
 }
 
-/** Metres that one tile of zoom `z` is wide. */
+/** Width of a tile at zoom `z`, in metres of EPSG:3857. */
 export const tileMetres = (z: number): number => (2 * mercatorHalf) / 2 ** z;
 
-/** Box of `count` × `count` tiles whose top left one is `tile`. */
+/** Box of `count` × `count` tiles; `tile` is the top left one. */
 export function tileBox(tile: TileCoord, count = 1): MercatorBox {
   const side = tileMetres(tile.z);
   const xmin = -mercatorHalf + tile.x * side;
@@ -35,7 +35,7 @@ export function tileBox(tile: TileCoord, count = 1): MercatorBox {
   return [xmin, ymax - count * side, xmin + count * side, ymax];
 }
 
-/** Top left tile of the metatile of `size` × `size` tiles that holds `tile`, and how many tiles a side it has. */
+/** Top left tile of the metatile (`size` × `size` tiles) of `tile`, and its tiles per side: fewer than `size` at low zooms. */
 export function metatileOf(
   tile: TileCoord,
   size: number,

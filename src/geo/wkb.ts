@@ -1,8 +1,8 @@
 import type { ByteSink } from "./byte-sink.js";
 
-/** Geometry as well-known binary (OGC 06-103r4, little-endian), with the flags that PostGIS and GDAL add to its types. */
+/** Geometry as well-known binary (OGC 06-103r4, little-endian) with the type flags of PostGIS's EWKB. */
 
-/** What the geometry of a layer is; Unknown = any. */
+/** Kind of geometry of a layer; Unknown = any. */
 export type GeometryKind = "Point" | "LineString" | "Polygon" | "Unknown";
 
 const types = {
@@ -15,39 +15,39 @@ const types = {
   GeometryCollection: { code: 7, kind: "Unknown", member: undefined },
 } as const;
 
-/** GeoJSON's types of geometry. */
+/** Geometry types of GeoJSON. */
 export type GeometryType = keyof typeof types;
 
 export const isGeometryType = (type: unknown): type is GeometryType =>
   typeof type === "string" && Object.hasOwn(types, type);
 
-/** The kind of layer that takes it. */
+/** The kind of layers that hold geometry of the type. */
 export const kindOf = (type: GeometryType): GeometryKind => types[type].kind;
 
-/** What a multiple geometry is made of; undefined for simple ones and collections. */
+/** The member type of a multi geometry; undefined for simple ones and collections. */
 export const memberOf = (type: GeometryType): "Point" | "LineString" | "Polygon" | undefined =>
   types[type].member;
 
-/** Positions of one geometry; more would keep every later step busy for minutes. */
+/** Bound on the positions of one geometry; with more, every later step takes minutes. */
 export const maxPositions = 5_000_000;
-/** Geometry collections within each other. */
+/** Nesting depth of geometry collections. */
 export const maxCollections = 16;
 
-/** Flags of a type: its positions have heights; the number of its reference system follows. */
+/** EWKB flags of a type: positions have z; the SRID follows. */
 const zFlag = 0x80000000;
 export const sridFlag = 0x20000000;
 
-/** Thrown by an encoder that meets a height after it began without: it begins anew with three dimensions. */
+/** Thrown by a 2D encoder at the first z coordinate: the geometry is then encoded again with three dimensions. */
 export const heightFound = Symbol("a height");
 
-/** Writes the parts of a geometry one after the other. */
+/** Writes the parts of a geometry in their order in WKB. */
 export class WkbWriter {
-  /** 3 = positions have heights. */
+  /** 3 = positions have z. */
   dimensions: 2 | 3 = 2;
 
   constructor(readonly out: ByteSink) {}
 
-  /** @param srid of the geometry as a whole; its parts have none */
+  /** @param srid only for the outermost geometry */
   header(type: GeometryType, srid?: number): void {
     const flags = (this.dimensions === 3 ? zFlag : 0) + (srid === undefined ? 0 : sridFlag);
     this.out.byte(1);
@@ -60,12 +60,12 @@ export class WkbWriter {
     if (this.dimensions === 3) this.out.doubleLittle(z);
   }
 
-  /** The empty point, as PostGIS writes it. */
+  /** An empty point has NaN coordinates, as in PostGIS. */
   emptyPoint(): void {
     this.position(Number.NaN, Number.NaN, Number.NaN);
   }
 
-  /** Whether the position that was written last is the one that begins at `first`, heights aside. */
+  /** Whether the last position equals the one at offset `first`, ignoring z: whether a ring is closed. */
   endsAt(first: number): boolean {
     return this.out.samePoints(first, this.out.length - 8 * this.dimensions);
   }

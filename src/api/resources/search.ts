@@ -2,7 +2,7 @@ import { z } from "zod";
 import { requireRead, requireRight } from "../../access/rights.js";
 import { isStorable } from "../../catalog/codes.js";
 import { type LayerNode, localName, type MapState, Right } from "../../catalog/state.js";
-import { failed, notFound, Reasons, told } from "../../errors.js";
+import { excerpt, failed, notFound, Reasons } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { isNaming, isSearchable } from "../../search/entries.js";
 import type { Hit } from "../../search/found.js";
@@ -149,7 +149,7 @@ function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"
 /** @throws Failure not_found for a layer, unknown_column */
 function stored(map: MapState, setting: Setting): SearchSetting {
   const layer = map.layers.get(setting.layer);
-  if (!layer) throw notFound(`layer "${told(setting.layer)}"`);
+  if (!layer) throw notFound(`layer "${excerpt(setting.layer)}"`);
   return {
     layerId: layer.id,
     searchColumnId: columnId(layer, setting.search_column, isSearchable),
@@ -170,7 +170,7 @@ function columnId(
     : "The layer has no such column.";
   throw failed(
     "unknown_column",
-    `The layer "${layer.code}" has no column "${told(code)}" to search by.`,
+    `The layer "${layer.code}" has no column "${excerpt(code)}" to search by.`,
     Reasons.of(code, reason).data,
   );
 }
