@@ -4,7 +4,7 @@ import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { hashPassword, verifyPassword } from "./passwords.js";
 
-/** Accounts, known in the whole installation by their login, and their roles in projects. */
+/** Accounts, which are global to the installation, and their roles in projects. */
 
 export interface Account {
   readonly id: number;
@@ -16,7 +16,7 @@ export interface AccountListItem {
   readonly role: Role | null;
 }
 
-/** `public` names the public where rights are given, so nobody can be called that. */
+/** The login `public` is reserved: grants use it for the public. */
 function checkLogin(login: string): string {
   const printable =
     login.length > 0 && login.length <= 128 && isStorable(login) && !/[\p{Cc}\s]/u.test(login);
@@ -33,7 +33,7 @@ export async function findAccount(db: Queryable, login: string): Promise<Account
   return row;
 }
 
-/** The account with that login, when it belongs to the project. */
+/** The account with that login, if it is a member of the project. */
 export async function findMember(
   db: Queryable,
   project: number,
@@ -50,16 +50,16 @@ export async function findMember(
 
 export interface NewMember {
   readonly login: string;
-  /** Needed for a new login; an existing account keeps its password. */
+  /** Required for a new account; an existing one keeps its password. */
   readonly password?: string;
   readonly projectId: number;
   readonly role: Role;
 }
 
 /**
- * Gives a login a role in a project. The account is made when there is none; an account that exists keeps its
- * password, and a role that it has in the project is replaced.
- * @throws Failure invalid_value for a login or password that cannot be one
+ * Gives an account a role in a project, in place of any other role there. Creates the account if it does not exist; an
+ * existing one keeps its password.
+ * @throws Failure invalid_value for an invalid login or password
  */
 export async function addMember(
   db: Database,
@@ -67,7 +67,7 @@ export async function addMember(
 ): Promise<Account & { readonly created: boolean }> {
   const login = checkLogin(member.login);
   let account = await findAccount(db, login);
-  // Hashed before the transaction begins, which would otherwise hold its connection meanwhile.
+  // Hashing is slow, so it is done before the transaction takes a connection.
   const hash = account ? undefined : await hashPassword(member.password ?? "");
   return db.transaction(async (tx) => {
     let created = false;
@@ -90,8 +90,8 @@ export async function addMember(
 }
 
 /**
- * The account whose login and password these are, when it belongs to the project. An unknown login costs as much
- * as a wrong password.
+ * The account with this login and password, if it is a member of the project. An unknown login takes as long as a wrong
+ * password.
  */
 export async function authenticate(
   db: Queryable,
@@ -111,7 +111,7 @@ export async function authenticate(
     : undefined;
 }
 
-/** Logins of a project's users, in their order. */
+/** Logins of a project's users, sorted. */
 export async function projectLogins(db: Queryable, project: number): Promise<string[]> {
   const rows = await db.query<{ login: string }>(
     `select a.login from account a join membership m on m.account_id = a.id
@@ -121,7 +121,7 @@ export async function projectLogins(db: Queryable, project: number): Promise<str
   return rows.map((row) => row.login);
 }
 
-/** Every account with its role in each project (or in one); accounts of no project come with nulls. */
+/** All accounts with their role in each project, or only in one project; without any project, `project` and `role` are null. */
 export function listAccounts(db: Queryable, project?: number): Promise<AccountListItem[]> {
   return db.query<AccountListItem>(
     `select a.login, p.code as project, m.role from account a
@@ -132,7 +132,7 @@ export function listAccounts(db: Queryable, project?: number): Promise<AccountLi
 }
 
 /**
- * @returns the account whose password it is now
+ * Sets a new password.
  * @throws Failure not_found, invalid_value
  */
 export async function setPassword(db: Queryable, login: string, password: string): Promise<Account> {
@@ -146,7 +146,7 @@ export async function setPassword(db: Queryable, login: string, password: string
 }
 
 /**
- * Takes a user's role and rights in one project away, or (without a project) deletes the account.
+ * Removes a user's role and grants in one project, or (without a project) deletes the account.
  * @throws Failure not_found
  */
 export async function removeMember(db: Database, login: string, project?: number): Promise<Account> {

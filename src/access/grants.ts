@@ -3,12 +3,12 @@ import { Right, type Rights } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 
-/** Rights that are given beyond a user's role; `rights.ts` says what they mean. */
+/** Grants: rights of users and the public beyond roles. `rights.ts` evaluates them. */
 
 export interface GrantTarget {
   readonly project: string;
   readonly map?: string | undefined;
-  /** Needs `map`. */
+  /** Requires `map`. */
   readonly layer?: string | undefined;
   /** null = the public. */
   readonly login: string | null;
@@ -22,7 +22,7 @@ const names: Readonly<Record<string, Rights>> = {
 };
 
 /**
- * Rights as the command line names them: `read,edit`, or `none`. Each implies reading, `admin` implies all.
+ * Parses rights as on the command line: `read,edit`, or `none`. Each right includes `read`; `admin` includes all.
  * @throws Failure invalid_value
  */
 export function parseRights(text: string): Rights {
@@ -37,8 +37,8 @@ export function parseRights(text: string): Rights {
 }
 
 /**
- * Gives exactly these rights (0 = none) on the project, a map or a layer; undefined takes the grant back, so that
- * wider ones and the role count again.
+ * Sets the grant on the project, a map or a layer to these rights (0 = none). undefined deletes it, so that less specific
+ * grants and the role apply again.
  * @throws Failure project_not_found, not_found
  */
 export async function setGrant(db: Database, target: GrantTarget, rights: Rights | undefined): Promise<void> {

@@ -6,31 +6,31 @@ import { z } from "zod";
 import type { Log } from "../log.js";
 
 /**
- * The keys that a project trusts for external tokens: the files of its folder.
+ * The keys that a project trusts for tokens of external issuers: the files in the project's folder.
  *
- * - `*.secret`: a shared secret of at least 32 bytes, for HS256. A line break at its end does not count.
- * - `*.pem`: a public key or a certificate, for RS256, ES256 or EdDSA, whichever the key is for.
- * - `*.jwks.json`: a key set with such public keys.
+ * - `*.secret`: a shared secret of at least 32 bytes, for HS256. Line breaks at its end are ignored.
+ * - `*.pem`: a public key or a certificate, for RS256, ES256 or EdDSA, depending on the type of key.
+ * - `*.jwks.json`: a JSON Web Key Set of such public keys.
  * - `options.json`: `{"audience": …, "issuer": …, "claim": …}`, each optional.
  *
- * Each key serves one algorithm, told by the key itself: a public key can never pass for a shared secret.
+ * The algorithm follows from the key, never from the token, so a public key cannot be used as a shared secret.
  */
 
 export type ExternalAlgorithm = "HS256" | "RS256" | "ES256" | "EdDSA";
 
 export interface ExternalKey {
   readonly algorithm: ExternalAlgorithm;
-  /** Only keys of a key set have one. */
+  /** `kid` of a key in a key set. */
   readonly id: string | undefined;
   readonly key: KeyObject;
 }
 
 const optionsSchema = z.strictObject({
-  /** What `aud` must name, or hold one of; default: the project's code. */
+  /** Accepted values of `aud`; default: the project's code. */
   audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
-  /** What `iss` must be; default: anything. */
+  /** Required `iss`; default: any. */
   issuer: z.string().min(1).optional(),
-  /** The claim that names the user; default: the installation's. */
+  /** The claim with the user's login; default: that of the installation. */
   claim: z.string().min(1).optional(),
 });
 export type ExternalOptions = z.output<typeof optionsSchema>;
@@ -47,9 +47,9 @@ const projectCode = /^[\w-]{1,64}$/;
 const optionsFile = "options.json";
 const isKeyFile = (name: string): boolean => /\.(secret|pem|jwks\.json)$/.test(name);
 
-/** The folder of all projects' keys, `<folder>/<project>/`. Files are looked at with every use: one that comes or goes counts at once. */
+/** The keys of all projects, in `<folder>/<project>/`. The files are checked on every use, so changes apply at once. */
 export class KeyFolder {
-  /** What was read last of each project, with the state that its files had before. */
+  /** Keys by project, with the state of the files that they were read from. */
   private readonly known = new LRUCache<string, { readonly state: string; readonly trusted: TrustedKeys }>({
     max: 1_000,
   });
@@ -59,12 +59,12 @@ export class KeyFolder {
     private readonly log: Log,
   ) {}
 
-  /** What the project trusts now; nothing when it has no folder. A file that cannot be used is logged and left out. */
+  /** The project's keys; none without a folder. Files that cannot be used are logged and skipped. */
   async read(project: string): Promise<TrustedKeys> {
     if (!projectCode.test(project)) return none;
     const folder = join(this.folder, project);
     const files = await this.list(folder);
-    const state = files.map(({ name, mark }) => `${name}\0${mark}`).join("\n");
+    const state = files.map(({ name, version }) => `${name}\0${version}`).join("\n");
     const known = this.known.get(project);
     if (known?.state === state) return known.trusted;
     const trusted = await this.load(
@@ -75,23 +75,23 @@ export class KeyFolder {
     return trusted;
   }
 
-  /** Names of the files that count, each with a mark that changes with its content. */
-  private async list(folder: string): Promise<{ readonly name: string; readonly mark: string }[]> {
+  /** Key and option files, each with a version that changes with its content. */
+  private async list(folder: string): Promise<{ readonly name: string; readonly version: string }[]> {
     const names = await readdir(folder).catch(missing);
     const wanted = (names ?? []).filter((name) => isKeyFile(name) || name === optionsFile).sort();
     if (wanted.length > maxFiles) {
-      this.log.warn({ folder, most: maxFiles }, "a folder of keys has too many files; none of them counts");
+      this.log.warn({ folder, max: maxFiles }, "a folder of keys has too many files; none of them is used");
       return [];
     }
-    const marks = await Promise.all(
+    const found = await Promise.all(
       wanted.map(async (name) => {
-        const found = await stat(join(folder, name), { bigint: true }).catch(missing);
-        return found?.isFile() && found.size <= maxFileBytes
-          ? [{ name, mark: `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` }]
+        const stats = await stat(join(folder, name), { bigint: true }).catch(missing);
+        return stats?.isFile() && stats.size <= maxFileBytes
+          ? [{ name, version: `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}` }]
           : [];
       }),
     );
-    return marks.flat();
+    return found.flat();
   }
 
   private async load(folder: string, names: readonly string[]): Promise<TrustedKeys> {
@@ -103,10 +103,11 @@ export class KeyFolder {
         if (name === optionsFile) options = optionsSchema.parse(JSON.parse(content.toString("utf8")));
         else keys.push(...keysOf(name, content));
       } catch (error) {
-        // Messages of parsers quote what they could not read, and this may be a secret.
-        const reason = error instanceof UnusableKey ? error.message : "it cannot be read as what it is named";
+        // Parsers quote the invalid text in their messages, and it may be a secret.
+        const reason =
+          error instanceof UnusableKey ? error.message : "its content does not match its extension";
         this.log.warn({ file: join(folder, name), reason }, "a file of external keys is not used");
-        // Without its options nobody knows whom the project wanted to admit.
+        // Without the options, tokens could be accepted that the project wants to refuse.
         if (name === optionsFile) return none;
       }
     }
@@ -114,7 +115,7 @@ export class KeyFolder {
   }
 }
 
-/** What is not there, or was removed meanwhile. */
+/** Error handler for files that do not exist, or were removed meanwhile. */
 function missing(error: unknown): undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") return undefined;
@@ -123,7 +124,7 @@ function missing(error: unknown): undefined {
 
 class UnusableKey extends Error {}
 
-/** @throws UnusableKey, or whatever the parsers throw */
+/** @throws UnusableKey, or errors of the parsers */
 function keysOf(name: string, content: Buffer): ExternalKey[] {
   if (name.endsWith(".secret")) return [secretKey(content)];
   const text = content.toString("utf8");

@@ -7,16 +7,16 @@ import {
 } from "jose";
 import type { ExternalKey, KeyFolder, TrustedKeys } from "./issuer-keys.js";
 
-/** Tokens that somebody else issued (JWT), checked against the keys that the project trusts. */
+/** Tokens of external issuers (JWT), verified with the keys that the project trusts. */
 
 export interface ExternalTokenOptions {
-  /** The claim that names the user, where the project does not say otherwise. */
+  /** The claim with the user's login, unless the project's options have another. */
   readonly claim: string;
-  /** How far clocks may differ. */
+  /** Allowed clock skew. */
   readonly toleranceSeconds: number;
 }
 
-/** Longer ones are not looked at. */
+/** Longer tokens are refused. */
 const maxLength = 16_384;
 
 export class ExternalTokens {
@@ -26,8 +26,8 @@ export class ExternalTokens {
   ) {}
 
   /**
-   * The login that the token names; undefined when the token proves nothing to this project: it is damaged, signed by
-   * nobody whom the project trusts, expired or without an end, or meant for somebody else.
+   * The login in the token; undefined if the token is malformed, not signed with one of the project's keys, expired,
+   * without an expiry, or for another audience.
    */
   async loginOf(token: string, project: string): Promise<string | undefined> {
     if (token.length > maxLength) return undefined;
@@ -45,7 +45,7 @@ export class ExternalTokens {
     return undefined;
   }
 
-  /** The claims that this key vouches for; undefined when it does and they do not hold. */
+  /** The token's claims; undefined if the signature is valid and the claims are not. */
   private async verified(
     token: string,
     { key, algorithm }: ExternalKey,
@@ -54,7 +54,7 @@ export class ExternalTokens {
     const { audience, issuer } = trusted.options;
     try {
       const { payload } = await jwtVerify(token, key, {
-        // The one algorithm that the key is for, whatever the token says: `none` and swapped ones are refused.
+        // The algorithm of the key, not that of the token's header: `none` and algorithm confusion are refused.
         algorithms: [algorithm],
         audience:
           typeof audience === "string" || audience === undefined ? (audience ?? project) : [...audience],

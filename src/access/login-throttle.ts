@@ -3,42 +3,42 @@ import { busy, Failure } from "../errors.js";
 import type { Redis } from "../storage/redis.js";
 
 /**
- * Bounds how often passwords can be guessed, over all nodes. Failures are counted in Redis, by its clock, in windows
- * that slide: per login and address together, per address, and (at a higher limit, against guesses from many
- * addresses) per login. For a login at an address where it succeeded lately only the first counts, so that neither
- * strangers nor neighbours behind the same address can lock a user out.
+ * Rate limit for failed logins, shared by all nodes. Failures are counted in Redis, by its clock, in sliding windows: per
+ * login and address, per address, and (with a higher limit, against attacks from many addresses) per login. At an address
+ * where the login succeeded recently only the first applies, so that neither attackers elsewhere nor other users behind
+ * the same address can lock a user out.
  */
 
 export interface ThrottleLimits {
   readonly windowSeconds: number;
-  /** Failures in one window after which attempts are refused unseen. */
+  /** Failures in a window after which attempts are refused without checking the password. */
   readonly failuresPerLoginAndAddress: number;
   readonly failuresPerAddress: number;
   readonly failuresPerLogin: number;
 }
 
-/** Who tries what, from where. */
+/** A login attempt. */
 export interface Attempt {
   readonly login: string;
-  /** As text; IPv6 counts by its first 64 bits, which one client can have to itself. */
+  /** IP address as text. IPv6 addresses are grouped by /64, the usual network of one client. */
   readonly address: string;
 }
 
-/** What a wrong login is told, throttled or not. */
+/** The same message for a wrong password and a throttled attempt. */
 const refusal = "The login is unknown or the password is wrong.";
 
-/** A wrong login; `retryAfterSeconds` says when the next attempt will be looked at. */
+/** @param retryAfterSeconds for a throttled attempt: when the next one will be checked */
 export const wrongLogin = (retryAfterSeconds?: number): Failure =>
   new Failure("forbidden", undefined, refusal, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 
-/** How long an address where a login succeeded is known. */
+/** How long the address of a successful login is remembered. */
 const knownSeconds = 30 * 86_400;
 
 /**
- * KEYS: counters per login and address, address, login; the mark of a known address.
+ * KEYS: counters per login and address, per address, per login; the flag of a known address.
  * ARGV: the window in ms, then the limit of each counter.
- * A counter holds the number of its window (w), its count (c) and that of the window before (p); the latter counts
- * by the share of it that the sliding window still covers.
+ * A counter has the index of its window (w), its count (c) and the count of the window before (p), which is weighted by
+ * the share that the sliding window still covers.
  */
 const counters = `
 local clock = redis.call('TIME')
@@ -55,7 +55,7 @@ local function read(key)
 end
 `;
 
-/** Milliseconds until the attempt would be looked at; 0 = now. */
+/** Returns the milliseconds until the attempt would be checked; 0 = now. */
 const waitScript = `${counters}
 local wait = 0
 for i = 1, 3 do
@@ -87,28 +87,28 @@ export class LoginThrottle {
     private readonly limits: ThrottleLimits,
   ) {}
 
-  /** @throws Failure forbidden (as `wrongLogin`) when there were too many; busy while Redis is away */
+  /** @throws Failure forbidden (as `wrongLogin`) after too many failures; busy while Redis is unavailable */
   async admit(attempt: Attempt): Promise<void> {
     const wait = await this.run(waitScript, attempt);
     if (wait > 0) throw wrongLogin(Math.ceil(wait / 1000));
   }
 
-  /** The attempt was wrong. @throws Failure busy while Redis is away */
+  /** Counts a failed attempt. @throws Failure busy while Redis is unavailable */
   async failed(attempt: Attempt): Promise<void> {
     await this.run(failScript, attempt);
   }
 
   /**
-   * The attempt was right: the login's counter at this address begins anew. That of the address does not, or whoever
-   * has one login could guess at others without end.
-   * @throws Failure busy while Redis is away
+   * Resets the counter of the login at this address. The counter of the address stays: otherwise a client with one valid
+   * login could guess the passwords of others without limit.
+   * @throws Failure busy while Redis is unavailable
    */
   async succeeded(attempt: Attempt): Promise<void> {
     const [counter, , , known] = this.keys(attempt);
     try {
       await Promise.all([this.redis.del(counter), this.redis.set(known, "1", "EX", knownSeconds)]);
     } catch {
-      throw away();
+      throw unavailable();
     }
   }
 
@@ -118,27 +118,27 @@ export class LoginThrottle {
     try {
       return Number(await this.redis.eval(script, 4, ...this.keys(attempt), windowSeconds * 1000, ...limits));
     } catch {
-      throw away();
+      throw unavailable();
     }
   }
 
-  /** Hashes, since a login may be of any length, and a password by mistake. */
+  /** Hashes: a login may be long, or a password that was entered by mistake. */
   private keys({ login, address }: Attempt): [string, string, string, string] {
-    const place = addressGroup(address);
+    const group = addressGroup(address);
     const key = (kind: string, ...parts: string[]) =>
       `${this.prefix}a:${kind}:${createHash("sha256").update(JSON.stringify(parts)).digest("base64url")}`;
     return [
-      key("both", login, place),
-      key("address", place),
+      key("both", login, group),
+      key("address", group),
       key("login", login),
-      key("known", login, place),
+      key("known", login, group),
     ];
   }
 }
 
-const away = (): Failure => busy("Logins cannot be checked just now.");
+const unavailable = (): Failure => busy("Logins cannot be checked just now.");
 
-/** What of an address counts as one client: IPv4 whole, of IPv6 the first four groups. */
+/** The network that counts as one client: the IPv4 address, or the /64 of an IPv6 address. */
 export function addressGroup(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::");

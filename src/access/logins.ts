@@ -3,15 +3,15 @@ import { Semaphore } from "../storage/semaphore.js";
 import { type Account, authenticate } from "./accounts.js";
 import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
 
-/** Signing in with a password: attempts are bounded in number, and the work that they make at once is too. */
+/** Login with a password, with a limit on failed attempts and on concurrent hashing. */
 
 export interface PasswordAttempt extends Attempt {
   readonly password: string;
 }
 
 /**
- * Bounds the passwords that are hashed at once in this process: each takes some 20 MB and a thread of the pool. A
- * login waits five seconds for its turn.
+ * Bounds the passwords that are hashed concurrently in this process: each takes 20 MB and a thread of the pool. Logins
+ * wait at most five seconds.
  */
 export const hashingGate = (concurrency: number): Semaphore =>
   new Semaphore(concurrency, 5_000, "Too many logins are being checked now.");
@@ -24,11 +24,11 @@ export class Logins {
   ) {}
 
   /**
-   * The account of the project with that login and password.
-   * @throws Failure forbidden, the same for an unknown login, a wrong password and too many attempts; busy
+   * The project's account with that login and password.
+   * @throws Failure forbidden (with the same message for an unknown login, a wrong password and too many attempts); busy
    */
   async check(project: number, attempt: PasswordAttempt, signal?: AbortSignal): Promise<Account> {
-    // Refused before there is any work, and again when others have failed while this one waited.
+    // Checked again after waiting: other attempts may have failed meanwhile.
     await this.throttle.admit(attempt);
     const release = await this.hashing.acquire(signal);
     try {

@@ -7,8 +7,8 @@ import { failed } from "../errors.js";
 // `Algorithm` is a const enum, which isolated modules cannot name.
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-/** A hash of nobody's password with the same cost, so that an unknown login takes as long as a known one. */
-const nobody =
+/** A hash with the same cost that no account has. Verifying it makes an unknown login take as long as a known one. */
+const dummyHash =
   "$argon2id$v=19$m=19456,t=2,p=1$Sur0QW5jj53jvk/65gNrnA$wdQwiJgwAm8s1dO9Tw4K+IOww+02XDkqSSp5dwASwYE";
 
 const maxBytes = 1_024;
@@ -24,9 +24,9 @@ export async function hashPassword(password: string): Promise<string> {
   return hash(password, cost);
 }
 
-/** Whether the password is the one of `stored`; without `stored` it is not, after the same work. */
+/** Whether the password matches the hash `stored`. Without `stored` it takes the same time and returns false. */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
   const tooLong = Buffer.byteLength(password) > maxBytes;
-  const right = await verify(stored ?? nobody, tooLong ? "" : password);
-  return right && stored !== undefined && !tooLong;
+  const matches = await verify(stored ?? dummyHash, tooLong ? "" : password);
+  return matches && stored !== undefined && !tooLong;
 }

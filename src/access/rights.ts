@@ -10,13 +10,13 @@ import {
 import { forbidden, unauthenticated } from "../errors.js";
 
 /**
- * The one place that decides every right.
+ * All access control decisions.
  *
- * - The public may read published maps, unless its grants say otherwise; of an unpublished map it has nothing,
- *   whatever its grants say.
- * - A user has the rights of the role, together with the public's; a grant of the user's own replaces both.
- * - Of several grants the most specific counts: layer, then map, then project.
- * - Administrators have every right. A session of another project has none.
+ * - The public may read published maps, unless its grants say otherwise. It has no rights on unpublished maps, whatever
+ *   its grants say.
+ * - A user has the rights of the role and those of the public. A grant of the user replaces both.
+ * - Of several grants the most specific applies: layer, then map, then project.
+ * - Administrators have all rights. A session of another project has none.
  */
 
 const all: Rights = Right.read | Right.editObjects | Right.editStructure | Right.administer;
@@ -26,16 +26,14 @@ const roleRights: Readonly<Record<Role, Rights>> = {
   viewer: Right.read,
 };
 
-/** What of a project decides over rights on its maps. */
+/** The parts of a project, map and layer that decisions depend on. */
 export type GuardedProject = Pick<ProjectState, "id" | "members" | "grants">;
-/** What of a map does. */
 export type GuardedMap = Pick<MapState, "id" | "hasPublication"> & { readonly project: GuardedProject };
-/** What of a layer does. */
 export type GuardedLayer = { readonly id: number };
-/** A map with its layers; those that no grant names may be left out. */
+/** A map with its layers; layers without grants may be left out. */
 export type GuardedTree = GuardedMap & { readonly layers: { values(): Iterable<GuardedLayer> } };
 
-/** The caller's rights on a map, or on one of its layers, as a sum of bits. */
+/** The caller's rights on a map, or on one of its layers, as a bit mask. */
 export function rightsOn(map: GuardedMap, caller: Caller, layer?: GuardedLayer): Rights {
   if (caller.accountId === null) return publicRights(map, layer);
   const role = roleIn(map.project, caller);
@@ -44,7 +42,7 @@ export function rightsOn(map: GuardedMap, caller: Caller, layer?: GuardedLayer):
   return granted(map.project, caller.accountId, map, layer) ?? roleRights[role] | publicRights(map, layer);
 }
 
-/** The caller's rights on the project itself: to create maps, to administer users. The public has none. */
+/** The caller's rights on the project itself, to create maps and administer users. The public has none. */
 export function rightsOnProject(project: ProjectState, caller: Caller): Rights {
   if (caller.accountId === null) return 0;
   const role = roleIn(project, caller);
@@ -53,7 +51,7 @@ export function rightsOnProject(project: ProjectState, caller: Caller): Rights {
   return granted(project, caller.accountId) ?? roleRights[role];
 }
 
-/** Whether the caller may read the map (or the layer). A map may be read when any of its layers may. */
+/** Whether the caller may read the map (or the layer). A map is readable if any of its layers is. */
 export function mayRead(map: GuardedTree, caller: Caller, layer?: GuardedLayer): boolean {
   if (rightsOn(map, caller, layer) & Right.read) return true;
   if (layer || !map.project.grants.some((grant) => grant.layerId !== null && grant.mapId === map.id))
@@ -64,14 +62,14 @@ export function mayRead(map: GuardedTree, caller: Caller, layer?: GuardedLayer):
   return false;
 }
 
-/** @throws Failure forbidden when the caller may not read the map (or the layer), the public included */
+/** @throws Failure forbidden, also for the public, when the caller may not read the map (or the layer) */
 export function requireRead(map: MapState, caller: Caller, layer?: GuardedLayer): void {
   if (mayRead(map, caller, layer)) return;
   throw forbidden(caller.accountId === null ? "This map is not published." : undefined);
 }
 
 /**
- * Demands a right other than reading, which needs a session whatever the public was granted.
+ * Requires a right other than reading, and so a session, even if the public has the right.
  * @param right one of `Right`
  * @throws Failure unauthenticated for the public, forbidden for a user who lacks the right
  */
@@ -90,8 +88,8 @@ export function requireProjectRight(project: ProjectState, caller: Caller, right
 }
 
 /**
- * Whether a user's rights are all among the caller's, on the project and on every map and layer, published or not. A
- * role counts too: what an administrator may do is not only a matter of bits.
+ * Whether the caller has all rights that a user has, on the project and on every map and layer, published or not. Roles
+ * are compared too, since administrators may do more than their right bits say.
  * @param user another account of the project
  */
 export function coversRights(project: ProjectState, caller: Caller, user: Caller): boolean {
@@ -105,26 +103,26 @@ export function coversRights(project: ProjectState, caller: Caller, user: Caller
   const projectWide = grants.filter(({ mapId }) => mapId === null);
   const mapWide = groupedBy(grants, ({ mapId, layerId }) => (layerId === null ? mapId : null));
   const ofLayers = groupedBy(grants, ({ layerId }) => layerId);
-  // With only those grants that count at a place, the work grows with their number and not with its square.
-  const exceedsAt = (near: readonly Grant[], mapId: number, layer?: GuardedLayer) =>
+  // Only the grants that apply to a map or layer are passed, so that the work is linear in their number, not quadratic.
+  const exceedsAt = (relevant: readonly Grant[], mapId: number, layer?: GuardedLayer) =>
     [true, false].some((hasPublication) => {
-      const map = { id: mapId, hasPublication, project: { ...project, grants: near } };
+      const map = { id: mapId, hasPublication, project: { ...project, grants: relevant } };
       return (rightsOn(map, user, layer) & ~rightsOn(map, caller, layer)) !== 0;
     });
-  const nearMap = (mapId: number) => [...projectWide, ...(mapWide.get(mapId) ?? [])];
-  // Rights differ from the project's only where a grant of one of the two, or of the public, says so.
+  const grantsOfMap = (mapId: number) => [...projectWide, ...(mapWide.get(mapId) ?? [])];
+  // Rights differ from those on the project only on maps and layers with grants for one of the two, or for the public.
   return !(
     (rightsOnProject(project, user) & ~rightsOnProject(project, caller)) !== 0 ||
     exceedsAt(projectWide, anyMap) ||
-    [...mapWide.keys()].some((mapId) => exceedsAt(nearMap(mapId), mapId)) ||
+    [...mapWide.keys()].some((mapId) => exceedsAt(grantsOfMap(mapId), mapId)) ||
     [...ofLayers].some(([id, own]) => {
       const mapId = own[0]?.mapId ?? anyMap;
-      return exceedsAt([...nearMap(mapId), ...own], mapId, { id });
+      return exceedsAt([...grantsOfMap(mapId), ...own], mapId, { id });
     })
   );
 }
 
-/** Grants by an id; those without it are left out. */
+/** Grants by an id; those where it is null are left out. */
 function groupedBy(
   grants: readonly Grant[],
   idOf: (grant: Grant) => number | null,
@@ -140,7 +138,7 @@ function groupedBy(
   return groups;
 }
 
-/** Stands for each map that no grant names. */
+/** Id for all maps without grants. */
 const anyMap = 0;
 
 function publicRights(map: GuardedMap, layer: GuardedLayer | undefined): Rights {
@@ -151,7 +149,7 @@ function roleIn(project: GuardedProject, caller: Caller): Role | undefined {
   return caller.projectId === project.id ? project.members.get(caller.accountId!)?.role : undefined;
 }
 
-/** The most specific grant of this account (null = the public) that covers the map or layer. */
+/** Rights of the account's (null = the public's) most specific grant that applies to the map or layer. */
 function granted(
   project: GuardedProject,
   accountId: number | null,
@@ -159,15 +157,15 @@ function granted(
   layer?: GuardedLayer,
 ): Rights | undefined {
   let best: Rights | undefined;
-  let bestReach = 0;
+  let bestSpecificity = 0;
   for (const grant of project.grants) {
     if (grant.accountId !== accountId) continue;
     if (grant.mapId !== null && grant.mapId !== map?.id) continue;
     if (grant.layerId !== null && grant.layerId !== layer?.id) continue;
-    const reach = grant.layerId !== null ? 3 : grant.mapId !== null ? 2 : 1;
-    if (reach > bestReach) {
+    const specificity = grant.layerId !== null ? 3 : grant.mapId !== null ? 2 : 1;
+    if (specificity > bestSpecificity) {
       best = grant.rights;
-      bestReach = reach;
+      bestSpecificity = specificity;
     }
   }
   return best;

@@ -3,26 +3,26 @@ import type { UserName } from "../catalog/state.js";
 import { busy, type Failure } from "../errors.js";
 import type { Redis } from "../storage/redis.js";
 
-/** Where a session came from: the API's login, or the administration's command line. */
+/** How a session was opened: by a login through the API, or on the command line. */
 export type SessionOrigin = "api" | "console";
 
 export interface Session extends UserName {
   readonly projectId: number;
   readonly origin: SessionOrigin;
-  /** The user who asked for this session of another, and whose rights bound it. */
+  /** The user who requested this session for another user; it has no more rights than that user has. */
   readonly grantedBy?: UserName;
 }
 
-/** Sessions in Redis, kept by Redis's clock; a session lives `idleSeconds` after its last use. */
+/** Sessions in Redis. They expire `idleSeconds` after their last use. */
 export interface Sessions {
-  /** The token: 256 random bits, base64url. Only its hash is stored. @throws Failure busy while Redis is away */
+  /** @returns the token: 256 random bits, base64url; only its hash is stored @throws Failure busy while Redis is unavailable */
   open(session: Session): Promise<string>;
   /**
-   * The session of a token, whose idle time starts again; undefined for an unknown or ended one.
-   * @throws Failure busy while Redis is away: a token is then neither right nor wrong
+   * Finds a session and restarts its idle time; undefined if the token is unknown or expired.
+   * @throws Failure busy while Redis is unavailable
    */
   find(token: string): Promise<Session | undefined>;
-  /** @throws Failure busy while Redis is away */
+  /** @throws Failure busy while Redis is unavailable */
   close(token: string): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface SessionOptions {
 }
 
 const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
-const away = (): Failure => busy("Sessions cannot be checked just now.");
+const unavailable = (): Failure => busy("Sessions cannot be checked just now.");
 
 class RedisSessions implements Sessions {
   constructor(
@@ -46,7 +46,7 @@ class RedisSessions implements Sessions {
     try {
       await this.redis.set(this.key(token), JSON.stringify(session), "EX", this.options.idleSeconds);
     } catch {
-      throw away();
+      throw unavailable();
     }
     return token;
   }
@@ -57,7 +57,7 @@ class RedisSessions implements Sessions {
     try {
       text = await this.redis.getex(this.key(token), "EX", this.options.idleSeconds);
     } catch {
-      throw away();
+      throw unavailable();
     }
     return text === null ? undefined : (JSON.parse(text) as Session);
   }
@@ -67,11 +67,11 @@ class RedisSessions implements Sessions {
     try {
       await this.redis.del(this.key(token));
     } catch {
-      throw away();
+      throw unavailable();
     }
   }
 
-  /** The hash, so that who can read Redis cannot act as a user. 256 random bits need no slow hash. */
+  /** A hash, so that read access to Redis does not give access to sessions. 256 random bits need no slow hash. */
   private key(token: string): string {
     return `${keyPrefix(this.options.prefix)}${createHash("sha256").update(token).digest("base64url")}`;
   }
@@ -83,9 +83,10 @@ export const openSessions = (redis: Redis, options: SessionOptions): Sessions =>
   new RedisSessions(redis, options);
 
 /**
- * Ends every session of an account, and those of others that it asked for: for a new password or a removed user.
+ * Closes all sessions of an account, and those that it requested for other users: after a new password, or when a user is
+ * removed.
  * @param prefix of the installation's keys
- * @returns how many there were
+ * @returns number of closed sessions
  */
 export async function closeSessionsOf(redis: Redis, prefix: string, accountId: number): Promise<number> {
   let closed = 0;
@@ -112,5 +113,5 @@ export async function closeSessionsOf(redis: Redis, prefix: string, accountId: n
   return closed;
 }
 
-/** The text with the characters escaped that Redis's MATCH gives a meaning. */
+/** Escapes the special characters of Redis's MATCH patterns. */
 export const globLiteral = (text: string): string => text.replace(/[\\*?[\]]/g, "\\$&");
