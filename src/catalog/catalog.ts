@@ -2,47 +2,47 @@ import { type ChangeCount, type Source, unchangedSince } from "../changes/count.
 import { type DatabaseHistory, historySql } from "../changes/history.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { estimateBytes } from "./estimate-bytes.js";
 import { loadMap, loadProject } from "./load.js";
-import { roughBytes } from "./rough-bytes.js";
 import { type Snapshot, Snapshots } from "./snapshots.js";
 import type { MapState, ProjectState } from "./state.js";
 
-/** The catalogue as this node sees it: current snapshots of projects and maps, read on demand and kept while they are current. */
+/** The catalogue of a node: snapshots of projects and maps, read on demand and cached while they are current. */
 export interface Catalog {
   /** @throws Failure project_not_found */
   project(code: string): Promise<ProjectState>;
   /** @throws Failure project_not_found, not_found */
   map(projectCode: string, mapCode: string): Promise<MapState>;
-  /** As `map`, for what the installation keeps for itself: hidden projects do not exist for `project` and `map`. */
+  /** As `map`, but also finds maps of hidden projects, which are internal, such as that of the base map. */
   ownMap(projectCode: string, mapCode: string): Promise<MapState>;
-  /** As `project` and `map`, as the database has them now, whatever this node has heard so far. */
+  /** As `project` and `map`, but always checked against the database. */
   projectNow(code: string): Promise<ProjectState>;
   mapNow(projectCode: string, mapCode: string): Promise<MapState>;
 }
 
-/** What a map snapshot was made from. */
+/** Sources of a map snapshot. */
 interface Origin {
   readonly sources: readonly Source[];
-  /** The count at which the snapshot was right. */
+  /** The change count at which the snapshot was current. */
   readonly asOf: number;
 }
 
-/** What the catalogue asks of the change log. */
+/** The part of the change log that the catalogue uses. */
 export interface CatalogChanges {
   readonly trusted: boolean;
-  /** Whether the database's history is the known one; when it is not, all that was known is given up. */
+  /** Whether the database still has the known history; if not, all known versions are dropped. */
   hasKnownHistory(database: DatabaseHistory): Promise<boolean>;
-  /** @throws Failure busy when the database cannot be asked and others may have changed something */
+  /** @throws Failure busy when changes may have been missed; `cause` is why the database could not be queried */
   requireNoMissedChanges(cause: unknown): Promise<void>;
 }
 
 export interface CatalogOptions {
   readonly db: Database;
-  /** Another name of svc_id; "" = none. */
+  /** Alias of svc_id; "" = none. */
   readonly idAlias: string;
   readonly count: ChangeCount;
   readonly changes: () => CatalogChanges;
-  /** Memory for maps; projects get a quarter of it beside. */
+  /** Cache size for maps; projects get another quarter of it. */
   readonly bytes: number;
 }
 
@@ -61,7 +61,7 @@ export class CatalogCache implements Catalog {
     this.projectSnapshots = new Snapshots<ProjectState>({
       count,
       bytes: Math.ceil(bytes / 4),
-      bytesOf: roughBytes,
+      bytesOf: estimateBytes,
       isPinned: ({ hidden }) => hidden,
       trusted,
       isUnchanged: (project) => this.isUnchanged("project", project),
@@ -69,9 +69,9 @@ export class CatalogCache implements Catalog {
     this.mapSnapshots = new Snapshots<MapState>({
       count,
       bytes,
-      // Layers and children are the nodes once more, and the project is everybody's.
+      // Layers and children refer to the nodes, and the project is shared.
       bytesOf: ({ project: _project, layers, children, ...own }) =>
-        roughBytes(own) + 100 * (layers.size + children.size),
+        estimateBytes(own) + 100 * (layers.size + children.size),
       isPinned: ({ project }) => project.hidden,
       trusted,
       isUnchanged: (map) => this.isUnchanged("map", map),
@@ -106,14 +106,14 @@ export class CatalogCache implements Catalog {
     const { state } = project;
     const key = `${state.code}/${mapCode}`;
     const found = await this.mapSnapshots.get(key, () => loadMap(db, state, mapCode, idAlias));
-    // The project may have changed while the map was read, and the map by now.
+    // The project may have changed while the map was read, and the map since.
     if (!this.projectSnapshots.isCurrent(project) || (found && !this.mapSnapshots.isCurrent(found)))
       return this.ownMap(state.code, mapCode);
-    // Another project may have had the code before.
+    // The cached map may belong to an earlier project with the same code.
     if (!found || found.state.project.id !== state.id) throw notFound(`map "${mapCode}"`);
     const map = found.state;
     if (map.project !== state) {
-      // A map that is older than its project's grants may have layers whose grants went with them: it is read anew.
+      // An older map may have layers that were deleted, with their grants, before this project was read.
       this.mapSnapshots.drop(key);
       return this.ownMap(state.code, mapCode);
     }
@@ -136,18 +136,18 @@ export class CatalogCache implements Catalog {
     return (await this.isUnchangedInDatabase(map)) ? map : this.map(projectCode, mapCode);
   }
 
-  /** What a snapshot that was given out was made from. */
+  /** Sources of a snapshot that `map` or `ownMap` returned. */
   sourcesOf(map: MapState): readonly Source[] {
     return this.origins.get(map)?.sources ?? [];
   }
 
-  /** Whether the map's snapshot is right as far as is known. */
+  /** Whether no change of the snapshot was announced. */
   isCurrent(map: MapState): boolean {
     const origin = this.origins.get(map);
     return origin !== undefined && unchangedSince(origin.sources, origin.asOf);
   }
 
-  /** Whether the database has the map and its project as this snapshot shows them. When it has not, they are read anew. */
+  /** Whether the snapshot equals the database's map and project. If not, it is dropped from the cache. */
   async isUnchangedInDatabase(map: MapState): Promise<boolean> {
     if (!this.isCurrent(map)) return false;
     const [project, own] = await Promise.all([
@@ -159,13 +159,13 @@ export class CatalogCache implements Catalog {
     return project && own;
   }
 
-  /** A project (undefined: anything at all) changed. */
+  /** A project changed; undefined = any project or map. */
   projectChanged(id: number | undefined): void {
     this.projectSnapshots.changed(id);
     if (id === undefined) this.mapSnapshots.changed(undefined);
   }
 
-  /** A map (undefined: any map) changed. */
+  /** A map changed; undefined = any map. */
   mapChanged(id: number | undefined): void {
     this.mapSnapshots.changed(id);
   }
@@ -190,7 +190,7 @@ export class CatalogCache implements Catalog {
   }
 }
 
-/** The catalogue as a transaction sees it, read anew each time. */
+/** The catalogue within a transaction, without a cache. */
 export class CatalogReader implements Catalog {
   constructor(
     private readonly db: Queryable,

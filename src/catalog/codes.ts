@@ -2,10 +2,10 @@ import { failed } from "../errors.js";
 
 /** Rules for codes and texts of the catalogue. */
 
-/** Longest text that a name, title or comment may be, in UTF-16 units. */
+/** Of names, titles and comments, in UTF-16 units. */
 export const maxTextLength = 10_000;
 
-/** What a code of a project, map, folder or layer is like. */
+/** Codes of projects, maps, folders and layers. */
 export const codePattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
@@ -18,8 +18,8 @@ export function checkCode(code: string): string {
 }
 
 /**
- * What a column's code is like. No code has a `$`, which PostgreSQL takes in names: where columns go by their codes in
- * SQL, all other names end in one. Elsewhere columns only go by their physical names (`physicalName`).
+ * Codes of columns. They have no `$`, which PostgreSQL allows in identifiers: where SQL uses codes as identifiers, all
+ * other identifiers end in `$` and so cannot collide. Elsewhere SQL uses physical names (`physicalName`).
  */
 export const columnCodePattern = /^[A-Za-z_][A-Za-z0-9_]{0,43}$/;
 
@@ -28,7 +28,7 @@ export const columnCodePattern = /^[A-Za-z_][A-Za-z0-9_]{0,43}$/;
  * @throws Failure invalid_code
  */
 export function checkColumnCode(code: string): string {
-  // Column codes become keys of JSON objects, where this one is not like others.
+  // Column codes are keys of JavaScript objects, where `__proto__` is special.
   if (columnCodePattern.test(code) && code !== "__proto__") return code;
   throw failed(
     "invalid_code",
@@ -36,13 +36,13 @@ export function checkColumnCode(code: string): string {
   );
 }
 
-/** A language that the catalogue names something in, such as `ru`, `en` or `sr-Latn`. */
+/** Languages of names in the catalogue, such as `ru`, `en` or `sr-Latn`. */
 export const languagePattern = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/;
 
-/** A language that requests ask for and values are kept under: clients also write `EN`, `en_US` and `i-klingon`. */
+/** Languages of requests and values; more lenient, as clients also send `EN`, `en_US` and `i-klingon`. */
 export const languageTagPattern = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/;
 
-/** Whether values can be kept under this language. */
+/** Whether localised values can have this language. */
 export const isLanguageTag = (text: string): boolean => languageTagPattern.test(text);
 
 /**
@@ -51,11 +51,11 @@ export const isLanguageTag = (text: string): boolean => languageTagPattern.test(
  */
 export function checkLanguage(language: string): string {
   if (languagePattern.test(language)) return language;
-  throw failed("invalid_value", `"${language.slice(0, 20)}" is no language code such as ru or en.`);
+  throw failed("invalid_value", `"${language.slice(0, 20)}" is not a language code such as ru or en.`);
 }
 
 /**
- * A text that PostgreSQL can store: no NUL, no lone surrogates, at most 10 000 characters.
+ * Checks that PostgreSQL can store a text: no NUL, no lone surrogates, at most 10 000 characters.
  * @throws Failure invalid_value with `data.parameter`
  */
 export function checkText(text: string, parameter: string): string {
@@ -65,5 +65,5 @@ export function checkText(text: string, parameter: string): string {
   });
 }
 
-/** Whether PostgreSQL can store the text as it is: it has no NUL and no lone surrogate. */
+/** Whether PostgreSQL can store the text: it has no NUL and no lone surrogate. */
 export const isStorable = (text: string): boolean => !/\0|\p{Surrogate}/u.test(text);

@@ -1,9 +1,9 @@
 import { failed } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 
-/** Columns of a layer in their order: titles hold columns, and `sort` counts within the parent. */
+/** Order of a layer's columns. Title columns are parents of other columns; `sort` is the position within the parent. */
 
-/** Columns with each title before what it holds; siblings stay in the order in which they come. */
+/** Sorts columns depth first: each title is followed by its columns. Siblings keep their order. */
 export function columnsInOrder<Column extends { readonly id: number; readonly parentId: number | null }>(
   columns: readonly Column[],
 ): Column[] {
@@ -15,19 +15,20 @@ export function columnsInOrder<Column extends { readonly id: number; readonly pa
     siblings.push(column);
   }
   const ordered: Column[] = [];
-  const waiting = (children.get(null) ?? []).reverse();
-  for (let column = waiting.pop(); column; column = waiting.pop()) {
+  const stack = (children.get(null) ?? []).reverse();
+  for (let column = stack.pop(); column; column = stack.pop()) {
     ordered.push(column);
-    const held = children.get(column.id) ?? [];
-    for (let i = held.length - 1; i >= 0; i--) waiting.push(held[i]!);
+    const below = children.get(column.id) ?? [];
+    for (let i = below.length - 1; i >= 0; i--) stack.push(below[i]!);
   }
   return ordered;
 }
 
 /**
- * The title that a request names as a column's parent, as `layer_column.parent_id`.
- * @param parentId 0 = top level
- * @param columnId the column that is moved: it cannot go under itself
+ * Checks the parent of a column in a request.
+ * @param parentId id of a title column; 0 = top level
+ * @param columnId the column that is moved: it cannot be moved below itself
+ * @returns the value of `layer_column.parent_id`
  * @throws Failure invalid_value
  */
 export async function checkTitle(
@@ -57,8 +58,8 @@ interface Placed {
 }
 
 /**
- * Puts a column at place `sort` among its parent's columns and renumbers them 1..n; undefined = last. A whole number
- * is the place that the column has afterwards; a fraction goes between the sort values that the others have now.
+ * Moves a column to position `sort` among its parent's columns and renumbers them 1..n; undefined = last. An integer is
+ * the position afterwards; a fraction is a position between the current sort values of the others.
  */
 export async function placeColumn(
   tx: Queryable,
@@ -80,8 +81,8 @@ export async function placeColumn(
   await renumber(tx, order);
 }
 
-/** Moves what a title holds to the end of the top level. */
-export async function emptyTitle(tx: Queryable, layerId: number, titleId: number): Promise<void> {
+/** Moves the columns under a title to the end of the top level. */
+export async function moveToTopLevel(tx: Queryable, layerId: number, titleId: number): Promise<void> {
   await tx.execute(
     `update layer_column c set parent_id = null, sort = last.sort + held.place
      from (select id, row_number() over (order by sort, id) as place from layer_column where parent_id = $2) held,
@@ -91,8 +92,12 @@ export async function emptyTitle(tx: Queryable, layerId: number, titleId: number
   );
 }
 
-/** Numbers a parent's columns 1..n as they are (null = top level). */
-export async function closeGaps(tx: Queryable, layerId: number, parentId: number | null): Promise<void> {
+/** Renumbers a parent's columns 1..n in their order (null = top level). */
+export async function renumberColumns(
+  tx: Queryable,
+  layerId: number,
+  parentId: number | null,
+): Promise<void> {
   const rows = await tx.query<{ id: number }>(
     "select id from layer_column where layer_id = $1 and parent_id is not distinct from $2 order by sort, id",
     [layerId, parentId],

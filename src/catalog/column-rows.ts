@@ -3,7 +3,7 @@ import type { Queryable } from "../storage/postgres.js";
 import { physicalName } from "./layer-table.js";
 import type { Column } from "./state.js";
 
-/** Columns as the table `layer_column` has them. */
+/** Rows of the table `layer_column`. */
 
 export interface ColumnRow {
   id: number;
@@ -35,7 +35,7 @@ export const columnOf = (row: ColumnRow): Column => ({
   format: row.format,
 });
 
-/** The layer's columns as they are now, in their order. */
+/** The layer's columns, ordered by `sort`. */
 export async function readColumns(db: Queryable, layerId: number): Promise<Column[]> {
   const rows = await db.query<ColumnRow>("select * from layer_column where layer_id = $1 order by sort, id", [
     layerId,

@@ -5,7 +5,7 @@ import { checkColumnCode } from "./codes.js";
 import { layerTable, physicalName } from "./layer-table.js";
 import type { Column, LocalizedName } from "./state.js";
 
-/** Columns of layers: their rows in the catalogue and their physical columns. */
+/** Adds columns to layers: rows in the catalogue and physical columns. */
 
 export interface NewColumn {
   readonly code: string;
@@ -20,14 +20,13 @@ export interface NewColumn {
   readonly format?: Readonly<Record<string, unknown>> | null;
 }
 
-/** Custom columns of a layer: svc_id and geom do not count. */
+/** Columns of a layer, without svc_id and geom. */
 export const maxColumns = 1_000;
-/** Columns that PostgreSQL lets a table have over its life, deleted ones too, less a few to spare. */
+/** Slightly less than PostgreSQL's limit of 1,600 columns, which includes dropped ones. */
 const maxPhysical = 1_590;
 
 /**
- * Adds columns to a layer that has its table: rows in the catalogue, and columns in the table. One statement each,
- * however many columns there are.
+ * Adds columns to a layer with one statement for the catalogue and one for the layer's table.
  * @returns the columns in the given order
  * @throws Failure invalid_code, code_exists, invalid_value for too many columns
  */
@@ -81,8 +80,8 @@ export async function addColumns(
 }
 
 /**
- * Adds physical columns for those that have values. A table with too many deleted columns is written anew first.
- * @throws Failure invalid_value when the table has no room and cannot be written anew
+ * Adds physical columns for columns with values. A table with too many dropped columns is rewritten first.
+ * @throws Failure invalid_value when the table would have too many columns
  */
 export async function addPhysical(tx: Queryable, layerId: number, columns: readonly Column[]): Promise<void> {
   const clauses = columns.flatMap(({ type, localizedValue, physical }) =>

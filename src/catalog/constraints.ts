@@ -7,9 +7,9 @@ import { canCompile, isLinearTimePattern, patternTimeoutMs, wholeValue } from ".
 import { type Column, type ColumnConstraint, type ConstraintType, isId, type LayerNode } from "./state.js";
 import { lockMap } from "./tree.js";
 
-/** Constraints of columns: stored, shown, and as SQL that finds what offends them. */
+/** Constraints of columns: how they are stored, and SQL that finds values which violate them. */
 
-/** A checked constraint by the codes of its columns. */
+/** A constraint that was checked. */
 export interface NewConstraint {
   readonly type: ConstraintType;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface NewConstraint {
   readonly definition: readonly unknown[];
 }
 
-/** Whether a constraint of the kind can be on the column. */
+/** Whether a column can have a constraint of the type. */
 export function fitsConstraint(type: ConstraintType, column: Pick<Column, "type" | "physical">): boolean {
   if (isId(column) || !hasValues(column)) return false;
   const { isComparable, isText, measure } = definitionOf(column);
@@ -25,8 +25,9 @@ export function fitsConstraint(type: ConstraintType, column: Pick<Column, "type"
 }
 
 /**
- * Puts these constraints in the place of all that the layer has.
- * @throws Failure not_found when the map or layer is gone; invalid_value when a column went or a pattern is none
+ * Replaces all constraints of the layer.
+ * @throws Failure not_found when the map or layer was deleted; invalid_value when a column was deleted or a pattern is
+ *   invalid
  */
 export function replaceConstraints(
   db: Database,
@@ -34,7 +35,7 @@ export function replaceConstraints(
   constraints: readonly NewConstraint[],
 ): Promise<void> {
   return db.transaction(async (tx) => {
-    // The map's row comes first, as it does for whoever deletes the layer.
+    // The map's row is locked first, as in deletions of the layer, to avoid deadlocks.
     await lockMap(tx, mapId);
     const layers = await tx.query("select from layer where id = $1", [layerId]);
     if (layers.length === 0) throw notFound("layer of that code");
@@ -42,7 +43,7 @@ export function replaceConstraints(
     for (const { type, definition, name } of constraints) {
       if (type !== "pattern") continue;
       const expression = String(definition[0]);
-      // One that is not steady could not be in the filter that selects the offending objects.
+      // Filters have the same limits, and one selects the objects that violate the constraint.
       if (isLinearTimePattern(expression) && (await canCompile(tx, [expression]))) continue;
       throw failed("invalid_value", `The regular expression of the constraint "${name}" cannot be used.`, {
         parameter: "definition",
@@ -66,7 +67,7 @@ export function replaceConstraints(
 }
 
 /**
- * A column is about to get a type that its constraints may not be for.
+ * Checks that a column's constraints fit its new type.
  * @throws Failure invalid_value with data.constraint
  */
 export async function checkConstraintsFit(
@@ -87,7 +88,7 @@ export async function checkConstraintsFit(
   }
 }
 
-/** Whether a definition's value, as it is stored, is one of the column type. */
+/** Whether a value of a stored definition is valid for the column type. */
 function isValueOf(type: Column["type"], value: unknown): boolean {
   if (value === null) return true;
   if (type === "number") return typeof value === "number";
@@ -96,8 +97,8 @@ function isValueOf(type: Column["type"], value: unknown): boolean {
   return typeof value === "string";
 }
 
-/** A column is about to be deleted: constraints that name no other go with it. */
-export async function forgetColumn(tx: Queryable, layerId: number, columnId: number): Promise<void> {
+/** Removes a column from constraints, and deletes those without any other column. */
+export async function removeFromConstraints(tx: Queryable, layerId: number, columnId: number): Promise<void> {
   await tx.execute(
     "update column_constraint set column_ids = array_remove(column_ids, $2) where layer_id = $1 and $2 = any(column_ids)",
     [layerId, columnId],
@@ -105,16 +106,16 @@ export async function forgetColumn(tx: Queryable, layerId: number, columnId: num
   await tx.execute("delete from column_constraint where layer_id = $1 and column_ids = '{}'", [layerId]);
 }
 
-/** The layer's columns that the constraint is on. */
+/** The columns of the constraint. */
 export const constrainedColumns = (
   layer: Pick<LayerNode, "columns">,
   constraint: ColumnConstraint,
 ): Column[] => layer.columns.filter((column) => constraint.columnIds.includes(column.id));
 
 /**
- * SQL that is true for a value which the constraint does not allow; null and empty text are no values.
- * @param value SQL of a plain value of the column's type
- * @param bind makes a placeholder of a value
+ * SQL of whether a value violates the constraint. Null and empty text never do.
+ * @param value SQL of a value (not localised) of the column's type
+ * @param bind adds a parameter and returns its placeholder
  */
 export function violates(
   constraint: ColumnConstraint,
@@ -130,20 +131,20 @@ export function violates(
     case "enum":
       return `coalesce(${filled} and not (${value} = any(${bind(definition.map(String))}::text[]::${sqlType}[])), false)`;
     case "range": {
-      const [least, greatest] = definition;
-      const beyond = [
-        ...(least === null ? [] : [`${value} < ${term(least)}`]),
-        ...(greatest === null ? [] : [`${value} > ${term(greatest)}`]),
+      const [min, max] = definition;
+      const outside = [
+        ...(min === null ? [] : [`${value} < ${term(min)}`]),
+        ...(max === null ? [] : [`${value} > ${term(max)}`]),
       ];
-      return `coalesce(${beyond.join(" or ") || "false"}, false)`;
+      return `coalesce(${outside.join(" or ") || "false"}, false)`;
     }
     case "pattern":
       return `coalesce(${filled} and not (${value} ~ ${bind(wholeValue(String(definition[0])))}::text), false)`;
   }
 }
 
-/** As `offends`, for what a row of the layer's table has in the column, in any language. */
-export function rowOffends(
+/** As `violates`, for the column of a row `t` of the layer's table; a localised value violates it in any language. */
+export function rowViolates(
   constraint: ColumnConstraint,
   column: Column,
   bind: (value: unknown) => string,
@@ -157,28 +158,28 @@ export function rowOffends(
 }
 
 /**
- * The offending objects in words of the filter language (features/filter-parser.ts), which sees the main language's
- * values of localised columns; constraints are for those of every language.
+ * A filter (features/filter-parser.ts) that selects the objects which violate the constraint. Of localised values, filters
+ * only see the main language, whereas constraints apply to all languages.
  */
 export function violationsFilter(constraint: ColumnConstraint, columns: readonly Column[]): string {
   const terms = columns.map((column) => filterOf(constraint, column));
   return terms.length > 1 ? terms.map((term) => `(${term})`).join(" or ") : (terms[0] ?? "");
 }
 
-/** Codes that are words of the filter language stand in quotes. */
-const filterWords = /^(?:and|or|not|in|like|is|null|true|false|matches)$/i;
+/** Keywords of the filter language; column codes that equal one are quoted. */
+const filterKeywords = /^(?:and|or|not|in|like|is|null|true|false|matches)$/i;
 
 function filterOf({ type, definition }: ColumnConstraint, column: Column): string {
-  const name = filterWords.test(column.code) ? `"${column.code}"` : column.code;
+  const name = filterKeywords.test(column.code) ? `"${column.code}"` : column.code;
   const filled = isText(column) ? `${name} <> '' and ` : "";
   switch (type) {
     case "enum":
       return `${filled}${name} not in (${definition.map(literal).join(", ")})`;
     case "range": {
-      const [least, greatest] = definition;
+      const [min, max] = definition;
       const terms = [
-        ...(least === null ? [] : [`${name} < ${literal(least)}`]),
-        ...(greatest === null ? [] : [`${name} > ${literal(greatest)}`]),
+        ...(min === null ? [] : [`${name} < ${literal(min)}`]),
+        ...(max === null ? [] : [`${name} > ${literal(max)}`]),
       ];
       return terms.join(" or ");
     }
@@ -190,24 +191,24 @@ function filterOf({ type, definition }: ColumnConstraint, column: Column): strin
 const literal = (value: unknown): string =>
   typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
 
-/** How long all constraints of a layer may take to be told whether its objects keep them. */
-const validationMs = 10_000;
+/** Timeout for checking all constraints of a layer. */
+const validationTimeoutMs = 10_000;
 
 /**
- * Which of a layer's constraints all its objects keep. What takes too long to tell counts as not kept.
+ * Checks which constraints hold for all objects of a layer. A check that times out counts as false.
  * @returns by the id of the constraint
  */
 export async function validated(db: Database, layer: LayerNode): Promise<ReadonlyMap<number, boolean>> {
-  const kept = new Map<number, boolean>();
-  const until = performance.now() + validationMs;
+  const valid = new Map<number, boolean>();
+  const until = performance.now() + validationTimeoutMs;
   for (const constraint of layer.constraints ?? []) {
     const remainingMs = Math.max(1, Math.floor(until - performance.now()));
-    kept.set(constraint.id, await isKept(db, layer, constraint, remainingMs));
+    valid.set(constraint.id, await isValid(db, layer, constraint, remainingMs));
   }
-  return kept;
+  return valid;
 }
 
-async function isKept(
+async function isValid(
   db: Database,
   layer: LayerNode,
   constraint: ColumnConstraint,
@@ -216,14 +217,14 @@ async function isKept(
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
   const conditions = constrainedColumns(layer, constraint).map((column) =>
-    rowOffends(constraint, column, bind),
+    rowViolates(constraint, column, bind),
   );
-  const text = `select exists (select 1 from ${layerTable(layer.id)} t where ${conditions.join(" or ")}) as offended`;
+  const text = `select exists (select 1 from ${layerTable(layer.id)} t where ${conditions.join(" or ")}) as violated`;
   try {
     return await db.transaction(async (tx) => {
       await tx.execute(`set local statement_timeout = ${timeoutMs}`);
-      const [row] = await tx.query<{ offended: boolean }>(text, values);
-      return !row!.offended;
+      const [row] = await tx.query<{ violated: boolean }>(text, values);
+      return !row!.violated;
     });
   } catch (error) {
     // 57014 query_canceled: the statement timeout

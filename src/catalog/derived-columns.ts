@@ -4,10 +4,10 @@ import type { Queryable } from "../storage/postgres.js";
 import { physicalName } from "./layer-table.js";
 import type { Column } from "./state.js";
 
-/** Columns of a layer that is made from another: rows of their own with the source's codes. */
+/** Columns of a derived layer: copies of the source's catalogue rows, with the same codes. */
 
 export interface CopiedColumn extends Column {
-  /** Name in the source's table. */
+  /** Name of the column in the source's table. */
   readonly sourcePhysical: string;
 }
 
@@ -20,37 +20,37 @@ interface SourceRow {
 
 /**
  * Copies columns from one layer to another that has none.
- * @param wish.codes undefined = all; svc_id, geom and the titles above a column come along
- * @returns those that have a physical column, svc_id and geom aside
+ * @param copy.codes undefined = all; svc_id, geom and the titles above a column are always included
+ * @returns the copies that have a physical column, without svc_id and geom
  * @throws Failure unknown_column with `data.columns`
  */
 export async function copyColumns(
   tx: Queryable,
-  wish: { readonly from: number; readonly to: number; readonly codes: readonly string[] | undefined },
+  copy: { readonly from: number; readonly to: number; readonly codes: readonly string[] | undefined },
 ): Promise<CopiedColumn[]> {
   const source = await tx.query<SourceRow>(
     "select id, code, type, parent_id from layer_column where layer_id = $1",
-    [wish.from],
+    [copy.from],
   );
   await tx.execute(
     `insert into layer_column (layer_id, code, name, localized_name, names, localized_value, type, required, sort, format)
      select $1, code, name, localized_name, names, localized_value, type, required, sort, format
      from layer_column where id = any($2::int[]) order by sort, id`,
-    [wish.to, [...chosen(source, wish.codes)]],
+    [copy.to, [...idsToCopy(source, copy.codes)]],
   );
   await tx.execute(
     `update layer_column own set parent_id = title.id
      from layer_column s, layer_column above, layer_column title
      where own.layer_id = $1 and s.layer_id = $2 and s.code = own.code and above.id = s.parent_id
        and title.layer_id = $1 and title.code = above.code`,
-    [wish.to, wish.from],
+    [copy.to, copy.from],
   );
   const rows = await tx.query<Omit<Column, "physical"> & { sourceId: number }>(
     `select own.id, own.code, own.type, own.name, own.localized_name as localized, own.names, own.required,
        own.localized_value as "localizedValue", own.sort, own.parent_id as "parentId", own.format, s.id as "sourceId"
      from layer_column own join layer_column s on s.layer_id = $2 and s.code = own.code
      where own.layer_id = $1 and own.type not in ('title', 'geom') and own.code <> 'svc_id' order by own.sort, own.id`,
-    [wish.to, wish.from],
+    [copy.to, copy.from],
   );
   return rows.map(({ sourceId, ...column }) => ({
     ...column,
@@ -59,8 +59,8 @@ export async function copyColumns(
   }));
 }
 
-/** Ids of the source's columns that are copied. */
-function chosen(source: readonly SourceRow[], codes: readonly string[] | undefined): Set<number> {
+/** Ids of the source's columns to copy. */
+function idsToCopy(source: readonly SourceRow[], codes: readonly string[] | undefined): Set<number> {
   if (!codes) return new Set(source.map(({ id }) => id));
   const byCode = new Map(source.map((column) => [column.code, column]));
   const byId = new Map(source.map((column) => [column.id, column]));

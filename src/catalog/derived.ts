@@ -9,9 +9,9 @@ import type { LayerSource, NodeType } from "./state.js";
 import { deletedProject, dependedOn, lockMap } from "./tree.js";
 
 /**
- * Layers made from another layer of the same map. A virtual layer is a view of its source's table; a materialized
- * one has a table that is filled from such a view. Object ids are the source's. Which columns they have is decided
- * when they are made.
+ * Derived layers, which take their objects from another layer of the same map, with the same ids. A virtual layer is a
+ * view of its source's table; a materialized one has a table that is filled from such a view. Their columns are fixed
+ * when they are created.
  */
 
 export type DerivedType = "virtual" | "material";
@@ -19,19 +19,19 @@ export type DerivedType = "virtual" | "material";
 export interface DerivedLayer extends Omit<NewLayer, "columns" | "geometryKind"> {
   readonly type: DerivedType;
   readonly sourceId: number;
-  /** In the filter language; "" = every object. */
+  /** In the filter language; "" = all objects. */
   readonly filter: string;
-  /** SQL of the filter over the source's table, without bound values; undefined = every object. */
+  /** SQL of the filter over the source's table, without parameters; undefined = all objects. */
   readonly condition: string | undefined;
-  /** Codes of the source's columns; undefined = all. svc_id, geom and the titles above a column come along. */
+  /** Codes of the source's columns; undefined = all. svc_id, geom and the titles above a column are always included. */
   readonly columns: readonly string[] | undefined;
 }
 
 /**
- * Makes a virtual or materialized layer, the latter with its objects.
+ * Creates a virtual or materialized layer, the latter with its objects.
  * @returns its id and code
- * @throws Failure not_found (map, parent, source), invalid_code, code_exists, unknown_column, invalid_value when no
- *   layer of the type can be made from the source
+ * @throws Failure not_found (map, parent, source), invalid_code, code_exists, unknown_column; invalid_value when a layer of
+ *   the type cannot have this source
  */
 export function createDerived(
   db: Database,
@@ -47,12 +47,12 @@ export function createDerived(
     await tx.execute("update layer set source_id = $2 where id = $1", [made.id, sourceId]);
     const columns = await copyColumns(tx, { from: sourceId, to: made.id, codes: layer.columns });
     if (layer.type === "virtual") {
-      // Held against writers of the source: one that is about to commit has to know of this layer (layer_touched).
+      // Locks the row against writers of the source: their trigger (layer_touched) must see this layer.
       await tx.execute("update layer set changed_at = changed_at where id = $1", [sourceId]);
-      await createView(tx, layerTable(made.id), layer, ["geom_3857", ...columns.map(shown)]);
+      await createView(tx, layerTable(made.id), layer, ["geom_3857", ...columns.map(aliased)]);
     } else {
       await tx.execute("select create_layer_table($1)", [made.id]);
-      await createView(tx, `${layerTable(made.id)}_source`, layer, columns.map(shown));
+      await createView(tx, `${layerTable(made.id)}_source`, layer, columns.map(aliased));
       await addColumnsOfView(tx, made.id);
       await tx.execute(`set local statement_timeout = ${fillTimeoutMs}`);
       await synchronize(tx, made.id, columns);
@@ -62,7 +62,7 @@ export function createDerived(
   });
 }
 
-/** The source's geometry kind. */
+/** @returns the source's geometry kind */
 async function checkSource(tx: Queryable, mapId: number, layer: DerivedLayer): Promise<GeometryKind> {
   const [source] = await tx.query<{ type: NodeType; kind: GeometryKind; code: string }>(
     `select n.type, n.code, l.geometry_kind as kind from node n join layer l on l.id = n.id
@@ -84,7 +84,7 @@ async function checkSource(tx: Queryable, mapId: number, layer: DerivedLayer): P
   );
 }
 
-const shown = (column: CopiedColumn): string => `${column.sourcePhysical} as ${column.physical}`;
+const aliased = (column: CopiedColumn): string => `${column.sourcePhysical} as ${column.physical}`;
 
 async function createView(
   tx: Queryable,
@@ -97,7 +97,7 @@ async function createView(
   try {
     await tx.execute(`create view ${name} as select ${list} from ${layerTable(layer.sourceId)}${where}`);
   } catch (error) {
-    // 42703 undefined_column, 42883 undefined_function: the source's columns are not those that the filter was read for.
+    // 42703 undefined_column, 42883 undefined_function: the source's columns were changed after the filter was compiled.
     const { code } = error as { code?: string };
     if (code !== "42703" && code !== "42883") throw error;
     throw failed("invalid_value", "The columns of the source were changed meanwhile.", {
@@ -106,7 +106,7 @@ async function createView(
   }
 }
 
-/** Gives a materialized layer's table the columns of its view. */
+/** Adds the columns of a materialized layer's view to its table. */
 async function addColumnsOfView(tx: Queryable, layerId: number): Promise<void> {
   const [row] = await tx.query<{ clauses: string | null }>(
     `select string_agg(format('add column %I %s', attname, format_type(atttypid, atttypmod)), ', ' order by attnum) as clauses
@@ -122,7 +122,7 @@ export interface ExternalLayer extends Omit<NewLayer, "columns" | "geometryKind"
 }
 
 /**
- * Makes an external layer, which has neither columns nor objects.
+ * Creates an external layer, which has neither columns nor objects.
  * @throws Failure not_found (map, parent), invalid_code, code_exists
  */
 export function createExternal(
@@ -141,10 +141,9 @@ const setSource = (tx: Queryable, id: number, source: LayerSource) =>
   tx.execute("update node set source = $2 where id = $1", [id, JSON.stringify(source)]);
 
 /**
- * Takes a layer's table for a change of its columns.
- * @param physical the column that is to be dropped or converted; undefined = one is added
- * @throws Failure invalid_value when the layer's columns are another's, or layers that are made from this one show
- *   the column or filter by it (`data.layers`)
+ * Locks a layer's table for a change of its columns.
+ * @param physical name of the column to be dropped or converted; undefined = one is added
+ * @throws Failure invalid_value when the layer is derived itself, or when derived layers use the column (`data.layers`)
  */
 export async function lockForAlter(tx: Queryable, layerId: number, physical?: string): Promise<void> {
   const [layer] = await tx.query<{ type: NodeType }>("select type from node where id = $1", [layerId]);
@@ -156,7 +155,7 @@ export async function lockForAlter(tx: Queryable, layerId: number, physical?: st
   if (tables.length > 0) await tx.execute(`lock table ${tables.join(", ")} in access exclusive mode`);
 }
 
-/** Views over the layer's table of layers that were deleted and are not removed yet. */
+/** Drops views over the layer's table whose layers are deleted and not removed yet (removal.ts). */
 async function dropDeletedViews(tx: Queryable, layerId: number): Promise<void> {
   const deleted = await tx.query<{ id: number }>(
     `select l.id from layer l join node n on n.id = l.id join map m on m.id = n.map_id
@@ -168,11 +167,11 @@ async function dropDeletedViews(tx: Queryable, layerId: number): Promise<void> {
     deleted.map(({ id }) => id),
     "v",
   );
-  // Whatever is over these was deleted, too.
+  // Layers derived from these are deleted too.
   if (views.length > 0) await tx.execute(`drop view ${views.join(", ")} cascade`);
 }
 
-/** Qualified names of layers' tables ("r") or views ("v"), in the order of their ids. */
+/** Qualified names of layers' tables ("r") or views ("v"), ordered by layer id. */
 async function relations(tx: Queryable, layerIds: readonly number[], kind: "r" | "v"): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `select 'layers.' || c.relname as name

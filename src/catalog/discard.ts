@@ -2,11 +2,11 @@ import type { Queryable } from "../storage/postgres.js";
 import { deletedProject, dependedOn } from "./tree.js";
 
 /**
- * The first half of a deletion: maps, folders and layers leave the place where anybody finds them, in one short
- * transaction, whatever their size. Their codes are free then; no lock on tables is waited for. `removal.ts` does the rest.
+ * The first step of a deletion: moves maps, folders and layers to a hidden project, in one short transaction without table
+ * locks, whatever their size. From then on they cannot be found, and their codes are free. `removal.ts` deletes them.
  */
 
-/** Takes maps out of their project, with rights on them and on their layers. The caller holds their rows. */
+/** Moves maps out of their project and deletes grants on them and their layers. The caller has locked their rows. */
 export async function discardMaps(tx: Queryable, mapIds: readonly number[]): Promise<void> {
   await tx.execute("delete from access_grant where map_id = any($1::bigint[])", [mapIds]);
   await tx.execute(
@@ -16,9 +16,9 @@ export async function discardMaps(tx: Queryable, mapIds: readonly number[]): Pro
 }
 
 /**
- * Takes elements out of their map, with all that is said of them elsewhere. The caller holds the map's row.
- * @param nodes ids of layers, and of folders with everything in them
- * @throws Failure invalid_value with `data.layers` when layers that stay are made from one of these
+ * Moves nodes out of their map and deletes grants and search settings of them. The caller has locked the map's row.
+ * @param nodes ids of layers, and of folders with all nodes in them
+ * @throws Failure invalid_value with `data.layers` when other layers are derived from one of these
  */
 export async function discardNodes(tx: Queryable, nodes: readonly number[]): Promise<void> {
   const dependents = await tx.query<{ code: string }>(

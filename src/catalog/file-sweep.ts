@@ -4,12 +4,12 @@ import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
 import { layerTable } from "./layer-table.js";
 
-/** Takes away files that no object lists any more, and blobs that no file names. */
+/** Garbage collection: deletes files that no object lists any more, and blobs without a file. */
 
-const everyMs = 3_600_000;
-/** Longer than any request takes: a blob is there before its row, and a client may list a file again. */
-const keptMs = 86_400_000;
-const batch = 1_000;
+const intervalMs = 3_600_000;
+/** Longer than any request: a blob is stored before its row, and a client may list a file again. */
+const minAgeMs = 86_400_000;
+const batchSize = 1_000;
 
 interface Group {
   readonly layer_id: number;
@@ -19,11 +19,11 @@ interface Group {
 }
 
 /**
- * One pass; of several nodes only one works at a time.
- * @param ageMs how old what is taken away has to be
- * @returns how many blobs it removed
+ * One pass. Stops if another node is sweeping.
+ * @param ageMs minimum age of deleted files and blobs
+ * @returns number of deleted blobs
  */
-export async function sweepFiles(db: Database, blobs: BlobStore, ageMs = keptMs): Promise<number> {
+export async function sweepFiles(db: Database, blobs: BlobStore, ageMs = minAgeMs): Promise<number> {
   const groups = await db.query<Group>(
     `select c.layer_id, c.id as column_id, c.type, c.localized_value from layer_column c
      where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null
@@ -40,8 +40,9 @@ export async function sweepFiles(db: Database, blobs: BlobStore, ageMs = keptMs)
 }
 
 /**
- * Takes away rows of a column's files, in a transaction of its own: there may be more layers than one has locks for.
- * @returns their uuids; undefined when another node is at it
+ * Deletes rows of a column's files, in a transaction for each column: one for all layers could exceed PostgreSQL's limit of
+ * locks.
+ * @returns their uuids; undefined when another node is sweeping
  */
 async function sweepGroup(db: Database, group: Group, ageMs: number): Promise<string[] | undefined> {
   try {
@@ -51,23 +52,23 @@ async function sweepGroup(db: Database, group: Group, ageMs: number): Promise<st
       );
       if (!lock?.free) return undefined;
       const uuids: string[] = [];
-      // Two statements: the second sees what a writer that held one of them has committed meanwhile.
-      const held = await tx.query<{ id: number }>(
+      // Two statements: the second sees what writers committed before the first locked the rows.
+      const locked = await tx.query<{ id: number }>(
         `select id from file where column_id = $1 and created_at < now() - $2 * interval '1 ms' for update skip locked`,
         [group.column_id, ageMs],
       );
-      const ids = held.map((row) => row.id);
-      for (let at = 0; at < ids.length; at += batch) {
+      const ids = locked.map((row) => row.id);
+      for (let at = 0; at < ids.length; at += batchSize) {
         const removed = await tx.query<{ uuid: string }>(
           `delete from file f where f.id = any($1::bigint[]) and not ${listedSql(group)} returning uuid`,
-          [ids.slice(at, at + batch)],
+          [ids.slice(at, at + batchSize)],
         );
         uuids.push(...removed.map((row) => row.uuid));
       }
       return uuids;
     });
   } catch (error) {
-    // 42P01 undefined_table, 42703 undefined_column: the layer or the column went a moment ago, and its files with it.
+    // 42P01 undefined_table, 42703 undefined_column: the layer or column was just deleted, with its files.
     const { code } = error as { code?: string };
     if (code === "42P01" || code === "42703") return [];
     throw error;
@@ -83,7 +84,7 @@ function listedSql({ layer_id, column_id, type, localized_value }: Group): strin
   return `exists (select from ${layerTable(layer_id)} o where o.svc_id = f.object_id and ${condition})`;
 }
 
-/** Blobs of requests that broke off, and of layers that were deleted. */
+/** Deletes blobs of aborted requests and of deleted layers. */
 async function sweepBlobs(db: Database, blobs: BlobStore, ageMs: number): Promise<number> {
   let removed = 0;
   for await (const uuids of blobs.olderThan(ageMs)) {
@@ -98,11 +99,11 @@ async function sweepBlobs(db: Database, blobs: BlobStore, ageMs: number): Promis
   return removed;
 }
 
-/** Sweeps now and then until it is stopped. */
+/** Sweeps at regular intervals until stopped. */
 export function startFileSweep(db: Database, blobs: BlobStore, log: Log): { stop(): void } {
   const timer = setInterval(() => {
     sweepFiles(db, blobs).catch((error: Error) => log.warn({ err: error }, "files could not be swept"));
-  }, everyMs);
+  }, intervalMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };
 }

@@ -1,4 +1,4 @@
-/** What kind of file its first bytes tell. The name only refines what the content allows. */
+/** Media types of files by their first bytes (magic numbers). The extension only decides between formats that share them. */
 
 const signatures: readonly (readonly [mime: string, offset: number, bytes: string])[] = [
   ["image/png", 0, "\x89PNG\r\n\x1a\n"],
@@ -21,7 +21,7 @@ const signatures: readonly (readonly [mime: string, offset: number, bytes: strin
   ["video/webm", 0, "\x1aE\xdf\xa3"],
 ];
 
-/** Formats that are zip archives inside, by extension. */
+/** Formats in zip containers, by extension. */
 const archives: Readonly<Record<string, string>> = {
   docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
   xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -31,24 +31,24 @@ const archives: Readonly<Record<string, string>> = {
   kmz: "application/vnd.google-earth.kmz",
 };
 
-/** The old Office formats share one container. */
+/** Formats in OLE compound files, by extension. */
 const compound: Readonly<Record<string, string>> = {
   doc: "application/msword",
   xls: "application/vnd.ms-excel",
   ppt: "application/vnd.ms-powerpoint",
 };
 
-/** Texts that a browser does not run. HTML, SVG and other XML stay plain text, whatever they call themselves. */
+/** Text formats that browsers do not execute. HTML, SVG and other XML are served as plain text, for security. */
 const texts: Readonly<Record<string, string>> = {
   csv: "text/csv",
   json: "application/json",
   geojson: "application/geo+json",
 };
 
-/** Bytes of a file's beginning that `mimeOf` wants to see. */
+/** Number of bytes of a file's beginning that `mimeOf` reads. */
 export const headBytes = 4_096;
 
-/** The media type of a file by its beginning (`headBytes`, or all of it) and its client's name for it. */
+/** The media type of a file by its first `headBytes` bytes (or all of it) and the file name that the client sent. */
 export function mimeOf(head: Buffer, name: string): string {
   const extension = /\.([A-Za-z0-9]{1,8})$/.exec(name)?.[1]?.toLowerCase() ?? "";
   const starts = (bytes: string, offset = 0) =>
@@ -61,11 +61,11 @@ export function mimeOf(head: Buffer, name: string): string {
   return isText(head) ? (known(texts) ?? "text/plain") : "application/octet-stream";
 }
 
-/** Media types of pictures that are shown and resized. */
+/** Image types that can be shown and resized. */
 const pictures: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 export const isPicture = (mime: string): boolean => pictures.has(mime);
 
-/** UTF-8 without control characters; the last character may be cut off. */
+/** Whether it is UTF-8 without control characters; the last character may be incomplete. */
 function isText(head: Buffer): boolean {
   if (head.length === 0) return false;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what texts do not have

@@ -5,8 +5,8 @@ import { requireFilled } from "./required.js";
 import type { Column, LayerNode } from "./state.js";
 
 /**
- * Files attached to objects: rows beside the ids that objects list in their columns of the type `file`. A file can be
- * reached while its object lists it. Writers of both take the object first, as writers of objects do.
+ * Files attached to objects: rows of the table `file`, whose ids objects list in columns of the type `file`. A file is
+ * accessible while its object lists it. Writers lock the object first, then the file, as writers of objects do.
  */
 
 export interface AttachedFile {
@@ -17,7 +17,7 @@ export interface AttachedFile {
   readonly bytes: number;
 }
 
-/** A place for files: an object's column, in one language where its values are localised. */
+/** A list of files: the value of an object's column, in one language if the column is localised. */
 export interface FilePlace {
   readonly layer: LayerNode;
   readonly objectId: number;
@@ -25,7 +25,7 @@ export interface FilePlace {
   readonly language: string;
 }
 
-/** Where a file belongs, by codes. */
+/** A file with the codes of its project, map and layer. */
 export interface FoundFile extends AttachedFile {
   readonly project: string;
   readonly map: string;
@@ -35,7 +35,7 @@ export interface FoundFile extends AttachedFile {
 }
 
 /**
- * The layer's column for files of that code.
+ * The layer's column of that code.
  * @throws Failure file_column_required
  */
 export function fileColumn(layer: LayerNode, code: string): Column {
@@ -47,27 +47,27 @@ export function fileColumn(layer: LayerNode, code: string): Column {
 }
 
 /** SQL of the ids in a column as bigint[]; `$2` is the language. */
-const listed = ({ physical, localizedValue }: Column): string =>
+const idsSql = ({ physical, localizedValue }: Column): string =>
   localizedValue
     ? `coalesce(string_to_array(${physical}->>$2::text, ',')::bigint[], '{}')`
     : `coalesce(${physical}, '{}')`;
 
-/** SQL of the column's value when it holds the ids of the SQL `list` (bigint[]). */
-const holding = ({ physical, localizedValue }: Column, list: string): string =>
+/** SQL of the column's value with the ids of the SQL `list` (bigint[]). */
+const valueSql = ({ physical, localizedValue }: Column, list: string): string =>
   localizedValue
     ? `(select case when l = '{}' then nullif(coalesce(${physical}, '{}') - $2::text, '{}')
          else coalesce(${physical}, '{}') || jsonb_build_object($2::text, array_to_string(l, ',')) end from (select ${list} as l) x)`
     : `nullif(${list}, '{}')`;
 
-/** SQL that tells whether an object's column lists a file, in any language. */
-const lists = (column: Pick<Column, "physical" | "localizedValue">, id: string): string =>
+/** SQL of whether the column of an object `o` lists a file, in any language. */
+const listsSql = (column: Pick<Column, "physical" | "localizedValue">, id: string): string =>
   column.localizedValue
     ? `exists (select from jsonb_each_text(o.${column.physical}) e where ${id}::text = any(string_to_array(e.value, ',')))`
     : `${id} = any(o.${column.physical})`;
 
 /**
- * Attaches a blob that is stored already.
- * @throws Failure not_found when there is no such object
+ * Attaches a file whose blob is stored already.
+ * @throws Failure not_found when the object does not exist
  */
 export function attachFile(
   db: Database,
@@ -83,7 +83,7 @@ export function attachFile(
     const values: unknown[] = [objectId, column.localizedValue ? language : id];
     const added = column.localizedValue ? `$${values.push(id)}` : "$2";
     const changed = await tx.execute(
-      `update ${layerTable(layer.id)} set ${column.physical} = ${holding(column, `${listed(column)} || ${added}::bigint`)}
+      `update ${layerTable(layer.id)} set ${column.physical} = ${valueSql(column, `${idsSql(column)} || ${added}::bigint`)}
        where svc_id = $1`,
       values,
     );
@@ -98,10 +98,9 @@ export function attachFile(
 }
 
 /**
- * Takes a file out of an object's column. What lists it in no other language either is gone.
- * @returns the uuid of the blob that nobody needs any more; undefined while there is a language left
- * @throws Failure not_found when the object or its column does not have the file; invalid_value for the last one of a
- *   required column
+ * Removes a file from an object's column. If no other language of the column lists it, the file is deleted.
+ * @returns uuid of the blob to delete; undefined if another language lists the file
+ * @throws Failure not_found when the column does not list the file; invalid_value for the last file of a required column
  */
 export function detachFile(db: Database, place: FilePlace, fileId: number): Promise<string | undefined> {
   const { layer, objectId, column, language } = place;
@@ -109,15 +108,15 @@ export function detachFile(db: Database, place: FilePlace, fileId: number): Prom
     const values: unknown[] = [objectId, column.localizedValue ? language : fileId];
     const id = `${column.localizedValue ? `$${values.push(fileId)}` : "$2"}::bigint`;
     const changed = await tx.execute(
-      `update ${layerTable(layer.id)} set ${column.physical} = ${holding(column, `array_remove(${listed(column)}, ${id})`)}
-       where svc_id = $1 and ${id} = any(${listed(column)})`,
+      `update ${layerTable(layer.id)} set ${column.physical} = ${valueSql(column, `array_remove(${idsSql(column)}, ${id})`)}
+       where svc_id = $1 and ${id} = any(${idsSql(column)})`,
       values,
     );
     if (changed === 0) throw notFound(`file ${fileId} in this column of the object`);
     if (column.required) await requireFilled(tx, layer, objectId, [column]);
     const [gone] = await tx.query<{ uuid: string }>(
       `delete from file where id = $1 and layer_id = $2 and object_id = $3 and column_id = $4
-         and not exists (select from ${layerTable(layer.id)} o where o.svc_id = $3 and ${lists(column, "file.id")})
+         and not exists (select from ${layerTable(layer.id)} o where o.svc_id = $3 and ${listsSql(column, "file.id")})
        returning uuid`,
       [fileId, layer.id, objectId, column.id],
     );
@@ -127,7 +126,7 @@ export function detachFile(db: Database, place: FilePlace, fileId: number): Prom
 
 const fileRow = 'f.id, f.uuid, f.name, f.mime, f.bytes, f.object_id as "objectId", f.column_id as "columnId"';
 
-/** A file of the object that has this id or uuid, if the object lists it. */
+/** The object's file with this id or uuid; undefined if the object does not list it. */
 export async function fileOfObject(
   db: Queryable,
   layer: LayerNode,
@@ -142,7 +141,7 @@ export async function fileOfObject(
   return file && (await isListed(db, layer, file)) ? file : undefined;
 }
 
-/** Files of the object's columns by id, those that it lists. */
+/** Files of the object, ordered by id. */
 export async function filesOfObject(
   db: Queryable,
   layer: LayerNode,
@@ -154,7 +153,7 @@ export async function filesOfObject(
   ]);
 }
 
-/** The file of a uuid, wherever it is. Whether its object still lists it is for `isListed` to say. */
+/** Finds a file by uuid, without checking that its object still lists it (`isListed`). */
 export async function findFile(db: Queryable, uuid: string): Promise<FoundFile | undefined> {
   const [file] = await db.query<FoundFile>(
     `select ${fileRow}, p.code as project, m.code as map, n.code as layer
@@ -174,16 +173,16 @@ export async function isListed(
   const column = layer.columns.find((one) => one.id === file.columnId);
   if (column?.type !== "file") return false;
   const rows = await db.query(
-    `select from ${layerTable(layer.id)} o where o.svc_id = $1 and ${lists(column, "$2::bigint")}`,
+    `select from ${layerTable(layer.id)} o where o.svc_id = $1 and ${listsSql(column, "$2::bigint")}`,
     [file.objectId, file.id],
   );
   return rows.length > 0;
 }
 
 /**
- * Makes sure that an object's columns may list these files, which are its own and of the same column, until the
- * transaction ends.
- * @throws Failure invalid_value with data.columns; nothing when there is no such object
+ * Makes sure that the files belong to the object and the column, and locks them until the transaction ends. Does nothing
+ * if the object does not exist.
+ * @throws Failure invalid_value with data.columns
  */
 export async function requireOwnFiles(
   tx: Queryable,

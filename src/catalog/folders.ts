@@ -1,26 +1,34 @@
 import { forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { discardNodes } from "./discard.js";
-import { forgetPublished, heldLayers } from "./publication.js";
+import { heldLayers, removeFromPublication } from "./publication.js";
 import type { LayerNode, LocalizedName, MapState, TreeNode } from "./state.js";
-import { checkParent, chooseCode, lastPlace, lockMap, nextContainerId, nodesUnder, place } from "./tree.js";
+import {
+  checkParent,
+  chooseCode,
+  lockMap,
+  nextContainerId,
+  nextSort,
+  nodesUnder,
+  placeNode,
+} from "./tree.js";
 
 /** Folders of a map's tree. */
 
 export interface NewFolder {
-  /** Default: a generated one. */
+  /** Default: generated. */
   readonly code?: string | undefined;
   readonly name?: LocalizedName | undefined;
   /** Id of the map or 0 (= directly in the map), or of a folder of the map; default 0. */
   readonly parentId?: number | undefined;
   /** Default: last in the parent. */
   readonly sort?: number | undefined;
-  /** Settings, kept as they are. */
+  /** The client's settings, stored unchanged. */
   readonly json?: Readonly<Record<string, unknown>> | undefined;
   readonly ownerId?: number | null | undefined;
 }
 
-/** What changes of a folder; absent = stays. A new parent without `sort` puts the folder last there. */
+/** Absent = unchanged. With a new parent and no `sort`, the folder becomes the parent's last. */
 export type FolderChange = Omit<NewFolder, "ownerId">;
 
 /** The folder of that code. @throws Failure not_found */
@@ -30,18 +38,18 @@ export function folderOf(map: MapState, code: string): TreeNode {
 }
 
 /**
- * Makes sure that a folder lies where a request says.
- * @param parentId as `node.parent_id`
- * @param said id of the map or 0 (= directly in the map), or of a folder; undefined = wherever
+ * Checks that a folder has the parent that a request names.
+ * @param parentId as in `node.parent_id`
+ * @param requested id of the map or 0 (= directly in the map), or of a folder; undefined = any
  * @throws Failure not_found
  */
-export function requireParent(mapId: number, parentId: number | null, said: number | undefined): void {
-  if (said === undefined) return;
-  const wanted = said === mapId ? 0 : said;
-  if (wanted !== (parentId ?? 0)) throw notFound("folder of that code in that parent");
+export function requireParent(mapId: number, parentId: number | null, requested: number | undefined): void {
+  if (requested === undefined) return;
+  const expected = requested === mapId ? 0 : requested;
+  if (expected !== (parentId ?? 0)) throw notFound("folder of that code in that parent");
 }
 
-/** Whether the folder is there for someone: it is, unless it holds layers that may all not be read. */
+/** Whether a folder is visible: it is empty, or at least one of its layers is readable. */
 export function isFolderShown(
   map: MapState,
   folderId: number,
@@ -52,9 +60,9 @@ export function isFolderShown(
 }
 
 /**
- * Makes an empty folder.
+ * Creates an empty folder.
  * @returns its id
- * @throws Failure not_found (map, parent), invalid_code, code_exists; invalid_value when it would lie too deep
+ * @throws Failure not_found (map, parent), invalid_code, code_exists; invalid_value when it would be nested too deeply
  */
 export function createFolder(db: Database, mapId: number, folder: NewFolder): Promise<number> {
   return db.transaction(async (tx) => {
@@ -74,20 +82,20 @@ export function createFolder(db: Database, mapId: number, folder: NewFolder): Pr
         name.name,
         name.localized,
         JSON.stringify(name.names),
-        await lastPlace(tx, mapId, parentId),
+        await nextSort(tx, mapId, parentId),
         JSON.stringify(folder.json ?? {}),
         folder.ownerId ?? null,
       ],
     );
-    if (folder.sort !== undefined) await place(tx, mapId, { id, parentId }, folder.sort);
+    if (folder.sort !== undefined) await placeNode(tx, mapId, { id, parentId }, folder.sort);
     return id;
   });
 }
 
 /**
- * Changes a folder's code, name, settings or place.
- * @throws Failure not_found (folder, parent, or a parent that lies in the folder), invalid_code, code_exists;
- *   invalid_value when folders would lie too deep
+ * Changes a folder's code, name, settings or position.
+ * @throws Failure not_found (folder, parent, or a parent inside the folder), invalid_code, code_exists; invalid_value when
+ *   folders would be nested too deeply
  */
 export function changeFolder(
   db: Database,
@@ -114,28 +122,28 @@ export function changeFolder(
         folderId,
         code,
         parentId,
-        parentId === folder.parent_id ? folder.sort : await lastPlace(tx, mapId, parentId),
+        parentId === folder.parent_id ? folder.sort : await nextSort(tx, mapId, parentId),
         change.name?.name ?? null,
         change.name?.localized ?? null,
         change.name ? JSON.stringify(change.name.names) : null,
         change.json ? JSON.stringify(change.json) : null,
       ],
     );
-    if (change.sort !== undefined) await place(tx, mapId, { id: folderId, parentId }, change.sort);
+    if (change.sort !== undefined) await placeNode(tx, mapId, { id: folderId, parentId }, change.sort);
   });
 }
 
 export interface FolderDeletion {
-  /** Where the request says that the folder lies; as in `requireParent`. */
+  /** The parent that the request names, as in `requireParent`. */
   readonly parentId?: number | undefined;
-  /** Asked for every layer that would go with the folder. */
+  /** Called for every layer in the folder. */
   mayDelete(layerId: number): boolean;
 }
 
 /**
- * Deletes a folder with all that it holds. When this returns, nobody finds it any more; `removal.ts` takes it away.
- * @returns ids of the layers that are gone
- * @throws Failure not_found (folder, or it lies elsewhere); forbidden, when one of its layers must not be deleted
+ * Deletes a folder with its contents: they are hidden at once, and `removal.ts` deletes them later.
+ * @returns ids of the deleted layers
+ * @throws Failure not_found (folder, or it has another parent); forbidden when one of its layers must not be deleted
  */
 export function deleteFolder(
   db: Database,
@@ -152,7 +160,7 @@ export function deleteFolder(
     if (!layers.every((id) => deletion.mayDelete(id)))
       throw forbidden("The folder holds layers that your rights do not let you delete.");
     const ids = nodes.map((node) => node.id);
-    await forgetPublished(tx, mapId, ids);
+    await removeFromPublication(tx, mapId, ids);
     await discardNodes(tx, ids);
     return layers;
   });

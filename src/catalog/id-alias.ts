@@ -1,9 +1,8 @@
 import { type Column, isId } from "./state.js";
 
 /**
- * Another name for svc_id, for clients of installations where the column of the object id has that name. It is a second
- * column over the same values, with the same id: where columns are found by their codes it is found, and whatever
- * lists columns lists it. A layer with a column of that code goes without.
+ * An alias of svc_id, for clients that expect another name of the object id. It is a second column with the same id and
+ * values, so it is found by its code and included in lists of columns. A layer that has a column of that code has no alias.
  */
 
 /**
@@ -16,9 +15,9 @@ export function withIdAlias(columns: Column[], alias: string): Column[] {
   return columns.toSpliced(at + 1, 0, { ...columns[at]!, code: alias });
 }
 
-/** The columns with the object id once, as svc_id: for people, to whom it is one thing. */
+/** The columns without the alias, for documents for people. */
 export const withoutIdAlias = (columns: readonly Column[]): Column[] =>
   columns.filter((column) => !isId(column) || column.code === "svc_id");
 
-/** The names under which the columns have the object id, svc_id first. */
+/** Codes of the object id: svc_id, then the alias, if any. */
 export const idNames = (columns: readonly Column[]): string[] => columns.filter(isId).map(({ code }) => code);

@@ -4,21 +4,21 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { addColumns, type NewColumn } from "./columns.js";
 import { discardNodes } from "./discard.js";
-import { forgetPublished } from "./publication.js";
+import { removeFromPublication } from "./publication.js";
 import type { LayerNode, LocalizedName } from "./state.js";
-import { checkParent, chooseCode, lastPlace, lockMap, nextContainerId, place } from "./tree.js";
+import { checkParent, chooseCode, lockMap, nextContainerId, nextSort, placeNode } from "./tree.js";
 
-/** Vector layers: their place in the tree, their catalogue rows and the table of their objects. */
+/** Vector layers: their node in the map's tree, their catalogue rows and the table of their objects. */
 
 export interface NewLayer {
-  /** Default: a generated one. */
+  /** Default: generated. */
   readonly code?: string | undefined;
   readonly name?: LocalizedName | undefined;
   /** Id of the map or 0 (= directly in the map), or of a folder of the map; default 0. */
   readonly parentId?: number | undefined;
   /** Default: last in the parent. */
   readonly sort?: number | undefined;
-  /** CartoCSS, already checked; default: one that suits the geometry kind. */
+  /** CartoCSS, already checked; default: the default style of the geometry kind. */
   readonly cssStyle?: string | undefined;
   readonly geometryKind?: GeometryKind | undefined;
   readonly selected?: boolean | undefined;
@@ -27,11 +27,11 @@ export interface NewLayer {
   readonly columns?: readonly NewColumn[] | undefined;
 }
 
-/** What changes of a layer; absent = stays. */
+/** Absent = unchanged. */
 export interface LayerChange {
   readonly code?: string | undefined;
   readonly name?: LocalizedName | undefined;
-  /** As in `NewLayer`. A new parent without `sort` puts the layer last there. */
+  /** As in `NewLayer`. With a new parent and no `sort`, the layer becomes the parent's last. */
   readonly parentId?: number | undefined;
   readonly sort?: number | undefined;
   /** CartoCSS, already checked. */
@@ -39,7 +39,7 @@ export interface LayerChange {
 }
 
 /**
- * Makes a vector layer with an empty table.
+ * Creates a vector layer with an empty table.
  * @returns its id and code
  * @throws Failure not_found (map, parent), invalid_code, code_exists
  */
@@ -60,14 +60,14 @@ export function createLayer(
   });
 }
 
-/** A layer of any type, as far as its rows in `node` and `layer` go. */
+/** Rows of a layer of any type in `node` and `layer`. */
 export type NewLayerRow = Omit<NewLayer, "columns"> & { readonly type: LayerNode["type"] };
 
-/** `style_mode` of a layer without a visualization: CartoCSS, or nothing is set. */
+/** `style_mode` of a layer without a visualization: 2 = CartoCSS, 0 = none. */
 const plainStyleMode = (cssStyle: string): number => (cssStyle === "" ? 0 : 2);
 
 /**
- * Puts a layer into the map's tree; its columns and objects are up to the caller, in the same transaction.
+ * Inserts a layer into the map's tree. The caller adds columns and objects in the same transaction.
  * @throws Failure not_found (map, parent), invalid_code, code_exists
  */
 export async function insertLayer(
@@ -95,20 +95,20 @@ export async function insertLayer(
       name.name,
       name.localized,
       JSON.stringify(name.names),
-      await lastPlace(tx, mapId, parentId),
+      await nextSort(tx, mapId, parentId),
       layer.selected ?? true,
       cssStyle,
       plainStyleMode(cssStyle),
       layer.ownerId ?? null,
     ],
   );
-  if (layer.sort !== undefined) await place(tx, mapId, { id, parentId }, layer.sort);
+  if (layer.sort !== undefined) await placeNode(tx, mapId, { id, parentId }, layer.sort);
   await tx.execute("insert into layer (id, geometry_kind) values ($1, $2)", [id, kind]);
   return { id, code };
 }
 
 /**
- * Changes a layer's code, name, place or style.
+ * Changes a layer's code, name, position or style.
  * @throws Failure not_found (layer, parent), invalid_code, code_exists
  */
 export function changeLayer(
@@ -135,7 +135,7 @@ export function changeLayer(
           ? node.code
           : await chooseCode(tx, mapId, { id: layerId, kind: "layer" }, change.code),
         parentId,
-        moved ? await lastPlace(tx, mapId, parentId) : node.sort,
+        moved ? await nextSort(tx, mapId, parentId) : node.sort,
         change.name?.name ?? null,
         change.name?.localized ?? null,
         change.name ? JSON.stringify(change.name.names) : null,
@@ -143,24 +143,24 @@ export function changeLayer(
         change.cssStyle === undefined ? null : plainStyleMode(change.cssStyle),
       ],
     );
-    if (change.sort !== undefined) await place(tx, mapId, { id: layerId, parentId }, change.sort);
+    if (change.sort !== undefined) await placeNode(tx, mapId, { id: layerId, parentId }, change.sort);
   });
 }
 
 /**
- * Deletes a layer with its objects. When this returns, nobody finds it any more; `removal.ts` takes it away.
- * @throws Failure not_found; invalid_value when others are made from it
+ * Deletes a layer with its objects: it is hidden at once, and `removal.ts` deletes it later.
+ * @throws Failure not_found; invalid_value when other layers are derived from it
  */
 export function deleteLayer(db: Database, mapId: number, layerId: number): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
     await findNode(tx, mapId, layerId);
-    await forgetPublished(tx, mapId, [layerId]);
+    await removeFromPublication(tx, mapId, [layerId]);
     await discardNodes(tx, [layerId]);
   });
 }
 
-/** When the layer's objects changed last, in Unix seconds. @throws Failure not_found */
+/** Time of the last change of the layer's objects, in Unix seconds. @throws Failure not_found */
 export async function layerTimestamp(db: Queryable, layerId: number): Promise<number> {
   const [row] = await db.query<{ seconds: number }>(
     "select floor(extract(epoch from changed_at))::bigint as seconds from layer where id = $1",

@@ -4,7 +4,7 @@ import { shownVisual } from "./visualization.js";
 
 /** Legends of visualizations. */
 
-/** How one group of objects is shown. */
+/** An item of the legend: how one group of objects is shown. */
 interface Classificator {
   readonly value: unknown;
   /** A colour. */
@@ -15,9 +15,9 @@ interface Classificator {
 type Plain = Record<string, unknown>;
 
 /**
- * The contract's legend of a layer's visualization. The items of kind 1 have their classes' upper borders as values,
- * so that `minValue` and the values are all borders; kind 2 has an item for each class that is shown, and one without
- * a value for the other objects when there are any; the others have one for each colour.
+ * The contract's legend of a layer's visualization. Type 1 has an item for each class, with its upper border as value;
+ * `minValue` is the lower border of the first. Type 2 has an item for each class that is shown, and one without a value
+ * for other objects, if any. The other types have an item for each colour.
  */
 export function legendOf(
   layer: LayerNode,
@@ -80,16 +80,15 @@ const item = (value: unknown, fill: unknown, isIcon: unknown = false): Classific
 });
 
 /**
- * Colour of one of several classes: from the first of three colours over the second to the third, in equal steps of
- * red, green and blue; that of a single class is the second. All are #RRGGBB.
+ * Colour of a class by linear interpolation in RGB between three colours; a single class has the second. All are #RRGGBB.
  */
 export function classColour(
   [first, middle, last]: readonly [string, string, string],
   at: number,
   classes: number,
 ): string {
-  const place = classes > 1 ? (2 * at) / (classes - 1) : 1;
-  const [from, to, part] = place <= 1 ? [first, middle, place] : [middle, last, place - 1];
+  const position = classes > 1 ? (2 * at) / (classes - 1) : 1;
+  const [from, to, part] = position <= 1 ? [first, middle, position] : [middle, last, position - 1];
   const channel = (colour: string, i: number) => Number.parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
   const mixed = [0, 1, 2].map((i) => Math.round(channel(from, i) * (1 - part) + channel(to, i) * part));
   return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;

@@ -20,7 +20,7 @@ import type {
   TreeNode,
 } from "./state.js";
 
-/** Reads projects and maps from the database into snapshots, each in one statement, so each is of one moment. */
+/** Reads projects and maps from the database. Each is read in one statement, so it is consistent. */
 
 interface ProjectRow {
   id: number;
@@ -34,7 +34,7 @@ interface ProjectRow {
   grants: Grant[];
 }
 
-/** The project with that code, or undefined. */
+/** The project with this code, if any. */
 export async function loadProject(db: Queryable, code: string): Promise<ProjectState | undefined> {
   const [row] = await db.query<ProjectRow>(
     `select p.id, p.code, p.name, p.languages, p.base_map, p.hidden, p.revision,
@@ -108,8 +108,8 @@ interface MapRow {
 }
 
 /**
- * The map with that code in the project, or undefined.
- * @param idAlias another name of svc_id; "" = none
+ * The map with this code in the project, if any.
+ * @param idAlias alias of svc_id; "" = none
  */
 export async function loadMap(
   db: Queryable,
@@ -170,13 +170,13 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
     let state: TreeNode | LayerNode;
     if (node.type === "folder") state = { ...common, type: node.type };
     else {
-      // A view has no geometry of its own, so its source's kind and bands are its.
-      const drawn = (node.type === "virtual" && rows.get(node.source_id ?? 0)) || node;
+      // A virtual layer has the geometry kind and bands of its source.
+      const withGeometry = (node.type === "virtual" && rows.get(node.source_id ?? 0)) || node;
       const layer: LayerNode = {
         ...common,
         type: node.type,
-        geometryKind: drawn.geometry_kind ?? "Unknown",
-        bands: drawn.bands ?? [],
+        geometryKind: withGeometry.geometry_kind ?? "Unknown",
+        bands: withGeometry.bands ?? [],
         sourceId: node.source_id,
         source: node.source,
         visualSettings: node.visual_settings,

@@ -4,20 +4,20 @@ import { checkCode } from "./codes.js";
 import { discardMaps } from "./discard.js";
 import type { LocalizedName } from "./state.js";
 
-/** Maps: made, listed, published. */
+/** Creates, lists, publishes and deletes maps. */
 
 export interface NewMap {
   readonly code: string;
   readonly name?: LocalizedName;
-  /** CartoCSS under the layers' own styles, already checked; "" = none. */
+  /** CartoCSS that applies before the layers' own styles, already checked; "" = none. */
   readonly cssStyle?: string;
   readonly ownerId?: number | null;
   readonly json?: Readonly<Record<string, unknown>>;
-  /** Whether the public may see it; default: yes. */
+  /** Whether the public may read it; default: true. */
   readonly published?: boolean;
 }
 
-/** Segments that follow a project's code in addresses of the API and are no maps. */
+/** Path segments of the API that follow a project's code, so that no map can have these codes. */
 const reserved = new Set([
   "login",
   "logout",
@@ -30,13 +30,14 @@ const reserved = new Set([
 ]);
 
 /**
- * Makes a map, published from the start unless told otherwise, last among the project's.
+ * Creates a map, as the last one of the project.
  * @returns its id
  * @throws Failure invalid_code, code_exists
  */
 export async function createMap(db: Queryable, project: number, map: NewMap): Promise<number> {
   const code = checkCode(map.code);
-  if (reserved.has(code)) throw failed("invalid_code", `"${code}" has a meaning of its own in addresses.`);
+  if (reserved.has(code))
+    throw failed("invalid_code", `"${code}" is reserved: it is part of the API's addresses.`);
   const name = map.name ?? { name: "", localized: false, names: {} };
   const [row] = await db.write<{ id: number }>(
     `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication, sort)
@@ -65,7 +66,7 @@ export interface MapListItem {
   readonly has_publication: boolean;
 }
 
-/** A project's maps in their order. */
+/** A project's maps, ordered by `sort`. */
 export function listMaps(db: Queryable, project: number): Promise<MapListItem[]> {
   return db.query<MapListItem>(
     "select id, code, name, has_publication from map where project_id = $1 order by sort, id",
@@ -74,7 +75,7 @@ export function listMaps(db: Queryable, project: number): Promise<MapListItem[]>
 }
 
 /**
- * Opens the map to the public or closes it.
+ * Publishes or unpublishes the map.
  * @returns the map's id
  * @throws Failure not_found
  */
@@ -93,8 +94,8 @@ export async function setPublication(
 }
 
 /**
- * Deletes the map with its layers and their objects. When this returns, nobody finds it any more, and its code is free;
- * `removal.ts` takes away what it held.
+ * Deletes the map with its layers and their objects: it is hidden at once, its code is free, and `removal.ts` deletes its
+ * contents later.
  * @throws Failure not_found
  */
 export function deleteMap(db: Database, project: number, code: string): Promise<void> {

@@ -5,23 +5,23 @@ import { layerTable, physicalName } from "./layer-table.js";
 import type { Column } from "./state.js";
 import { lockMap } from "./tree.js";
 
-/** Objects of materialized layers: filled from the view of their source, and refreshed from it. */
+/** Refreshes the objects of materialized layers from the view of their source. */
 
-/** Filling a table may take longer than a statement usually may. */
+/** Longer than the usual statement timeout: filling a table takes a while. */
 export const fillTimeoutMs = 600_000;
 
 /**
- * Brings the objects of a materialized layer to what its source has now. Readers see the old ones until all is
- * done; only what differs is written, so that tiles of the rest stay good.
- * @throws Failure not_found when the layer is gone
+ * Refreshes a materialized layer. Readers see the old objects until the transaction commits. Only objects that differ are
+ * written, so that tiles elsewhere stay valid.
+ * @throws Failure not_found when the layer was deleted
  */
 export async function refreshMaterial(db: Database, mapId: number, layerId: number): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(`set local statement_timeout = ${fillTimeoutMs}`);
-    const columns = await holdMaterial(tx, layerId);
+    const columns = await lockForRefresh(tx, layerId);
     await synchronize(tx, layerId, columns);
   });
-  // The map's row comes first here, as it does for whoever deletes the layer, and so after the objects' transaction.
+  // A transaction of its own: the map's row must be locked first, as in deletions of the layer, to avoid deadlocks.
   await db.transaction(async (tx) => {
     await tx.execute(`set local statement_timeout = ${fillTimeoutMs}`);
     await lockMap(tx, mapId);
@@ -36,8 +36,8 @@ export async function refreshMaterial(db: Database, mapId: number, layerId: numb
   });
 }
 
-/** One refresh at a time. The view comes before the table, as it does for whoever deletes the layer. */
-async function holdMaterial(tx: Queryable, layerId: number): Promise<PhysicalColumn[]> {
+/** Allows one refresh at a time. The view is locked before the table, as in deletions of the layer, to avoid deadlocks. */
+async function lockForRefresh(tx: Queryable, layerId: number): Promise<PhysicalColumn[]> {
   const table = layerTable(layerId);
   try {
     await tx.execute(`lock table ${table}_source in access share mode`);
@@ -57,8 +57,8 @@ async function holdMaterial(tx: Queryable, layerId: number): Promise<PhysicalCol
 type PhysicalColumn = Pick<Column, "physical">;
 
 /**
- * Makes the table equal to the view, in one statement, so that all of it comes from one moment of the source.
- * @param columns those of the table beside svc_id and geom
+ * Makes the table equal to the view, in one statement, so from one snapshot of the source.
+ * @param columns of the table, without svc_id and geom
  */
 export async function synchronize(
   tx: Queryable,

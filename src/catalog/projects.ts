@@ -3,7 +3,7 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode, checkLanguage, checkText } from "./codes.js";
 import { discardMaps } from "./discard.js";
 
-/** Projects: made, listed and deleted. */
+/** Creates, lists and deletes projects. */
 
 export interface NewProject {
   readonly code: string;
@@ -36,7 +36,7 @@ export async function createProject(db: Queryable, project: NewProject): Promise
   return row.id;
 }
 
-/** Every project but hidden ones, by code. */
+/** All projects except hidden ones, ordered by code. */
 export function listProjects(db: Queryable): Promise<ProjectListItem[]> {
   return db.query<ProjectListItem>(
     `select id, code, name, languages,
@@ -56,8 +56,8 @@ export async function projectId(db: Queryable, code: string): Promise<number> {
 }
 
 /**
- * Deletes the project with its maps, their layers and objects, and its users' roles. Accounts stay. When this returns,
- * nobody finds it any more, and its code is free; `removal.ts` takes away what it held.
+ * Deletes the project with its maps, their layers and objects, and its users' roles, but not their accounts. It is hidden at
+ * once, its code is free, and `removal.ts` deletes its contents later.
  * @throws Failure project_not_found
  */
 export function deleteProject(db: Database, code: string): Promise<void> {

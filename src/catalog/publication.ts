@@ -3,36 +3,32 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { isLayer, type LayerNode, type MapState, type PublicationElement, type TreeNode } from "./state.js";
 import { lockMap, maxDepth } from "./tree.js";
 
-/** What of a map is shown, and the publication tree that decides it where a map was given one. */
+/** The nodes of a map that are shown: its full tree, or its publication tree if it has one. */
 
 export interface Published {
-  /** The layer or folder that the element is built on. */
   readonly node: TreeNode | LayerNode;
-  /** Absent where the full tree is published. */
+  /** Of the publication tree. Absent in the full tree. */
   readonly element?: PublicationElement;
 }
 
 type Readable = (layer: LayerNode) => boolean;
 
-/** How many layers there are under an element, and how many of them may be read. */
+/** Number of layers under an element, and of readable ones among them. */
 interface Count {
   all: number;
   readable: number;
 }
 
-/** A folder is shown unless it holds layers that may all not be read: an empty one is shown. */
+/** Whether a folder is shown: it is empty, or at least one of its layers is readable. */
 const isShown = ({ all, readable }: Count): boolean => all === 0 || readable > 0;
 
-/**
- * Folders and layers from the top of the tree to its bottom, each folder before what it holds, without what must
- * not be read.
- */
+/** Folders and layers depth first, each folder before its children, without those that are not readable. */
 export function fullTree(map: MapState, readable: Readable): Published[] {
   const shown: Published[] = [];
   const walk = (parent: number, count: Count) => {
     for (const node of map.children.get(parent) ?? []) {
       if (isLayer(node)) {
-        if (counted(count, readable(node))) shown.push({ node });
+        if (countLayer(count, readable(node))) shown.push({ node });
         continue;
       }
       const at = shown.push({ node }) - 1;
@@ -47,9 +43,9 @@ export function fullTree(map: MapState, readable: Readable): Published[] {
 }
 
 /**
- * The elements from the top of the publication tree to its bottom, each before what it holds. Elements whose layer
- * or folder is gone or must not be read are left out, and what they hold goes with them.
- * @param elements the map's publication
+ * Elements of the publication tree depth first, each before its children. Elements whose layer or folder was deleted or is
+ * not readable are left out, with their children.
+ * @param elements the map's publication tree
  */
 export function publicationTree(
   map: MapState,
@@ -62,15 +58,15 @@ export function publicationTree(
     for (const element of siblings) {
       const node = map.nodes.get(element.nodeId);
       if (!node) continue;
-      const held = children.get(element.id);
+      const own = children.get(element.id);
       const below: Count = { all: 0, readable: 0 };
       if (isLayer(node)) {
-        if (!counted(count, readable(node))) continue;
-      } else if (!held) {
-        for (const layer of heldLayers(map, node.id)) counted(below, readable(layer));
+        if (!countLayer(count, readable(node))) continue;
+      } else if (!own) {
+        for (const layer of heldLayers(map, node.id)) countLayer(below, readable(layer));
       }
       const at = shown.push({ node, element }) - 1;
-      if (held) walk(held, below);
+      if (own) walk(own, below);
       if (!isLayer(node) && !isShown(below)) shown.length = at;
       add(count, below);
     }
@@ -80,10 +76,10 @@ export function publicationTree(
 }
 
 /**
- * Ids of the layers that the publication tree leaves on by default: those of elements that are selected together
- * with all their parents. The element of a folder with nothing under it stands for what the folder holds, of which
- * the layers that are selected together with their folders are on.
- * @param elements the map's publication
+ * Ids of the layers that are on by default in the publication tree: those whose element and all its parents are selected.
+ * An element of a folder without children stands for the folder's contents: of these, layers are on if they and all
+ * folders above them are selected.
+ * @param elements the map's publication tree
  */
 export function publishedSelection(
   map: MapState,
@@ -94,7 +90,7 @@ export function publishedSelection(
   const on = new Set<number>();
   const walkFolder = (folder: number) => {
     for (const node of map.children.get(folder) ?? []) {
-      // A layer that has an element of its own is decided by that.
+      // Nodes with an element of their own are selected by that.
       if (!node.selected || own.has(node.id)) continue;
       if (isLayer(node)) on.add(node.id);
       else walkFolder(node.id);
@@ -104,17 +100,17 @@ export function publishedSelection(
     for (const element of siblings) {
       const node = map.nodes.get(element.nodeId);
       if (!node || !element.selected) continue;
-      const held = children.get(element.id);
+      const below = children.get(element.id);
       if (isLayer(node)) on.add(node.id);
-      else if (!held) walkFolder(node.id);
-      if (held) walk(held);
+      else if (!below) walkFolder(node.id);
+      if (below) walk(below);
     }
   };
   walk(children.get(0) ?? []);
   return on;
 }
 
-/** The layers of a folder and of the folders in it, from the top of the tree to its bottom. */
+/** The layers in a folder and its subfolders, depth first. */
 export function heldLayers(map: MapState, folderId: number): LayerNode[] {
   return (map.children.get(folderId) ?? []).flatMap((node) =>
     isLayer(node) ? [node] : heldLayers(map, node.id),
@@ -122,9 +118,9 @@ export function heldLayers(map: MapState, folderId: number): LayerNode[] {
 }
 
 /**
- * Makes this the publication tree of the map, whole and in place of what it had.
- * @throws Failure not_found for a parent or a layer or folder that there is not in this map, and for elements that
- *   hold each other; invalid_value for an id that comes twice and for a tree that is too deep
+ * Replaces the publication tree of the map.
+ * @throws Failure not_found for a parent, layer or folder that does not exist in this map, and for cycles; invalid_value for
+ *   duplicate ids and for a tree that is too deep
  */
 export async function savePublication(
   db: Database,
@@ -145,11 +141,11 @@ export async function savePublication(
 }
 
 /**
- * Takes elements of deleted layers and folders out of the publication tree; what they hold moves up to their parents. A
- * folder's element that nothing is left under goes as well: alone it would stand for all that the folder holds. The map
- * must be locked.
+ * Removes elements of deleted layers and folders from the publication tree; their children move up to their parents. A
+ * folder's element that loses all its children is removed too: without children it would stand for all contents of the
+ * folder. The caller has locked the map's row.
  */
-export async function forgetPublished(
+export async function removeFromPublication(
   tx: Queryable,
   mapId: number,
   nodeIds: readonly number[],
@@ -160,38 +156,40 @@ export async function forgetPublished(
      from map where id = $1`,
     [mapId],
   );
-  const gone = new Set(nodeIds);
+  const deleted = new Set(nodeIds);
   const elements = row?.publication;
-  if (!elements?.some((element) => gone.has(element.nodeId))) return;
-  const kept = withoutEmptied(elements, withoutNodes(elements, gone), new Set(row?.folders));
+  if (!elements?.some((element) => deleted.has(element.nodeId))) return;
+  const kept = withoutEmptied(elements, withoutNodes(elements, deleted), new Set(row?.folders));
   await tx.execute("update map set publication = $2 where id = $1", [mapId, JSON.stringify(kept)]);
 }
 
 function withoutNodes(
   elements: readonly PublicationElement[],
-  gone: ReadonlySet<number>,
+  deleted: ReadonlySet<number>,
 ): readonly PublicationElement[] {
   const parents = new Map(
-    elements.filter((element) => gone.has(element.nodeId)).map(({ id, parentId }) => [id, parentId]),
+    elements.filter((element) => deleted.has(element.nodeId)).map(({ id, parentId }) => [id, parentId]),
   );
   const parentOf = (id: number): number => {
     const above = parents.get(id);
     return above === undefined ? id : parentOf(above);
   };
   return elements
-    .filter((element) => !gone.has(element.nodeId))
+    .filter((element) => !deleted.has(element.nodeId))
     .map((element) => ({ ...element, parentId: parentOf(element.parentId) }));
 }
 
-/** What is left without elements of folders that had something under them before and have nothing now. */
+/** The remaining elements, without those of folders that had children before and have none now. */
 function withoutEmptied(
   before: readonly PublicationElement[],
   left: readonly PublicationElement[],
   folders: ReadonlySet<number>,
 ): readonly PublicationElement[] {
-  const held = childrenOf(before);
-  const holds = childrenOf(left);
-  const kept = left.filter(({ id, nodeId }) => holds.has(id) || !held.has(id) || !folders.has(nodeId));
+  const childrenBefore = childrenOf(before);
+  const children = childrenOf(left);
+  const kept = left.filter(
+    ({ id, nodeId }) => children.has(id) || !childrenBefore.has(id) || !folders.has(nodeId),
+  );
   return kept.length === left.length ? kept : withoutEmptied(before, kept, folders);
 }
 
@@ -212,11 +210,11 @@ function checkTree(elements: readonly PublicationElement[]): void {
     reached += level.length;
     level = level.flatMap((element) => children.get(element.id) ?? []);
   }
-  // Every parent is there, so what cannot be reached from the root goes round in a circle.
+  // All parents exist, so elements that cannot be reached from the root form a cycle.
   if (reached < elements.length) throw notFound("way from the root to every element");
 }
 
-/** Elements by their parent's id, in their order. */
+/** Elements by their parent's id, sorted. */
 function childrenOf(elements: readonly PublicationElement[]): Map<number, PublicationElement[]> {
   const children = new Map<number, PublicationElement[]>();
   for (const element of elements) {
@@ -228,8 +226,8 @@ function childrenOf(elements: readonly PublicationElement[]): Map<number, Public
   return children;
 }
 
-/** Counts one layer; gives whether it may be read. */
-function counted(count: Count, readable: boolean): boolean {
+/** Counts a layer. @returns whether it is readable */
+function countLayer(count: Count, readable: boolean): boolean {
   count.all++;
   if (readable) count.readable++;
   return readable;

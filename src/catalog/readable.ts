@@ -1,19 +1,19 @@
 import { isText } from "../column-types/column-types.js";
 import type { Column } from "./state.js";
 
-/** Values in several languages, for people. */
+/** Localised values in the language of a request. */
 
-/** The request's language, and the map's main one, which stands in. */
+/** The request's language, and the project's main language, which is the fallback. */
 export interface Languages {
   readonly own: string;
   readonly main: string;
 }
 
 /**
- * SQL of what people read of a localised value, null where it is empty in all languages: the request's language, else
- * the main one, else any. It is text for columns of texts, and jsonb for others.
- * @param name the column
- * @param bind makes a placeholder or a constant of a text
+ * SQL of a localised value in the request's language, else in the main language, else in any; null if it is empty in all.
+ * It is text for text columns, and jsonb for others.
+ * @param name of the column
+ * @param bind returns a placeholder or a constant for a text
  */
 export function readableSql(
   column: Pick<Column, "type">,

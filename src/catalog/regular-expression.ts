@@ -1,34 +1,33 @@
 import type { Queryable } from "../storage/postgres.js";
 
-/** Regular expressions that users write and PostgreSQL runs, in its own dialect (ARE). */
+/** Regular expressions of users, which PostgreSQL runs (as POSIX AREs). */
 
-/** Longest one, in UTF-16 units. */
+/** In UTF-16 units. */
 export const longestExpression = 1_000;
 
-/** How long PostgreSQL may take over the regular expressions of one request. */
+/** Statement timeout for the regular expressions of one request. */
 export const patternTimeoutMs = 1_000;
 
 const backReference = /(?<!\\)(?:\\\\)*\\[1-9]/;
 const lookaround = /\(\?<?[=!]/g;
 
 /**
- * Whether matching takes time that grows with the square of a value's length at most. With back references, or with
- * lookarounds inside others, a value of some kilobytes can take years. What only looks like one counts as one, so that
- * nothing depends on reading an expression as PostgreSQL does.
+ * Whether matching is at most quadratic in a value's length. With back references or nested lookarounds, a value of some
+ * kilobytes can take years. The check is conservative: text that only looks like one of them counts as one, since only
+ * PostgreSQL parses expressions exactly.
  */
 export const isLinearTimePattern = (expression: string): boolean =>
   !backReference.test(expression) && (expression.match(lookaround)?.length ?? 0) <= 1;
 
-/** An expression is for the whole value. */
+/** The expression, anchored to match the whole value. */
 export const wholeValue = (expression: string): string => `^(?:${expression})$`;
 
 /**
- * Whether PostgreSQL can compile all of them within the time that `tx` leaves a statement. Without expressions
- * nothing is asked.
+ * Whether PostgreSQL can compile all expressions within the statement timeout of `tx`.
  */
 export async function canCompile(tx: Queryable, expressions: readonly string[]): Promise<boolean> {
   if (expressions.length === 0) return true;
-  // By themselves too: brackets of their own could otherwise pair with ours.
+  // Each also without the parentheses of `wholeValue`, which could hide unbalanced ones.
   const forms = expressions.flatMap((expression) => [expression, wholeValue(expression)]);
   await tx.execute("savepoint expressions");
   try {

@@ -4,37 +4,37 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { deletedProject } from "./tree.js";
 
 /**
- * The second half of a deletion: takes away what `discard.ts` put aside, in portions, each a transaction. What one process
- * leaves undone, whatever became of it, the next one finds.
+ * The second step of a deletion: deletes what `discard.ts` has hidden, in portions, each in a transaction. If a process
+ * ends before it is done, the next one continues.
  */
 
-const everyMs = 1_000;
-/** When it is tried again after something that time alone may not mend. */
-const failedMs = 60_000;
-/** How long a layer that is still read or written is waited for; it has its turn again later. */
+const intervalMs = 1_000;
+/** Interval after an error that is likely to persist. */
+const errorIntervalMs = 60_000;
+/** Wait for a layer that is still read or written; it is tried again later. */
 const lockTimeoutMs = 200;
 const portionTimeoutMs = 60_000;
-/** Layers of one portion, and their tables and indexes: layers with bands and indexes of search are fewer. */
+/** Bounds of a portion. Layers with bands and search indexes have more relations (tables and indexes). */
 const layersAtOnce = 50;
 const relationsAtOnce = 400;
-/** Layers may have millions of files, whose rows go first. */
+/** Layers may have millions of files, whose rows are deleted first. */
 const filesAtOnce = 20_000;
-/** How long the last layers of all may be held by somebody before they are left to others. */
-const patienceMs = 10_000;
+/** How long `removeAll` waits without progress for layers that are locked by others. */
+const stalledTimeoutMs = 10_000;
 
 export interface Portion {
-  /** How many rows of files, layers and maps are gone now. */
+  /** Number of deleted rows of files, layers and maps. */
   readonly removed: number;
-  /** Why layers cannot be removed. */
+  /** Why layers could not be removed. */
   readonly reasons: readonly string[];
-  /** Whether there is more to do; undefined when another process is at it. */
+  /** Whether there is more to remove; undefined when another process is removing. */
   readonly left: boolean | undefined;
 }
 
 const isLeft = async (db: Queryable): Promise<boolean> =>
   (await db.query(`select 1 from map where project_id = ${deletedProject} limit 1`)).length > 0;
 
-/** One portion; of several processes only one works at a time. */
+/** Removes one portion. Does nothing while another process does. */
 export async function removePortion(db: Database): Promise<Portion> {
   if (!(await isLeft(db))) return { removed: 0, reasons: [], left: false };
   return db.transaction(async (tx) => {
@@ -59,7 +59,7 @@ const removeFiles = (tx: Queryable): Promise<number> =>
        where m.project_id = ${deletedProject} limit ${filesAtOnce})`,
   );
 
-/** Any that nothing is made from any more, so that one which is held for long does not keep the others from their turn. */
+/** Layers without derived layers, in random order, so that locked ones do not block the others. */
 async function removeLayers(
   tx: Queryable,
 ): Promise<{ readonly layers: number; readonly reasons: readonly string[] }> {
@@ -90,23 +90,23 @@ const removeMaps = (tx: Queryable): Promise<number> =>
   );
 
 /**
- * Removes until nothing is left, by itself or together with another process.
- * @returns whether that was reached; false when somebody still reads or writes objects of what is left
+ * Removes everything, or waits until another process has.
+ * @returns false if the remaining layers are still locked by readers or writers
  * @throws Error when something cannot be removed
  */
 export async function removeAll(db: Database): Promise<boolean> {
-  let until = performance.now() + patienceMs;
+  let until = performance.now() + stalledTimeoutMs;
   for (;;) {
     const { removed, reasons, left } = await removePortion(db);
     if (left === false) return true;
-    if (removed > 0 || left === undefined) until = performance.now() + patienceMs;
+    if (removed > 0 || left === undefined) until = performance.now() + stalledTimeoutMs;
     else if (reasons.length > 0) throw new Error(reasons.join(" "));
     else if (performance.now() > until) return false;
     if (removed === 0) await new Promise((resolve) => setTimeout(resolve, lockTimeoutMs));
   }
 }
 
-/** Looks now and then for something to remove until it is stopped, which waits for the running portion. */
+/** Removes what was deleted, at regular intervals. `stop` waits for the running portion. */
 export function startRemoval(db: Database, log: Log): { stop(): Promise<void> } {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -118,20 +118,20 @@ export function startRemoval(db: Database, log: Log): { stop(): Promise<void> } 
       return;
     }
   };
-  const look = async () => {
-    let pauseMs = everyMs;
+  const poll = async () => {
+    let pauseMs = intervalMs;
     try {
       await work();
     } catch (error) {
       log.warn({ err: error }, "what was deleted could not be removed");
-      pauseMs = failedMs;
+      pauseMs = errorIntervalMs;
     }
     if (!stopped) timer = setTimeout(again, pauseMs).unref();
   };
   const again = () => {
-    running = look();
+    running = poll();
   };
-  let running = look();
+  let running = poll();
   return {
     stop: async () => {
       stopped = true;

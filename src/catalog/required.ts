@@ -6,10 +6,9 @@ import type { Column, LayerNode } from "./state.js";
 
 /** Required columns of objects. */
 
-/** What a client is told of one that is empty. */
 export const mustBeFilled = "This column must be filled.";
 
-/** SQL of "the column has no value", of one in several languages: in none of them. `value` is the SQL of what it holds. */
+/** SQL of whether a column is empty, if localised in all languages. `value` is the SQL of its value. */
 export function emptySql(column: Column, value: string): string {
   if (column.localizedValue) return `main_value(${value}, '') is null`;
   const empty = isValueType(column.type) ? definitionOf(column).emptyConstant : undefined;
@@ -17,8 +16,8 @@ export function emptySql(column: Column, value: string): string {
 }
 
 /**
- * Makes sure that columns are filled in an object that the transaction has just written. What else it has in a column,
- * such as in other languages, can change until then and not after.
+ * Checks that columns have a value in an object that the transaction has just written, and so locked. A check before the
+ * write could miss concurrent changes, such as of other languages.
  * @throws Failure invalid_value with `data.columns`
  */
 export async function requireFilled(
@@ -41,8 +40,8 @@ export async function requireFilled(
 }
 
 /**
- * Makes sure that an object gets the geometry that its layer may require.
- * @param geom null = none; undefined = as it is
+ * Checks that an object has a geometry if its layer requires one.
+ * @param geom null = none; undefined = unchanged
  * @throws Failure invalid_value with `data.columns`
  */
 export function requireGeometry(layer: LayerNode, geom: Buffer | null | undefined): void {

@@ -1,19 +1,20 @@
 import type { PublicationElement } from "./state.js";
 
-/** Which layers and folders of a map its publication tree ticks. */
+/** Which layers and folders of a map are selected in its publication tree. */
 
-/** Elements of one layer or folder, taken together. */
-interface Standing {
-  readonly ticked: boolean;
-  /** Whether one of them has nothing under it: a folder's then stands for what the folder holds. */
-  readonly alone: boolean;
+/** All elements of one layer or folder. */
+interface NodeElements {
+  /** Whether any of them is selected. */
+  readonly selected: boolean;
+  /** Whether any of them has no children. A folder's element without children stands for the folder's contents. */
+  readonly isLeaf: boolean;
 }
 
 /**
- * Tells of a layer or folder by its id whether the publication tree ticks it; undefined where it is selected as it is by
- * itself: without a publication tree, and in a folder whose element stands for what the folder holds. One of several
- * elements is enough. What has no element otherwise is not shown, so it is not selected.
- * @param parentOf the folder that a layer or folder lies in; null = the map
+ * Returns a function of a layer's or folder's id: whether the publication tree selects it. undefined means that the node's
+ * own `selected` applies: without a publication tree, and in a folder whose element stands for its contents. Other nodes
+ * without an element are not shown, so they are not selected.
+ * @param parentOf id of the parent folder; null = the map
  */
 export function selectionIn(
   publication: readonly PublicationElement[] | null,
@@ -21,17 +22,17 @@ export function selectionIn(
 ): (id: number) => boolean | undefined {
   if (!publication) return () => undefined;
   const parents = new Set(publication.map(({ parentId }) => parentId));
-  const standings = new Map<number, Standing>();
+  const elements = new Map<number, NodeElements>();
   for (const { id, nodeId, selected } of publication) {
-    const known = standings.get(nodeId);
-    standings.set(nodeId, {
-      ticked: selected || (known?.ticked ?? false),
-      alone: !parents.has(id) || (known?.alone ?? false),
+    const known = elements.get(nodeId);
+    elements.set(nodeId, {
+      selected: selected || (known?.selected ?? false),
+      isLeaf: !parents.has(id) || (known?.isLeaf ?? false),
     });
   }
-  const isStoodFor = (id: number): boolean => {
+  const isInLeaf = (id: number): boolean => {
     const parent = parentOf(id);
-    return parent !== null && (standings.get(parent)?.alone ?? isStoodFor(parent));
+    return parent !== null && (elements.get(parent)?.isLeaf ?? isInLeaf(parent));
   };
-  return (id) => standings.get(id)?.ticked ?? (isStoodFor(id) ? undefined : false);
+  return (id) => elements.get(id)?.selected ?? (isInLeaf(id) ? undefined : false);
 }

@@ -2,22 +2,22 @@ import { definitionOf, hasValues } from "../column-types/column-types.js";
 import type { Queryable } from "../storage/postgres.js";
 import type { Column, StoredSettings } from "./state.js";
 
-/** The columns that a layer's settings use: which each kind can, and what is left of settings when columns go. */
+/** The columns that a layer's settings refer to: which types they support, and how settings adapt when columns are deleted. */
 
 export type SettingsKind = "visualSettings" | "visualCustomSettings" | "vectorSettings";
 
 type KnownColumn = Pick<Column, "id" | "type">;
 type Fits = (column: Pick<Column, "type">) => boolean;
 
-/** Whether a column can be what a visualization of the kind is built from; kinds 1 and 3 need a scale. */
-export const canBuild = (visualType: unknown, column: Pick<Column, "type">): boolean =>
+/** Whether a visualization of the type can classify by a column; types 1 and 3 need values with a numeric scale. */
+export const supportsColumn = (visualType: unknown, column: Pick<Column, "type">): boolean =>
   hasValues(column) && ((visualType !== 1 && visualType !== 3) || definitionOf(column).measure !== undefined);
 
 /**
- * Settings without what the layer's columns no longer give: what only decorates is taken out and its switch is off.
- * @returns the settings themselves when all their columns are there; null when what they are built from is not
+ * Removes references to columns that no longer exist or have an unsupported type, and turns off the options that used them.
+ * @returns the same object if nothing changed; null if a column is missing that the settings cannot work without
  */
-export function settingsLeft(
+export function pruneSettings(
   kind: SettingsKind,
   settings: StoredSettings,
   columns: readonly KnownColumn[],
@@ -29,9 +29,9 @@ export function settingsLeft(
   };
   switch (kind) {
     case "visualSettings":
-      return visualLeft(settings, known);
+      return pruneVisual(settings, known);
     case "visualCustomSettings":
-      return customLeft(settings, known);
+      return pruneCustom(settings, known);
     case "vectorSettings":
       return without(settings, "popupColumn", known, { showPopup: false });
   }
@@ -39,12 +39,12 @@ export function settingsLeft(
 
 type Known = (id: unknown, fits?: Fits) => boolean;
 
-function visualLeft(settings: StoredSettings, known: Known): StoredSettings | null {
+function pruneVisual(settings: StoredSettings, known: Known): StoredSettings | null {
   const { type } = settings;
-  const isBuiltFromOne = type === 1 || type === 2 || type === 3;
-  if (isBuiltFromOne && !known(settings.column, (column) => canBuild(type, column))) return null;
+  const needsColumn = type === 1 || type === 2 || type === 3;
+  if (needsColumn && !known(settings.column, (column) => supportsColumn(type, column))) return null;
   const classes = settings.classesSettings as StoredSettings;
-  const classesKept = classesLeft(type, classes, known);
+  const classesKept = pruneClasses(type, classes, known);
   if (!classesKept) return null;
   const text = settings.textSettings as StoredSettings;
   const textKept = without(text, "column", known, {});
@@ -54,7 +54,7 @@ function visualLeft(settings: StoredSettings, known: Known): StoredSettings | nu
   return left;
 }
 
-function classesLeft(type: unknown, classes: StoredSettings, known: Known): StoredSettings | null {
+function pruneClasses(type: unknown, classes: StoredSettings, known: Known): StoredSettings | null {
   switch (type) {
     case 4:
     case 5:
@@ -74,15 +74,15 @@ function classesLeft(type: unknown, classes: StoredSettings, known: Known): Stor
   }
 }
 
-/** Plug-ins know by themselves what they can do without; what has lost all its columns is nothing any more. */
-function customLeft(settings: StoredSettings, known: Known): StoredSettings | null {
+/** Plug-ins handle missing columns themselves; settings without any column left are removed. */
+function pruneCustom(settings: StoredSettings, known: Known): StoredSettings | null {
   const columns = Object.entries(settings.columns as StoredSettings);
   const kept = columns.filter(([, id]) => known(id));
   if (kept.length === columns.length) return settings;
   return kept.length > 0 ? { ...settings, columns: Object.fromEntries(kept) } : null;
 }
 
-/** The settings without a column that is not there, and with these fields then; else themselves. */
+/** If the column of `field` is missing: the settings without the field and with those of `instead`; else the same object. */
 function without(
   settings: StoredSettings,
   field: string,
@@ -99,15 +99,15 @@ interface SettingsRow {
   readonly vectorSettings: StoredSettings | null;
 }
 
-/** Columns as the transaction sees them, for `settingsLeft`. */
+/** Columns as the transaction sees them, for `pruneSettings`. */
 export const columnsOf = (tx: Queryable, layerId: number) =>
   tx.query<KnownColumn>("select id, type from layer_column where layer_id = $1", [layerId]);
 
 /**
- * Brings a layer's settings in line with its columns, of which some went or got another type. A visualization that is
- * built from those is dropped, and CartoCSS draws the layer again. The caller holds the map's row.
+ * Prunes a layer's stored settings after columns were deleted or changed their type. If that removes its visualization, the
+ * layer is rendered with its CartoCSS again. The caller has locked the map's row.
  */
-export async function fitSettings(tx: Queryable, layerId: number): Promise<void> {
+export async function pruneStoredSettings(tx: Queryable, layerId: number): Promise<void> {
   const [row] = await tx.query<SettingsRow>(
     `select visual_settings as "visualSettings", visual_custom_settings as "visualCustomSettings",
        vector_settings as "vectorSettings" from node
@@ -116,11 +116,11 @@ export async function fitSettings(tx: Queryable, layerId: number): Promise<void>
   );
   if (!row) return;
   const columns = await columnsOf(tx, layerId);
-  const left = (kind: SettingsKind) => row[kind] && settingsLeft(kind, row[kind], columns);
+  const pruned = (kind: SettingsKind) => row[kind] && pruneSettings(kind, row[kind], columns);
   const [visual, custom, vector] = [
-    left("visualSettings"),
-    left("visualCustomSettings"),
-    left("vectorSettings"),
+    pruned("visualSettings"),
+    pruned("visualCustomSettings"),
+    pruned("vectorSettings"),
   ];
   const isSame =
     visual === row.visualSettings && custom === row.visualCustomSettings && vector === row.vectorSettings;

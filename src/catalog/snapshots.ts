@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
 import { WeakById } from "../changes/weak-by-id.js";
 
-/** What is kept of one kind of thing in the catalogue: immutable snapshots by key, bounded in bytes. */
+/** A cache of immutable snapshots of projects or maps by key, bounded in bytes. */
 
 export interface Identified {
   readonly id: number;
@@ -13,26 +13,26 @@ export interface SnapshotOptions<State> {
   readonly count: ChangeCount;
   readonly bytes: number;
   readonly bytesOf: (state: State) => number;
-  /** Whether the state serves the whole installation: it is not crowded out by others. */
+  /** Whether the state is never evicted, since the whole installation uses it. */
   readonly isPinned: (state: State) => boolean;
-  /** Whether changes are heard of now; while they are not, every answer is checked. */
+  /** Whether this node receives all changes; if not, every cached state is checked against the database. */
   readonly trusted: () => boolean;
-  /** Whether the database still has the state as it is. */
+  /** Whether the state still equals the database's. */
   readonly isUnchanged: (state: State) => Promise<boolean>;
 }
 
 export interface Snapshot<State> {
   readonly state: State;
   readonly source: Source;
-  /** The count at which the state was right. */
+  /** The change count at which the state was current. */
   readonly asOf: number;
 }
 
 interface Loading<State> {
-  /** Later than that of everyone who asked before it began. */
+  /** Sequence number: greater than those of all `get` calls before the query was sent. */
   readonly number: number;
   readonly result: Promise<Snapshot<State> | undefined>;
-  /** Ids that were announced as changed since; undefined = any. */
+  /** Ids whose change was announced since; undefined = any. */
   readonly changed: Set<number | undefined>;
 }
 
@@ -41,7 +41,7 @@ export class Snapshots<State extends Identified> {
   private readonly pinned = new Map<string, Snapshot<State>>();
   private readonly loading = new Map<string, Loading<State>>();
   private readonly sources = new WeakById<Source>();
-  private numbers = 0;
+  private lastNumber = 0;
 
   constructor(private readonly options: SnapshotOptions<State>) {
     this.kept = new LRUCache({
@@ -50,10 +50,10 @@ export class Snapshots<State extends Identified> {
     });
   }
 
-  /** The state under the key as it is now; `load` reads it. Undefined when there is none. */
+  /** The current state under the key, which `load` reads; undefined if it does not exist. */
   async get(key: string, load: () => Promise<State | undefined>): Promise<Snapshot<State> | undefined> {
     const { trusted, isUnchanged } = this.options;
-    const asked = ++this.numbers;
+    const number = ++this.lastNumber;
     for (;;) {
       const known = this.peek(key);
       if (known) {
@@ -62,8 +62,8 @@ export class Snapshots<State extends Identified> {
         if (this.peek(key) === known) this.drop(key);
       }
       const loading = this.loading.get(key) ?? this.load(key, load);
-      // What was begun before this was asked is looked at again: it may be older than what has to be seen here.
-      if (loading.number < asked) await loading.result.catch(() => undefined);
+      // A query that was sent before this call may have missed changes that the caller must see.
+      if (loading.number < number) await loading.result.catch(() => undefined);
       else {
         const snapshot = await loading.result;
         if (!snapshot || this.isCurrent(snapshot)) return snapshot;
@@ -71,7 +71,7 @@ export class Snapshots<State extends Identified> {
     }
   }
 
-  /** The state as it is kept under the key, when it is right as far as is known. */
+  /** The cached state under the key, if no change of it was announced. */
   private peek(key: string): Snapshot<State> | undefined {
     const known = this.pinned.get(key) ?? this.kept.get(key);
     if (known && this.isCurrent(known)) return known;
@@ -79,7 +79,7 @@ export class Snapshots<State extends Identified> {
     return undefined;
   }
 
-  /** The thing (undefined: any of them) changed. */
+  /** The project or map with the id changed; undefined = any. */
   changed(id: number | undefined): void {
     for (const { changed } of this.loading.values()) changed.add(id);
     if (id === undefined) this.options.count.changedAll();
@@ -93,7 +93,7 @@ export class Snapshots<State extends Identified> {
     return unchangedSince([source, this.options.count.everything], asOf);
   }
 
-  /** Forgets what is kept under the key. */
+  /** Removes the key from the cache. */
   drop(key: string): void {
     this.kept.delete(key);
     this.pinned.delete(key);
@@ -104,7 +104,7 @@ export class Snapshots<State extends Identified> {
     const result = this.loadOnce(key, load, changed).finally(() => {
       this.loading.delete(key);
     });
-    const loading = { number: ++this.numbers, result, changed };
+    const loading = { number: ++this.lastNumber, result, changed };
     this.loading.set(key, loading);
     return loading;
   }
@@ -122,7 +122,7 @@ export class Snapshots<State extends Identified> {
       source = { changedAt: 0 };
       this.sources.set(state.id, source);
     }
-    // One that changed while it was read may have been read before or after that.
+    // It changed while it was read, and it is unknown which state was read.
     if (changed.has(state.id) || changed.has(undefined)) return { state, source, asOf: -1 };
     const snapshot = { state, source, asOf: count.now };
     if (this.options.isPinned(state)) this.pinned.set(key, snapshot);

@@ -1,8 +1,7 @@
 import type { ColumnType } from "../column-types/column-types.js";
-
 import type { GeometryKind } from "../geo/wkb.js";
 
-/** The catalogue as a serving node holds it in memory: immutable snapshots of projects and maps. */
+/** The catalogue in memory: immutable snapshots of projects and maps. */
 
 export type Role = "admin" | "editor" | "viewer";
 
@@ -16,9 +15,11 @@ export interface Member {
 export const Right = { read: 1, editObjects: 2, editStructure: 4, administer: 8 } as const;
 export type Rights = number;
 
-/** A right given beyond the role. Absent parts widen it: no layer = the whole map, no map = the project. */
+/** Rights given to a user or the public beyond the role. */
 export interface Grant {
+  /** null = the whole project. */
   readonly mapId: number | null;
+  /** null = the whole map. */
   readonly layerId: number | null;
   /** null = the public. */
   readonly accountId: number | null;
@@ -44,7 +45,7 @@ export interface ProjectState {
   readonly grants: readonly Grant[];
 }
 
-/** A text that may exist in several languages. `names` counts when `localized`. */
+/** A text that may be localised: then `names` has it by language, and `name` is a fallback. */
 export interface LocalizedName {
   readonly name: string;
   readonly localized: boolean;
@@ -54,7 +55,7 @@ export interface LocalizedName {
 export interface Column extends LocalizedName {
   readonly id: number;
   readonly code: string;
-  /** Name of the column in the layer's table: svc_id, geom or c<id>. Titles have none, but keep the scheme. */
+  /** Name of the column in the layer's table: svc_id, geom or c<id>. Titles have a name, but no such column. */
   readonly physical: string;
   readonly type: ColumnType;
   readonly required: boolean;
@@ -65,18 +66,18 @@ export interface Column extends LocalizedName {
   readonly format: Readonly<Record<string, unknown>> | null;
 }
 
-/** Whether it is the object id, made by the server. */
+/** Whether it is the object id, which the server generates. */
 export const isId = (column: Pick<Column, "physical">): boolean => column.physical === "svc_id";
 
 export type ConstraintType = "enum" | "range" | "pattern";
 
-/** What values of columns may be; null and empty text always may. */
+/** A constraint on values of columns; null and empty text are always allowed. */
 export interface ColumnConstraint {
   readonly id: number;
   readonly type: ConstraintType;
   readonly name: string;
   readonly columnIds: readonly number[];
-  /** enum: the allowed values; range: [least, greatest], null = none; pattern: [regular expression]. */
+  /** enum: the allowed values; range: [min, max], null = unbounded; pattern: [regular expression]. */
   readonly definition: readonly unknown[];
 }
 
@@ -90,7 +91,7 @@ export interface TreeNode extends LocalizedName {
   readonly parentId: number | null;
   readonly code: string;
   readonly sort: number;
-  /** Whether its element in the publication tree is ticked; before there is a tree, whether it is on by itself. */
+  /** Whether it is on by default: as in the publication tree, or without one as set on the node. */
   readonly selected: boolean;
   readonly icon: string;
   readonly json: Readonly<Record<string, unknown>>;
@@ -103,26 +104,26 @@ export interface TreeNode extends LocalizedName {
 export interface LayerNode extends TreeNode {
   readonly type: Exclude<NodeType, "folder">;
   readonly geometryKind: GeometryKind;
-  /** In the order of `sort`, each title before what it holds; svc_id and geom among them. */
+  /** Ordered by `sort`, each title before its columns; with svc_id and geom. */
   readonly columns: readonly Column[];
   /** Absent = none. */
   readonly constraints?: readonly ColumnConstraint[];
-  /** Highest zoom of each band that has generalised geometry, ascending; a virtual layer has its source's. */
+  /** Highest zoom of each band of zooms with generalised geometry, ascending; of a virtual layer those of its source. */
   readonly bands: readonly number[];
-  /** The layer that a virtual or materialized one is made from. */
+  /** Id of the layer that a virtual or materialized layer is derived from. */
   readonly sourceId: number | null;
   readonly source: LayerSource | null;
-  /** Checked settings as they were stored; at most one of the two visualizations. */
+  /** Checked settings as stored; at most one of visualSettings and visualCustomSettings. */
   readonly visualSettings: StoredSettings | null;
   readonly visualCustomSettings: StoredSettings | null;
   readonly vectorSettings: StoredSettings | null;
 }
 
-/** Where a layer's objects or picture come from. */
+/** Source of a derived or external layer. */
 export type LayerSource =
-  /** Of a virtual or materialized layer: which of the source's objects, in the filter language; "" = all. */
+  /** Virtual and materialized layers: filter for the source's objects, in the filter language; "" = all. */
   | { readonly filter: string }
-  /** Of an external layer: a raster service. */
+  /** External layers: a raster service. */
   | {
       readonly url: string;
       readonly minZoom: number | null;
@@ -132,7 +133,7 @@ export type LayerSource =
 
 export type StoredSettings = Readonly<Record<string, unknown>>;
 
-/** An element of what save-publication-tree was given. */
+/** An element of the publication tree (save-publication-tree). */
 export interface PublicationElement {
   readonly id: number;
   readonly parentId: number;
@@ -166,15 +167,15 @@ export interface MapState extends LocalizedName {
 
 export const isLayer = (node: TreeNode | LayerNode): node is LayerNode => node.type !== "folder";
 
-/** Whether the element is a layer of objects, with a table or view of them. */
+/** Whether the node is a layer with objects in a table or view. */
 export const hasObjects = (node: TreeNode | LayerNode): boolean =>
   node.type === "layer" || node.type === "virtual" || node.type === "material";
 
-/** Whether the layer's objects come from another layer, so that nobody edits them here. */
+/** Whether the layer's objects come from another layer, so that they cannot be edited here. */
 export const isDerived = (node: TreeNode | LayerNode): boolean =>
   node.type === "virtual" || node.type === "material";
 
-/** The string for a language: the language's own, else the main language's, else any; "" when there is none. */
+/** The text in a language, else in the main language, else in any; "" if there is none. */
 export function localName(text: LocalizedName, language: string, main: string): string {
   if (!text.localized) return text.name;
   const own = (key: string) => (Object.hasOwn(text.names, key) ? text.names[key] : undefined);
@@ -182,22 +183,22 @@ export function localName(text: LocalizedName, language: string, main: string): 
 }
 
 /**
- * Who a user is, as something says that outlives the database's history: after a restore an account may have the number
- * that another one had, so the login counts too.
+ * Identifies a user outside the database, such as in sessions: after the database is restored from a backup, an id may
+ * belong to another account, so the login is compared too.
  */
 export interface UserName {
   readonly accountId: number;
   readonly login: string;
 }
 
-/** Who asks: the public, or a signed-in user of one project. */
+/** The caller of a request: the public, or a user who is signed in to one project. */
 export interface Caller {
   /** null = the public. */
   readonly accountId: number | null;
   readonly login: string | null;
   /** Project that the session belongs to. */
   readonly projectId: number | null;
-  /** The user who asked for this user's session. */
+  /** The user who requested this session for the caller. */
   readonly grantedBy?: UserName;
 }
 export const publicCaller: Caller = { accountId: null, login: null, projectId: null };

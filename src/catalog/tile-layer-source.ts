@@ -3,18 +3,16 @@ import { maxZoom } from "../geo/tile.js";
 import { checkText } from "./codes.js";
 import type { LayerSource } from "./state.js";
 
-/** Where an external layer's picture comes from: an XYZ, TMS or WMS raster service of a host that the installation allows. */
+/** The source of an external layer: an XYZ, TMS or WMS raster service on a host that the installation allows. */
 
 export type ExternalSource = Extract<LayerSource, { readonly url: string }>;
 
-const longestUrl = 2_000;
+const maxUrlLength = 2_000;
 const placeholder = /\{(?:z|x|-?y)\}/g;
 
 /**
- * Reads the `source` of an external layer.
- *
- * `url` is an http(s) address with `{z}`, `{x}` and `{y}` (XYZ) or `{-y}` (TMS) in its path or query, or a WMS's
- * address with `service=WMS` in its query.
+ * Reads the `source` of an external layer: an http(s) `url` with `{z}`, `{x}` and `{y}` (XYZ) or `{-y}` (TMS) in its path or
+ * query, or with `service=WMS` in its query.
  * @param hosts `host` or `host:port`, in lower case
  * @throws Failure invalid_value with `data.parameter`, required_parameters
  */
@@ -53,9 +51,9 @@ function zoom(value: unknown, name: string): number | null {
 
 function checkAddress(given: unknown, hosts: readonly string[]): string {
   const wrong = (what: string) => refuse("source.url", what);
-  // Spaces and backslashes are read differently by different programs.
-  if (typeof given !== "string" || given.length > longestUrl || !/^[\x21-\x5b\x5d-\x7e]+$/.test(given))
-    throw wrong(`must be an address of at most ${longestUrl} printable ASCII characters`);
+  // URL parsers disagree on spaces and backslashes.
+  if (typeof given !== "string" || given.length > maxUrlLength || !/^[\x21-\x5b\x5d-\x7e]+$/.test(given))
+    throw wrong(`must be an address of at most ${maxUrlLength} printable ASCII characters`);
   const names = new Set(given.match(placeholder));
   const plain = given.replace(placeholder, "0");
   if (/[{}]/.test(plain)) throw wrong("may hold {z}, {x}, {y} and {-y}, and no other braces");
@@ -68,7 +66,7 @@ function checkAddress(given: unknown, hosts: readonly string[]): string {
   if (url.protocol !== "https:" && url.protocol !== "http:")
     throw wrong("must begin with https:// or http://");
   if (url.username !== "" || url.password !== "") throw wrong("must not hold a user or password");
-  // The part before the path, as written: what stands in for a placeholder may not become part of the host.
+  // Scheme and host as written: the host must not contain placeholders.
   const origin = /^https?:\/\/[^/?#]*/i.exec(given)?.[0] ?? "";
   if (/[{}]/.test(origin) || !hosts.some((host) => host.toLowerCase() === url.host))
     throw wrong("names a host that is not among the installation's externalHosts");

@@ -2,18 +2,17 @@ import { failed, notFound } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { checkCode } from "./codes.js";
 
-/** The tree of a map's folders and layers: places, parents, order and codes. */
+/** The tree of a map's nodes (folders and layers): parents, order and codes. */
 
-/** Folders may lie in each other this deep; so may elements of a publication tree. */
+/** Nesting depth of folders, and of elements of a publication tree. */
 export const maxDepth = 50;
 
-/** The project that deleted maps, folders and layers are in until they are removed (015_deletion.sql). */
+/** Id of the hidden project that deleted maps, folders and layers belong to until they are removed (015_deletion.sql). */
 export const deletedProject = 0;
 
 /**
- * Keeps other writers of this map's tree waiting until the transaction ends, so that places and codes are decided
- * one after the other.
- * @throws Failure not_found when the map is gone
+ * Locks the map's row until the transaction ends: writers of its tree run one after the other.
+ * @throws Failure not_found when the map was deleted
  */
 export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
   const rows = await tx.query(
@@ -23,7 +22,7 @@ export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
   if (rows.length === 0) throw notFound("map of that code");
 }
 
-/** @param codes of the layers that are made from what was to be changed */
+/** Error for a change of a layer that others are derived from. @param codes of the derived layers */
 export const dependedOn = (codes: readonly string[]) =>
   failed(
     "invalid_value",
@@ -33,7 +32,7 @@ export const dependedOn = (codes: readonly string[]) =>
     },
   );
 
-/** Ids of a folder and of everything in it, each with whether it is a layer. */
+/** Ids of a folder and all nodes in it; `layer` = it is a layer of any type. */
 export function nodesUnder(tx: Queryable, folderId: number): Promise<{ id: number; layer: boolean }[]> {
   return tx.query(
     `with recursive under as (
@@ -48,11 +47,11 @@ export const nextContainerId = async (tx: Queryable): Promise<number> =>
   (await tx.query<{ id: number }>("select nextval('container_id') as id"))[0]!.id;
 
 /**
- * The parent that a request names, as `node.parent_id`.
+ * Checks the parent of a node in a request.
  * @param parentId id of the map or 0 (= directly in the map), or of a folder of the same map
- * @param nodeId the element that is moved: it cannot go under itself
- * @returns null for the map
- * @throws Failure not_found; invalid_value when folders would lie too deep in each other
+ * @param nodeId the node that is moved: it cannot be moved into itself
+ * @returns the value of `node.parent_id`; null for the map
+ * @throws Failure not_found; invalid_value when folders would be nested too deeply
  */
 export async function checkParent(
   tx: Queryable,
@@ -75,13 +74,13 @@ export async function checkParent(
   );
   if (!row || row.own) throw notFound(`parent with id ${parentId} in this map`);
   if (row.depth >= maxDepth)
-    throw failed("invalid_value", `Folders lie at most ${maxDepth} deep in each other.`);
+    throw failed("invalid_value", `Folders can be nested at most ${maxDepth} levels deep.`);
   return parentId;
 }
 
 /**
- * A code for an element: the wanted one when it is free, else (none wanted) a new one from the element's id.
- * Folders and layers have codes of their own kind.
+ * The code for a node: the requested one, or (undefined) one generated from the node's id. Folders and layers have separate
+ * namespaces.
  * @throws Failure invalid_code, code_exists
  */
 export async function chooseCode(
@@ -108,8 +107,8 @@ export async function chooseCode(
   return code;
 }
 
-/** Sort value that puts an element after all children of a parent (null = the map). */
-export async function lastPlace(tx: Queryable, mapId: number, parentId: number | null): Promise<number> {
+/** Sort value after all children of a parent (null = the map). */
+export async function nextSort(tx: Queryable, mapId: number, parentId: number | null): Promise<number> {
   const [row] = await tx.query<{ sort: number }>(
     "select coalesce(max(sort), 0) + 1 as sort from node where map_id = $1 and parent_id is not distinct from $2",
     [mapId, parentId],
@@ -118,10 +117,10 @@ export async function lastPlace(tx: Queryable, mapId: number, parentId: number |
 }
 
 /**
- * Puts an element at place `sort` among its parent's children and renumbers them 1..n. A whole number is the place
- * that the element has afterwards; a fraction goes between the sort values that the others have now.
+ * Moves a node to position `sort` among its parent's children and renumbers them 1..n. An integer is the position
+ * afterwards; a fraction is a position between the current sort values of the others.
  */
-export async function place(
+export async function placeNode(
   tx: Queryable,
   mapId: number,
   node: { readonly id: number; readonly parentId: number | null },

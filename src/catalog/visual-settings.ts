@@ -2,8 +2,8 @@ import { z } from "zod";
 import { languagePattern } from "./codes.js";
 
 /**
- * Schemas of the settings that a layer may be shown by. Unknown fields are left out; absent ones get defaults.
- * Columns are given by id or code; the schemas take both as they come and `visualization.ts` finds the column.
+ * Schemas of visualization settings. Unknown fields are dropped; absent ones get defaults. Columns are given by id or code;
+ * `visualization.ts` resolves them.
  */
 
 const colour = z.string().regex(/^#[0-9A-Fa-f]{6}$/, "a colour such as #2a6fbb");
@@ -12,22 +12,22 @@ const size = z.number().min(0).max(10_000);
 const name = z.string().max(500);
 const path = z.string().max(1_000);
 const flag = (value: boolean) => z.boolean().default(value);
-/** Names of patterns are the client's own. */
+/** Clients define the names of patterns. */
 const pattern = z.union([z.string().max(100), z.number()]);
 const columnId = z.number().int().positive();
 const columnCode = z.string().max(44);
 const language = z.string().regex(languagePattern, "a language code");
 const jsonObject = z.record(z.string(), z.unknown());
 
-/** Classes that one visualization may have. */
-const mostClasses = 1_000;
+/** Of one visualization. */
+const maxClasses = 1_000;
 
 const common = z.object({
   type: z.number().int().min(1).max(7),
   column: columnId.optional(),
   columnCode: columnCode.optional(),
   algorithm: z.number().int().min(1).max(3).default(1),
-  classesCount: z.number().int().min(1).max(mostClasses).default(5),
+  classesCount: z.number().int().min(1).max(maxClasses).default(5),
   pointSettings: z
     .object({ size: size.default(10), allowOverlap: flag(true), sizeEnabled: flag(false) })
     .prefault({}),
@@ -69,7 +69,7 @@ const common = z.object({
 
 const classItem = z.object({
   count: z.number().int().min(0).default(0),
-  // Each tree of the map shows all of them.
+  // Bounded: answers with the map's tree contain all values.
   value: z.union([z.string().max(1_000), z.number(), z.boolean()]).optional(),
   icon: path.default(""),
   checked: flag(true),
@@ -90,7 +90,7 @@ const categories = z.object({
   linePattern: pattern.default(""),
   lineWidth: size.default(1),
   defaultClass: classItem.prefault({}),
-  classes: z.array(classItem).max(mostClasses).default([]),
+  classes: z.array(classItem).max(maxClasses).default([]),
 });
 const bubbles = z.object({
   pointSizeMin: size.default(5),
@@ -142,9 +142,9 @@ const heat = z.object({
 
 export type VisualType = 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
-/** What is common to all kinds of visualizations. */
+/** Settings that all types of visualizations have. */
 export const visualSchema = common;
-/** `classesSettings` of each kind. */
+/** `classesSettings` of each type. */
 export const classesSchemas = {
   1: gradient.prefault({}),
   2: categories.prefault({}),
@@ -206,7 +206,7 @@ const schemaOf = (schema: z.ZodType) => {
   return rest;
 };
 
-/** JSON Schemas of the settings as requests give them. */
+/** JSON Schemas of the settings in requests. */
 export const settingsJsonSchemas = {
   visualSettings: {
     allOf: [

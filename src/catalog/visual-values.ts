@@ -1,31 +1,30 @@
 import type { StoredSettings } from "./state.js";
 
-/** What the server computes of the objects for a visualization, and where it stands in the settings. */
+/** Values that the server computes from a layer's objects for a visualization, and their fields in the settings. */
 
-/** A value as the column's JSON shows it: a number, or a moment in ISO 8601. */
+/** A value as in the column's JSON: a number, or a timestamp in ISO 8601. */
 export type Limit = number | string;
 
 export interface VisualValues {
-  /** Limits of the values; null when there are none, or none with an order. */
+  /** Range of the values; null if there are none, or they have no order. */
   readonly min: Limit | null;
   readonly max: Limit | null;
   /**
-   * Kinds 1 and 3: borders of the classes, ascending, one more than there are classes; a class holds what is above its
-   * lower border up to its upper one, the first its lower border too. Empty when no object has a value.
+   * Types 1 and 3: borders of the classes, ascending, one more than there are classes. A class includes its upper border
+   * but not its lower one; the first class includes both. Empty if no object has a value.
    */
   readonly borders: readonly Limit[];
-  /** Kinds 1, 2 and 3: number of objects in each class. */
+  /** Types 1, 2 and 3: number of objects in each class. */
   readonly counts: readonly number[];
-  /** Kind 2: number of objects in none of the classes. */
+  /** Type 2: number of objects in no class. */
   readonly others: number;
 }
 
 type Plain = Record<string, unknown>;
 
 /**
- * Settings with computed values in their places: `count` of each class and of `defaultClass` (kind 2);
- * `classesSettings.borders` and `classesSettings.counts` (kinds 1 and 3), which the contract has no field for and
- * clients that do not know them leave alone.
+ * Adds computed values to settings: `count` of each class and of `defaultClass` (type 2); `classesSettings.borders` and
+ * `classesSettings.counts` (types 1 and 3), which are additions to the contract.
  */
 export function withValues(settings: StoredSettings, values: VisualValues | undefined): StoredSettings {
   if (!values) return settings;

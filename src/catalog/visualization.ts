@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { hasValues } from "../column-types/column-types.js";
 import { excerpt, failed, notFound, Reasons } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
-import { canBuild, columnsOf, type SettingsKind, settingsLeft } from "./settings-columns.js";
+import { columnsOf, pruneSettings, type SettingsKind, supportsColumn } from "./settings-columns.js";
 import type { Column, LayerNode, StoredSettings } from "./state.js";
 import { lockMap } from "./tree.js";
 import {
@@ -15,8 +15,8 @@ import {
 import { type VisualValues, withValues } from "./visual-values.js";
 
 /**
- * How a layer is shown beyond its CartoCSS: a visualization of its values, a plug-in's visualization, or as vector
- * by the client. Columns are stored by their ids, and shown with the codes that they have at the time.
+ * Visualization settings of a layer, used instead of its CartoCSS: thematic maps by its values, visualizations of plug-ins,
+ * and vector rendering by the client. Columns are stored by id and shown with their current codes.
  */
 
 export type { SettingsKind } from "./settings-columns.js";
@@ -24,7 +24,7 @@ export type { SettingsKind } from "./settings-columns.js";
 type Plain = Record<string, unknown>;
 
 /**
- * Checks settings for a layer and completes them.
+ * Validates settings for a layer and adds defaults.
  * @throws Failure invalid_value with `data.fields` (path → reason), unknown_column
  */
 export function readSettings(layer: LayerNode, kind: SettingsKind, given: unknown): StoredSettings {
@@ -53,16 +53,16 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   const classes: Plain = check(classesSchemas[type], given, "visualSettings.classesSettings");
   const stored: Plain = byId(layer, settings, ["column", "columnCode"], "visualSettings");
   if (type <= 3 && stored.column === undefined)
-    throw wrong("visualSettings", { column: "This kind is built from a column." });
+    throw wrong("visualSettings", { column: "This type needs a column." });
   const built = layer.columns.find(({ id }) => id === stored.column);
-  if (built && !canBuild(type, built))
-    throw wrong("visualSettings", { column: "This kind is built from a column of numbers or moments." });
+  if (built && !supportsColumn(type, built))
+    throw wrong("visualSettings", { column: "This type needs a column of numbers or timestamps." });
   const text = settings.textSettings;
   if (text.column !== undefined) {
     const { column: code, ...rest } = text;
     stored.textSettings = { ...rest, column: find(layer, { code }, "visualSettings.textSettings.column").id };
   }
-  // Only these kinds have class borders to choose.
+  // Only these types have class borders.
   if (type !== 1 && type !== 3) stored.algorithm = 1;
   if (type === 2) stored.classesCount = (classes.classes as unknown[]).length;
   return { ...stored, classesSettings: readClasses(layer, type, classes) };
@@ -86,7 +86,7 @@ function readClasses(layer: LayerNode, type: VisualType, classes: Plain): Plain 
   return classes;
 }
 
-/** Without a label that only repeats the column's title, as answers show it: a later title is to be shown too. */
+/** Drops a label that equals the column's title, as answers show it, so that later changes of the title apply. */
 function withoutTitle(layer: LayerNode, { label, ...rest }: Plain): Plain {
   const column = layer.columns.find(({ id }) => id === rest.id);
   const title =
@@ -94,7 +94,7 @@ function withoutTitle(layer: LayerNode, { label, ...rest }: Plain): Plain {
   return label === undefined || title ? rest : { ...rest, label };
 }
 
-/** The settings with a column's id alone, which was given by id, by code or by both. */
+/** The settings with a column's id, where the request has its id, its code or both. */
 function byId(
   layer: LayerNode,
   settings: Plain,
@@ -132,12 +132,12 @@ function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.ou
 const wrong = (at: string, fields: Readonly<Record<string, string>>) =>
   failed("invalid_value", `${at} cannot be stored.`, { parameter: at, fields });
 
-const deepest = 50;
+const maxDepth = 50;
 const badText = /\0|\p{Surrogate}/u;
 
-/** null counts as absent, also within. @throws Failure invalid_value for what PostgreSQL cannot store */
+/** Removes nulls at all levels: null counts as absent. @throws Failure invalid_value for text that PostgreSQL cannot store */
 function withoutNulls(value: unknown, at: string, depth: number): unknown {
-  if (depth > deepest) throw wrong(at, { "": "It is nested too deeply." });
+  if (depth > maxDepth) throw wrong(at, { "": "It is nested too deeply." });
   if (typeof value === "string" && badText.test(value)) throw wrong(at, { "": "A text cannot be stored." });
   if (value === null) return undefined;
   if (typeof value !== "object") return value;
@@ -160,10 +160,10 @@ const stored = {
 const styleModes = { visualSettings: 3, visualCustomSettings: 4 } as const;
 
 /**
- * Stores settings that `readSettings` checked. They keep the id of those that they replace; a layer has one
- * visualization, of either kind.
- * @param settings null = none any more
- * @throws Failure not_found when the layer is gone, invalid_value when a column just went
+ * Stores settings that `readSettings` checked. They keep the id of the settings that they replace. Visual and custom
+ * settings replace each other: a layer has one visualization.
+ * @param settings null = deleted
+ * @throws Failure not_found when the layer was deleted, invalid_value when a column was
  */
 export function storeSettings(
   db: Database,
@@ -185,17 +185,17 @@ export function storeSettings(
       settings && JSON.stringify(settings),
     ]);
     if (changed === 0) throw notFound("layer of that code");
-    if (settings && settingsLeft(kind, settings, await columnsOf(tx, at.layerId)) !== settings)
+    if (settings && pruneSettings(kind, settings, await columnsOf(tx, at.layerId)) !== settings)
       throw failed("invalid_value", "The layer's columns were just changed.", { parameter: kind });
   });
 }
 
-/** A column's title in the language of a request. */
+/** Returns a column's title in the language of a request. */
 export type TitleOf = (column: Column) => string;
 
 /**
  * The layer's settings as the contract shows them: `visualSettings`, `visualCustomSettings`, `vectorSettings`.
- * @param values of `visualSettings`, as the layer's objects give them now; undefined = those of when they were stored
+ * @param values of `visualSettings`, computed from the layer's current objects; undefined = those that are stored
  */
 export function shownSettings(layer: LayerNode, titleOf: TitleOf, values?: VisualValues): Plain {
   const shown: Plain = {};
@@ -209,7 +209,7 @@ export function shownSettings(layer: LayerNode, titleOf: TitleOf, values?: Visua
   return shown;
 }
 
-/** Bars with their labels: the columns' titles, where no others were chosen. */
+/** Bar charts with labels; the default labels are the columns' titles. */
 function labelled(layer: LayerNode, settings: Plain, titleOf: TitleOf): Plain {
   const classes = settings.classesSettings as Plain;
   const columns = (classes.columns as Plain[]).map((shown) => {
@@ -230,7 +230,7 @@ export function shownVisual(layer: LayerNode, stored: StoredSettings, values?: V
   };
 }
 
-/** Every field of the kind, null where nothing was chosen. */
+/** All fields of the type, null where absent. */
 function shownClasses(layer: LayerNode, type: unknown, classes: Plain): Plain {
   switch (type) {
     case 2: {
@@ -257,7 +257,7 @@ function shownClasses(layer: LayerNode, type: unknown, classes: Plain): Plain {
 const codeOf = (layer: LayerNode, id: unknown): string | null =>
   layer.columns.find((column) => column.id === id)?.code ?? null;
 
-/** With both id and code of a column; both null when there is none, or none any more. */
+/** Adds the code of the column with the id; both are null if there is no such column. */
 function withCode(
   layer: LayerNode,
   settings: StoredSettings,

@@ -1,4 +1,4 @@
-import { constrainedColumns, rowOffends } from "../catalog/constraints.js";
+import { constrainedColumns, rowViolates } from "../catalog/constraints.js";
 import { layerTable } from "../catalog/layer-table.js";
 import { emptySql, mustBeFilled } from "../catalog/required.js";
 import { type Column, type ColumnConstraint, isId } from "../catalog/state.js";
@@ -42,7 +42,7 @@ export async function enforceOnImport(
     constrainedColumns({ columns }, constraint).map((column) => ({
       column,
       constraint,
-      sql: rowOffends(constraint, column, bind),
+      sql: rowViolates(constraint, column, bind),
     })),
   );
   const checks = [...required, ...limited];
