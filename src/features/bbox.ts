@@ -3,55 +3,57 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import type { Srid } from "./geometry-sql.js";
 import { layerTable } from "./sql.js";
 
-/** Exact boxes of whole layers, without reading all of their geometry. */
+/** Exact bounding boxes of whole layers, without reading all of their geometry. */
 
 /**
- * Box of a layer's objects, Lat, Lon (y, x in 3857); null when no object has a geometry. In 3857 latitudes are cut off at
- * ±85.06°, as they are for drawing.
+ * Bounding box of a layer's objects as [lat, lon] ([y, x] in EPSG:3857); null when no object has a geometry. In EPSG:3857
+ * latitudes are clamped to ±85.06°, as for drawing.
  */
 export async function layerBox(db: Database, layerId: number, srid: Srid): Promise<ContractBox | null> {
   return (await layersBoxes(db, [layerId], srid)).get(layerId) ?? null;
 }
 
-/** PostgreSQL plans a statement over more tables than these in a time that grows with their square, and locks them all. */
-const layersAtOnce = 25;
+/** Planning time grows with the square of the number of tables in a statement, and each table is locked. */
+const layersPerStatement = 25;
 
-/** As `layerBox`, for any number of layers; layers without geometry are null. */
+/** As `layerBox`, for any number of layers, by layer id; layers without geometry are null. */
 export async function layersBoxes(
   db: Queryable,
   layerIds: readonly number[],
   srid: Srid,
 ): Promise<Map<number, ContractBox | null>> {
   const boxes = new Map<number, ContractBox | null>();
-  for (let at = 0; at < layerIds.length; at += layersAtOnce)
-    for (const [id, box] of await fewBoxes(db, layerIds.slice(at, at + layersAtOnce), srid))
+  for (let at = 0; at < layerIds.length; at += layersPerStatement)
+    for (const [id, box] of await batchBoxes(db, layerIds.slice(at, at + layersPerStatement), srid))
       boxes.set(id, box);
   return boxes;
 }
 
-async function fewBoxes(
+async function batchBoxes(
   db: Queryable,
   layerIds: readonly number[],
   srid: Srid,
 ): Promise<Map<number, ContractBox | null>> {
   const boxes = new Map<number, ContractBox | null>();
-  const guesses = await db.query<EdgeRow>(layerIds.map(byIndex).join(" union all "));
-  const open: number[] = [];
-  for (const row of guesses) {
+  const rows = await db.query<EdgeRow>(layerIds.map(indexedBox).join(" union all "));
+  const unresolved: number[] = [];
+  for (const row of rows) {
     if (isWhole(row)) boxes.set(row.id, contractBox(row, srid));
     else if (row.empty) boxes.set(row.id, null);
-    else open.push(row.id);
+    else unresolved.push(row.id);
   }
-  if (open.length > 0) {
-    for (const row of await db.query<EdgeRow>(open.map(byScan).join(" union all "))) {
+  if (unresolved.length > 0) {
+    for (const row of await db.query<EdgeRow>(unresolved.map(scannedBox).join(" union all "))) {
       boxes.set(row.id, isWhole(row) ? contractBox(row, srid) : null);
     }
   }
   return boxes;
 }
 
+/** Degrees (EPSG:4326); an edge is null when it is not known or the layer has no geometry. */
 interface EdgeRow {
   id: number;
+  /** The layer certainly has no geometry. */
   empty: boolean;
   west: number | null;
   south: number | null;
@@ -63,11 +65,11 @@ const isWhole = (row: EdgeRow): row is EdgeRow & GeoEnvelope =>
   row.west !== null && row.south !== null && row.east !== null && row.north !== null;
 
 /**
- * The index's own extent holds every object, rounded outwards and perhaps too large after deletions. The exact edge is
- * that of the objects in a narrow strip along each of its sides; an empty strip leaves the question open. A view has no
- * index of its own: the question is open.
+ * SQL of a layer's box by its GiST index. The extent of the index contains every object, but it is rounded outwards and may
+ * be too large after deletions. So each exact edge is read from the objects in a narrow strip along that side of the extent;
+ * an edge is null when its strip is empty. A view has no index, so its edges are all null.
  */
-function byIndex(id: number): string {
+function indexedBox(id: number): string {
   const table = layerTable(id);
   const edge = (pick: string, corners: string) =>
     `(select ${pick} from ${table} where geom && st_makeenvelope(${corners},4326))`;
@@ -82,7 +84,8 @@ function byIndex(id: number): string {
         offset 0) extent offset 0) sides)`;
 }
 
-function byScan(id: number): string {
+/** SQL of a layer's box by a scan of all its objects. */
+function scannedBox(id: number): string {
   return `(select ${id}::bigint as id, false as empty, st_xmin(e) as west, st_ymin(e) as south, st_xmax(e) as east,
     st_ymax(e) as north from (select st_extent(geom) as e from ${layerTable(id)} offset 0) extent)`;
 }

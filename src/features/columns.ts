@@ -4,37 +4,37 @@ import { definitionOf, hasValues, isText } from "../column-types/column-types.js
 import { failed, Reasons } from "../errors.js";
 import type { Values } from "./sql.js";
 
-/** Columns of a layer as they are read: which have values, and the SQL of a value as JSON and for comparing. */
+/** How a layer's columns are read: which have values, and the SQL of a value as JSON and for comparison. */
 
 export type { Languages };
 
-const valuesOf = new WeakMap<LayerNode, readonly Column[]>();
+const valueColumnsCache = new WeakMap<LayerNode, readonly Column[]>();
 
 /** Every column with values, in the layer's order; the same array for the same layer. */
 export function valueColumns(layer: LayerNode): readonly Column[] {
-  let columns = valuesOf.get(layer);
+  let columns = valueColumnsCache.get(layer);
   if (!columns) {
     columns = layer.columns.filter(hasValues);
-    valuesOf.set(layer, columns);
+    valueColumnsCache.set(layer, columns);
   }
   return columns;
 }
 
-const byCode = new WeakMap<LayerNode, ReadonlyMap<string, Column>>();
+const columnsByCode = new WeakMap<LayerNode, ReadonlyMap<string, Column>>();
 
 /** The column with that code, or undefined. */
 export function findColumn(layer: LayerNode, code: string): Column | undefined {
-  let columns = byCode.get(layer);
+  let columns = columnsByCode.get(layer);
   if (!columns) {
     columns = new Map(layer.columns.map((column) => [column.code, column]));
-    byCode.set(layer, columns);
+    columnsByCode.set(layer, columns);
   }
   return columns.get(code);
 }
 
 /**
- * The columns with those codes, each once, in the order asked for; geometry and titles are left out, since `fields` never
- * holds them.
+ * The columns with these codes, without duplicates and in the order of the codes. Geometry and title columns are left out:
+ * they are never part of `fields`.
  * @throws Failure unknown_column
  */
 export function columnsOf(layer: LayerNode, codes: readonly string[]): Column[] {
@@ -49,7 +49,7 @@ export function columnsOf(layer: LayerNode, codes: readonly string[]): Column[] 
   return [...chosen];
 }
 
-/** @param reasons by the codes */
+/** @param reasons by column code */
 export const unknownColumns = (reasons: Reasons) =>
   failed("unknown_column", "The layer has no such column.", reasons.data);
 
@@ -57,8 +57,9 @@ export const unknownColumns = (reasons: Reasons) =>
 export const isLocalised = (column: Column): boolean => column.localizedValue && !isId(column);
 
 /**
- * SQL of a column's value for comparing and sorting, null where it has none; a localised value that is no text is jsonb.
- * @param language which value of a localised column it is
+ * SQL of a column's value for comparison and sorting; null when it is empty. A localised value is text for text columns,
+ * else jsonb.
+ * @param language language of the value of a localised column
  */
 export function comparable(column: Column, language: string, values: Values): string {
   const name = column.physical;
@@ -67,20 +68,20 @@ export function comparable(column: Column, language: string, values: Values): st
   return isText(column) ? `(${name}->>${code})` : `nullif(${name}->${code},'null')`;
 }
 
-/** As `comparable`, for what people read: where the request's language has no value, that of another. */
+/** As `comparable`, for display: falls back to another language when the request's language has no value. */
 export const readableValue = (column: Column, languages: Languages, values: Values): string =>
   isLocalised(column)
     ? readableSql(column, column.physical, languages, (code) => values.bind(code))
     : column.physical;
 
-/** SQL of what `readableValue` gives as JSON text; never null. */
+/** SQL of `readableValue` as JSON text; never null. */
 export function readableJson(column: Column, languages: Languages, values: Values): string {
   if (!isLocalised(column)) return jsonValue(column, languages.own, values);
   const value = readableValue(column, languages, values);
   return isText(column) ? `coalesce(to_json(${value})::text,'null')` : `coalesce(${value}::text,'null')`;
 }
 
-/** SQL of a column's value as JSON text; never null. `language` is as in `comparable`. */
+/** SQL of a column's value as JSON text; never null. `language` as for `comparable`. */
 export function jsonValue(column: Column, language: string, values: Values): string {
   const name = column.physical;
   if (isId(column)) return name;

@@ -1,12 +1,13 @@
 import type { Database } from "../storage/postgres.js";
 import { layerTable } from "./sql.js";
 
-/** Below this many objects, counting them is as quick as estimating. */
-const countedRows = 10_000;
+/** Below this estimate the objects are counted, which is then as fast. */
+const exactCountThreshold = 10_000;
 
 /**
- * Number of a layer's objects. The estimate takes the density of rows at the last ANALYZE times the table's size now, and
- * counts where that says little; of a view it takes what the planner expects; `precise` always counts, until `signal` aborts.
+ * Number of a layer's objects. The estimate is the row density at the last ANALYZE times the table's current size, for a
+ * view the planner's row estimate; small estimates are replaced by an exact count.
+ * @param precise always count
  */
 export async function countObjects(
   db: Database,
@@ -16,7 +17,7 @@ export async function countObjects(
 ): Promise<number> {
   const table = layerTable(layerId);
   const exact = `(select count(*) from ${table})`;
-  const estimate = `select case when e.rows >= ${countedRows} then e.rows else ${exact} end as n
+  const estimate = `select case when e.rows >= ${exactCountThreshold} then e.rows else ${exact} end as n
     from pg_class c, lateral (select case
       when c.relkind = 'v' then planned_rows(${Math.trunc(layerId)})
       when c.relpages > 0 then (c.reltuples / c.relpages

@@ -4,7 +4,7 @@ import type { LayerNode } from "../catalog/state.js";
 import { preconditionFailed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { enforceConstraints } from "./enforce.js";
-import { type Assignment, assignedValue, listedFiles, mayEmpty } from "./fields.js";
+import { type Assignment, assignedValue, listedFiles, mayBecomeEmpty } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
 import { getObject, type ObjectRow, type ObjectText, objectText } from "./get.js";
 import { type ObjectShape, objectJson } from "./item.js";
@@ -12,25 +12,25 @@ import { layerTable, type Statement, Values } from "./sql.js";
 import { saveFailed } from "./statement-failure.js";
 import { requireAbsence, versionCondition, versionSql } from "./version.js";
 
-/** Writes of one object, each one statement that also reads the answer. When they return, the write is committed. */
+/** Creates, updates and deletes single objects. Each write is one statement that also returns the object; it is committed when the function returns. */
 
 export interface ObjectChange {
   readonly assignments: readonly Assignment[];
-  /** EWKB in EPSG:4326; null = no geometry; undefined = as it is. */
+  /** EWKB in EPSG:4326; null = no geometry; undefined = unchanged. */
   readonly geom: Buffer | null | undefined;
-  /** What the answer shows. */
+  /** How the object is returned. */
   readonly shape: ObjectShape;
-  /** The versions that an object to change may have; undefined = any. */
+  /** Versions of the object that may be updated (If-Match); undefined = any. */
   readonly versions?: readonly string[] | undefined;
 }
 
 const geometryValue = (geom: Buffer | null, values: Values): string =>
   `st_geomfromewkb(${values.bind(geom)}::bytea)`;
 
-/** SQL of what a transaction's notifications are known by. */
+/** SQL of the transaction's id, which its notifications carry. */
 const receiptSql = "pg_current_xact_id()::text";
 
-/** What a write reads of the object: JSON text `o`, version `v`, and the receipt `r`. */
+/** RETURNING clause of a write: JSON text `o`, version `v` and receipt `r`. */
 const returning = (layer: LayerNode, shape: ObjectShape, values: Values): string =>
   `returning ${objectJson(shape, values)} as o, ${versionSql(layer)} as v, ${receiptSql} as r`;
 
@@ -40,13 +40,13 @@ interface WrittenRow extends ObjectRow {
 
 /** An object after a write. */
 export interface WrittenObject extends ObjectText {
-  /** Of the transaction, for `Changes.propagate`; undefined = there was nothing to write. */
+  /** Id of the transaction, for `Changes.propagate`; undefined when there was nothing to write. */
   readonly receipt: string | undefined;
 }
 
 const written = (row: WrittenRow): WrittenObject => ({ ...objectText(row), receipt: row.r });
 
-/** The statement that makes an object and reads it. */
+/** The statement that inserts an object and returns it. */
 export function createStatement(layer: LayerNode, change: ObjectChange): Statement {
   const values = new Values();
   const names: string[] = [];
@@ -66,7 +66,7 @@ export function createStatement(layer: LayerNode, change: ObjectChange): Stateme
   };
 }
 
-/** Makes an object. @throws Failure invalid_value for files, which a new object cannot have, and a missing geometry */
+/** Inserts an object. @throws Failure invalid_value for files, which a new object cannot have, and a missing required geometry */
 export async function createObject(
   db: Database,
   layer: LayerNode,
@@ -83,9 +83,9 @@ export async function createObject(
 }
 
 /**
- * Changes what `change` names of an object; undefined when there is none with that id.
- * @throws Failure invalid_value for files that are not the object's and required columns that it would empty;
- *   precondition_failed for another version
+ * Updates the columns and the geometry that `change` contains; undefined when there is no object with that id.
+ * @throws Failure invalid_value for files of other objects and for required columns that would become empty;
+ *   precondition_failed when the object has none of the versions
  */
 export async function updateObject(
   db: Database,
@@ -96,12 +96,12 @@ export async function updateObject(
   requireGeometry(layer, change.geom);
   await enforceConstraints(db, layer, change.assignments);
   const files = listedFiles(change.assignments);
-  const doubtful = mayEmpty(change.assignments);
-  if (files.length === 0 && doubtful.length === 0) return update(db, layer, id, change);
+  const losesLanguage = mayBecomeEmpty(change.assignments);
+  if (files.length === 0 && losesLanguage.length === 0) return update(db, layer, id, change);
   return db.transaction(async (tx) => {
     if (files.length > 0) await requireOwnFiles(tx, layer, id, files);
     const changed = await update(tx, layer, id, change);
-    await requireFilled(tx, layer, id, doubtful);
+    await requireFilled(tx, layer, id, losesLanguage);
     return changed;
   });
 }
@@ -143,7 +143,11 @@ async function update(
   return row && written(row);
 }
 
-/** The transaction's receipt; undefined when there was no such object. @throws Failure precondition_failed when it has none of the versions */
+/**
+ * Deletes an object.
+ * @returns the transaction's receipt; undefined when there is no such object
+ * @throws Failure precondition_failed when the object has none of the versions
+ */
 export async function deleteObject(
   db: Database,
   layer: LayerNode,
@@ -180,7 +184,7 @@ export async function getGeometry(
 export interface GeometryChange {
   /** EWKB in EPSG:4326; null = none. */
   readonly geom: Buffer | null;
-  /** How the answer shows it. */
+  /** How the geometry is returned. */
   readonly shape: GeometryShape;
   /** As in `ObjectChange`. */
   readonly versions?: readonly string[] | undefined;
@@ -190,13 +194,14 @@ export interface GeometryChange {
 export interface WrittenGeometry {
   /** GeoJSON text. */
   readonly json: string;
-  /** Of the transaction, for `Changes.propagate`. */
+  /** Id of the transaction, for `Changes.propagate`. */
   readonly receipt: string;
 }
 
 /**
  * Replaces an object's geometry; undefined when there is no such object.
- * @throws Failure precondition_failed when it has none of the versions; invalid_value for none where one is required
+ * @throws Failure precondition_failed when the object has none of the versions; invalid_value for null when the layer
+ *   requires a geometry
  */
 export async function putGeometry(
   db: Database,

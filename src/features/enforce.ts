@@ -7,7 +7,7 @@ import type { Assignment } from "./fields.js";
 import { Values } from "./sql.js";
 import { boundType } from "./values.js";
 
-/** The constraints of a layer's columns, when an object is saved. */
+/** Checks column constraints when an object is saved. */
 
 interface Check {
   readonly constraint: ColumnConstraint;
@@ -16,8 +16,8 @@ interface Check {
 }
 
 /**
- * Checks new values against the layer's constraints; without any it costs nothing. PostgreSQL compares, so that
- * saving, importing and `validated` cannot disagree.
+ * Checks new values against the layer's constraints. PostgreSQL evaluates them, so that saving, importing and `validated`
+ * use the same SQL.
  * @throws Failure constraint_violated (data.columns = code → reason)
  */
 export async function enforceConstraints(
@@ -31,12 +31,12 @@ export async function enforceConstraints(
   const checks = constraints.flatMap((constraint) => checksOf(constraint, layer, assignments, values));
   if (checks.length === 0) return;
   const text = `select array[${checks.map(({ sql }) => sql).join(",")}] as offended`;
-  const offended = checks.some(({ constraint }) => constraint.type === "pattern")
+  const violated = checks.some(({ constraint }) => constraint.type === "pattern")
     ? await boundedQuery(db, text, values.list)
-    : (await db.query<{ offended: boolean[] }>(text, values.list))[0]!.offended;
+    : (await db.query<{ violated: boolean[] }>(text, values.list))[0]!.violated;
   const columns: Record<string, string> = Object.create(null);
   checks.forEach(({ constraint, column }, i) => {
-    if (offended[i]) columns[column.code] ??= reasonOf(constraint);
+    if (violated[i]) columns[column.code] ??= reasonOf(constraint);
   });
   if (Object.keys(columns).length > 0) {
     throw failed("constraint_violated", "Some values are not allowed.", { columns });
@@ -60,7 +60,7 @@ function checksOf(
   });
 }
 
-/** Values that the assignment gives the column, apart from languages. */
+/** The new values of an assignment, of all languages, without nulls. */
 function newValues(assignment: Assignment): unknown[] {
   const given =
     assignment.kind === "set"
@@ -71,12 +71,12 @@ function newValues(assignment: Assignment): unknown[] {
   return given.filter((value) => value !== null);
 }
 
-/** Regular expressions may take for ever, which the statement timeout ends. */
+/** Runs a query with a short statement timeout: some regular expressions never finish. */
 async function boundedQuery(db: Database, text: string, values: readonly unknown[]): Promise<boolean[]> {
   try {
     return await db.transaction(async (tx) => {
       await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
-      return (await tx.query<{ offended: boolean[] }>(text, values))[0]!.offended;
+      return (await tx.query<{ violated: boolean[] }>(text, values))[0]!.violated;
     });
   } catch (error) {
     // 57014 query_canceled
@@ -87,12 +87,12 @@ async function boundedQuery(db: Database, text: string, values: readonly unknown
   }
 }
 
-/** What a client is told of a value that a constraint does not allow. */
+/** Message for a value that violates a constraint. */
 export const reasonOf = ({ type, name }: ColumnConstraint): string => {
-  const what = {
+  const reason = {
     enum: "This is none of the allowed values",
     range: "This is beyond the allowed range",
     pattern: "This does not have the required form",
   }[type];
-  return name ? `${what} (${name}).` : `${what}.`;
+  return name ? `${reason} (${name}).` : `${reason}.`;
 };

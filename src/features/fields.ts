@@ -8,30 +8,30 @@ import { findColumn, type Languages, unknownColumns } from "./columns.js";
 import type { Values } from "./sql.js";
 import { boundType, readValue } from "./values.js";
 
-/** The `fields` of an object to save: checked as a whole, then written as SQL. */
+/** The `fields` of an object to save: all are checked, then written as SQL. */
 
-/** What becomes of one column. */
+/** The new value of one column. */
 export type Assignment =
-  /** A new value, bound as it is. */
+  /** A value that is not localised. */
   | { readonly column: Column; readonly kind: "set"; readonly bound: unknown }
-  /** A localised column: these languages instead of all that it had. */
+  /** A localised column: replaces the values of all languages. */
   | { readonly column: Column; readonly kind: "replace"; readonly texts: Readonly<Record<string, unknown>> }
-  /** A localised column: one language, the others stay; null takes it away. */
+  /** A localised column: sets the value of one language; null removes it. */
   | { readonly column: Column; readonly kind: "merge"; readonly language: string; readonly value: unknown };
 
 export interface FieldsInput {
   /** As the client sent it. */
   readonly fields: unknown;
   readonly languages: Languages;
-  /** The object that is changed; undefined = a new one, whose required columns must all come. */
+  /** The object to update; undefined = a new object, for which all required columns must be given. */
   readonly id?: number | undefined;
 }
 
-/** Columns whose values are told to be wrong; no form shows more. */
-const mostWrong = 100;
+/** Maximum number of columns that an error lists. */
+const maxReported = 100;
 
 /**
- * Checks everything before anything is saved.
+ * Checks all fields.
  * @throws Failure required_parameters, unknown_column, invalid_value (data.columns = code → reason)
  */
 export function readFields(layer: LayerNode, { fields, languages, id }: FieldsInput): Assignment[] {
@@ -40,19 +40,19 @@ export function readFields(layer: LayerNode, { fields, languages, id }: FieldsIn
     throw failed("invalid_value", "fields must be an object of column codes and values.");
   }
   const unknown = new Reasons();
-  const wrong = new Reasons(mostWrong);
+  const invalid = new Reasons(maxReported);
   const assignments: Assignment[] = [];
   for (const [code, value] of Object.entries(fields)) {
     const column = findColumn(layer, code);
     if (!column) unknown.add(code, "The layer has no such column.");
     else if (!hasValues(column))
-      wrong.add(code, `A column of the type ${column.type} has no value in fields.`);
+      invalid.add(code, `A column of the type ${column.type} has no value in fields.`);
     else if (isId(column)) {
-      if (!isSameId(value, id)) wrong.add(code, "The object id is given by the server and stays.");
+      if (!isSameId(value, id)) invalid.add(code, "The object id is assigned by the server and cannot be changed.");
     } else {
       const assignment = assign(column, value, languages);
-      if (typeof assignment === "string") wrong.add(code, assignment);
-      else if (column.required && isEmpty(assignment, id)) wrong.add(code, mustBeFilled);
+      if (typeof assignment === "string") invalid.add(code, assignment);
+      else if (column.required && isEmpty(assignment, id)) invalid.add(code, mustBeFilled);
       else assignments.push(assignment);
     }
   }
@@ -63,16 +63,16 @@ export function readFields(layer: LayerNode, { fields, languages, id }: FieldsIn
       if (!column.required || !hasValues(column) || isId(column) || Object.hasOwn(fields, column.code))
         continue;
       missing.push(column.code);
-      wrong.add(column.code, mustBeFilled);
+      invalid.add(column.code, mustBeFilled);
     }
   }
-  if (!wrong.empty) {
-    throw refusedValues(wrong, missing.length > 0 ? { required: missing.slice(0, mostWrong) } : {});
+  if (!invalid.empty) {
+    throw refusedValues(invalid, missing.length > 0 ? { required: missing.slice(0, maxReported) } : {});
   }
   return assignments;
 }
 
-/** A new object has no id yet; a changed one may repeat its own. */
+/** A new object has no id yet; an update may repeat the object's id. */
 function isSameId(value: unknown, id: number | undefined): boolean {
   if (value === null || value === undefined) return id === undefined;
   return id !== undefined && (value === id || value === String(id));
@@ -83,24 +83,24 @@ const isBlank = (value: unknown): boolean => value === null || value === "";
 function isEmpty(assignment: Assignment, id: number | undefined): boolean {
   if (assignment.kind === "set") return isBlank(assignment.bound);
   if (assignment.kind === "replace") return Object.values(assignment.texts).every(isBlank);
-  // Other languages of an object that is changed may still have a value: `mayEmpty`.
+  // On update other languages may still have a value, see `mayBecomeEmpty`.
   return id === undefined && isBlank(assignment.value);
 }
 
-/** The required columns that lose a language by these assignments: whether they are left empty is for the object to say. */
-export const mayEmpty = (assignments: readonly Assignment[]): readonly Column[] =>
+/** Required columns from which these assignments remove one language. Whether another is left must be checked on the row. */
+export const mayBecomeEmpty = (assignments: readonly Assignment[]): readonly Column[] =>
   assignments.flatMap((assignment) => {
     const { column, kind } = assignment;
     return kind === "merge" && column.required && isBlank(assignment.value) ? [column] : [];
   });
 
-/** The assignment, or the reason why there can be none. */
+/** The assignment, or the reason why the value is not valid. */
 function assign(column: Column, value: unknown, languages: Languages): Assignment | string {
   if (!column.localizedValue) {
     const read = readValue(column, value);
     return read.ok ? { column, kind: "set", bound: read.bound } : read.reason;
   }
-  // A JSON value may be an object itself, so that it only comes one language at a time.
+  // A JSON value may itself be an object, so it is set for one language at a time.
   if (column.type !== "json" && typeof value === "object" && value !== null && !Array.isArray(value)) {
     return assignLanguages(column, value);
   }
@@ -124,7 +124,7 @@ function assignLanguages(column: Column, value: object): Assignment | string {
   return { column, kind: "replace", texts };
 }
 
-/** The files that an object's columns are to list: they have to be its own. Columns that list none are left out. */
+/** File ids that the assignments give to file columns; they must belong to the same object. Columns without ids are left out. */
 export function listedFiles(
   assignments: readonly Assignment[],
 ): { readonly column: Column; readonly ids: readonly number[] }[] {
@@ -137,13 +137,13 @@ export function listedFiles(
         : assignment.kind === "merge"
           ? [assignment.value]
           : Object.values(assignment.texts);
-    // A localised column holds its ids as text.
+    // Values are comma-separated ids.
     const ids = values.flatMap((value) => (value === null ? [] : String(value).split(",").map(Number)));
     return ids.length > 0 ? [{ column, ids }] : [];
   });
 }
 
-/** SQL of the column's new value; `old` is the SQL of what it had, 'null' for a new object. */
+/** SQL of the column's new value; `old` is the SQL of the previous value, 'null' for a new object. */
 export function assignedValue(assignment: Assignment, old: string, values: Values): string {
   if (assignment.kind === "set") return `${values.bind(assignment.bound)}::${boundType(assignment.column)}`;
   if (assignment.kind === "replace") {

@@ -2,22 +2,22 @@ import { isLinearTimePattern, longestExpression } from "../catalog/regular-expre
 import { failed } from "../errors.js";
 
 /**
- * The filter language, for the `source.filter` of a layer and the like: what a person would write after `where`.
+ * Parser of the filter language, used for example in the `source.filter` of a layer. It is close to an SQL condition:
  *
  *     population >= 10000 and (kind in ('city', 'town') or not name like 'New %') and closed is null
  *     and code matches '[A-Z]{2}-[0-9]+'
  *
- * Columns stand by their codes (in double quotes where a code is a word of the language), texts and moments in
- * single quotes ('' = a quote), numbers and true/false as they are. Words of the language are blind to case. `like`
- * takes a pattern of SQL, `matches` a regular expression of PostgreSQL that is for the whole value, without back
- * references and with one lookahead or lookbehind at most. What is null compares as unknown, as in SQL: neither a
- * condition nor its `not` selects it.
+ * Columns are written as their codes (in double quotes when a code is a keyword), strings and timestamps in single
+ * quotes ('' = a quote), numbers and true/false without quotes. Keywords are case-insensitive. `like` takes an SQL
+ * pattern, `matches` a PostgreSQL regular expression for the whole value, without back references and with at most one
+ * lookahead or lookbehind. Comparisons with null give unknown, as in SQL: neither a condition nor its negation selects
+ * such a row.
  */
 
 export type Comparator = "=" | "<>" | "<" | "<=" | ">" | ">=";
 export type Literal = string | number | boolean;
 
-/** A filter as data; columns are codes that nobody has looked up yet. */
+/** Syntax tree of a filter; column codes are not resolved yet. */
 export type Filter =
   | { readonly kind: "and" | "or"; readonly terms: readonly Filter[] }
   | { readonly kind: "not"; readonly term: Filter }
@@ -38,24 +38,24 @@ export type Filter =
   | { readonly kind: "matches"; readonly column: string; readonly expression: string }
   | { readonly kind: "null"; readonly column: string };
 
-const longest = 100_000;
-const deepest = 50;
-const mostConditions = 500;
-const mostMembers = 1_000;
-/** Matching takes time that grows with a pattern's wildcards. */
-const longestPattern = 200;
-/** PostgreSQL keeps some 30 compiled expressions; more of them would be compiled again for every row. */
-const mostExpressions = 20;
+const maxLength = 100_000;
+const maxDepth = 50;
+const maxConditions = 500;
+const maxMembers = 1_000;
+/** Matching time grows with the number of wildcards. */
+const maxPatternLength = 200;
+/** PostgreSQL caches about 30 compiled expressions; with more, each is compiled again for every row. */
+const maxExpressions = 20;
 
 interface Token {
   readonly kind: "column" | "word" | "text" | "number" | "sign" | "end";
   readonly text: string;
-  /** Place in the filter, from 1. */
+  /** Character position in the filter, from 1. */
   readonly at: number;
 }
 
-const words = new Set(["and", "or", "not", "in", "like", "matches", "is", "null", "true", "false"]);
-const pattern =
+const keywords = new Set(["and", "or", "not", "in", "like", "matches", "is", "null", "true", "false"]);
+const tokenPattern =
   /\s*(?:([A-Za-z_][A-Za-z0-9_]*)|"([A-Za-z_][A-Za-z0-9_]*)"|('(?:[^']|'')*')|([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![A-Za-z0-9_.]))|(<=|>=|<>|!=|==|[=<>(),]))/y;
 
 const refuse = (reason: string, at: number) =>
@@ -64,16 +64,16 @@ const refuse = (reason: string, at: number) =>
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   const trimmed = text.trimEnd();
-  pattern.lastIndex = 0;
-  while (pattern.lastIndex < trimmed.length) {
-    const from = pattern.lastIndex;
-    const match = pattern.exec(trimmed);
+  tokenPattern.lastIndex = 0;
+  while (tokenPattern.lastIndex < trimmed.length) {
+    const from = tokenPattern.lastIndex;
+    const match = tokenPattern.exec(trimmed);
     const at = from + 1 + (trimmed.slice(from).search(/\S/) || 0);
-    if (!match) throw refuse("this is no part of the language", at);
+    if (!match) throw refuse("unexpected character", at);
     const [, name, quoted, string, number, sign] = match;
     if (name !== undefined) {
       const lower = name.toLowerCase();
-      tokens.push(words.has(lower) ? { kind: "word", text: lower, at } : { kind: "column", text: name, at });
+      tokens.push(keywords.has(lower) ? { kind: "word", text: lower, at } : { kind: "column", text: name, at });
     } else if (quoted !== undefined) tokens.push({ kind: "column", text: quoted, at });
     else if (string !== undefined)
       tokens.push({ kind: "text", text: string.slice(1, -1).replaceAll("''", "'"), at });
@@ -104,17 +104,17 @@ const mirrored: Readonly<Record<Comparator, Comparator>> = {
 };
 
 /**
- * Reads a filter: at most 100 000 characters, 50 levels, 500 conditions and 20 different regular expressions, which
- * nobody has compiled yet.
- * @throws Failure invalid_value with `data.position`, the place of the first flaw (from 1)
+ * Parses a filter of at most 100 000 characters, 50 levels, 500 conditions and 20 different regular expressions. Does not
+ * check that the regular expressions compile.
+ * @throws Failure invalid_value with `data.position` of the first error (from 1)
  */
 export function parseFilter(text: string): Filter {
-  if (text.length > longest) throw refuse(`a filter has at most ${longest} characters`, longest + 1);
+  if (text.length > maxLength) throw refuse(`a filter has at most ${maxLength} characters`, maxLength + 1);
   return new Parser(tokensOf(text)).filter();
 }
 
 class Parser {
-  private place = 0;
+  private position = 0;
   private depth = 0;
   private conditions = 0;
   private readonly expressions = new Set<string>();
@@ -128,14 +128,14 @@ class Parser {
   }
 
   private get next(): Token {
-    return this.tokens[this.place]!;
+    return this.tokens[this.position]!;
   }
 
-  /** Steps over the next token if it is this word or sign. */
+  /** Consumes the next token if it is this keyword or symbol. */
   private take(text: string): boolean {
     const { kind, text: found } = this.next;
     if ((kind !== "word" && kind !== "sign") || found !== text) return false;
-    this.place++;
+    this.position++;
     return true;
   }
 
@@ -143,8 +143,8 @@ class Parser {
     if (!this.take(text)) throw this.unexpected(text);
   }
 
-  private unexpected(wanted: string) {
-    return refuse(`${wanted} is expected here`, this.next.at);
+  private unexpected(expected: string) {
+    return refuse(`${expected} is expected here`, this.next.at);
   }
 
   private or(): Filter {
@@ -166,7 +166,7 @@ class Parser {
   }
 
   private nested(read: () => Filter): Filter {
-    if (++this.depth > deepest) throw refuse(`a filter has at most ${deepest} levels`, this.next.at);
+    if (++this.depth > maxDepth) throw refuse(`a filter has at most ${maxDepth} levels`, this.next.at);
     const filter = read();
     this.depth--;
     return filter;
@@ -178,8 +178,8 @@ class Parser {
       this.expect(")");
       return inner;
     }
-    if (++this.conditions > mostConditions)
-      throw refuse(`a filter has at most ${mostConditions} conditions`, this.next.at);
+    if (++this.conditions > maxConditions)
+      throw refuse(`a filter has at most ${maxConditions} conditions`, this.next.at);
     if (this.next.kind === "column") return this.condition(this.column());
     const literal = this.literal("a column, a value, not or (");
     const comparator = this.comparator();
@@ -205,27 +205,27 @@ class Parser {
 
   private column(): string {
     if (this.next.kind !== "column") throw this.unexpected("a column");
-    return this.tokens[this.place++]!.text;
+    return this.tokens[this.position++]!.text;
   }
 
   private comparator(): Comparator {
     const found = this.next.kind === "sign" ? comparators[this.next.text] : undefined;
     if (!found) throw this.unexpected("a comparison such as = or <");
-    this.place++;
+    this.position++;
     return found;
   }
 
-  private literal(wanted: string): Literal {
+  private literal(expected: string): Literal {
     const { kind, text, at } = this.next;
     if (kind === "text") {
-      if (/\0|\p{Surrogate}/u.test(text)) throw refuse("the text holds characters that cannot be stored", at);
+      if (/\0|\p{Surrogate}/u.test(text)) throw refuse("the string has characters that cannot be stored", at);
     } else if (kind === "number") {
       if (!Number.isFinite(Number(text))) throw refuse("the number is too large", at);
     } else if (kind !== "word" || (text !== "true" && text !== "false")) {
-      if (kind === "word" && text === "null") throw refuse("null is asked for with is null", at);
-      throw this.unexpected(wanted);
+      if (kind === "word" && text === "null") throw refuse("use is null to compare with null", at);
+      throw this.unexpected(expected);
     }
-    this.place++;
+    this.position++;
     return kind === "text" ? text : kind === "number" ? Number(text) : text === "true";
   }
 
@@ -233,8 +233,8 @@ class Parser {
     this.expect("(");
     const literals: Literal[] = [];
     do {
-      if (literals.length >= mostMembers)
-        throw refuse(`in takes at most ${mostMembers} values`, this.next.at);
+      if (literals.length >= maxMembers)
+        throw refuse(`in takes at most ${maxMembers} values`, this.next.at);
       literals.push(this.literal("a value"));
     } while (this.take(","));
     this.expect(")");
@@ -244,7 +244,7 @@ class Parser {
   private likePattern(): string {
     const { kind, text, at } = this.next;
     if (kind !== "text") throw this.unexpected("a pattern in quotes");
-    if (text.length > longestPattern) throw refuse(`a pattern has at most ${longestPattern} characters`, at);
+    if (text.length > maxPatternLength) throw refuse(`a pattern has at most ${maxPatternLength} characters`, at);
     // PostgreSQL refuses a pattern whose last backslash escapes nothing.
     if (/(?:^|[^\\])(?:\\\\)*\\$/.test(text)) throw refuse("the pattern ends in a lone backslash", at);
     return String(this.literal("a pattern in quotes"));
@@ -255,14 +255,14 @@ class Parser {
     if (kind !== "text") throw this.unexpected("a regular expression in quotes");
     if (text === "" || text.length > longestExpression)
       throw refuse(`a regular expression has 1 to ${longestExpression} characters`, at);
-    // Whoever looks at the objects would wait, and everybody for the database.
+    // A slow expression would block every reader of the layer and load the database.
     if (!isLinearTimePattern(text))
       throw refuse(
         "a regular expression has no back references, and one lookahead or lookbehind at most",
         at,
       );
-    if (this.expressions.add(text).size > mostExpressions)
-      throw refuse(`a filter has at most ${mostExpressions} regular expressions`, at);
+    if (this.expressions.add(text).size > maxExpressions)
+      throw refuse(`a filter has at most ${maxExpressions} regular expressions`, at);
     return String(this.literal("a regular expression in quotes"));
   }
 }

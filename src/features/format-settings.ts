@@ -1,35 +1,35 @@
 import type { Column } from "../catalog/state.js";
 import { failed } from "../errors.js";
 
-/** Formats of columns (`format` of a column element), checked when they are stored. */
+/** Column formats (`format` of a column element): their types and their validation. */
 
-/** A text, or one per language. */
-export type Words = string | Readonly<Record<string, string>>;
+/** One text for all languages, or one per language code. */
+export type LocalizedText = string | Readonly<Record<string, string>>;
 
 export interface NumberFormat {
   readonly kind: "number";
-  /** Digits after the point; absent = as many as the number has. */
+  /** Decimal places; absent = as many as the number has. */
   readonly decimals?: number;
-  /** Default: the language's grouping. */
+  /** Thousands separators; default: those of the language. */
   readonly grouping?: boolean;
-  readonly prefix?: Words;
-  readonly suffix?: Words;
+  readonly prefix?: LocalizedText;
+  readonly suffix?: LocalizedText;
 }
 export interface DatetimeFormat {
   readonly kind: "datetime";
-  readonly pattern: Words;
+  readonly pattern: LocalizedText;
 }
 export interface BoolFormat {
   readonly kind: "bool";
-  readonly true?: Words;
-  readonly false?: Words;
+  readonly true?: LocalizedText;
+  readonly false?: LocalizedText;
 }
 export type ColumnFormat = NumberFormat | DatetimeFormat | BoolFormat;
 
-const maxWordsLength = 200;
+const maxTextLength = 200;
 const maxLanguages = 100;
 
-/** Letters of a pattern that stand for a part of the moment; other letters need quotes. */
+/** Pattern tokens of timestamps (as in Unicode TR 35); other letters must be quoted. */
 const patternTokens = [
   "yyyy",
   "yy",
@@ -54,8 +54,8 @@ const patternTokens = [
 ] as const;
 
 /**
- * A column's format as a request gives it. Members that a format does not have are left out.
- * @param type the column's, which the format must be for
+ * Reads a column format from a request. Unknown members are dropped.
+ * @param type type of the column, which the format must match
  * @throws Failure invalid_value
  */
 export function readFormat(given: unknown, type: Column["type"]): ColumnFormat {
@@ -67,8 +67,8 @@ export function readFormat(given: unknown, type: Column["type"]): ColumnFormat {
   }
   if (kind !== type) throw refuse(`its kind must be the column's type, ${type}`);
   if (kind === "number") return readNumberFormat(fields);
-  if (kind === "bool") return { kind, ...words(fields, "true"), ...words(fields, "false") };
-  const { pattern } = words(fields, "pattern");
+  if (kind === "bool") return { kind, ...localizedText(fields, "true"), ...localizedText(fields, "false") };
+  const { pattern } = localizedText(fields, "pattern");
   if (pattern === undefined) throw refuse("it needs a pattern");
   for (const text of typeof pattern === "string" ? [pattern] : Object.values(pattern)) requirePattern(text);
   return { kind, pattern };
@@ -87,8 +87,8 @@ function readNumberFormat(fields: Readonly<Record<string, unknown>>): NumberForm
     kind: "number",
     ...(decimals === undefined ? {} : { decimals: Number(decimals) }),
     ...(grouping === undefined ? {} : { grouping }),
-    ...words(fields, "prefix"),
-    ...words(fields, "suffix"),
+    ...localizedText(fields, "prefix"),
+    ...localizedText(fields, "suffix"),
   };
 }
 
@@ -98,11 +98,11 @@ const refuse = (reason: string) =>
 const own = (fields: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(fields, name) ? (fields[name] ?? undefined) : undefined;
 
-/** A member that is a text or an object of languages; {} when it is absent. */
-function words<Name extends string>(
+/** A member that is a text or an object of texts by language; {} when it is absent. */
+function localizedText<Name extends string>(
   fields: Readonly<Record<string, unknown>>,
   name: Name,
-): { readonly [name in Name]?: Words } {
+): { readonly [name in Name]?: LocalizedText } {
   const value = own(fields, name);
   if (value === undefined) return {};
   const perLanguage =
@@ -111,20 +111,20 @@ function words<Name extends string>(
   if (texts.length === 0 || perLanguage.length > maxLanguages)
     throw refuse(`${name} is a text, or one per language`);
   for (const text of texts) {
-    if (typeof text !== "string" || text.length > maxWordsLength || /\0|\p{Surrogate}/u.test(text))
-      throw refuse(`${name} has texts of at most ${maxWordsLength} characters`);
+    if (typeof text !== "string" || text.length > maxTextLength || /\0|\p{Surrogate}/u.test(text))
+      throw refuse(`${name} has texts of at most ${maxTextLength} characters`);
   }
-  return { [name]: value as Words } as { readonly [name in Name]?: Words };
+  return { [name]: value as LocalizedText } as { readonly [name in Name]?: LocalizedText };
 }
 
 function requirePattern(pattern: string): void {
   for (const { token } of splitPattern(pattern)) {
     if (token !== undefined && !(patternTokens as readonly string[]).includes(token))
-      throw refuse(`"${token}" is no part of a pattern; literal letters stand in quotes`);
+      throw refuse(`"${token}" is not a pattern token; literal letters must be in single quotes`);
   }
 }
 
-/** A pattern as tokens (runs of one letter) and literal text; quotes enclose letters, '' is a quote. */
+/** Splits a pattern into tokens (runs of one letter) and literal text; single quotes enclose letters, '' is a quote. */
 export function splitPattern(pattern: string): { readonly token?: string; readonly literal?: string }[] {
   const parts: { token?: string; literal?: string }[] = [];
   for (const [part] of pattern.matchAll(/''|'(?:[^']|'')*'?|([A-Za-z])\1*|[^A-Za-z']+/g)) {

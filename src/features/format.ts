@@ -5,21 +5,21 @@ import {
   type DatetimeFormat,
   type NumberFormat,
   splitPattern,
-  type Words,
+  type LocalizedText,
 } from "./format-settings.js";
 
-/** Values as people read them (`f=fjson`, print): by the columns' formats, in the request's language. Pure. */
+/** Formats values for display (`f=fjson`, PDF) by their columns' formats, in the request's language. Pure. */
 
-/** A value as the API's JSON has it → what is shown: text for numbers, moments and truth values, else the value. */
+/** Formats a JSON value of the API: a string for numbers, timestamps and booleans, else the value itself. */
 export type Formatter = (value: unknown) => unknown;
 
-/** A column's formatter; undefined when its values are shown as they are. Null stays null. */
+/** A column's formatter; undefined when its values are not formatted. Null stays null. */
 export function columnFormatter(column: Column, languages: Languages): Formatter | undefined {
   const format = column.format;
   switch (column.type) {
     case "number":
       if (format?.kind === "number") return numberFormatter(format as unknown as NumberFormat, languages);
-      // An id is a name, not a quantity.
+      // Ids have no digit grouping.
       return isId(column) ? undefined : numberFormatter({ kind: "number" }, languages);
     case "datetime":
       return format?.kind === "datetime"
@@ -36,8 +36,8 @@ export function columnFormatter(column: Column, languages: Languages): Formatter
 }
 
 /**
- * Rewrites an object's JSON text: its `fields`, or a feature's `properties`, with formatted values.
- * @param columns those whose values it may have
+ * A function that formats the values in an object's JSON text: in its `fields`, or a feature's `properties`.
+ * @param columns columns whose values are formatted
  */
 export function objectFormatter(columns: readonly Column[], languages: Languages): (text: string) => string {
   const formatters = columns.flatMap((column) => {
@@ -59,34 +59,34 @@ export function objectFormatter(columns: readonly Column[], languages: Languages
   };
 }
 
-/** The language as Intl knows it, else the main one, else English. */
+/** Locale for Intl: the request's language if supported, else the project's main language, else English. */
 function locale(languages: Languages): string {
   for (const code of [languages.own, languages.main]) {
     try {
       const [known] = Intl.NumberFormat.supportedLocalesOf(code.replaceAll("_", "-"));
       if (known) return known;
     } catch {
-      // Not a language tag at all.
+      // Not a valid language tag.
     }
   }
   return "en";
 }
 
-function inLanguage(words: Words | undefined, languages: Languages, otherwise: string): string {
-  if (words === undefined) return otherwise;
-  if (typeof words === "string") return words;
-  const own = (code: string) => (Object.hasOwn(words, code) ? words[code] : undefined);
-  return own(languages.own) ?? own(languages.main) ?? Object.values(words)[0] ?? otherwise;
+function inLanguage(text: LocalizedText | undefined, languages: Languages, fallback: string): string {
+  if (text === undefined) return fallback;
+  if (typeof text === "string") return text;
+  const own = (code: string) => (Object.hasOwn(text, code) ? text[code] : undefined);
+  return own(languages.own) ?? own(languages.main) ?? Object.values(text)[0] ?? fallback;
 }
 
-/** As many digits as a double can need. */
-const allDecimals = 20;
+/** Maximum number of decimals that Intl shows. */
+const maxDecimals = 20;
 
 function numberFormatter(format: NumberFormat, languages: Languages): Formatter {
   const { decimals, grouping } = format;
   const intl = new Intl.NumberFormat(locale(languages), {
     minimumFractionDigits: decimals ?? 0,
-    maximumFractionDigits: decimals ?? allDecimals,
+    maximumFractionDigits: decimals ?? maxDecimals,
     ...(grouping === undefined ? {} : { useGrouping: grouping }),
   });
   const prefix = inLanguage(format.prefix, languages, "");
@@ -96,7 +96,7 @@ function numberFormatter(format: NumberFormat, languages: Languages): Formatter 
   return (value) => {
     if (typeof value !== "number") return value;
     const text = intl.format(value);
-    // What rounds to nothing has no sign.
+    // A negative number that rounds to zero is shown without a sign.
     return `${prefix}${text === minusZero ? zero : text}${suffix}`;
   };
 }
@@ -107,11 +107,11 @@ function boolFormatter(format: BoolFormat, languages: Languages): Formatter {
   return (value) => (typeof value === "boolean" ? (value ? yes : no) : value);
 }
 
-const moment = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?Z$/;
+const timestamp = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?Z$/;
 
-/** Parts of a moment, as the API writes it. */
-interface Moment {
-  readonly [part: string]: string;
+/** Formatted parts of a timestamp by pattern token. */
+interface TimestampParts {
+  readonly [token: string]: string;
 }
 
 function datetimeFormatter(format: DatetimeFormat, languages: Languages): Formatter {
@@ -126,9 +126,9 @@ function datetimeFormatter(format: DatetimeFormat, languages: Languages): Format
   };
   const parts = splitPattern(inLanguage(format.pattern, languages, "yyyy-MM-dd'T'HH:mm:ss'Z'"));
   return (value) => {
-    const match = typeof value === "string" ? moment.exec(value) : null;
+    const match = typeof value === "string" ? timestamp.exec(value) : null;
     if (!match) return value;
-    const numbers = numbersOf(match);
+    const numbers = numericParts(match);
     return parts
       .map(({ token, literal }) => {
         if (token === undefined) return literal;
@@ -139,7 +139,7 @@ function datetimeFormatter(format: DatetimeFormat, languages: Languages): Format
   };
 }
 
-function numbersOf(match: RegExpExecArray): Moment {
+function numericParts(match: RegExpExecArray): TimestampParts {
   const [, year = "", month = "", day = "", hour = "", minute = "", second = "", fraction = ""] = match;
   const twelve = String(Number(hour) % 12 || 12);
   const bare = (digits: string) => String(Number(digits));
@@ -163,7 +163,7 @@ function numbersOf(match: RegExpExecArray): Moment {
   };
 }
 
-/** The name of the month (as beside a day: мая, not май) or weekday. */
+/** The name of the month (in the form used with a day: мая, not май) or weekday. */
 function nameOf(intl: Intl.DateTimeFormat, token: string, value: string): string {
   const wanted = token.startsWith("M") ? "month" : "weekday";
   return intl.formatToParts(new Date(value)).find(({ type }) => type === wanted)?.value ?? "";

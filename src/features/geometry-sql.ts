@@ -1,6 +1,6 @@
 import { mercatorHalf } from "../geo/tile.js";
 
-/** The SQL of an object's geometry in an answer: as it is stored, with heights if it has them; what is computed is flat. */
+/** SQL of an object's geometry as GeoJSON. A stored geometry keeps its heights; a simplified one or a centroid is 2D. */
 
 export type Srid = 4326 | 3857;
 
@@ -12,13 +12,13 @@ export interface GeometryShape {
   readonly centroid?: boolean | undefined;
 }
 
-// 15 decimals give back what was sent; projected metres carry rounding noise below 1e-6.
+// 15 decimals of a degree return the coordinates as they were sent; projected metres have rounding errors below 1e-6.
 const decimals = { 4326: 15, 3857: 6 } as const;
-// A tenth of a millimetre: what was simplified has no finer truth, and shorter numbers.
+// 0.1 mm: enough for simplified geometry, with shorter numbers.
 const grid = { 4326: "1e-9", 3857: "1e-4" } as const;
 const gridDecimals = { 4326: 9, 3857: 4 } as const;
 
-/** SQL of a row's geometry as GeoJSON text; 'null' when it has none (in 3857 also when it lies beyond the projection). */
+/** SQL of a row's geometry as GeoJSON text; 'null' when it has none (in EPSG:3857 also when it lies outside the projection). */
 export function geometryJson(shape: GeometryShape): string {
   const { srid } = shape;
   if (shape.centroid) return computedAsJson(pointOn(flat[srid]), decimals[srid]);
@@ -33,7 +33,7 @@ const flat = { 4326: "st_force2d(geom)", 3857: "geom_3857" } as const;
 
 function storedAsJson(srid: Srid): string {
   if (srid === 4326) return asJson("geom", decimals[srid]);
-  // What lies beyond Mercator's edge of latitude has no finite place there; geom_3857 is cut off at it, and flat.
+  // geom_3857 is 2D and clipped to the latitudes of Web Mercator, since the poles have no finite coordinates in it.
   return (
     `case when st_zmflag(geom)=2 and ${withinMercator} then ${computedAsJson("st_transform(geom,3857)", decimals[srid])} ` +
     `else ${asJson("geom_3857", decimals[srid])} end`
@@ -42,21 +42,21 @@ function storedAsJson(srid: Srid): string {
 
 const withinMercator = "geom_3857 is not null and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06";
 
-/** `name` is a column: the text names it more than once. */
+/** SQL of a geometry column as GeoJSON; not for expressions, since the name occurs several times. */
 const asJson = (name: string, digits: number): string =>
   `case when st_geometrytype(${name})='ST_GeometryCollection' then mapwright.collection_json(${name},${digits}) ` +
   `else coalesce(st_asgeojson(${name},${digits},0),'null') end`;
 
-/** As `asJson`, for an expression, which is computed once. */
+/** As `asJson`, for an expression, which is evaluated once. */
 const computedAsJson = (geometry: string, digits: number): string =>
   `(select ${asJson("g", digits)} from (select ${geometry} as g offset 0) computed)`;
 
-/** Midpoint of lines (of the longest part), a point on the surface of polygons, one of the points of points. */
+/** SQL of a point on a geometry: the midpoint of the longest line, a point on the surface of a polygon, one point of a multipoint. */
 function pointOn(geometry: string): string {
   const midpoint =
     `(select st_lineinterpolatepoint(d.geom,0.5) from st_dump(${geometry}) d ` +
     "where st_dimension(d.geom)=1 order by st_length(d.geom) desc limit 1)";
-  // A polygon without any area has no surface; its first vertex is a point of it.
+  // ST_PointOnSurface is empty for a polygon without area: its first vertex instead.
   const surface =
     `(select case when st_isempty(p) then st_geometryn(st_points(${geometry}),1) else p end ` +
     `from (select st_pointonsurface(${geometry}) as p offset 0) s)`;
@@ -64,8 +64,8 @@ function pointOn(geometry: string): string {
 }
 
 /**
- * Simplified in Mercator, where a pixel is as high as it is wide, by the quick way if that gives a valid geometry, else by
- * the one that keeps the topology, else not at all (repaired if it was stored invalid).
+ * SQL of the simplified geometry. Simplifies in Web Mercator, where pixels are square: with ST_Simplify if the result is
+ * valid, else with ST_SimplifyPreserveTopology, else not at all (repaired if it is invalid).
  */
 function simplified(srid: Srid, zoom: number): string {
   const metres = mercatorHalf / 256 / 2 ** zoom;
@@ -82,6 +82,7 @@ function simplified(srid: Srid, zoom: number): string {
   );
 }
 
+/** SQL of the two ways to simplify, separated by a comma; each is null when its result is empty or invalid. */
 function attempts(source: string, tolerance: number, finish: (geometry: string) => string): string {
   return [`st_simplify(${source},${tolerance},true)`, `st_simplifypreservetopology(${source},${tolerance})`]
     .map(

@@ -15,21 +15,21 @@ import {
 } from "../geo/wkb.js";
 import type { Srid } from "./geometry-sql.js";
 
-/** GeoJSON geometry from outside, checked before any SQL and written as EWKB. */
+/** Validates GeoJSON geometry of requests and encodes it as EWKB. */
 
 export interface GeometryRules {
-  /** Reference system of the positions. */
+  /** Coordinate reference system of the positions. */
   readonly srid: Srid;
-  /** What the layer takes; Unknown = anything. */
+  /** Geometry kind of the layer; Unknown = any. */
   readonly kind: GeometryKind;
-  /** Default: as imports have it. */
+  /** Default: the limit of imports. */
   readonly maxPositions?: number;
 }
 
 /**
- * A GeoJSON geometry as EWKB in EPSG:4326. Third numbers of positions are heights, which are kept; a position without one
- * among others is at height 0. Fourth numbers have no meaning (RFC 7946) and are dropped. Otherwise nothing is changed or
- * repaired.
+ * Encodes a GeoJSON geometry as EWKB in EPSG:4326. The third number of a position is its height and is kept; in a geometry
+ * with heights a position without one gets height 0. A fourth number has no meaning (RFC 7946) and is dropped. The geometry
+ * is not repaired.
  * @throws Failure invalid_geometry with the reason
  */
 export function encodeGeometry(geometry: unknown, rules: GeometryRules): Buffer {
@@ -40,7 +40,7 @@ export function encodeGeometry(geometry: unknown, rules: GeometryRules): Buffer 
   try {
     return new Encoder(rules, 2).encode(geometry);
   } catch (reason) {
-    // Mostly the very first position has one, so that nothing was done in vain.
+    // Usually the first position has a height already, so that little work is repeated.
     if (reason !== heightFound) throw reason;
     return new Encoder(rules, 3).encode(geometry);
   }
@@ -53,7 +53,7 @@ function geometryType(geometry: unknown): GeometryType {
     throw invalid("A geometry must be a GeoJSON object.");
   const type = "type" in geometry ? geometry.type : undefined;
   if (!isGeometryType(type)) {
-    throw invalid("The type of the geometry is none of GeoJSON's geometry types.");
+    throw invalid("The type of the geometry is not a GeoJSON geometry type.");
   }
   return type;
 }
@@ -113,15 +113,15 @@ class Encoder {
       for (const ring of rings) {
         const positions = list(ring, "A ring of a polygon");
         const start = this.positions(positions, 4, "A ring of a polygon");
-        // Compared as they will be stored, on the plane.
+        // Compares the encoded x and y, as they will be stored.
         if (!this.wkb.endsAt(start)) throw invalid("A ring of a polygon must end where it begins.");
       }
     }
   }
 
-  /** Writes positions with their count before them; the result is where the first one lies. */
-  private positions(positions: readonly unknown[], least: number, what: string): number {
-    if (positions.length < least) throw invalid(`${what} needs at least ${least} positions.`);
+  /** Writes the number of positions and the positions; returns the byte offset of the first one. */
+  private positions(positions: readonly unknown[], min: number, what: string): number {
+    if (positions.length < min) throw invalid(`${what} needs at least ${min} positions.`);
     this.wkb.out.uint32Little(positions.length);
     const start = this.wkb.out.length;
     for (const position of positions) this.position(position);
@@ -134,28 +134,28 @@ class Encoder {
     }
     for (const ordinate of position) {
       if (typeof ordinate !== "number" || !Number.isFinite(ordinate)) {
-        throw invalid("A position holds something that is no finite number.");
+        throw invalid("A position has a member that is not a finite number.");
       }
     }
     let [x, y] = position as [number, number];
     if (position.length > 2 && this.wkb.dimensions === 2) throw heightFound;
     if (this.mercator) {
       if (Math.abs(x) > 2 * mercatorHalf + 1 || Math.abs(y) > 1e9) {
-        throw invalid("A position lies outside of what EPSG:3857 can hold.");
+        throw invalid("A position lies outside the range of EPSG:3857.");
       }
       [x, y] = toDegrees(x, y);
     } else if (Math.abs(y) > 90 || Math.abs(x) > 360) {
-      throw invalid("A position lies outside of longitude -360 to 360 and latitude -90 to 90.");
+      throw invalid("A position lies outside longitude -360 to 360 and latitude -90 to 90.");
     }
     if (++this.positionCount > this.maxPositions)
       throw invalid(`A geometry may have at most ${this.maxPositions} positions.`);
-    // Zero has one sign, so that a ring that ends in -0 is closed.
+    // Adding 0 turns -0 into 0, so that a ring that starts at 0 and ends at -0 is closed.
     this.wkb.position(x + 0, y + 0, (position[2] ?? 0) + 0);
   }
 }
 
-/** A GeoJSON array with members: an empty one would be a geometry that is nowhere. */
+/** A GeoJSON array that is not empty: empty geometries are not accepted. */
 function list(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value) || value.length === 0) throw invalid(`${what} must be an array with members.`);
+  if (!Array.isArray(value) || value.length === 0) throw invalid(`${what} must be a non-empty array.`);
   return value;
 }

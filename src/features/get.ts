@@ -7,10 +7,10 @@ import { layerTable, type Statement, Values } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
 import { comparedVersionSql, versionSql } from "./version.js";
 
-/** An object as it was read. */
+/** An object as JSON text with its version. */
 export interface ObjectText {
   readonly json: string;
-  /** Changes with each write of the object; undefined where none can be told. */
+  /** Changes with each write of the object; undefined for rows of views. */
   readonly version: string | undefined;
 }
 
@@ -21,21 +21,20 @@ export interface ObjectRow {
 
 export const objectText = ({ o, v }: ObjectRow): ObjectText => ({ json: o, version: v ?? undefined });
 
-/** What is asked about one object. */
-export interface ObjectQuestion extends ObjectShape {
-  /** Whether the version is compared with one that the client has. */
+export interface ObjectRequest extends ObjectShape {
+  /** Whether the version will be compared with one of the client (If-Match, If-None-Match). */
   readonly comparesVersion?: boolean;
 }
 
-const askedVersionSql = (layer: LayerNode, { comparesVersion }: ObjectQuestion): string =>
+const requestedVersionSql = (layer: LayerNode, { comparesVersion }: ObjectRequest): string =>
   comparesVersion ? comparedVersionSql(layer) : versionSql(layer);
 
 /** The statement that reads one object as JSON text `o`, with its version `v`. */
-export function getStatement(layer: LayerNode, id: number, shape: ObjectQuestion): Statement {
+export function getStatement(layer: LayerNode, id: number, shape: ObjectRequest): Statement {
   const values = new Values();
   const key = values.bind(id);
   return {
-    text: `select ${objectJson(shape, values)} as o, ${askedVersionSql(layer, shape)} as v from ${layerTable(layer.id)} where svc_id = ${key}::bigint`,
+    text: `select ${objectJson(shape, values)} as o, ${requestedVersionSql(layer, shape)} as v from ${layerTable(layer.id)} where svc_id = ${key}::bigint`,
     values: values.list,
   };
 }
@@ -45,11 +44,11 @@ export async function getObject(
   db: Queryable,
   layer: LayerNode,
   id: number,
-  shape: ObjectQuestion,
+  shape: ObjectRequest,
 ): Promise<ObjectText | undefined> {
-  // Nobody else should have to wait for a large geometry, or for what the filter of a view does with one object.
+  // Requests without geometry for tables are batched. A large geometry or a slow view would delay the rest of its batch.
   if (!shape.geom && layer.type !== "virtual" && shape.fields === valueColumns(layer)) {
-    const found = await db.lookup<ObjectRow>(wholeObjects(layer, shape), id).catch(readFailed);
+    const found = await db.lookup<ObjectRow>(wholeObjectLookup(layer, shape), id).catch(readFailed);
     return found && objectText(found);
   }
   const { text, values } = getStatement(layer, id, shape);
@@ -57,30 +56,30 @@ export async function getObject(
   return row && objectText(row);
 }
 
-/** Lookups of objects with all their columns, by the form of what is shown; writing them anew would cost each request more than their use. */
+/** Batched lookups of whole objects by layer and shape, cached because building the SQL costs more than running it. */
 const lookups = new WeakMap<LayerNode, Map<string, Lookup>>();
-const formsPerLayer = 32;
+const shapesPerLayer = 32;
 
-function wholeObjects(layer: LayerNode, shape: ObjectQuestion): Lookup {
+function wholeObjectLookup(layer: LayerNode, shape: ObjectRequest): Lookup {
   const { bbox, languages, readable, comparesVersion } = shape;
-  let forms = lookups.get(layer);
-  if (!forms) {
-    forms = new Map();
-    lookups.set(layer, forms);
+  let shapes = lookups.get(layer);
+  if (!shapes) {
+    shapes = new Map();
+    lookups.set(layer, shapes);
   }
   const key = `${bbox}/${comparesVersion ?? false}/${readable ? languages.main : ""}/${languages.own}`;
-  let lookup = forms.get(key);
+  let lookup = shapes.get(key);
   if (!lookup) {
     const values = new Values();
     const ids = values.bind(undefined);
     const shown = objectJson(shape, values);
     lookup = {
-      text: `select svc_id as k, ${shown} as o, ${askedVersionSql(layer, shape)} as v from ${layerTable(layer.id)} where svc_id = any(${ids}::bigint[])`,
+      text: `select svc_id as k, ${shown} as o, ${requestedVersionSql(layer, shape)} as v from ${layerTable(layer.id)} where svc_id = any(${ids}::bigint[])`,
       values: values.list.slice(1),
     };
-    // Languages are whatever clients ask for.
-    if (forms.size >= formsPerLayer) forms.clear();
-    forms.set(key, lookup);
+    // Bounded, since clients choose the language.
+    if (shapes.size >= shapesPerLayer) shapes.clear();
+    shapes.set(key, lookup);
   }
   return lookup;
 }

@@ -4,22 +4,22 @@ import { type GeometryShape, geometryJson, type Srid } from "./geometry-sql.js";
 import { concat, literal, type Values } from "./sql.js";
 import { otherTranslations, type Translations, translatedValues } from "./translations.js";
 
-/** What an object looks like in an answer. */
+/** Which parts of an object are returned, and how. */
 export interface ObjectShape {
-  /** Columns of `fields`; undefined = no `fields` at all. */
+  /** Columns in `fields`; undefined = no `fields`. */
   readonly fields: readonly Column[] | undefined;
   readonly geom?: GeometryShape | undefined;
-  /** With the object's box, in this reference system. */
+  /** Adds the object's bounding box in this reference system. */
   readonly bbox?: Srid | undefined;
-  /** Localised values are those of the request's language. */
+  /** `own` selects the language of localised values. */
   readonly languages: Languages;
-  /** Values as people read them: where the language has none, that of another. */
+  /** Localised values fall back to another language when `languages.own` has none. */
   readonly readable?: boolean;
-  /** Localised columns as properties of their languages, in the place of the one value that a reader sees. */
+  /** One property per language for localised columns, instead of one value. */
   readonly translations?: Translations | undefined;
 }
 
-/** SQL of an object as JSON text, over one row of its layer's table. */
+/** SQL of an object as JSON text, for a row of its layer's table. */
 export function objectJson(shape: ObjectShape, values: Values): string {
   const parts = [`'{"id":'`, "svc_id"];
   if (shape.fields) parts.push(`',"fields":'`, fieldsJson(shape.fields, shape, values));
@@ -29,7 +29,7 @@ export function objectJson(shape: ObjectShape, values: Values): string {
   return concat(parts);
 }
 
-/** SQL of an object as a GeoJSON Feature (RFC 7946); its properties hold svc_id whether `fields` do or not. */
+/** SQL of an object as a GeoJSON Feature (RFC 7946); its properties always include svc_id. */
 export function featureJson(shape: ObjectShape, values: Values): string {
   const fields = shape.fields ?? [];
   const parts = [`'{"type":"Feature","id":'`, "svc_id"];
@@ -41,7 +41,7 @@ export function featureJson(shape: ObjectShape, values: Values): string {
   return concat(parts);
 }
 
-/** `opening` "," continues an object that was begun; the closing bracket is always written. */
+/** SQL of a JSON object of values. `opening` "," continues an object; the closing brace is always written. */
 function fieldsJson(
   columns: readonly Column[],
   { languages, readable, translations }: Omit<ObjectShape, "fields">,
@@ -67,12 +67,12 @@ function fieldsJson(
   return concat(parts);
 }
 
-// The edge of latitude at which geometry is cut off for drawing (to_mercator in the migrations).
+// Latitudes are clamped as in to_mercator() of the migrations.
 const mercatorY = (latitude: string): string =>
   `6378137*ln(tan(pi()/4+radians(least(greatest(${latitude},-85.06),85.06))/2))`;
 const mercatorX = (longitude: string): string => `6378137*radians(${longitude})`;
 
-/** SQL of an object's box as JSON text: the contract's Lat, Lon object or GeoJSON's west, south, east, north. */
+/** SQL of an object's bounding box as JSON text: `{sw: [lat, lon], ne: [lat, lon]}` of the API, or GeoJSON's [west, south, east, north]. */
 function boxJson(srid: Srid, form: "contract" | "geojson"): string {
   const x = srid === 3857 ? mercatorX : (value: string) => value;
   const y = srid === 3857 ? mercatorY : (value: string) => value;
@@ -81,11 +81,11 @@ function boxJson(srid: Srid, form: "contract" | "geojson"): string {
     form === "contract"
       ? concat([`'{"sw":['`, south, "','", west, `'],"ne":['`, north, "','", east, "']}'"])
       : concat(["'['", west, "','", south, "','", east, "','", north, "']'"]);
-  // OFFSET 0 keeps the box from being computed once per corner.
+  // OFFSET 0 prevents the planner from computing the box once per corner.
   return `(select case when b is null then 'null' else ${text} end from (select box3d(geom) as b offset 0) box)`;
 }
 
-/** Columns of a layer's table that `shape` reads. */
+/** Physical columns that the SQL of `shape` reads. */
 export function columnsRead(shape: ObjectShape): string[] {
   const names = ["svc_id", ...(shape.fields ?? []).map((column) => column.physical)];
   if (shape.bbox || shape.geom) names.push("geom", "geom_3857");

@@ -16,7 +16,7 @@ import { layerTable, type Statement, Values } from "./sql.js";
 import type { Translations } from "./translations.js";
 import { readComparison } from "./values.js";
 
-/** The object list as SQL and values: what was asked for, in typed values, becomes one statement. */
+/** Builds the SQL statement of an object list. */
 
 export interface SortKey {
   readonly code: string;
@@ -24,29 +24,29 @@ export interface SortKey {
 }
 
 export interface ListRequest {
-  /** Column codes; "all" = every one; undefined = items without `fields`. */
+  /** Column codes; "all" = all columns; undefined = items without `fields`. */
   readonly fields: readonly string[] | "all" | undefined;
-  /** Objects whose column equals the value; an empty one matches empty text and null. */
+  /** Only objects whose column equals the value; "" matches empty text and null. */
   readonly filter?: { readonly code: string; readonly value: string } | undefined;
-  /** Only these objects; ids that nothing has are passed over. */
+  /** Only these objects; unknown ids are ignored. */
   readonly ids?: readonly number[] | undefined;
   readonly sort: readonly SortKey[];
   readonly offset: number;
   /** undefined = the whole list. */
   readonly limit?: number | undefined;
-  /** Objects whose geometry meets this box; west > east crosses the antimeridian. */
+  /** Only objects whose geometry intersects this box; west > east crosses the antimeridian. */
   readonly envelope?: GeoEnvelope | undefined;
   readonly bbox?: Srid | undefined;
   readonly geom?: GeometryShape | undefined;
   readonly languages: Languages;
-  /** Localised columns as properties of their languages, in the place of the one value that a reader sees. */
+  /** One property per language for localised columns, instead of one value. */
   readonly translations?: Translations | undefined;
-  /** What a row is: an item of the contract's list, or a GeoJSON Feature. */
+  /** Form of a row: an item of the API's list, or a GeoJSON Feature. */
   readonly form: "items" | "features";
 }
 
 /**
- * The statement whose rows each have one object as JSON text `o`, in order.
+ * The statement of a list; each row has one object as JSON text `o`.
  * @throws Failure unknown_column, filter_column_not_listed
  */
 export function listStatement(layer: LayerNode, request: ListRequest): Statement {
@@ -54,22 +54,22 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
     request.fields === "all" ? valueColumns(layer) : request.fields && columnsOf(layer, request.fields);
   const { geom, bbox, languages, translations } = request;
   const features = request.form === "features";
-  // Features have the id under each of its names.
+  // Features have all id columns: svc_id and its alias.
   const shown = features ? [...new Set([...layer.columns.filter(isId), ...(fields ?? [])])] : fields;
   const shape: ObjectShape = { fields: shown, geom, bbox, languages, translations };
   const values = new Values();
   const conditions: string[] = [];
-  // As the text that it is sent as: the driver takes six times as long to make that of an array.
+  // As an array literal: the driver takes six times as long to serialize an array.
   if (request.ids) conditions.push(`svc_id = any(${values.bind(`{${request.ids.join(",")}}`)}::bigint[])`);
-  if (request.envelope) conditions.push(meets(request.envelope, values));
+  if (request.envelope) conditions.push(intersects(request.envelope, values));
   if (request.filter)
     conditions.push(equals(filterColumn(layer, request.filter.code, fields), request, values));
   const order = orderBy(layer, request, values);
   const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
   const limit = request.limit === undefined ? "" : ` limit ${values.bind(request.limit)}::bigint`;
   const names = columnsRead(features ? { ...shape, geom: shape.geom ?? { srid: 4326 } } : shape);
-  // The inner query picks and sorts rows, the outer one makes text of those that remain: objects before `offset` and
-  // the sort carry no text. OFFSET also keeps the two from being merged.
+  // The inner query selects and sorts rows, the outer one makes JSON of those after `offset` only. OFFSET also prevents the
+  // planner from merging the two.
   const inner =
     `select ${names.join(",")} from ${layerTable(layer.id)}${where}` +
     ` order by ${order}${limit} offset ${values.bind(request.offset)}::bigint`;
@@ -93,7 +93,7 @@ function equals(column: Column, request: ListRequest, values: Values): string {
   const value = request.filter?.value ?? "";
   const left = comparable(column, request.languages.own, values);
   if (value === "") {
-    // A localised value is text, or JSON that is null when it is empty.
+    // An empty localised value that is not text is null.
     const { isText, emptyConstant } = definitionOf(column);
     if (emptyConstant === undefined || (column.localizedValue && !isText)) return `${left} is null`;
     return `(${left} is null or ${left} = ${emptyConstant})`;
@@ -114,13 +114,13 @@ function orderBy(layer: LayerNode, request: ListRequest, values: Values): string
     terms.push(`${comparable(column, request.languages.own, values)}${descending ? " desc" : ""}`);
     if (isId(column)) return terms.join(",");
   }
-  // Objects with equal values keep one order, so that pages do not overlap.
+  // A unique last key gives objects with equal values a fixed order, so that pages do not overlap.
   terms.push("svc_id");
   return terms.join(",");
 }
 
-/** SQL of "geom meets the envelope", with the index on geom. */
-function meets(envelope: GeoEnvelope, values: Values): string {
+/** SQL of "geom intersects the envelope", which can use the index on geom. */
+function intersects(envelope: GeoEnvelope, values: Values): string {
   const { west, south, east, north } = envelope;
   const boxes =
     west <= east
@@ -129,7 +129,7 @@ function meets(envelope: GeoEnvelope, values: Values): string {
   return `(${boxes.map((text) => `st_intersects(geom,${values.bind(text)}::geometry)`).join(" or ")})`;
 }
 
-/** EWKT of a box, with as many dimensions as it has: a box without width is a line, one without either a point. */
+/** EWKT of a box: a polygon, a line when its width or height is 0, a point when both are. */
 function box(west: number, south: number, east: number, north: number): string {
   if (west === east && south === north) return `SRID=4326;POINT(${west} ${south})`;
   if (west === east || south === north) return `SRID=4326;LINESTRING(${west} ${south},${east} ${north})`;

@@ -1,13 +1,13 @@
 import type { Database } from "../storage/postgres.js";
 import { layerTable } from "./sql.js";
 
-/** Repairing a whole layer may take longer than a statement usually may. */
+/** Statement timeout for the repair of a whole layer. */
 const timeoutMs = 600_000;
 
 /**
- * Repairs the invalid geometries of a layer in one transaction; each stays of its dimension. A geometry that has
- * no valid part of its dimension (a polygon without any area) stays as it is.
- * @returns how many were repaired
+ * Repairs the invalid geometries of a layer in one transaction; each keeps its dimension. A geometry without a valid
+ * part of its dimension (a polygon without area) is not changed.
+ * @returns the number of repaired geometries
  */
 export function makeValid(db: Database, layerId: number): Promise<number> {
   return db.transaction(async (tx) => {

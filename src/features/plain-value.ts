@@ -3,8 +3,8 @@ import { definitionOf } from "../column-types/column-types.js";
 import { plainFromJsonb } from "../column-types/conversion.js";
 
 /**
- * SQL of a column's value in the column's own type, null where it has none.
- * @param value SQL of it as `comparable` and `readableValue` give it, which leave localised values as JSON
+ * SQL of a column's value in the column's own SQL type; null when it is empty.
+ * @param value SQL of the value from `comparable` or `readableValue`, where a localised value is jsonb
  */
 export function plainValue(column: Column, value: string): string {
   if (!column.localizedValue || isId(column)) return value;

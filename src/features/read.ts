@@ -2,14 +2,14 @@ import type { Database } from "../storage/postgres.js";
 import type { Statement } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
 
-/** Runs list statements: short lists in one round trip, others through a cursor with memory that does not depend on their length. */
+/** Runs list statements: short lists in one round trip, others through a cursor, so that memory use does not depend on their length. */
 
 export interface ListText {
   readonly opening: string;
   readonly closing: string;
 }
 
-/** Rows that are fetched without a cursor, with and without geometry (whose size nobody knows beforehand). */
+/** Largest limit of a list that is fetched without a cursor; geometries may be large. */
 const shortRows = { plain: 1_000, withGeometry: 100 } as const;
 const firstBatch = { plain: 500, withGeometry: 50 } as const;
 const batchBytes = 256 * 1024;
@@ -17,20 +17,20 @@ const chunkCharacters = 16 * 1024;
 
 export interface ListSource {
   readonly statement: Statement;
-  /** Greatest number of rows that can come; undefined = any number. */
+  /** Maximum number of rows; undefined = unlimited. */
   readonly limit: number | undefined;
   readonly hasGeometry: boolean;
   readonly text: ListText;
   /** Rewrites each object's JSON text. */
   readonly rewrite?: ((object: string) => string) | undefined;
   readonly signal: AbortSignal;
-  /** Told of each batch of a long list how many objects it has. */
+  /** Called with the number of objects of each batch of a long list. */
   readonly onObjects?: ((count: number) => void) | undefined;
 }
 
 /**
- * The list as JSON text, or as the chunks of it when it is long. The first rows have been read when this returns, so a
- * statement that fails at once fails here.
+ * The list as JSON text, or as chunks of it when it is long. The first batch is read before this resolves, so that a
+ * statement that fails immediately rejects here.
  */
 export async function readList(
   db: Database,
@@ -41,10 +41,10 @@ export async function readList(
     return shortList(db, source).catch(readFailed);
   const chunks = longList(db, source, firstBatch[kind]);
   const first = await chunks.next().catch(readFailed);
-  return first.done ? `${source.text.opening}${source.text.closing}` : resumed(first.value, chunks);
+  return first.done ? `${source.text.opening}${source.text.closing}` : prepend(first.value, chunks);
 }
 
-/** PostgreSQL joins the rows: one value to carry instead of a thousand. */
+/** PostgreSQL joins the rows to one value, which is faster to transfer and decode than many. */
 async function shortList(db: Database, { statement, text, rewrite, signal }: ListSource): Promise<string> {
   if (rewrite) {
     const rows = await db.query<{ o: string }>(statement.text, statement.values, { signal });
@@ -72,7 +72,7 @@ async function* longList(db: Database, source: ListSource, first: number): Async
       yield pending;
       pending = "";
     }
-    // The next batch is as long as this one's rows were short, and grows no faster than fourfold.
+    // The size of the next batch follows from the average row size of this one; it grows at most fourfold.
     const fitting = Math.floor(batchBytes / (characters / batch.length + 1));
     rows = Math.max(1, Math.min(2_000, fitting, batch.length * 4));
   }
@@ -80,21 +80,21 @@ async function* longList(db: Database, source: ListSource, first: number): Async
   yield pending + text.closing;
 }
 
-/** The chunks with the first one before them. No generator: one that was never asked for a value ignores `return`. */
-function resumed(first: string, rest: AsyncGenerator<string, void>): AsyncIterableIterator<string> {
-  let waiting: string | undefined = first;
+/** Prepends the first chunk. Not a generator: `return` of a generator that has not started does not reach `rest`. */
+function prepend(first: string, rest: AsyncGenerator<string, void>): AsyncIterableIterator<string> {
+  let pending: string | undefined = first;
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
     async next() {
-      if (waiting === undefined) return rest.next();
-      const value = waiting;
-      waiting = undefined;
+      if (pending === undefined) return rest.next();
+      const value = pending;
+      pending = undefined;
       return { done: false, value };
     },
     async return() {
-      waiting = undefined;
+      pending = undefined;
       await rest.return();
       return { done: true, value: undefined };
     },

@@ -1,22 +1,22 @@
 import { busy, causedBy, failed } from "../errors.js";
 
-/** Errors of PostgreSQL that what is saved causes, or a change of the layer's columns in the same moment. */
+/** Translates PostgreSQL errors that saved data or a concurrent change of the layer's columns causes. */
 
-/** A statement that was made for columns which have just changed. */
-const outdated = new Set([
+/** SQLSTATEs of a statement whose columns were changed or deleted in the meantime. */
+const columnErrors = new Set([
   "42703", // undefined_column
   "42804", // datatype_mismatch
   "42846", // cannot_coerce
   "42883", // undefined_function: an operator that the new type lacks
 ]);
 
-/** @throws Failure busy, with the error as its cause; the error itself when it is another */
+/** @throws Failure busy when the columns have changed; else the error itself */
 export function readFailed(error: unknown): never {
-  if (!outdated.has(String((error as { code?: unknown }).code))) throw error;
+  if (!columnErrors.has(String((error as { code?: unknown }).code))) throw error;
   throw causedBy(busy("The layer's columns were just changed."), error);
 }
 
-/** @throws Failure invalid_value, busy; the error itself when it is another */
+/** @throws Failure invalid_value when the row is too large, busy when the columns have changed; else the error itself */
 export function saveFailed(error: unknown): never {
   // 54000 program_limit_exceeded: a row is larger than a page
   if ((error as { code?: unknown }).code === "54000")

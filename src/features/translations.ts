@@ -1,9 +1,9 @@
 import type { Column } from "../catalog/state.js";
 import { literal } from "./sql.js";
 
-/** Values of localised columns in files: a property for each language, and how it is named. */
+/** Values of localised columns in exported files: one property per language, and its name. */
 
-/** What decides over the names of a layer's properties. */
+/** What the names of properties depend on. */
 export interface TranslationNames {
   /** The project's languages. */
   readonly languages: readonly string[];
@@ -12,24 +12,24 @@ export interface TranslationNames {
 }
 
 /**
- * The property of one language: `name_ru`, or `name:ru` where a column has that code or the language is none of the
- * project's. No column code has a colon, and no language of a project an underscore, so that names never meet.
+ * The name of the property of one language: `name_ru`, or `name:ru` when a column has the code `name_ru` or the project
+ * does not have the language. Column codes have no colon and languages of projects no underscore, so names are unique.
  */
 export function translationName(code: string, language: string, names: TranslationNames): string {
   const plain = `${code}_${language}`;
   return names.languages.includes(language) && !names.codes.has(plain) ? plain : `${code}:${language}`;
 }
 
-/** Languages of localised columns that are written. */
+/** Languages of localised columns to write. */
 export interface Translations {
-  /** At least one; where it is one alone, its property has the column's own code. */
+  /** If there is only one, its property has the column's code. */
   readonly languages: readonly [string, ...string[]];
-  /** Whether others that an object has follow; `languages` are then all of the project's. */
+  /** Whether an object's other languages follow; `languages` must then be all of the project's. */
   readonly others: boolean;
   readonly names: TranslationNames;
 }
 
-/** Names of properties in their order, each with the SQL of its value as JSON text, never null. */
+/** Properties in order: name, and SQL of the value as JSON text (never null). */
 export function translatedValues(
   column: Column,
   { languages, names }: Translations,
@@ -40,12 +40,12 @@ export function translatedValues(
   ]);
 }
 
-/** SQL of the properties of languages that are not listed, each with a comma before it; null where there is none. */
+/** SQL of the properties of other languages, each preceded by a comma; null when there are none. */
 export function otherTranslations(column: Column, { languages }: Translations): string {
   const others = `${column.physical}-array[${languages.map(literal).join(",")}]::text[]`;
-  // Those of the project are listed, so that no other name has to be found for these.
+  // Languages of the project are listed, so the others always have a colon in their name.
   const name = `to_json(${literal(`${column.code}:`)}||e.key)`;
   const list = `select string_agg(concat(',',${name},':',e.value),'' order by e.key) from jsonb_each(${others}) e`;
-  // Taking languages apart costs much more than to see that there is none.
+  // The check for an empty object is much cheaper than jsonb_each.
   return `case when ${others}<>'{}' then (${list}) end`;
 }

@@ -4,9 +4,9 @@ import type { Queryable } from "../storage/postgres.js";
 import { layerTable, type Values } from "./sql.js";
 
 /**
- * Which state of an object a row is. It is the transaction that wrote the row, whoever wrote it, so it changes with each
- * committed write; and the history of the database, since numbers of transactions are given out again after a failover to
- * a standby that lagged, or a restore. The rows of a view have no version.
+ * Version of an object: the id of the transaction that wrote the row, which changes with each committed write, and a token
+ * of the database's history, because transaction ids are reused after a restore or a failover to a standby that lagged.
+ * The rows of a view have no version.
  */
 
 const versionOf = (token: string): string => `xmin::text || '.' || (${token})`;
@@ -16,8 +16,8 @@ export const versionSql = (layer: LayerNode): string =>
   layer.type === "virtual" ? "null" : versionOf("select token from epoch");
 
 /**
- * SQL of a version that is compared with one that a client has. It is null while the database has taken another's place
- * and nobody has given its history a name: until then that is called like the lost one. To find that out costs some 50 µs.
+ * SQL of a version that is compared with one of a client. It is null after a failover or restore until the database has a
+ * new history token: until then it still has the token of the lost history. The check costs about 50 µs.
  */
 export const comparedVersionSql = (layer: LayerNode): string =>
   layer.type === "virtual"
@@ -25,8 +25,8 @@ export const comparedVersionSql = (layer: LayerNode): string =>
     : versionOf("select token from epoch where identity = database_identity()");
 
 /**
- * SQL that narrows a write to rows of these versions; undefined = any. A write that had to wait for another one is held
- * to it as well: PostgreSQL looks at the condition again with the row as it is then.
+ * SQL condition that limits a write to rows of these versions; undefined = any. It also holds when the write had to wait
+ * for a concurrent one: PostgreSQL then evaluates the condition again on the updated row.
  */
 export const versionCondition = (
   layer: LayerNode,
@@ -36,8 +36,8 @@ export const versionCondition = (
   versions === undefined ? "" : ` and ${comparedVersionSql(layer)} = any(${values.bind(versions)}::text[])`;
 
 /**
- * For a write that met no row: tells whether it was for its version.
- * @throws Failure precondition_failed when there is such an object
+ * For a write that affected no row: checks that the object does not exist.
+ * @throws Failure precondition_failed when it exists, so that its version did not match
  */
 export async function requireAbsence(
   db: Queryable,

@@ -1,28 +1,27 @@
 import type { LayerNode } from "../catalog/state.js";
 import type { Limit, VisualValues } from "../catalog/visual-values.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { type Borders, bordersAt, equalIntervals, naturalBreaks, quantilePlaces } from "./class-breaks.js";
+import { type ClassBreaks, breaksAt, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
 import type { Languages } from "./columns.js";
 import { layerTable, Values } from "./sql.js";
 import { categoryValue, measure, shownValue } from "./visual-columns.js";
 import type { VisualQuestion } from "./visual-question.js";
 
-/** Answers what a visualization asks of its layer's objects: limits, class borders, counts. */
+/** Computes the statistics that a visualization needs of its layer's objects: limits, class breaks, counts. */
 
-/** How long one statement over the objects may take. */
 const statementTimeoutMs = 10_000;
 
-/** Values that natural breaks are found among; of more, so many at equal distances in their order. */
-const mostValues = 2_048;
-/** Bounds that number for many classes, so that finding the breaks holds the event loop up for some ms at most. */
-const mostSteps = 400_000;
+/** Maximum sample size for natural breaks; of more values, a sample of equally spaced ranks. */
+const maxSample = 2_048;
+/** Limits sample size times classes, so that natural breaks block the event loop for a few ms only. */
+const maxSteps = 400_000;
 
-const nothing: VisualValues = { min: null, max: null, borders: [], counts: [], others: 0 };
+const noValues: VisualValues = { min: null, max: null, borders: [], counts: [], others: 0 };
 
 /**
- * The values of one moment. A scan of the objects for limits, one for counts, and for quantiles and natural breaks one
- * that sorts the values: 0.1 to 0.5 s each for a million objects.
- * @param languages which value of a localised column counts
+ * The statistics from one snapshot. Scans the objects once for limits, once for counts, and once with a sort for quantiles
+ * and natural breaks: 0.1 to 0.5 s each for a million objects.
+ * @param languages language of the values of localised columns
  */
 export function answerQuestion(
   db: Database,
@@ -36,7 +35,7 @@ export function answerQuestion(
   });
 }
 
-/** As `answerQuestion`, in a transaction that runs. */
+/** As `answerQuestion`, in the caller's transaction. */
 export async function answerWithin(
   tx: Queryable,
   layer: LayerNode,
@@ -64,82 +63,84 @@ async function classesOf(
 ): Promise<VisualValues> {
   const bound = new Values();
   const x = measure(column, languages, bound);
-  if (x === undefined) return nothing;
-  // OFFSET keeps the value of a localised column from being looked for once for each use of it.
+  if (x === undefined) return noValues;
+  // OFFSET prevents the planner from extracting the value of a localised column at each use.
   const fence = column.localizedValue ? " offset 0" : "";
   const from = `from (select ${x} as x from ${layerTable(layer.id)}${fence}) v where x is not null`;
-  const [limits] = await tx.query<{ n: number; least: number; greatest: number }>(
-    `select count(*) as n, min(x) as least, max(x) as greatest ${from}`,
+  const [limits] = await tx.query<{ n: number; min: number; max: number }>(
+    `select count(*) as n, min(x), max(x) ${from}`,
     bound.list,
   );
-  const { n, least, greatest } = limits!;
-  if (n === 0) return nothing;
-  /** Values at these places, from 1, in their order. */
-  const valuesAt = async (places: readonly number[]): Promise<number[]> => {
-    const fractions = places.map((place) => (place - 0.5) / n);
+  const { n, min, max } = limits!;
+  if (n === 0) return noValues;
+  /** Values at these ranks (from 1). */
+  const valuesAt = async (ranks: readonly number[]): Promise<number[]> => {
+    const fractions = ranks.map((rank) => (rank - 0.5) / n);
     const [row] = await tx.query<{ at: number[] }>(
       `select percentile_disc($${bound.list.length + 1}::float8[]) within group (order by x) as at ${from}`,
       [...bound.list, fractions],
     );
     return row!.at;
   };
-  const counted = async (borders: Borders): Promise<{ counts: number[]; ends: number[] }> => {
-    // width_bucket() counts the thresholds up to a value; of negated ones those are the inner borders from it on.
-    const inner = borders.slice(1, -1);
-    const rows = await tx.query<{ above: number; n: number; greatest: number }>(
-      `select width_bucket(-x, $${bound.list.length + 1}::float8[]) as above, count(*) as n, max(x) as greatest
+  /** Number of objects and largest value of each class. */
+  const countClasses = async (breaks: ClassBreaks): Promise<{ counts: number[]; ends: number[] }> => {
+    // width_bucket() counts the thresholds <= a value. With negated values and breaks it counts the inner breaks >= the
+    // value, so that a value equal to a break belongs to the lower class.
+    const inner = breaks.slice(1, -1);
+    const rows = await tx.query<{ above: number; n: number; max: number }>(
+      `select width_bucket(-x, $${bound.list.length + 1}::float8[]) as above, count(*) as n, max(x)
        ${from} group by 1`,
-      [...bound.list, inner.map((border) => -border).reverse()],
+      [...bound.list, inner.map((value) => -value).reverse()],
     );
-    const counts = new Array<number>(borders.length - 1).fill(0);
-    const ends = borders.slice(1);
+    const counts = new Array<number>(breaks.length - 1).fill(0);
+    const ends = breaks.slice(1);
     for (const row of rows) {
       counts[inner.length - row.above] = row.n;
-      ends[inner.length - row.above] = row.greatest;
+      ends[inner.length - row.above] = row.max;
     }
     return { counts, ends };
   };
-  let borders: Borders;
+  let breaks: ClassBreaks;
   let counts: readonly number[];
   if (algorithm === 3) {
-    const looked = await valuesAt(spreadPlaces(n, classes));
-    const found = await counted(betweenValues(naturalBreaks(looked, classes), looked));
-    borders = [least, ...found.ends];
-    counts = found.counts;
+    const sample = await valuesAt(sampleRanks(n, classes));
+    const counted = await countClasses(betweenValues(naturalBreaks(sample, classes), sample));
+    breaks = [min, ...counted.ends];
+    counts = counted.counts;
   } else {
-    borders =
+    breaks =
       algorithm === 1
-        ? equalIntervals(least, greatest, classes)
-        : bordersAt(least, await valuesAt(quantilePlaces(n, classes)));
-    counts = (await counted(borders)).counts;
+        ? equalIntervals(min, max, classes)
+        : breaksAt(min, await valuesAt(quantileRanks(n, classes)));
+    counts = (await countClasses(breaks)).counts;
   }
   const shown = (value: number): Limit => shownValue(column, value);
   return {
-    ...nothing,
-    min: shown(least),
-    max: shown(greatest),
-    borders: borders.map(shown),
+    ...noValues,
+    min: shown(min),
+    max: shown(max),
+    borders: breaks.map(shown),
     counts,
   };
 }
 
-/** Places, from 1, of a bounded number of `total` values in their order, the first and the last among them. */
-function spreadPlaces(total: number, classes: number): number[] {
-  const count = Math.min(total, mostValues, Math.max(classes, Math.floor(mostSteps / classes)));
+/** Ranks (from 1) of a sample of `total` sorted values, equally spaced, including the first and the last. */
+function sampleRanks(total: number, classes: number): number[] {
+  const count = Math.min(total, maxSample, Math.max(classes, Math.floor(maxSteps / classes)));
   const step = count > 1 ? (total - 1) / (count - 1) : 0;
   return Array.from({ length: count }, (_, i) => 1 + Math.round(i * step));
 }
 
 /**
- * Inner borders moved half way to the next value that was looked at: what lies between the two belongs to the nearer, and
- * of the class's own values the greatest is then its end.
+ * Moves each inner break halfway to the next value of the sample, so that values outside the sample belong to the nearer
+ * class.
  */
-function betweenValues(borders: Borders, looked: readonly number[]): Borders {
-  return borders.map((border, i) => {
-    if (i === 0 || i === borders.length - 1) return border;
-    const next = looked.find((value) => value > border)!;
-    const middle = border / 2 + next / 2;
-    return middle > border && middle < next ? middle : border;
+function betweenValues(breaks: ClassBreaks, sample: readonly number[]): ClassBreaks {
+  return breaks.map((value, i) => {
+    if (i === 0 || i === breaks.length - 1) return value;
+    const next = sample.find((other) => other > value)!;
+    const middle = value / 2 + next / 2;
+    return middle > value && middle < next ? middle : value;
   });
 }
 
@@ -151,7 +152,7 @@ async function categoriesOf(
 ): Promise<VisualValues> {
   const bound = new Values();
   const value = categoryValue(column, languages, bound);
-  /** Each value once: the first class that has it gets the objects. */
+  /** Class index by value; when classes share a value, the first one gets the objects. */
   const classes = new Map<string, number>();
   let empty: number | undefined;
   values.forEach((given, at) => {
@@ -172,7 +173,7 @@ async function categoriesOf(
     if (at === null || at === undefined) others += row.n;
     else counts[at]! += row.n;
   }
-  return { ...nothing, counts, others };
+  return { ...noValues, counts, others };
 }
 
 async function limitsOf(
@@ -182,27 +183,27 @@ async function limitsOf(
   languages: Languages,
 ): Promise<VisualValues> {
   const bound = new Values();
-  const measured = columns.flatMap((column) => {
+  const measures = columns.flatMap((column) => {
     const sql = measure(column, languages, bound);
     return sql === undefined ? [] : [{ column, sql }];
   });
-  const [first] = measured;
-  // Moments and numbers have no common limits.
-  if (!first || measured.some(({ column }) => column.type !== first.column.type)) return nothing;
+  const [first] = measures;
+  // Timestamps and numbers have no common limits.
+  if (!first || measures.some(({ column }) => column.type !== first.column.type)) return noValues;
   const x = sum
-    ? `case when num_nonnulls(${measured.map(({ sql }) => sql).join(",")}) > 0 then ${measured
+    ? `case when num_nonnulls(${measures.map(({ sql }) => sql).join(",")}) > 0 then ${measures
         .map(({ sql }) => `coalesce(${sql},0)`)
         .join("+")} end`
     : undefined;
   const of = (pick: string) =>
-    measured.length === 1 || x
+    measures.length === 1 || x
       ? `${pick}(${x ?? first.sql})`
-      : measured.map(({ sql }) => `${pick}(${sql})`).join(",");
-  const [row] = await tx.query<{ least: number | null; greatest: number | null }>(
-    `select least(${of("min")}) as least, greatest(${of("max")}) as greatest from ${layerTable(layer.id)}`,
+      : measures.map(({ sql }) => `${pick}(${sql})`).join(",");
+  const [row] = await tx.query<{ min: number | null; max: number | null }>(
+    `select least(${of("min")}) as min, greatest(${of("max")}) as max from ${layerTable(layer.id)}`,
     bound.list,
   );
   const shown = (value: number | null | undefined) =>
     value === null || value === undefined ? null : shownValue(first.column, value);
-  return { ...nothing, min: shown(row?.least), max: shown(row?.greatest) };
+  return { ...noValues, min: shown(row?.min), max: shown(row?.max) };
 }

@@ -10,46 +10,46 @@ import { Semaphore } from "../storage/semaphore.js";
 import { answerQuestion, answerWithin } from "./visual-answer.js";
 import { questionOf, type VisualQuestion } from "./visual-question.js";
 
-/** What is known of one layer's visualization. */
+/** Cached values of one layer's visualization. */
 interface Entry {
-  /** The question, and the language that its answer depends on. */
+  /** Identifies the question and the language that the values depend on. */
   readonly key: string;
-  /** Another one for the same layer is of another history of the database. */
+  /** Replaced when the history of the database changes; the entry is then outdated. */
   readonly layer: LayerVersion;
-  /** Of the layer when the last computation began. */
+  /** Version of the layer when the last computation began; -1 = none succeeded. */
   version: number;
-  /** The last computation, while it runs; it never rejects. */
+  /** The computation in progress; it never rejects. */
   running: Promise<void> | undefined;
-  /** The last answer there was. */
+  /** Result of the last successful computation. */
   values: VisualValues | undefined;
-  /** A computation that failed is not tried again before, on the clock of `performance`. */
+  /** After a failure, no retry before this time (`performance.now()`). */
   retryAt: number;
 }
 
-const keptLayers = 5_000;
-/** Computations at once in one node; each holds a connection for up to some seconds. */
-const places = 2;
+const maxLayers = 5_000;
+/** Concurrent computations in one node; each holds a connection for up to some seconds. */
+const maxConcurrent = 2;
 const retryMs = 30_000;
 
-/** Tells what visualizations show of their layers' objects. */
+/** Provides the statistics of objects that visualizations show. */
 export interface Visuals {
   /** The values of one layer; undefined when there are none. */
   current(layer: LayerNode, main: string): Promise<VisualValues | undefined>;
-  /** The values of many layers, of those that are there in time. */
+  /** The values of many layers by layer id, as far as they are available within the timeout. */
   inTime(
     layers: readonly LayerNode[],
     main: string,
-    patienceMs: number,
+    timeoutMs: number,
   ): Promise<ReadonlyMap<number, VisualValues>>;
 }
 
 /**
- * What visualizations ask of their layers' objects, remembered until the objects or the settings change. One computation
- * at a time for each layer: those who come while one runs that is too old for them share the next.
+ * Caches the values of visualizations until the objects or the settings change. One computation at a time per layer:
+ * calls during a computation that began before their version share the next one.
  */
 export class VisualCache implements Visuals {
-  private readonly entries = new LRUCache<number, Entry>({ max: keptLayers });
-  private readonly gate = new Semaphore(places, 10_000, "Too many visualizations are being computed now.");
+  private readonly entries = new LRUCache<number, Entry>({ max: maxLayers });
+  private readonly gate = new Semaphore(maxConcurrent, 10_000, "Too many visualizations are being computed now.");
 
   constructor(
     private readonly db: Database,
@@ -58,16 +58,16 @@ export class VisualCache implements Visuals {
   ) {}
 
   /**
-   * The values as the layer's objects are now. When they cannot be had (it takes too long), the last ones that were
-   * known for these settings; undefined when there are none, or the layer has no visualization that needs any.
-   * @param main language whose values of localised columns count
+   * The values for the layer's current objects. If the computation fails or times out, the last known values for these
+   * settings; undefined when there are none, or when the layer's visualization needs none.
+   * @param main language of the values of localised columns
    */
   async current(layer: LayerNode, main: string): Promise<VisualValues | undefined> {
     const question = questionOf(layer);
     if (!question) return undefined;
     const tracked = (await this.changes.track([layer.id]))[0]!;
     if (!this.changes.trusted) await this.changes.refresh([tracked]);
-    // What is committed when this is asked counts; later edits may, too.
+    // The values include at least what is committed now.
     const wanted = tracked.version;
     const entry = this.entry(tracked, keyOf(layer, main));
     for (;;) {
@@ -84,42 +84,42 @@ export class VisualCache implements Visuals {
   }
 
   /**
-   * As `current`, for all of these layers that have a visualization, and in time: those that are not there by then have
-   * the last values that were known, or none. What runs goes on for who asks next.
+   * As `current`, for all of these layers that have a visualization. Layers that are not ready within the timeout get their
+   * last known values, or none. Their computations continue for later calls.
    */
   async inTime(
     layers: readonly LayerNode[],
     main: string,
-    patienceMs: number,
+    timeoutMs: number,
   ): Promise<ReadonlyMap<number, VisualValues>> {
-    const asked = layers.filter((layer) => layer.visualSettings !== null);
+    const requested = layers.filter((layer) => layer.visualSettings !== null);
     const values = new Map<number, VisualValues>();
-    if (asked.length === 0) return values;
+    if (requested.length === 0) return values;
     let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patienceMs);
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs);
     });
-    const late = new Set(asked);
-    const note = async (layer: LayerNode) => {
+    const late = new Set(requested);
+    const load = async (layer: LayerNode) => {
       const found = await this.current(layer, main);
       late.delete(layer);
       if (found) values.set(layer.id, found);
     };
     const all = async () => {
-      // In one statement; each finds its own version known afterwards.
-      await this.changes.track(asked.map(({ id }) => id));
-      await Promise.all(asked.map((layer) => note(layer)));
+      // Tracks all layers in one statement.
+      await this.changes.track(requested.map(({ id }) => id));
+      await Promise.all(requested.map((layer) => load(layer)));
     };
     const done = all().catch((error: unknown) =>
       this.log.warn({ err: error }, "visualizations could not be computed"),
     );
-    await Promise.race([done, patience]);
+    await Promise.race([done, timeout]);
     clearTimeout(timer);
     for (const layer of late) {
       const last = this.entries.get(layer.id);
       if (last?.values && last.key === keyOf(layer, main)) values.set(layer.id, last.values);
     }
-    // A copy: those that come later change nothing in what was given out.
+    // A copy, since layers that finish later still write to `values`.
     return new Map(values);
   }
 
@@ -157,7 +157,7 @@ export class VisualCache implements Visuals {
 
 const keyOf = (layer: LayerNode, main: string): string => JSON.stringify([questionOf(layer), main]);
 
-/** The values as a transaction sees the objects, computed anew each time. */
+/** Computes the values within a transaction, without a cache. */
 export class VisualReader implements Visuals {
   constructor(private readonly db: Pick<Database, "transaction">) {}
 
@@ -167,7 +167,7 @@ export class VisualReader implements Visuals {
     try {
       return await this.db.transaction((tx) => answerWithin(tx, layer, question, { own: main, main }));
     } catch {
-      // Without them the answer is still one, as it is when they take too long.
+      // Callers do without values, as after a timeout.
       return undefined;
     }
   }

@@ -7,11 +7,11 @@ import type { Values } from "./sql.js";
 import { readValue } from "./values.js";
 
 /**
- * A column's values as visualizations take them: measured, or told apart. Of localised ones, those that tiles are drawn
- * by.
+ * SQL of a column's values for visualizations, as numbers or as categories. For localised columns the value that tiles are
+ * drawn with.
  */
 
-/** SQL of a column's values on their scale, as finite numbers; undefined for types without one. */
+/** SQL of a column's values as finite numbers; undefined for types without a numeric scale. */
 export function measure(column: Column, languages: Languages, bound: Values): string | undefined {
   const scale = definitionOf(column).measure;
   if (!scale) return undefined;
@@ -19,11 +19,15 @@ export function measure(column: Column, languages: Languages, bound: Values): st
   return column.localizedValue || isId(column) ? scale.number(value) : scale.finiteNumber(value);
 }
 
-/** A measured value as the column's JSON shows it. */
+/** A numeric value in the form of the column's JSON. */
 export const shownValue = (column: Column, value: number): Limit =>
   definitionOf(column).measure?.shown(value) ?? value;
 
-/** How a column's values are told apart: SQL of them, null for empty ones, and a class's value as text for the type. */
+/**
+ * A column's values as categories.
+ * @returns `sql` of the value (null when empty), its SQL `type`, and `read`, which turns the value of a class into text for
+ *   that type (undefined when no object can have it)
+ */
 export function categoryValue(column: Column, languages: Languages, bound: Values) {
   const definition = definitionOf(column);
   const value = readableValue(column, languages, bound);

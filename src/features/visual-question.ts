@@ -1,6 +1,6 @@
 import type { Column, LayerNode } from "../catalog/state.js";
 
-/** What a visualization asks of its layer's objects: read off its settings, answered by `visual-answer.ts`. */
+/** Which statistics of its layer's objects a visualization needs, by its settings. `visual-answer.ts` computes them. */
 
 export type VisualQuestion =
   /** Kinds 1 and 3: classes of a column's values. */
@@ -10,18 +10,18 @@ export type VisualQuestion =
       readonly algorithm: 1 | 2 | 3;
       readonly classes: number;
     }
-  /** Kind 2: how many objects have each of these values; undefined = none. */
+  /** Kind 2: the number of objects with each of these values; undefined = empty. */
   | { readonly kind: "categories"; readonly column: Column; readonly values: readonly unknown[] }
   /** Kinds 4 to 7: limits of the columns' values, or of their sum. */
   | { readonly kind: "limits"; readonly columns: readonly Column[]; readonly sum: boolean };
 
-type Plain = Readonly<Record<string, unknown>>;
+type Settings = Readonly<Record<string, unknown>>;
 
-/** undefined when the layer has no visualization, or none that depends on its objects. */
+/** Undefined when the layer has no visualization, or one that does not depend on its objects. */
 export function questionOf(layer: LayerNode): VisualQuestion | undefined {
   const settings = layer.visualSettings;
   if (!settings) return undefined;
-  const classes = settings.classesSettings as Plain;
+  const classes = settings.classesSettings as Settings;
   const column = columnOf(layer, settings.column);
   switch (settings.type) {
     case 1:
@@ -30,7 +30,7 @@ export function questionOf(layer: LayerNode): VisualQuestion | undefined {
       return column && { kind: "classes", column, algorithm, classes: settings.classesCount as number };
     }
     case 2: {
-      const values = (classes.classes as Plain[]).map(({ value }) => (value === "" ? undefined : value));
+      const values = (classes.classes as Settings[]).map(({ value }) => (value === "" ? undefined : value));
       return column && { kind: "categories", column, values };
     }
     case 7:
@@ -50,9 +50,9 @@ export function questionOf(layer: LayerNode): VisualQuestion | undefined {
   }
 }
 
-/** Of what the size of the charts follows; where it is fixed, of what bars and lines show. */
-function chartLimits(layer: LayerNode, pie: boolean, classes: Plain): VisualQuestion | undefined {
-  const ids = (classes.columns as Plain[]).map(({ id }) => id);
+/** Limits of what determines the size of charts; for charts of fixed size, limits of what bars and lines show. */
+function chartLimits(layer: LayerNode, pie: boolean, classes: Settings): VisualQuestion | undefined {
+  const ids = (classes.columns as Settings[]).map(({ id }) => id);
   if (classes.sizeType === 2) return limits(layer, ids, true);
   if (classes.sizeType === 3) return limits(layer, [classes.sizeColumn], false);
   return pie ? undefined : limits(layer, ids, false);

@@ -3,14 +3,14 @@ import type { Queryable } from "../storage/postgres.js";
 import { fitsSql } from "./convert.js";
 import type { Matched } from "./match.js";
 
-/** What must hold of staged rows before the layer is touched. Rows count from 1. */
+/** Checks of the staged rows before the import writes to the layer. Features are numbered from 1. */
 
-/** Ids stay far below 2^53, so that objects made later get ids that a double holds too. */
+/** At most 15 digits, well below 2^53, so that ids of later objects are exact as doubles too. */
 const idPattern = "^0*[1-9]\\d{0,14}(\\.0+)?$";
 const shownLength = 80;
 
 /**
- * Every value becomes one of its column.
+ * Checks that every value can be converted to its column's type.
  * @throws Failure import_failed with `data.column`, `data.feature`, `data.value`
  */
 export async function checkValues(
@@ -29,7 +29,7 @@ export async function checkValues(
     const { code, type } = matched.column;
     throw failed(
       "import_failed",
-      `Feature ${bad.row}: "${bad.value}" is no value of type ${type} for column ${code}.`,
+      `Feature ${bad.row}: "${bad.value}" is not a value of type ${type} for column ${code}.`,
       {
         column: code,
         feature: bad.row,
@@ -40,11 +40,11 @@ export async function checkValues(
 }
 
 /**
- * Every place is on the globe, or twice around it; what is not was mostly sent with the wrong `srs`. The boxes that
- * PostGIS keeps beside geometries are compared, which are rounded outwards to single precision.
+ * Checks that coordinates are within longitude ±360 and latitude ±90; others usually come from a wrong `srs`. Compares the
+ * cached bounding boxes of PostGIS, which are rounded outwards to single precision.
  * @throws Failure invalid_geometry with `data.feature`
  */
-export async function checkPlaces(db: Queryable, staging: string): Promise<void> {
+export async function checkCoordinates(db: Queryable, staging: string): Promise<void> {
   const [bad] = await db.query<{ row: number }>(
     `select row from staging.${staging}
      where not geom @ st_makeenvelope(-360.001, -90.001, 360.001, 90.001, 4326) and not st_isempty(geom)
@@ -53,14 +53,14 @@ export async function checkPlaces(db: Queryable, staging: string): Promise<void>
   if (!bad) return;
   throw failed(
     "invalid_geometry",
-    `Feature ${bad.row} lies outside of longitude -360 to 360 and latitude -90 to 90. Is srs the file's?`,
+    `Feature ${bad.row} lies outside longitude -360 to 360 and latitude -90 to 90. Does srs match the file?`,
     { feature: bad.row },
   );
 }
 
 /**
- * Object ids are whole positive numbers, each of one feature.
- * @returns the highest; 0 when no feature brings one
+ * Checks that object ids are positive whole numbers without duplicates.
+ * @returns the highest id; 0 when there is none
  * @throws Failure import_failed with `data.column`, `data.feature`, `data.value`
  */
 export async function checkIds(db: Queryable, staging: string, idIndex: number | undefined): Promise<number> {
@@ -76,18 +76,18 @@ export async function checkIds(db: Queryable, staging: string, idIndex: number |
     `select row, left(${text}, ${shownLength}) as value from staging.${staging}
      where ${text} is not null and ${text} !~ '${idPattern}' order by row limit 1`,
   );
-  if (bad) throw refuse(bad, "is no whole positive number");
+  if (bad) throw refuse(bad, "is not a positive whole number");
   const id = `split_part(${text}, '.', 1)::bigint`;
-  const [twice] = await db.query<{ row: number; value: string }>(
+  const [duplicate] = await db.query<{ row: number; value: string }>(
     `select max(row) as row, min(${text}) as value from staging.${staging}
      where ${text} is not null group by ${id} having count(*) > 1 limit 1`,
   );
-  if (twice) throw refuse(twice, "comes more than once");
+  if (duplicate) throw refuse(duplicate, "occurs more than once");
   const [highest] = await db.query<{ id: number | null }>(`select max(${id}) as id from staging.${staging}`);
   return highest?.id ?? 0;
 }
 
-/** Where file ids are checked. */
+/** Staged columns and their layer, for the check of file ids. */
 export interface FileCheck {
   readonly layerId: number;
   readonly columns: readonly Matched[];
@@ -95,8 +95,8 @@ export interface FileCheck {
 }
 
 /**
- * Objects list files of their own, of the same column; so a feature that names any must name its object too. Values
- * and ids have been checked by themselves.
+ * Checks that the ids in file columns are files of the same object and column; a feature with files must therefore have an
+ * object id. Called after `checkValues` and `checkIds`.
  * @throws Failure import_failed with `data.column`, `data.feature`, `data.value`
  */
 export async function checkFiles(
@@ -125,5 +125,5 @@ export async function checkFiles(
   }
 }
 
-/** SQL of an object's id that `checkIds` let pass; 12.0 is how some programs write the whole number 12. */
+/** SQL of a staged object id that `checkIds` has accepted; some programs write 12 as 12.0. */
 export const idSql = (index: number): string => `split_part(s.p${index}, '.', 1)::bigint`;

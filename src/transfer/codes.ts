@@ -1,16 +1,16 @@
-/** Column codes made of the names that a file gives its properties. Pure. */
+/** Makes column codes from the names of a file's properties. Pure. */
 
 const maxLength = 44;
-/** Codes that every layer has already, and one that is no ordinary key of an object. */
+/** Codes that every layer has, and one that is not safe as an object key. */
 const reserved: ReadonlySet<string> = new Set(["svc_id", "geom", "__proto__"]);
 const valid = /^[A-Za-z_][A-Za-z0-9_]{0,43}$/;
 
 /**
- * Letters that do not come apart into a Latin letter and its mark, each followed by what it becomes. Lower case;
- * upper case follows. й, ё, ї and ў would come apart, but are letters of their own.
+ * Transliteration: pairs of a lower-case letter and its Latin form ("-" = dropped), for letters that Unicode
+ * decomposition does not turn into a Latin letter. й, ё, ї and ў would be decomposed, but are letters of their own.
  */
 const letters: ReadonlyMap<string, string> = pairs(
-  // Cyrillic as in passports (ICAO 9303), with the letters of the neighbouring alphabets.
+  // Cyrillic (ICAO 9303), with letters of other Cyrillic alphabets.
   "а a б b в v г g д d е e ж zh з z и i к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ъ - ы y " +
     "ь - э e ю iu я ia й i ё e ї i ў u є ie і i ґ g ђ dj ј j љ lj њ nj ћ c џ dz ә a ғ g қ q ң ng ө o ұ u ү u һ h " +
     // Greek (ISO 843).
@@ -20,10 +20,10 @@ const letters: ReadonlyMap<string, string> = pairs(
 );
 
 function pairs(text: string): Map<string, string> {
-  const words = text.split(" ");
+  const parts = text.split(" ");
   const map = new Map<string, string>();
-  for (let at = 0; at < words.length; at += 2)
-    map.set(words[at]!, words[at + 1] === "-" ? "" : words[at + 1]!);
+  for (let at = 0; at < parts.length; at += 2)
+    map.set(parts[at]!, parts[at + 1] === "-" ? "" : parts[at + 1]!);
   return map;
 }
 
@@ -47,14 +47,14 @@ function latin(name: string): string {
 }
 
 /**
- * Codes for new columns, one a name, in the same order: the name itself where it is a code, else what it becomes
- * in Latin letters, with a number at its end where that is taken. The same names give the same codes.
- * @param taken codes that the layer has
+ * Codes for new columns, one per name, in the same order: the name itself if it is a valid code, else its transliteration;
+ * with a number at the end if the code is taken. Deterministic.
+ * @param taken codes of the layer's columns
  */
 export function columnCodes(names: readonly string[], taken: Iterable<string>): string[] {
   const used = new Set([...reserved, ...taken]);
   const codes = names.map((name) => {
-    // A name that is a code keeps it, wherever in the file it comes.
+    // Names that are valid codes are assigned first, whatever their position in the file.
     if (!valid.test(name) || used.has(name)) return undefined;
     used.add(name);
     return name;

@@ -5,18 +5,19 @@ import { Failure, failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 
 /**
- * New columns of an import, in two steps. `alter table` shuts readers out until its transaction ends, and the one
- * that inserts is long: so the physical columns come before it in a moment of their own, where nobody sees them,
- * and the catalogue learns of them in the transaction that fills them.
+ * New columns of an import, in two steps. ALTER TABLE blocks readers until its transaction ends, and the transaction that
+ * inserts the objects is long. So the physical columns are added before, in a short transaction of their own, and the
+ * rows of the catalogue are inserted in the transaction that fills the columns.
  */
 
-/** Readers' long queries hold an `alter table` up, and it those behind it: better to let them go and try again. */
+/** While ALTER TABLE waits for a long query, it blocks all later queries: it gives up soon and retries. */
 const lockTimeoutMs = 2_000;
 const attempts = 10;
 
 /**
- * Makes the physical columns, which nothing uses yet.
- * @throws Failure import_failed when there would be too many, busy when readers never let go of the table
+ * Adds the physical columns, which are not in the catalogue yet.
+ * @throws Failure import_failed when the layer would have too many columns; the lock timeout error of PostgreSQL when the
+ *   table stays locked
  */
 export async function reserveColumns(
   db: Database,
@@ -55,7 +56,7 @@ export async function reserveColumns(
   return columns;
 }
 
-/** Tells the catalogue of reserved columns. */
+/** Inserts reserved columns into the catalogue. */
 export async function registerColumns(
   tx: Queryable,
   layerId: number,
@@ -70,7 +71,7 @@ export async function registerColumns(
   );
 }
 
-/** Takes reserved columns back after a failed import. Never throws: what stays is swept at the next start. */
+/** Drops reserved columns after a failed import. Never throws: columns that remain are dropped at the next start. */
 export async function dropReserved(db: Database, layerId: number, columns: readonly Column[]): Promise<void> {
   if (columns.length === 0) return;
   const clauses = columns.map(({ physical }) => `drop column if exists ${physical}`);
@@ -83,14 +84,14 @@ async function alter(db: Database, change: (tx: Queryable) => Promise<unknown>):
     try {
       return await db.transaction(async (tx) => {
         await tx.execute(`set local lock_timeout = ${lockTimeoutMs}`);
-        // A table without room is written anew.
+        // `addPhysical` may have to rewrite the table.
         await tx.execute("set local statement_timeout = '10min'");
         await change(tx);
       });
     } catch (error) {
       if (error instanceof Failure) throw failed("import_failed", error.message, error.data);
       const code = (error as { code?: string }).code;
-      // 2BP01 dependent_objects_still_exist: other layers are made from this table, which so cannot be written anew
+      // 2BP01 dependent_objects_still_exist: the table has views, so it cannot be rewritten
       if (code === "2BP01") throw failed("import_failed", "The layer's table has no room for more columns.");
       // 55P03 lock_not_available
       if (code !== "55P03" || attempt === attempts) throw error;

@@ -7,15 +7,15 @@ import { reasonOf } from "../features/enforce.js";
 import type { Queryable } from "../storage/postgres.js";
 import { idSql } from "./check.js";
 
-/** Required columns and constraints, for the objects that an import has just written in its transaction. */
+/** Checks required columns and constraints for the objects that an import has written, within its transaction. */
 
-/** How long regular expressions may take over all objects of an import. */
+/** Statement timeout of the check, since regular expressions may be slow. */
 const checkTimeoutMs = 60_000;
 
-/** What an import has written. */
+/** The layer and the staging table that it was written from. */
 export interface WrittenObjects {
   readonly layerId: number;
-  /** Staging table's name, made by us. */
+  /** Name of the staging table, from `lockStaging`; used unquoted in SQL. */
   readonly staging: string;
   /** Index of the property with object ids. */
   readonly idIndex: number | undefined;
@@ -24,7 +24,7 @@ export interface WrittenObjects {
 /**
  * @param columns the layer's
  * @throws Failure import_failed for a required column without a value, constraint_violated; both with
- *   `data.columns` = code → reason, `data.column` and `data.feature`, which counts from 1
+ *   `data.columns` = code → reason, `data.column` and `data.feature` (from 1)
  */
 export async function enforceOnImport(
   tx: Queryable,
@@ -38,18 +38,18 @@ export async function enforceOnImport(
   const required = columns
     .filter((column) => column.required && canBeEmpty(column))
     .map((column) => ({ column, constraint: undefined, sql: emptySql(column, `t.${column.physical}`) }));
-  const limited = constraints.flatMap((constraint) =>
+  const constrained = constraints.flatMap((constraint) =>
     constrainedColumns({ columns }, constraint).map((column) => ({
       column,
       constraint,
       sql: rowViolates(constraint, column, bind),
     })),
   );
-  const checks = [...required, ...limited];
+  const checks = [...required, ...constrained];
   if (checks.length === 0) return;
-  const [bad] = await firstOffender(tx, layerId, { conditions: checks.map(({ sql }) => sql), values });
+  const [bad] = await firstViolation(tx, layerId, { conditions: checks.map(({ sql }) => sql), values });
   if (!bad) return;
-  const { column, constraint } = checks[bad.offended.indexOf(true)]!;
+  const { column, constraint } = checks[bad.violated.indexOf(true)]!;
   const reason = constraint ? reasonOf(constraint) : mustBeFilled;
   const feature = await featureOf(tx, written, bad.id);
   throw failed(
@@ -60,8 +60,8 @@ export async function enforceOnImport(
 }
 
 /**
- * The number of the feature that an object was written from: by the id that the file gave it; else objects got their
- * ids in the order of the features, so it is the place among those that the file gave none.
+ * The number of the feature that an object was written from. Features with an id are found by it. The others got ids in the
+ * order of the file, so the object's rank among them gives the feature.
  */
 async function featureOf(
   tx: Queryable,
@@ -88,14 +88,14 @@ interface Conditions {
   readonly values: readonly unknown[];
 }
 
-async function firstOffender(tx: Queryable, layerId: number, { conditions, values }: Conditions) {
+async function firstViolation(tx: Queryable, layerId: number, { conditions, values }: Conditions) {
   await tx.execute(`set local statement_timeout = ${checkTimeoutMs}`);
   try {
-    // Rows of this transaction are what the import wrote; others are as they were. The sum keeps the planner from
-    // following the index on ids: mostly no object offends, and all have to be looked at.
-    return await tx.query<{ id: number; offended: boolean[] }>(
-      `select svc_id as id, offended from ${layerTable(layerId)} t, lateral (select array[${conditions.join(",")}] as offended) o
-       where t.xmin = pg_current_xact_id()::xid and true = any(offended) order by svc_id + 0 limit 1`,
+    // Only rows of this transaction were written by the import. `svc_id + 0` prevents the planner from using the index on
+    // svc_id for the order: usually no object violates a check, and all have to be read.
+    return await tx.query<{ id: number; violated: boolean[] }>(
+      `select svc_id as id, violated from ${layerTable(layerId)} t, lateral (select array[${conditions.join(",")}] as violated) v
+       where t.xmin = pg_current_xact_id()::xid and true = any(violated) order by svc_id + 0 limit 1`,
       values,
     );
   } catch (error) {
@@ -113,5 +113,5 @@ const readConstraints = (tx: Queryable, layerId: number) =>
     [layerId],
   );
 
-/** Titles have no values, and the object id always has one. */
+/** Title columns have no values, and the object id is never empty. */
 const canBeEmpty = (column: Column): boolean => column.type !== "title" && !isId(column);

@@ -3,7 +3,7 @@ import type { LayerNode, MapState } from "../catalog/state.js";
 import { badRequest } from "../errors.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 
-/** What is exported, whatever the format. */
+/** Parameters of an export that do not depend on the format. */
 
 export interface ExportTarget {
   readonly map: MapState;
@@ -11,17 +11,17 @@ export interface ExportTarget {
   readonly layer: LayerNode;
 }
 
-/** What goes into the file. */
+/** What is written to the file. */
 export interface ExportRequest {
-  /** These objects only; undefined = all. */
+  /** Only these objects; undefined = all. */
   readonly ids?: readonly number[] | undefined;
-  /** Objects whose geometry meets this box. */
+  /** Only objects whose geometry intersects this box. */
   readonly envelope?: GeoEnvelope | undefined;
   readonly srid: 4326 | 3857;
   /** Languages of localised columns; undefined = all. */
   readonly languages?: ExportLanguages | undefined;
   readonly signal: AbortSignal;
-  /** Told of objects as they are read. */
+  /** Called with the number of objects of each batch that was read. */
   readonly onObjects?: ((count: number) => void) | undefined;
 }
 
@@ -30,7 +30,7 @@ export type ExportLanguages = readonly [string, ...string[]];
 const maxLanguages = 100;
 
 /**
- * Language codes separated by commas; undefined = there is none, which stands for all.
+ * Parses language codes separated by commas; undefined when the list is empty, which means all languages.
  * @throws Failure bad_request
  */
 export function exportLanguages(list: string): ExportLanguages | undefined {

@@ -4,27 +4,27 @@ import { writerOf } from "./export-formats.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
 import { zipped } from "./zip.js";
 
-/** A layer into a file, as a stream. */
+/** Exports a layer to a file, as a stream. */
 
-/** How the file looks from outside. */
+/** Format, packaging and name of the file. */
 export interface ExportPackage {
   readonly format: string;
-  /** Packed into an archive. */
+  /** Packs the file into a zip archive. */
   readonly zip?: boolean;
-  /** Language of the file's name, which is the layer's; default: the main one. */
+  /** Language of the layer's name, from which the file name is made; default: the project's main language. */
   readonly language?: string | undefined;
 }
 
 export interface ExportedFile {
   readonly name: string;
   readonly mediaType: string;
-  /** Who stops reading, or never begins, calls the iterator's `return`, or aborts the request's signal. */
+  /** A caller that does not read to the end must call the iterator's `return` or abort the request's signal. */
   readonly chunks: AsyncIterable<string | Uint8Array>;
 }
 
 /**
- * Opens the export. The first objects have been read when this returns, so that a statement that fails at once fails
- * here; the rest are read as the chunks are.
+ * Opens the export. The first objects are read before this resolves, so that a statement that fails immediately rejects
+ * here; the others are read as the chunks are consumed.
  * @throws Failure invalid_format, unsupported_format, busy
  */
 export async function exportLayer(
@@ -42,10 +42,10 @@ export async function exportLayer(
     : { name, mediaType, chunks };
 }
 
-/** In UTF-16 units; of three bytes each they still make a file name for every file system. */
+/** In UTF-16 code units, of up to 3 bytes in UTF-8: below the usual limit of 255 bytes per file name. */
 const maxTitleLength = 80;
 
-/** The layer's name as file systems take it, else its code. */
+/** The layer's name without characters that file systems do not allow; its code when nothing is left. */
 function fileTitle({ map, layer }: ExportTarget, language: string | undefined): string {
   const main = map.project.languages[0];
   const title = localName(layer, language ?? main, main)

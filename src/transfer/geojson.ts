@@ -4,12 +4,12 @@ import type { Translations } from "../features/translations.js";
 import type { Database } from "../storage/postgres.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
 
-/** Layers as GeoJSON, which an import reads back into the same objects. */
+/** Writes layers as GeoJSON; an import of the file restores the same objects. */
 
-/** RFC 7946 knows EPSG:4326 alone; for others readers, our import among them, look at the member of its predecessor. */
+/** RFC 7946 allows EPSG:4326 only; for other systems many readers, including our import, use `crs` of GeoJSON 2008. */
 const crs = { type: "name", properties: { name: "urn:ogc:def:crs:EPSG::3857" } };
 
-/** A FeatureCollection in the order of the ids. */
+/** A FeatureCollection, sorted by object id. */
 export async function writeGeoJson(
   db: Database,
   target: ExportTarget,
@@ -28,22 +28,22 @@ export async function writeGeoJson(
     translations: translationsOf(target, request.languages),
     form: "features",
   });
-  const named = request.srid === 3857 ? `"crs":${JSON.stringify(crs)},` : "";
+  const crsMember = request.srid === 3857 ? `"crs":${JSON.stringify(crs)},` : "";
   const text = await readList(db, {
     statement,
     limit: undefined,
     hasGeometry: true,
-    text: { opening: `{"type":"FeatureCollection",${named}"features":[\n`, closing: "\n]}\n" },
+    text: { opening: `{"type":"FeatureCollection",${crsMember}"features":[\n`, closing: "\n]}\n" },
     signal: request.signal,
     onObjects: request.onObjects,
   });
   return typeof text === "string" ? whole(text) : text;
 }
 
-function translationsOf({ layer, map }: ExportTarget, asked: ExportRequest["languages"]): Translations {
+function translationsOf({ layer, map }: ExportTarget, requested: ExportRequest["languages"]): Translations {
   const { languages } = map.project;
   const codes = new Set(layer.columns.map((column) => column.code));
-  return { languages: asked ?? languages, others: asked === undefined, names: { languages, codes } };
+  return { languages: requested ?? languages, others: requested === undefined, names: { languages, codes } };
 }
 
 async function* whole(text: string): AsyncGenerator<string, void> {

@@ -9,11 +9,11 @@ import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
-import { checkFiles, checkIds, checkPlaces, checkValues } from "./check.js";
+import { checkFiles, checkIds, checkCoordinates, checkValues } from "./check.js";
 import { dropReserved, registerColumns, reserveColumns } from "./columns.js";
 import { enforceOnImport } from "./enforce.js";
 import { type Matched, matchFields } from "./match.js";
-import { holdStaging, type StagingHold } from "./staging.js";
+import { lockStaging, type StagingLock } from "./staging.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
 
 /** A file of geodata into a layer: wholly, or not at all. */
@@ -76,7 +76,7 @@ export async function importIntoLayer(
   options: ImportOptions = {},
 ): Promise<Imported> {
   const started = performance.now();
-  const hold = await holdStaging(deps.db.apart);
+  const hold = await lockStaging(deps.db.apart);
   try {
     const staged = await stage(deps, hold, source, options.signal);
     options.onStaged?.(staged.rows);
@@ -100,7 +100,7 @@ export async function importIntoLayer(
 
 async function stage(
   deps: ImportDependencies,
-  hold: StagingHold,
+  hold: StagingLock,
   source: ImportSource,
   signal: AbortSignal | undefined,
 ): Promise<Staged> {
@@ -121,7 +121,7 @@ async function stage(
 interface Job {
   readonly target: ImportTarget;
   readonly source: ImportSource;
-  readonly hold: StagingHold;
+  readonly hold: StagingLock;
   readonly staged: Staged;
   readonly options: ImportOptions;
 }
@@ -141,7 +141,7 @@ async function writeStaged(whole: Database, job: Job): Promise<Imported> {
   if (matching.added.length > 0 && job.options.mayAddColumns === false) {
     throw new Failure("forbidden", undefined, "Your rights do not allow new columns, which this file needs.");
   }
-  await checkPlaces(db, hold.table);
+  await checkCoordinates(db, hold.table);
   await checkValues(db, hold.table, matching.known);
   const highestId = await checkIds(db, hold.table, matching.idIndex);
   await checkFiles(db, hold.table, { layerId, columns: matching.known, idIndex: matching.idIndex });

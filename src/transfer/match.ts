@@ -7,18 +7,18 @@ import { translationName } from "../features/translations.js";
 import type { ImportedField } from "../hosts/messages.js";
 import { columnCodes } from "./codes.js";
 
-/** Which property goes into which column. Pure. */
+/** Matches properties of a file with columns of a layer. Pure. */
 
-/** A property with the column that takes it. */
+/** A property with the column that its values are written to. */
 export interface Matched {
-  /** The property's column in staging is `p<index>`. */
+  /** The property is column `p<index>` of the staging table. */
   readonly index: number;
   readonly field: ImportedField;
   readonly column: Column;
-  /** Language of a localised column that the values are in; undefined = the import's. */
+  /** Language of the values, for a localised column; undefined = the language of the import. */
   readonly language?: string | undefined;
 }
-/** A property that no column of the layer takes yet. */
+/** A property without a matching column, and the column to add for it. */
 export interface Unmatched {
   readonly index: number;
   readonly field: ImportedField;
@@ -28,70 +28,70 @@ export interface Unmatched {
 export interface Matching {
   readonly known: readonly Matched[];
   readonly added: readonly Unmatched[];
-  /** Index of the property that holds object ids, if the file has it. */
+  /** Index of the property with object ids, if the file has one. */
   readonly idIndex: number | undefined;
 }
 
 const takesValues = (column: Column): boolean => hasValues(column) && !isId(column);
 
-/** In which languages localised values may come. */
+/** Languages of localised values. */
 export interface ImportLanguages {
-  /** Of values whose property names none. */
+  /** For properties without a language in their name. */
   readonly own: string;
-  /** The project's. */
+  /** Languages of the project. */
   readonly all: readonly string[];
 }
 
 /**
- * Properties find columns by their code first, then localised ones by code and language as an export names them, then
- * by their name in any language. Each column takes one property, or one of each language; properties that are left
- * get new columns.
+ * Matches properties with columns by column code, then by code and language as in an export (localised columns), then by
+ * column name in any language. Each column takes one property, or one per language; for the other properties new columns
+ * are added.
  */
 export function matchFields(
   fields: readonly ImportedField[],
   columns: readonly Column[],
   languages: ImportLanguages,
 ): Matching {
-  const free = new Set(columns.filter(takesValues));
-  const found = new Map<number, { readonly column: Column; readonly language?: string }>();
-  // The first of the id's names that the file has is taken; what it has under the others is the same once more.
+  const unmatched = new Set(columns.filter(takesValues));
+  const matches = new Map<number, { readonly column: Column; readonly language?: string }>();
+  // The first id property in the file is used; properties with the other names of the id are ignored, as duplicates.
   const ids = idNames(columns).flatMap((id) => {
     const index = fields.findIndex(({ name }) => name === id);
     return index < 0 ? [] : [index];
   });
-  const take = (fits: (column: Column, name: string) => boolean) => {
+  const match = (fits: (column: Column, name: string) => boolean) => {
     fields.forEach(({ name }, index) => {
-      if (ids.includes(index) || found.has(index)) return;
-      for (const column of free) {
+      if (ids.includes(index) || matches.has(index)) return;
+      for (const column of unmatched) {
         if (!fits(column, name)) continue;
-        found.set(index, { column });
-        free.delete(column);
+        matches.set(index, { column });
+        unmatched.delete(column);
         return;
       }
     });
   };
-  take((column, name) => column.code === name);
+  match((column, name) => column.code === name);
   const translated = translationReader(columns, languages.all);
   fields.forEach(({ name }, index) => {
-    if (ids.includes(index) || found.has(index)) return;
+    if (ids.includes(index) || matches.has(index)) return;
     const place = translated(name);
-    // The property of the column's own code has this language already.
-    if (!place || (place.language === languages.own && !free.has(place.column))) return;
-    found.set(index, place);
+    // The property with the column's code already has this language.
+    if (!place || (place.language === languages.own && !unmatched.has(place.column))) return;
+    matches.set(index, place);
   });
-  for (const { column } of found.values()) free.delete(column);
-  take((column, name) => (column.localized ? Object.values(column.names) : [column.name]).includes(name));
+  for (const { column } of matches.values()) unmatched.delete(column);
+  match((column, name) => (column.localized ? Object.values(column.names) : [column.name]).includes(name));
 
-  const rest = fields
+  const remaining = fields
     .map((field, index) => ({ field, index }))
-    .filter(({ index }) => !ids.includes(index) && !found.has(index));
+    .filter(({ index }) => !ids.includes(index) && !matches.has(index));
   const codes = columnCodes(
-    rest.map(({ field }) => field.name),
+    remaining.map(({ field }) => field.name),
     columns.map((column) => column.code),
   );
   return {
-    known: [...found].map(([index, place]) => ({ index, field: fields[index]!, ...place })),
-    added: rest.map(({ field, index }, place) => ({
+    known: [...matches].map(([index, place]) => ({ index, field: fields[index]!, ...place })),
+    added: remaining.map(({ field, index }, place) => ({
       field,
       index,
       column: {
@@ -104,7 +104,7 @@ export function matchFields(
   };
 }
 
-/** What tells the localised column and the language of a property that an export named. */
+/** A function that returns the localised column and the language of a property name from an export. */
 function translationReader(columns: readonly Column[], languages: readonly string[]) {
   const codes = new Set(columns.map((column) => column.code));
   const localised = new Map(
@@ -126,7 +126,7 @@ function translationReader(columns: readonly Column[], languages: readonly strin
     const colon = name.indexOf(":");
     const column = colon > 0 ? localised.get(name.slice(0, colon)) : undefined;
     const language = name.slice(colon + 1);
-    // A language of the project has its own name, which the file may have as well.
+    // Properties of the project's languages have other names, see `translationName`.
     return column && isLanguageTag(language) && !languages.includes(language)
       ? { column, language }
       : undefined;

@@ -3,21 +3,21 @@ import { importLock, stagingLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 
 /**
- * Staging tables: one an import, held by an advisory lock for as long as the import lives, so that whoever finds a
- * table without its lock knows that nobody needs it.
+ * Staging tables, one per import. An advisory lock is held while the import runs, so that a table whose lock is free is
+ * known to be unused.
  */
 
-/** A connection's hold on what an import works with; ends with the import or with its process. */
-export interface StagingHold {
+/** The advisory locks of an import, on a connection of their own: they end with the import or with its process. */
+export interface StagingLock {
   readonly table: string;
-  /** Waits until no other import writes to the layer, and keeps the next one waiting. */
-  holdLayer(layerId: number): Promise<void>;
-  /** Drops the table and lets go. Never throws: what is left behind is swept at the next start. */
+  /** Takes the lock of the layer, so that one import at a time writes to it. */
+  lockLayer(layerId: number): Promise<void>;
+  /** Drops the table and releases the locks. Never throws: a table that remains is dropped at the next start. */
   release(): Promise<void>;
 }
 
-/** Names a new staging table and holds it. The table itself is made by the transfer host. */
-export async function holdStaging(db: Database): Promise<StagingHold> {
+/** Locks the name of a new staging table. The transfer host creates the table. */
+export async function lockStaging(db: Database): Promise<StagingLock> {
   const table = `i${Date.now().toString(36)}_${process.pid}_${randomBytes(4).toString("hex")}`;
   const client = await db.dedicated();
   client.on("error", () => undefined);
@@ -29,11 +29,11 @@ export async function holdStaging(db: Database): Promise<StagingHold> {
   }
   return {
     table,
-    holdLayer: async (layerId) => {
+    lockLayer: async (layerId) => {
       await client.query(`select pg_advisory_lock(${importLock("$1")})`, [layerId]);
     },
     release: async () => {
-      // A host that still writes to the table holds it up; it is killed or done within moments.
+      // A transfer host may still write to the table; it finishes or is killed soon.
       await client
         .query(`set lock_timeout = '10s'; drop table if exists staging.${table}`)
         .catch(() => undefined)
@@ -44,9 +44,9 @@ export async function holdStaging(db: Database): Promise<StagingHold> {
 }
 
 /**
- * Removes what dead imports left behind: staging tables, and physical columns that no catalogue row knows. What a
- * running import holds stays.
- * @returns names of what was removed
+ * Removes staging tables and physical columns (without a row in the catalogue) of imports that did not finish. What is
+ * locked by a running import stays.
+ * @returns names of the removed tables and columns
  */
 export async function sweepStaging(db: Database): Promise<string[]> {
   const removed: string[] = [];
@@ -54,15 +54,16 @@ export async function sweepStaging(db: Database): Promise<string[]> {
   try {
     await client.query("set lock_timeout = '2s'");
     const drop = async (key: string, holder: string, statement: string): Promise<boolean> => {
-      const { rows } = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
-        holder,
-      ]);
-      if (!rows[0]!.ours) return false;
+      const { rows } = await client.query<{ locked: boolean }>(
+        `select pg_try_advisory_lock(${key}) as locked`,
+        [holder],
+      );
+      if (!rows[0]!.locked) return false;
       try {
         await client.query(statement);
         return true;
       } catch {
-        // Somebody reads or writes it just now; the next start tries again.
+        // In use; retried at the next start.
         return false;
       } finally {
         await client.query(`select pg_advisory_unlock(${key})`, [holder]);
@@ -84,7 +85,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
            where k.layer_id = substr(c.relname, 2)::bigint and k.id = substr(a.attname, 2)::bigint)`,
     );
     for (const { layer, name } of columns.rows) {
-      // Asked again under the lock: an import may have finished meanwhile.
+      // Checked again under the lock: an import may have finished in the meantime.
       const statement = `do $$ begin
           if not exists (select 1 from layer_column where id = ${Number(name.slice(1))}) then
             alter table layers.l${Number(layer)} drop column if exists ${name};

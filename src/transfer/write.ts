@@ -5,18 +5,18 @@ import { idSql } from "./check.js";
 import { valueSql } from "./convert.js";
 import type { Matched } from "./match.js";
 
-/** From staging into the layer's table, within one transaction. */
+/** Writes staged rows to the layer's table, within one transaction. */
 
 export interface WritePlan {
   readonly layerId: number;
-  /** Staging table's name, made by us. */
+  /** Name of the staging table, from `lockStaging`; used unquoted in SQL. */
   readonly staging: string;
   readonly columns: readonly Matched[];
-  /** Index of the property with object ids, checked to be whole positive numbers, each once. */
+  /** Index of the property with object ids, which `checkIds` has accepted. */
   readonly idIndex: number | undefined;
-  /** Highest of them; 0 = none. */
+  /** Highest object id in the file; 0 = none. */
   readonly highestId: number;
-  /** Language of localised values whose property names none. */
+  /** Language of localised values whose property name has no language. */
   readonly language: string;
 }
 
@@ -25,15 +25,15 @@ export interface Written {
   readonly updated: number;
 }
 
-/** Old objects go, the file's come; readers see the old ones until the transaction ends. */
+/** Deletes all objects and inserts those of the file; readers see the old objects until the transaction commits. */
 export async function replaceObjects(tx: Queryable, plan: WritePlan): Promise<Written> {
   await tx.execute(`delete from ${layerTable(plan.layerId)}`);
   return { inserted: await insert(tx, plan, ""), updated: 0 };
 }
 
 /**
- * Features whose id an object has change that object, in what they name: a property or geometry that a feature
- * lacks stays, one that is null is emptied. The others become new objects, with their id if they bring one.
+ * Updates objects that have the id of a feature: members that the feature lacks stay unchanged, null empties a value. The
+ * other features are inserted, with their id if they have one.
  */
 export async function mergeObjects(tx: Queryable, plan: WritePlan): Promise<Written> {
   if (plan.idIndex === undefined) return { inserted: await insert(tx, plan, ""), updated: 0 };
@@ -46,7 +46,7 @@ export async function mergeObjects(tx: Queryable, plan: WritePlan): Promise<Writ
 async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<number> {
   const table = layerTable(plan.layerId);
   const sequence = `pg_get_serial_sequence('${table}', 'svc_id')`;
-  // First, so that objects made meanwhile by others get ids beyond the file's.
+  // First, so that objects created concurrently get ids above those of the file.
   if (plan.highestId > 0) {
     await tx.query(`select setval(${sequence}, $1) where $1 > nextval(${sequence})`, [plan.highestId]);
   }
@@ -65,7 +65,7 @@ async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<nu
   );
 }
 
-/** SQL of a new object's value: of the one property, or of those of several languages. */
+/** SQL of a new object's value, from one property or from several languages. */
 function inserted(properties: readonly Matched[], language: LanguageBinder): string {
   const values = properties.map((matched) => valueSql(matched, () => language(matched.language)));
   if (values.length === 1) return values[0]!;
@@ -81,7 +81,7 @@ async function update(tx: Queryable, plan: WritePlan, idIndex: number): Promise<
         column.localizedValue ? translated(column, properties, language) : changed(properties[0]!, language)
       }`,
   );
-  // Without an assignment PostgreSQL need not make geom_3857 anew.
+  // Without an assignment to geom, geom_3857 is not recomputed.
   const [placed] = await tx.query<{ some: boolean }>(
     `select exists (select 1 from staging.${plan.staging} s where geom is not null or -1 = any(nulls)) as some`,
   );
@@ -93,12 +93,13 @@ async function update(tx: Queryable, plan: WritePlan, idIndex: number): Promise<
   );
 }
 
+/** SQL of whether the feature has the property (-1 = the geometry), null included. */
 const given = (index: number, text: string): string => `(${text} is not null or ${index} = any(s.nulls))`;
 
 const changed = (matched: Matched, language: LanguageBinder): string =>
   `case when ${given(matched.index, `s.p${matched.index}`)} then ${valueSql(matched, () => language(matched.language))} else t.${matched.column.physical} end`;
 
-/** SQL of a localised column's value: the languages that the feature gives change, the others stay. */
+/** SQL of a localised column's new value: the languages in the feature are replaced, the others stay. */
 function translated(column: Column, properties: readonly Matched[], language: LanguageBinder): string {
   const old = `t.${column.physical}`;
   const touched = properties.map(
@@ -111,7 +112,7 @@ function translated(column: Column, properties: readonly Matched[], language: La
   return `nullif(${[kept, ...values].join(" || ")}, '{}')`;
 }
 
-/** Properties by the column that takes them. */
+/** Groups properties by column. */
 function byColumn(properties: readonly Matched[]): [Column, Matched[]][] {
   const columns = new Map<Column, Matched[]>();
   for (const matched of properties) {
@@ -124,7 +125,7 @@ function byColumn(properties: readonly Matched[]): [Column, Matched[]][] {
 
 type LanguageBinder = (language: string | undefined) => string;
 
-/** Placeholders of languages, each bound when it is first asked for; undefined = `own`. */
+/** A function that binds each language once and returns its placeholder; undefined = `own`. */
 function binder(values: unknown[], own: string): LanguageBinder {
   const placeholders = new Map<string, string>();
   return (language = own) => {

@@ -2,8 +2,8 @@ import { Readable } from "node:stream";
 import { ZipFile } from "yazl";
 
 /**
- * A zip archive with one file, as it is made: memory does not depend on the file's length, which may exceed 4 GiB.
- * Who stops reading, or never begins, calls `return`, and the source's is called.
+ * Streams a zip archive with one file, which may exceed 4 GiB; memory use does not depend on its length. A caller that does
+ * not read to the end must call `return`, which also calls `return` of the source.
  * @param name the file's name in the archive
  */
 export function zipped(
@@ -14,7 +14,7 @@ export function zipped(
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   const fail = (error: Error) => output.destroy(error);
-  // Whoever reads is told, also later; with nobody reading yet the event would end the process.
+  // A reader gets the error from the iterator; without a listener the event would end the process before it reads.
   output.on("error", () => undefined);
   source.on("error", fail);
   zip.on("error", fail);

@@ -1,6 +1,6 @@
 import t from "tap";
 import { classColour } from "../../src/catalog/legend.js";
-import { bordersAt, equalIntervals, naturalBreaks, quantilePlaces } from "../../src/features/class-breaks.js";
+import { breaksAt, equalIntervals, naturalBreaks, quantileRanks } from "../../src/features/class-breaks.js";
 
 /** Borders of classes against values worked out by hand, and by trying every way to cut. */
 
@@ -14,12 +14,12 @@ t.test("equal intervals have one width", async (t) => {
 });
 
 t.test("quantiles have equally many values", async (t) => {
-  t.same(quantilePlaces(10, 5), [2, 4, 6, 8, 10]);
-  t.same(quantilePlaces(10, 4), [3, 5, 8, 10]);
-  t.same(quantilePlaces(2, 5), [1, 1, 2, 2, 2]);
-  t.same(quantilePlaces(1, 3), [1, 1, 1]);
-  t.same(bordersAt(0, [0, 0, 0, 5, 9]), [0, 0, 5, 9], "many equal values are one class");
-  t.same(bordersAt(7, [7, 7]), [7, 7]);
+  t.same(quantileRanks(10, 5), [2, 4, 6, 8, 10]);
+  t.same(quantileRanks(10, 4), [3, 5, 8, 10]);
+  t.same(quantileRanks(2, 5), [1, 1, 2, 2, 2]);
+  t.same(quantileRanks(1, 3), [1, 1, 1]);
+  t.same(breaksAt(0, [0, 0, 0, 5, 9]), [0, 0, 5, 9], "many equal values are one class");
+  t.same(breaksAt(7, [7, 7]), [7, 7]);
 });
 
 t.test("natural breaks lie in the gaps", async (t) => {

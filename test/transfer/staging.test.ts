@@ -1,5 +1,5 @@
 import t from "tap";
-import { holdStaging, sweepStaging } from "../../src/transfer/staging.js";
+import { lockStaging, sweepStaging } from "../../src/transfer/staging.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 
 const bench = await importBench();
@@ -64,7 +64,7 @@ t.test("the sweep removes what dead imports left and spares a running one", asyn
   const before = await bench.state(layer);
   await bench.db.execute("create unlogged table staging.idead_1_abcd (row bigint)");
   await bench.db.execute(`alter table layers.l${layer} add column c999999 text`);
-  const running = await holdStaging(bench.db);
+  const running = await lockStaging(bench.db);
   await bench.db.execute(`create unlogged table staging.${running.table} (row bigint)`);
   t.strictSame(await sweepStaging(bench.db), ["staging.idead_1_abcd", `layers.l${layer}.c999999`]);
   await running.release();
