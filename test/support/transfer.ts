@@ -8,7 +8,8 @@ import { createProject } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { startTransferHost, type TransferHost } from "../../src/hosts/transfer.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
-import { type Imported, type ImportSource, importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/transfer/import.js";
+import type { Imported, ImportSource } from "../../src/transfer/import-request.js";
 import { freshDatabase } from "./database.js";
 import { quietLog } from "./log.js";
 

@@ -3,9 +3,9 @@ import { Byte, parseAt, stringAt } from "./json.js";
 import { refused } from "./refusal.js";
 import { JsonWindow, type Span } from "./window.js";
 
-/** The documents that hold features: a GeoJSON file, or a sequence of features. */
+/** Reads features from a GeoJSON file or a GeoJSON text sequence. */
 
-/** Yields the features of a file one by one; returns the name that its `crs` member gives, if it has one. */
+/** Yields the features of a file one by one; returns the name in its `crs` member, if it has one. */
 export type FeatureReader = (path: string) => Generator<Span, string | undefined, undefined>;
 
 /** One GeoJSON text: a FeatureCollection, a single Feature or a bare geometry (RFC 7946). */
@@ -27,31 +27,31 @@ export const readGeoJson: FeatureReader = function* (path) {
         if (key === "features" && window.peek() === Byte.openArray) {
           if (collection) throw refused('The file has two members "features".');
           collection = true;
-          yield* elements(window);
+          yield* arrayElements(window);
           continue;
         }
         const value = window.value();
         if (key === "type") type = parseAt(value.bytes, value.start, value.end);
         else if (key === "crs") crs = crsName(parseAt(value.bytes, value.start, value.end));
-        // A single feature is read again as a whole; everything else must at least be JSON.
+        // A single feature is read again as a whole, so its members are only skipped here; others are checked to be JSON.
         else if (key !== "geometry" && key !== "coordinates" && key !== "geometries") {
           parseAt(value.bytes, value.start, value.end);
         }
       } while (window.accept(Byte.comma));
       window.expect(Byte.closeObject);
     }
-    if (window.peek() !== -1) throw refused("The file goes on after its GeoJSON ends.");
+    if (window.peek() !== -1) throw refused("The file has data after the end of its GeoJSON.");
     if (collection !== (type === "FeatureCollection")) {
-      throw refused('The file is not GeoJSON: "features" and "type": "FeatureCollection" belong together.');
+      throw refused('The file is not GeoJSON: "type": "FeatureCollection" requires "features", and the reverse.');
     }
-    if (!collection) yield* single(path);
+    if (!collection) yield* wholeFile(path);
     return crs;
   } finally {
     closeSync(file);
   }
 };
 
-/** GeoJSON texts one after the other, usually one a line, with or without record separators (RFC 8142). */
+/** GeoJSON texts one after the other, usually one per line, with or without record separators (RFC 8142). */
 export const readGeoJsonSequence: FeatureReader = function* (path) {
   const file = openSync(path, "r");
   try {
@@ -68,7 +68,7 @@ export const readGeoJsonSequence: FeatureReader = function* (path) {
   }
 };
 
-function* elements(window: JsonWindow): Generator<Span, void, undefined> {
+function* arrayElements(window: JsonWindow): Generator<Span, void, undefined> {
   window.expect(Byte.openArray);
   if (window.accept(Byte.closeArray)) return;
   do {
@@ -78,7 +78,7 @@ function* elements(window: JsonWindow): Generator<Span, void, undefined> {
   window.expect(Byte.closeArray);
 }
 
-function* single(path: string): Generator<Span, void, undefined> {
+function* wholeFile(path: string): Generator<Span, void, undefined> {
   const file = openSync(path, "r");
   try {
     yield new JsonWindow(file).value();
@@ -87,7 +87,7 @@ function* single(path: string): Generator<Span, void, undefined> {
   }
 }
 
-/** The `crs` member of GeoJSON before RFC 7946; only named systems count, never links. */
+/** The name in the `crs` member of GeoJSON 2008. @throws Refusal for linked systems, which are never loaded */
 function crsName(crs: unknown): string | undefined {
   if (crs === null) return undefined;
   if (typeof crs === "object" && "type" in crs && crs.type === "name" && "properties" in crs) {

@@ -8,38 +8,37 @@ import type { Transform } from "./srs.js";
 import type { Span } from "./window.js";
 
 const srid = 4326;
-/** Type id of smallint in PostgreSQL's catalogue. */
-const smallint = 21;
+/** OID of the type int2 in pg_type. */
+const smallintOid = 21;
 
-/** Turns features into rows of PostgreSQL's binary COPY: row number, geometry, what is null or
- * only looks like JSON, and the properties as text. */
+/** Encodes features as rows of PostgreSQL's binary COPY format, see `StagingTable` for the columns. */
 export class RowEncoder {
   readonly fields = new FieldSet();
   readonly out = new ByteSink(1024 ** 2 + 65_536);
   rows = 0;
-  /** Kind of every geometry so far; undefined = there was none. */
+  /** Common kind of all geometries so far; undefined = no geometry yet. */
   kind: GeometryKind | undefined;
   private readonly scratch = new ByteSink(65_536);
   private readonly encoder = new GeometryEncoder(this.scratch);
   private values: (string | undefined)[] = [];
-  /** Indexes of the properties that the feature gives as null; -1 = the geometry. */
+  /** Indexes of the properties that are null in the feature; -1 = the geometry. */
   private readonly nulls = new Set<number>();
-  /** Indexes of the properties whose string would be JSON of another kind without its quotes. */
+  /** Indexes of the string properties that would be another JSON value without their quotes. */
   private readonly texts = new Set<number>();
 
-  /** @param transform to EPSG:4326; absent = the coordinates are that already */
+  /** @param transform to EPSG:4326; undefined = the coordinates are in EPSG:4326 */
   constructor(private readonly transform: Transform | undefined) {}
 
   get vertices(): number {
     return this.encoder.vertices;
   }
-  /** Whether positions had measures, which layers do not keep. */
+  /** Whether positions had measures (M), which layers do not store. */
   get measures(): boolean {
     return this.encoder.measures;
   }
 
   /**
-   * Appends the feature to `out`, with one column for each property that has been seen so far.
+   * Appends the feature to `out`, with one column for each property name found so far.
    * @throws Refusal
    */
   add({ bytes, start, end }: Span): void {
@@ -81,7 +80,7 @@ export class RowEncoder {
     this.row(bytes, geometry);
   }
 
-  /** An id of the feature itself is data too, unless a property says the same or bears its name. */
+  /** Stores the feature's `id` as a property, unless there is a property `id` or `svc_id` has the same value. */
   private featureId(bytes: Buffer, place: readonly [number, number]): void {
     if (this.has("id")) return;
     if (this.has("svc_id") && this.values[this.fields.index("svc_id")] === bytes.toString("utf8", ...place))
@@ -89,7 +88,7 @@ export class RowEncoder {
     this.property("id", bytes, place);
   }
 
-  /** Whether the feature itself has given the property, null included. */
+  /** Whether the current feature has the property, null included. */
   private has(name: string): boolean {
     if (!this.fields.has(name)) return false;
     const index = this.fields.index(name);
@@ -128,7 +127,7 @@ export class RowEncoder {
     }
   }
 
-  /** A one-dimensional array of smallint, or null when there is none. */
+  /** Writes a smallint[], or null when the set is empty. */
   private indexes(indexes: ReadonlySet<number>): void {
     const { out } = this;
     if (indexes.size === 0) {
@@ -136,7 +135,8 @@ export class RowEncoder {
       return;
     }
     out.int32(20 + 6 * indexes.size);
-    for (const header of [1, 0, smallint, indexes.size, 1]) out.int32(header);
+    // Dimensions, flags, element type, length, lower bound.
+    for (const header of [1, 0, smallintOid, indexes.size, 1]) out.int32(header);
     for (const index of indexes) {
       out.int32(2);
       out.int16(index);

@@ -2,28 +2,28 @@ import type { ImportedField } from "../../src/hosts/messages.js";
 import { Byte, parseAt, stringAt } from "./json.js";
 import { refused } from "./refusal.js";
 
-/** The properties of all features: which there are, and what type every value of each has room in. */
+/** Collects the properties of all features and infers the column type of each. */
 
-/** As many custom columns as a layer may have. */
+/** The maximum number of custom columns of a layer. */
 const maxFields = 1000;
-/** Characters of a property's name. */
+/** In characters. */
 const maxNameLength = 1000;
 /** Longer strings make a column `text`. */
 const maxStringLength = 255;
 
-const Seen = { number: 1, bool: 2, datetime: 4, string: 8, json: 16 } as const;
+const TypeFlag = { number: 1, bool: 2, datetime: 4, string: 8, json: 16 } as const;
 
 interface Field {
   readonly name: string;
   readonly index: number;
   seen: number;
-  longest: number;
+  maxTextLength: number;
 }
 
-/** NUL and half a surrogate pair: PostgreSQL's text has no room for them. */
+/** NUL and unpaired surrogates, which PostgreSQL's text cannot store. */
 const unstorable = /[\0\p{Surrogate}]/u;
 const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-/** ISO 8601 as PostgreSQL reads it without loss: up to microseconds, a zone of less than 16 hours or none (UTC). */
+/** ISO 8601 as far as PostgreSQL reads it without loss: up to microseconds, offset below 16 hours or none (UTC). */
 const datetime =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
 
@@ -38,14 +38,14 @@ export class FieldSet {
     return this.fields.has(name);
   }
 
-  /** The index of the property of that name, which is new when it has not come before. */
+  /** The index of the property; a new name gets the next index. */
   index(name: string): number {
     return this.field(name).index;
   }
 
   /**
-   * Notes the value that fills [start, end) and gives the text that staging keeps of it: a string's characters, and
-   * the file's own notation of everything else, so that no digit is lost. undefined = null.
+   * Records the type of the value in [start, end) and returns its text for the staging table: the characters of a string,
+   * the JSON text of other values, so that no digit is lost; undefined for null.
    */
   value(name: string, bytes: Buffer, start: number, end: number): string | undefined {
     const field = this.field(name);
@@ -54,25 +54,25 @@ export class FieldSet {
     if (first === Byte.quote) {
       text = stringAt(bytes, start, end);
       if (unstorable.test(text)) throw unstorableValue(name);
-      field.seen |= isDatetime(text) ? Seen.datetime : Seen.string;
+      field.seen |= isDatetime(text) ? TypeFlag.datetime : TypeFlag.string;
     } else if (first === Byte.openObject || first === Byte.openArray) {
       const value = parseAt(bytes, start, end);
       text = bytes.toString("utf8", start, end);
-      // jsonb has no room for what text has no room for, however deep it is; only an escape can bring it.
+      // jsonb cannot store these characters either. Valid UTF-8 contains them only as escapes.
       if (/\\u(0000|d[89a-f])/i.test(text) && holdsUnstorable(value)) throw unstorableValue(name);
-      field.seen |= Seen.json;
+      field.seen |= TypeFlag.json;
     } else {
       text = bytes.toString("latin1", start, end);
       if (text === "null") return undefined;
-      if (text === "true" || text === "false") field.seen |= Seen.bool;
-      else if (number.test(text)) field.seen |= isExact(text) ? Seen.number : Seen.string;
+      if (text === "true" || text === "false") field.seen |= TypeFlag.bool;
+      else if (number.test(text)) field.seen |= isExact(text) ? TypeFlag.number : TypeFlag.string;
       else throw refused(`The property "${name}" has a value that is not JSON.`);
     }
-    if (text.length > field.longest) field.longest = text.length;
+    if (text.length > field.maxTextLength) field.maxTextLength = text.length;
     return text;
   }
 
-  /** The properties in the order of their indexes, each with the narrowest type that holds all its values. */
+  /** The properties by index, each with the narrowest type for all its values. */
   result(): ImportedField[] {
     return [...this.fields.values()].map((field) => ({ name: field.name, type: typeOf(field) }));
   }
@@ -85,14 +85,14 @@ export class FieldSet {
     }
     if (name.length > maxNameLength)
       throw refused(`A property's name is longer than ${maxNameLength} characters.`);
-    if (unstorable.test(name)) throw refused("A property's name has characters that no text can hold.");
-    const field = { name, index: this.fields.size, seen: 0, longest: 0 };
+    if (unstorable.test(name)) throw refused("A property's name has characters that cannot be stored.");
+    const field = { name, index: this.fields.size, seen: 0, maxTextLength: 0 };
     this.fields.set(name, field);
     return field;
   }
 }
 
-/** Whether a string's characters could be JSON of another kind: a number, true, false, an object or an array. */
+/** Whether a string would be another JSON value without its quotes: a number, true, false, an object or an array. */
 export function looksLikeJson(text: string): boolean {
   const first = text.charCodeAt(0);
   if (first === Byte.openObject || first === Byte.openArray) return true;
@@ -102,20 +102,20 @@ export function looksLikeJson(text: string): boolean {
 
 function typeOf(field: Field): ImportedField["type"] {
   switch (field.seen) {
-    case Seen.number:
+    case TypeFlag.number:
       return "number";
-    case Seen.bool:
+    case TypeFlag.bool:
       return "bool";
-    case Seen.datetime:
+    case TypeFlag.datetime:
       return "datetime";
-    case Seen.json:
+    case TypeFlag.json:
       return "json";
     default:
-      return field.longest > maxStringLength ? "text" : "string";
+      return field.maxTextLength > maxStringLength ? "text" : "string";
   }
 }
 
-/** Whether a double holds the number: integers beyond 2^53 and what overflows would be changed silently. */
+/** Whether a double represents the number exactly enough: not integers beyond 2^53, more than 15 digits or overflows. */
 function isExact(text: string): boolean {
   const value = Math.abs(Number(text));
   return value <= Number.MAX_SAFE_INTEGER || (Number.isFinite(value) && significantDigits(text) <= 15);
@@ -138,9 +138,9 @@ function isDatetime(text: string): boolean {
 }
 
 const unstorableValue = (name: string): Error =>
-  refused(`The property "${name}" has a value with characters that no text can hold.`);
+  refused(`The property "${name}" has a value with characters that cannot be stored.`);
 
-/** `value` is JSON of limited depth. */
+/** Recursive: `value` is JSON of limited depth. */
 function holdsUnstorable(value: unknown): boolean {
   if (typeof value === "string") return unstorable.test(value);
   if (typeof value !== "object" || value === null) return false;

@@ -2,10 +2,10 @@ import { type ImportFormat, importFormats } from "../../src/hosts/messages.js";
 import { type FeatureReader, readGeoJson, readGeoJsonSequence } from "./documents.js";
 
 /**
- * What reads each format. A file is read by the reader of its extension or not at all: its content never chooses.
+ * The reader of each import format. The extension alone determines the reader; the content is not inspected.
  *
- * GeoJSON has a reader of ours, for GDAL's changes values: it decides types by what it can store, re-writes dates
- * and rounds large numbers.
+ * GeoJSON has its own reader because GDAL's changes values: it chooses types by what it can store, rewrites dates and
+ * rounds large numbers.
  */
 const readers: Readonly<Record<ImportFormat, FeatureReader>> = {
   GeoJSON: readGeoJson,

@@ -14,18 +14,17 @@ import { Byte, eachElement, eachMember, skipSpace, textAt } from "./json.js";
 import { badGeometry } from "./refusal.js";
 
 /**
- * GeoJSON geometry to WKB straight from the text: coordinates become doubles where
- * they stand, without an object per position.
+ * Converts GeoJSON geometry to WKB directly from the bytes of the file, without a JavaScript object per position.
  */
 
-/** `Number()` is exact but slow; up to 2^53 and 10^22 one multiplication or division rounds just as well. */
+/** Faster than `Number()`: with mantissa < 2^53 and power <= 22 one division gives the correctly rounded double. */
 const exactPowers = Array.from({ length: 23 }, (_, power) => 10 ** power);
 const exactMantissa = 2 ** 53;
 
-/** Writes geometries and counts what they are made of. One per feature stream. */
+/** Encodes the geometries of a file and counts their vertices. */
 export class GeometryEncoder {
   vertices = 0;
-  /** Whether any position had numbers beyond its height. */
+  /** Whether any position had more than three numbers. */
   measures = false;
   private readonly wkb: WkbWriter;
   private feature = 0;
@@ -39,9 +38,8 @@ export class GeometryEncoder {
   }
 
   /**
-   * Writes the geometry that fills [start, end) as WKB without a spatial reference. A position without a height among
-   * others that have one is at height 0.
-   * @param feature its number from 1, for messages
+   * Writes the geometry in [start, end) as WKB without SRID. In a geometry with heights a position without one gets height 0.
+   * @param feature number of the feature (from 1), for messages
    * @throws Refusal invalid_geometry
    */
   encode(bytes: Buffer, start: number, end: number, feature: number): GeometryKind {
@@ -52,7 +50,7 @@ export class GeometryEncoder {
     try {
       return this.geometry(bytes, start, end, 0);
     } catch (reason) {
-      // Mostly the very first position has one, so that nothing was done in vain.
+      // Usually the first position has a height already, so that little work is repeated.
       if (reason !== heightFound) throw reason;
       this.wkb.dimensions = 3;
       this.out.length = place;
@@ -62,8 +60,8 @@ export class GeometryEncoder {
   }
 
   private geometry(bytes: Buffer, start: number, end: number, depth: number): GeometryKind {
-    if (bytes[start] !== Byte.openObject) throw this.wrong("the geometry is not an object");
-    if (depth > maxCollections) throw this.wrong("geometry collections are nested too deep");
+    if (bytes[start] !== Byte.openObject) throw this.invalid("the geometry is not an object");
+    if (depth > maxCollections) throw this.invalid("geometry collections are nested too deep");
     let type: string | undefined;
     let coordinates: readonly [number, number] | undefined;
     let geometries: readonly [number, number] | undefined;
@@ -72,21 +70,21 @@ export class GeometryEncoder {
       else if (key === "coordinates") coordinates = [valueStart, valueEnd];
       else if (key === "geometries") geometries = [valueStart, valueEnd];
     });
-    if (!isGeometryType(type)) throw this.wrong("the geometry has no known type");
+    if (!isGeometryType(type)) throw this.invalid("the geometry has no known type");
     const place = type === "GeometryCollection" ? geometries : coordinates;
-    if (!place) throw this.wrong("the geometry has no coordinates");
+    if (!place) throw this.invalid("the geometry has no coordinates");
     this.wkb.header(type);
     if (type === "GeometryCollection") return this.collection(bytes, place, depth);
     this.bytes = bytes;
     this.at = place[0];
     this.end = place[1];
     this.body(type);
-    if (skipSpace(bytes, this.at, this.end) !== this.end) throw this.wrong("the coordinates are damaged");
+    if (skipSpace(bytes, this.at, this.end) !== this.end) throw this.invalid("the coordinates are damaged");
     return kindOf(type);
   }
 
   private collection(bytes: Buffer, place: readonly [number, number], depth: number): GeometryKind {
-    if (bytes[place[0]] !== Byte.openArray) throw this.wrong("the geometry collection has no list");
+    if (bytes[place[0]] !== Byte.openArray) throw this.invalid("the geometry collection has no list");
     const count = this.count();
     let members = 0;
     eachElement(bytes, place[0], place[1], (start, end) => {
@@ -109,22 +107,22 @@ export class GeometryEncoder {
     else this.polygon();
   }
 
-  /** Leaves room for a count; the place of it. */
+  /** Reserves 4 bytes for a count; returns their offset. */
   private count(): number {
     const place = this.out.length;
     this.out.uint32Little(0);
     return place;
   }
 
-  /** A counted list of anything. */
+  /** Reads a JSON array and writes the number of its elements before them; returns the number. */
   private list(element: () => void): number {
     const place = this.count();
     let elements = 0;
-    if (!this.opens()) {
+    if (!this.isEmptyArray()) {
       do {
         element();
         elements++;
-      } while (this.continues());
+      } while (this.hasNext());
     }
     this.out.patchUint32Little(place, elements);
     return elements;
@@ -132,7 +130,7 @@ export class GeometryEncoder {
 
   private point(): void {
     const start = this.skip();
-    this.opening();
+    this.openArray();
     if (this.bytes[this.skip()] === Byte.closeArray) {
       this.at++;
       this.wkb.emptyPoint();
@@ -143,26 +141,26 @@ export class GeometryEncoder {
   }
 
   private line(): void {
-    if (this.list(() => this.position()) === 1) throw this.wrong("a line needs two positions");
+    if (this.list(() => this.position()) === 1) throw this.invalid("a line needs two positions");
   }
 
   private polygon(): void {
     this.list(() => {
       const first = this.out.length + 4;
       const positions = this.list(() => this.position());
-      if (positions < 4) throw this.wrong("a ring of a polygon needs four positions");
-      if (!this.wkb.endsAt(first)) throw this.wrong("a ring of a polygon is not closed");
+      if (positions < 4) throw this.invalid("a ring of a polygon needs four positions");
+      if (!this.wkb.endsAt(first)) throw this.invalid("a ring of a polygon is not closed");
     });
   }
 
   private position(): void {
-    this.opening();
+    this.openArray();
     const x = this.number();
-    if (this.bytes[this.skip()] !== Byte.comma) throw this.wrong("a position needs two numbers");
+    if (this.bytes[this.skip()] !== Byte.comma) throw this.invalid("a position needs two numbers");
     this.at++;
     const y = this.number();
     let z = 0;
-    for (let numbers = 2; this.continues(); numbers++) {
+    for (let numbers = 2; this.hasNext(); numbers++) {
       const number = this.number();
       if (numbers > 2) this.measures = true;
       else if (this.wkb.dimensions === 2) throw heightFound;
@@ -170,7 +168,7 @@ export class GeometryEncoder {
     }
     this.wkb.position(x, y, z);
     if (++this.vertices - this.firstVertex > maxPositions) {
-      throw this.wrong(`the geometry has more than ${maxPositions} positions`);
+      throw this.invalid(`the geometry has more than ${maxPositions} positions`);
     }
   }
 
@@ -179,26 +177,26 @@ export class GeometryEncoder {
     return this.at;
   }
 
-  private opening(): void {
-    if (this.bytes[this.skip()] !== Byte.openArray) throw this.wrong("the coordinates are nested wrongly");
+  private openArray(): void {
+    if (this.bytes[this.skip()] !== Byte.openArray) throw this.invalid("the coordinates are nested wrongly");
     this.at++;
   }
 
-  /** Passes over `[`, and over `]` when the list is empty: then true. */
-  private opens(): boolean {
-    this.opening();
+  /** Consumes `[`, and `]` when the array is empty. @returns whether it is empty */
+  private isEmptyArray(): boolean {
+    this.openArray();
     if (this.bytes[this.skip()] !== Byte.closeArray) return false;
     this.at++;
     return true;
   }
 
-  /** Passes over `,` (true) or `]` (false). */
-  private continues(): boolean {
+  /** Consumes `,` (returns true) or `]` (returns false). */
+  private hasNext(): boolean {
     const byte = this.bytes[this.skip()];
     this.at++;
     if (byte === Byte.comma) return true;
     if (byte === Byte.closeArray) return false;
-    throw this.wrong("the coordinates are damaged");
+    throw this.invalid("the coordinates are damaged");
   }
 
   private number(): number {
@@ -230,18 +228,18 @@ export class GeometryEncoder {
       while (bytes[at]! >= Byte.zero && bytes[at]! <= Byte.nine) at++;
       wellFormed &&= at > digits;
     }
-    if (!wellFormed || at > this.end) throw this.wrong("a coordinate is not a number");
+    if (!wellFormed || at > this.end) throw this.invalid("a coordinate is not a number");
     this.at = at;
     if (at === exponent && mantissa < exactMantissa && power >= -22) {
       const value = mantissa / exactPowers[-power]!;
       return negative ? -value : value;
     }
     const value = Number(bytes.toString("latin1", start, at));
-    if (!Number.isFinite(value)) throw this.wrong("a coordinate is not a finite number");
+    if (!Number.isFinite(value)) throw this.invalid("a coordinate is not a finite number");
     return value;
   }
 
-  private wrong(reason: string): Error {
+  private invalid(reason: string): Error {
     return badGeometry(this.feature, reason);
   }
 }

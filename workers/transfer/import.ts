@@ -6,13 +6,13 @@ import { Refusal } from "./refusal.js";
 import { transformFrom } from "./srs.js";
 import { StagingTable } from "./staging.js";
 
-/** Rows are sent in batches of about this size. */
+/** Approximate size of a batch of rows. */
 const batchBytes = 1024 ** 2;
 
 /**
- * Reads a file of geodata into a new staging table, which the caller drops. Memory does not depend on the file's
- * length, only on its largest feature.
- * @throws what PostgreSQL throws; everything that is wrong with the file is an answer
+ * Reads a file of geodata into a new staging table, which the caller drops. Memory use depends on the largest feature, not
+ * on the length of the file.
+ * @returns also errors in the file; other errors of PostgreSQL are thrown
  */
 export async function importFile(request: ImportRequest): Promise<ImportResponse> {
   const reader = readerFor(request.extension);
@@ -28,7 +28,7 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
   } catch (error) {
     if (error instanceof Refusal)
       return { ok: false, code: error.code, error: error.message, data: error.data };
-    // program_limit_exceeded: a row is larger than a page, even with its long values stored elsewhere.
+    // program_limit_exceeded: a row is larger than a page, even with TOAST.
     if ((error as { code?: string }).code === "54000") {
       return { ok: false, code: "import_failed", error: "A feature has more data than one object can hold." };
     }
@@ -37,17 +37,17 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
 }
 
 async function stage(request: ImportRequest, reader: FeatureReader): Promise<ImportResponse> {
-  const asked = request.srs === undefined || request.srs === "" ? undefined : request.srs;
-  const transform = asked === undefined ? undefined : transformFrom(asked);
+  const requested = request.srs === undefined || request.srs === "" ? undefined : request.srs;
+  const transform = requested === undefined ? undefined : transformFrom(requested);
   const staging = await StagingTable.create(request.databaseUrl, request.stagingTable);
   try {
     let encoder = new RowEncoder(transform);
-    const named = await send(reader(request.path), encoder, staging);
-    // The file may name its spatial reference after its features; the caller's word counts more.
-    const own = named === undefined || asked !== undefined ? undefined : transformFrom(named);
-    if (own) {
+    const crs = await send(reader(request.path), encoder, staging);
+    // `crs` may come after the features, so the file may have to be read twice. The request's srs takes precedence.
+    const fileTransform = crs === undefined || requested !== undefined ? undefined : transformFrom(crs);
+    if (fileTransform) {
       await staging.clear();
-      encoder = new RowEncoder(own);
+      encoder = new RowEncoder(fileTransform);
       await send(reader(request.path), encoder, staging);
     }
     return {
@@ -65,7 +65,7 @@ async function stage(request: ImportRequest, reader: FeatureReader): Promise<Imp
   }
 }
 
-/** Stages every feature; the name of the spatial reference that the file gives. */
+/** Writes all features to the staging table. @returns the name of the file's spatial reference, if it has one */
 async function send(
   features: ReturnType<FeatureReader>,
   encoder: RowEncoder,

@@ -2,11 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { refused } from "./refusal.js";
 
 /**
- * JSON text as bytes: values are found without being built, so that a file of any length can be read piece by
- * piece and numbers keep the digits that they were written with.
+ * Scans JSON in bytes: finds values without parsing them, so that files of any length can be read in pieces and numbers
+ * keep all their digits.
  */
 
-/** Arrays and objects inside each other; more is an attack, not data. */
+/** Maximum nesting of arrays and objects. */
 const maxDepth = 100;
 
 export const Byte = {
@@ -49,8 +49,8 @@ function stringEnd(bytes: Buffer, at: number, end: number): number {
 }
 
 /**
- * Index after the value that begins at `at`, or -1 when the bytes end before it does. Brackets are matched by
- * depth only: what is between them is checked by whoever reads it.
+ * Index after the value that begins at `at`, or -1 when the bytes end before it does. Brackets are matched by depth only;
+ * the caller checks the content.
  */
 export function valueEnd(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]!;
@@ -82,7 +82,7 @@ export function valueEnd(bytes: Buffer, at: number, end: number): number {
   return -1;
 }
 
-const damaged = (bytes: Buffer, at: number, end: number): Error =>
+const invalidJson = (bytes: Buffer, at: number, end: number): Error =>
   refused(`The file is not valid JSON near ${JSON.stringify(excerpt(bytes, at, end))}.`);
 
 /** A few characters of the file for a message. */
@@ -95,28 +95,28 @@ export function textAt(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("utf8", start, end);
 }
 
-/** The value between two positions, built. @throws Refusal when it is not JSON */
+/** Parses the value between two positions. @throws Refusal when it is not JSON */
 export function parseAt(bytes: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(textAt(bytes, start, end)) as unknown;
   } catch (error) {
-    if (error instanceof SyntaxError) throw damaged(bytes, start, end);
+    if (error instanceof SyntaxError) throw invalidJson(bytes, start, end);
     throw error;
   }
 }
 
-/** The string between two positions, quotes included. */
+/** Parses the string between two positions, which include its quotes. */
 export function stringAt(bytes: Buffer, start: number, end: number): string {
   for (let at = start + 1; at < end - 1; at++) {
     const byte = bytes[at]!;
-    // Escapes, control characters and what is not ASCII take the checked way.
+    // Escapes, control characters and non-ASCII bytes need the full parser.
     if (byte === Byte.backslash || byte < Byte.space || byte > 0x7e)
       return parseAt(bytes, start, end) as string;
   }
   return bytes.toString("latin1", start + 1, end - 1);
 }
 
-/** Calls `visit` with the key and the value's place of each member of the object that fills [start, end). */
+/** Calls `visit` with the key and the range of the value for each member of the object in [start, end). */
 export function eachMember(
   bytes: Buffer,
   start: number,
@@ -126,24 +126,24 @@ export function eachMember(
   let at = skipSpace(bytes, start + 1, end);
   if (bytes[at] === Byte.closeObject && at === end - 1) return;
   for (;;) {
-    if (bytes[at] !== Byte.quote) throw damaged(bytes, at, end);
+    if (bytes[at] !== Byte.quote) throw invalidJson(bytes, at, end);
     const keyEnd = valueEnd(bytes, at, end);
-    if (keyEnd < 0) throw damaged(bytes, at, end);
+    if (keyEnd < 0) throw invalidJson(bytes, at, end);
     const key = stringAt(bytes, at, keyEnd);
     at = skipSpace(bytes, keyEnd, end);
-    if (bytes[at] !== Byte.colon) throw damaged(bytes, at, end);
+    if (bytes[at] !== Byte.colon) throw invalidJson(bytes, at, end);
     at = skipSpace(bytes, at + 1, end);
     const after = valueEnd(bytes, at, end);
-    if (after <= at) throw damaged(bytes, at, end);
+    if (after <= at) throw invalidJson(bytes, at, end);
     visit(key, at, after);
     at = skipSpace(bytes, after, end);
     if (bytes[at] === Byte.closeObject && at === end - 1) return;
-    if (bytes[at] !== Byte.comma) throw damaged(bytes, at, end);
+    if (bytes[at] !== Byte.comma) throw invalidJson(bytes, at, end);
     at = skipSpace(bytes, at + 1, end);
   }
 }
 
-/** Calls `visit` with the place of each element of the array that fills [start, end). */
+/** Calls `visit` with the range of each element of the array in [start, end). */
 export function eachElement(
   bytes: Buffer,
   start: number,
@@ -154,11 +154,11 @@ export function eachElement(
   if (bytes[at] === Byte.closeArray && at === end - 1) return;
   for (;;) {
     const after = valueEnd(bytes, at, end);
-    if (after <= at) throw damaged(bytes, at, end);
+    if (after <= at) throw invalidJson(bytes, at, end);
     visit(at, after);
     at = skipSpace(bytes, after, end);
     if (bytes[at] === Byte.closeArray && at === end - 1) return;
-    if (bytes[at] !== Byte.comma) throw damaged(bytes, at, end);
+    if (bytes[at] !== Byte.comma) throw invalidJson(bytes, at, end);
     at = skipSpace(bytes, at + 1, end);
   }
 }

@@ -2,7 +2,7 @@ import type { ImportResponse } from "../../src/hosts/messages.js";
 
 type Refused = Extract<ImportResponse, { ok: false }>;
 
-/** Why a file is not imported: one sentence for the person who sent it, and where in the file it is. */
+/** An error in the file: one sentence for the user, and the position in the file. */
 export class Refusal extends Error {
   constructor(
     readonly code: Refused["code"],

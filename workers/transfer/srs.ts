@@ -2,8 +2,8 @@ import gdal from "gdal-async";
 import { badGeometry, refused } from "./refusal.js";
 
 /**
- * Spatial references from outside. Only an EPSG number, or WKT or proj4 text made of known words, reaches GDAL and
- * PROJ: their parsers would otherwise open files and addresses that the text names.
+ * Spatial references from requests and files. Only EPSG numbers, and WKT or proj4 with allowed keywords, are passed to GDAL
+ * and PROJ, whose parsers would otherwise open files and URLs named in the text.
  */
 
 /** Little-endian WKB in the source's coordinates (x = east) to WKB in EPSG:4326, longitude first. */
@@ -11,7 +11,7 @@ export type Transform = (wkb: Buffer, feature: number) => Buffer;
 
 const maxLength = 10_000;
 const epsg = /^(?:EPSG:{1,2}|urn:ogc:def:crs:EPSG:[\d.]*:)?(\d{1,6})$/i;
-/** CRS84 is EPSG:4326 with longitude first, which GeoJSON has anyway. */
+/** CRS84 is EPSG:4326 with longitude first, the axis order of GeoJSON. */
 const crs84 = /^(?:urn:ogc:def:crs:OGC:[\d.]*:|OGC:)CRS84$/i;
 
 const projectionKeys = new Set(
@@ -29,13 +29,13 @@ const projections = new Set(
 );
 const wktRoot =
   /^\s*(?:PROJCS|GEOGCS|COMPD_CS|PROJCRS|PROJECTEDCRS|GEOGCRS|GEOGRAPHICCRS|GEODCRS|GEODETICCRS|BOUNDCRS)\s*[[(]/;
-/** Words by which WKT leads to grids, files or another notation. */
+/** WKT keywords and characters that refer to grids, files or other notations. */
 const wktRefused =
   /EXTENSION|PARAMETERFILE|PROJ4|NADGRIDS|GEOIDGRIDS|COORDINATEOPERATION|FITTED_CS|\/\/|@|\\/i;
 
 /**
- * What turns coordinates of `srs` into EPSG:4326; undefined = they are that already.
- * @throws Refusal import_failed when the text is not of an allowed form or GDAL does not know the system
+ * The transform from `srs` to EPSG:4326; undefined when `srs` is EPSG:4326.
+ * @throws Refusal import_failed when the text is not allowed or GDAL does not know the system
  */
 export function transformFrom(srs: string): Transform | undefined {
   const text = srs.trim();
@@ -43,7 +43,7 @@ export function transformFrom(srs: string): Transform | undefined {
   const number = epsg.exec(text)?.[1];
   if (crs84.test(text) || Number(number) === 4326) return undefined;
   try {
-    const source = withEastFirst(number ? gdal.SpatialReference.fromEPSG(Number(number)) : described(text));
+    const source = eastFirst(number ? gdal.SpatialReference.fromEPSG(Number(number)) : parseSrs(text));
     const target = gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
     return transformer(new gdal.CoordinateTransformation(source, target));
   } catch {
@@ -54,7 +54,7 @@ export function transformFrom(srs: string): Transform | undefined {
 const unknown = (): Error =>
   refused("The parameter srs is neither an EPSG number nor WKT or proj4 that is supported here.");
 
-function described(text: string): gdal.SpatialReference {
+function parseSrs(text: string): gdal.SpatialReference {
   if (text.startsWith("+proj=")) {
     checkProj4(text);
     return gdal.SpatialReference.fromProj4(text);
@@ -72,10 +72,10 @@ function checkProj4(text: string): void {
 }
 
 /**
- * The same system with x to the east: files hold coordinates in that order whatever the register says. In WKT
- * without axes that is the order, except that a geographic system's EPSG number would bring the register's back.
+ * The same system with x = east as the first axis, since files use this order whatever EPSG defines. It is the order of WKT
+ * without AXIS; the AUTHORITY of a geographic system is removed too, because it would restore the order of EPSG.
  */
-function withEastFirst(srs: gdal.SpatialReference): gdal.SpatialReference {
+function eastFirst(srs: gdal.SpatialReference): gdal.SpatialReference {
   let wkt = srs.toWKT().replace(/,\s*AXIS\["[^"]*",\s*\w+\]/g, "");
   if (wkt.startsWith("GEOGCS")) wkt = wkt.replace(/,\s*AUTHORITY\["[^"]*",\s*"[^"]*"\]\s*\]\s*$/, "]");
   return gdal.SpatialReference.fromWKT(wkt);

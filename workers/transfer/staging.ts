@@ -2,14 +2,15 @@ import { once } from "node:events";
 import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 
-/** Signature, flags and extension length of PostgreSQL's binary COPY format, and the word that ends it. */
+/** Header (signature, flags, extension length) and trailer of PostgreSQL's binary COPY format. */
 const header = Buffer.from("5047434f50590aff0d0a000000000000000000", "hex");
 const trailer = Buffer.from("ffff", "hex");
 
 /**
- * The staging table of one import: `row` (number of the feature from 1), `geom` (EPSG:4326), `nulls` (indexes of the
- * properties that the feature gives as null rather than not at all; -1 = the geometry), `texts` (indexes of properties
- * whose string could be JSON of another kind) and one text column `p<index>` a property. Properties that first come late in a file are added between two COPY commands.
+ * The staging table of one import: `row` (number of the feature, from 1), `geom` (EPSG:4326), `nulls` (indexes of the
+ * properties that are null in the feature, as opposed to absent; -1 = the geometry), `texts` (indexes of string properties
+ * that would be another JSON value without their quotes) and one text column `p<index>` per property. Columns for
+ * properties that occur later in the file are added between two COPY commands.
  */
 export class StagingTable {
   private columns = 0;
@@ -20,16 +21,16 @@ export class StagingTable {
     private readonly name: string,
   ) {}
 
-  /** Connects and makes the table, empty. */
+  /** Connects and creates the empty table. */
   static async create(databaseUrl: string, table: string): Promise<StagingTable> {
-    if (!/^[a-z0-9_]{1,60}$/.test(table)) throw new Error("The staging table's name is not one of ours.");
+    if (!/^[a-z0-9_]{1,60}$/.test(table)) throw new Error("The name of the staging table is not valid.");
     const client = new pg.Client({
       connectionString: databaseUrl,
       options: "-c search_path=mapwright,public -c statement_timeout=0",
       application_name: "mapwright transfer",
       connectionTimeoutMillis: 5_000,
     });
-    // A connection that breaks also fails the command that runs on it.
+    // The running command rejects as well when the connection breaks.
     client.on("error", () => undefined);
     await client.connect();
     const staging = new StagingTable(client, `staging.${table}`);
@@ -37,7 +38,7 @@ export class StagingTable {
     return staging;
   }
 
-  /** Back to an empty table without properties. */
+  /** Creates the table again, empty and without properties. */
   async clear(): Promise<void> {
     await this.client.query(`drop table if exists ${this.name}`);
     await this.client.query(
@@ -57,15 +58,15 @@ export class StagingTable {
       await this.client.query(`alter table ${this.name} ${added.join(", ")}`);
       this.columns = columns;
     }
-    this.copy ??= await this.start();
-    if (!this.copy.write(rows)) await this.settled("drain");
+    this.copy ??= await this.startCopy();
+    if (!this.copy.write(rows)) await this.waitFor("drain");
   }
 
-  /** Ends the running COPY: what was sent is in the table. */
+  /** Ends the running COPY, so that all rows are in the table. */
   async finish(): Promise<void> {
     if (!this.copy) return;
     this.copy.end(trailer);
-    await this.settled("finish");
+    await this.waitFor("finish");
     this.copy = undefined;
   }
 
@@ -73,7 +74,7 @@ export class StagingTable {
     await this.client.end();
   }
 
-  private async start(): Promise<CopyStreamQuery> {
+  private async startCopy(): Promise<CopyStreamQuery> {
     const columns = [
       "row",
       "geom",
@@ -86,13 +87,13 @@ export class StagingTable {
         highWaterMark: 4 * 1024 ** 2,
       }),
     );
-    // Kept for the one who waits next: an error between two writes is not lost.
+    // An error between two writes is thrown by the next `waitFor`.
     copy.on("error", () => undefined);
     copy.write(header);
     return copy;
   }
 
-  private async settled(event: "drain" | "finish"): Promise<void> {
+  private async waitFor(event: "drain" | "finish"): Promise<void> {
     if (this.copy?.errored) throw this.copy.errored;
     await once(this.copy!, event);
   }

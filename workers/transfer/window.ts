@@ -2,19 +2,19 @@ import { readSync } from "node:fs";
 import { Byte, excerpt, skipSpace, valueEnd } from "./json.js";
 import { refused } from "./refusal.js";
 
-/** Bytes read at a time. */
+/** Initial size of the window. */
 const chunkBytes = 4 * 1024 ** 2;
-/** One feature, or one other member of the document, may not be larger. */
+/** Maximum size of a feature or another member of the document. */
 const maxValueBytes = 256 * 1024 ** 2;
 
-/** A value's place in `bytes`, good until the window moves on. */
+/** The range of a value in `bytes`; valid until the window moves. */
 export interface Span {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
 }
 
-/** A moving window over a file of JSON: holds one value at a time, so memory does not depend on the file's length. */
+/** A sliding window over a JSON file: holds one value at a time, so memory use does not depend on the file's length. */
 export class JsonWindow {
   private bytes = Buffer.allocUnsafeSlow(chunkBytes);
   private at = 0;
@@ -23,7 +23,7 @@ export class JsonWindow {
 
   constructor(private readonly file: number) {
     this.fill();
-    // A byte order mark is allowed and means nothing.
+    // Skips a byte order mark.
     if (this.end >= 3 && this.bytes[0] === 0xef && this.bytes[1] === 0xbb && this.bytes[2] === 0xbf)
       this.at = 3;
   }
@@ -38,25 +38,25 @@ export class JsonWindow {
     }
   }
 
-  /** Passes over the next byte if it is this one. */
+  /** Consumes the next byte if it is this one. */
   accept(byte: number): boolean {
     if (this.peek() !== byte) return false;
     this.at++;
     return true;
   }
 
-  /** @throws Refusal when another byte comes */
+  /** Consumes this byte. @throws Refusal when the next byte is another one */
   expect(byte: number): void {
     if (!this.accept(byte)) throw this.unexpected();
   }
 
-  /** Passes over the next value. @throws Refusal when the file ends before it does or it is too large */
+  /** Consumes the next value. @throws Refusal when the file ends within it or it is too large */
   value(): Span {
     this.peek();
     for (;;) {
       let after = this.at < this.end ? valueEnd(this.bytes, this.at, this.end) : -1;
       if (after < 0 && this.ended) {
-        // Only a bare number or word can end with the file.
+        // Only a number, true, false or null can end with the file.
         const first = this.bytes[this.at];
         const open = first === Byte.quote || first === Byte.openArray || first === Byte.openObject;
         if (open || this.at === this.end) throw refused("The file ends too early.");
@@ -83,7 +83,7 @@ export class JsonWindow {
     const kept = this.end - this.at;
     if (kept > maxValueBytes)
       throw refused(`One value of the file is larger than ${maxValueBytes / 1024 ** 2} MB.`);
-    // Doubling keeps the repeated search for the end of a large value linear.
+    // Doubling keeps the total time linear, since the search for the end of a value restarts after each read.
     if (kept > this.bytes.length / 2) {
       const larger = Buffer.allocUnsafeSlow(this.bytes.length * 2);
       this.bytes.copy(larger, 0, this.at, this.end);

@@ -1,0 +1,40 @@
+import type { Written } from "./write.js";
+
+/** Parameters and result of an import. */
+
+export interface ImportTarget {
+  readonly layerId: number;
+  /** Language of localised values whose property name has no language. */
+  readonly language: string;
+  /** Alias of svc_id; absent = none. */
+  readonly idAlias?: string;
+}
+
+export interface ImportSource {
+  /** Path of a file whose name was not chosen by a client. */
+  readonly path: string;
+  /** Lower-case extension without a dot, which determines the format. */
+  readonly extension: string;
+  /** EPSG number, WKT or proj4; absent = that of the file, else EPSG:4326. */
+  readonly srs?: string | undefined;
+  readonly action: "replace" | "merge";
+}
+
+export interface ImportOptions {
+  /** If false, the import fails when a property has no matching column. Default: true. */
+  readonly mayAddColumns?: boolean;
+  /** Called with the number of features when the file was read without errors. */
+  readonly onStaged?: (rows: number) => void;
+  /** Removes a waiting file from the queue of the transfer host; a file that is being read is not cancelled. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Imported extends Written {
+  /** Features of the file. */
+  readonly rows: number;
+  readonly vertices: number;
+  /** Codes of the columns that were added to the layer. */
+  readonly added: readonly string[];
+  /** Sentences on data that was left out. */
+  readonly notes: readonly string[];
+}

@@ -1,0 +1,186 @@
+import { readColumns } from "../catalog/column-rows.js";
+import { withIdAlias } from "../catalog/id-alias.js";
+import { layerTable } from "../catalog/layer-table.js";
+import type { Column } from "../catalog/state.js";
+import { Failure, failed, notFound } from "../errors.js";
+import type { GeometryKind } from "../geo/wkb.js";
+import type { ImportResponse } from "../hosts/messages.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import { defaultStyle } from "../style/default-style.js";
+import { checkCoordinates, checkFiles, checkIds, checkValues } from "./check.js";
+import { dropReserved, registerColumns, reserveColumns } from "./columns.js";
+import { enforceOnImport } from "./enforce.js";
+import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
+import { type Matched, matchFields } from "./match.js";
+import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
+
+/** Writes a staged file to its layer: checks, new columns, objects, and what the catalogue says of the layer. */
+
+/** What the transfer host reports of a file that it has read. */
+export type StagedFile = Extract<ImportResponse, { ok: true }>;
+
+/** An import whose file has been read into the staging table. */
+export interface StagedImport {
+  readonly target: ImportTarget;
+  readonly source: ImportSource;
+  /** Name of the staging table. */
+  readonly table: string;
+  readonly file: StagedFile;
+  readonly options: ImportOptions;
+}
+
+/**
+ * Checks the staged rows, adds columns and writes the rows to the layer. If `caller` is in a transaction, everything
+ * before the last step runs outside it, because ALTER TABLE would block readers until it ends.
+ * @throws Failure import_failed, invalid_geometry, constraint_violated, not_found, forbidden
+ */
+export async function writeStaged(caller: Database, staged: StagedImport): Promise<Imported> {
+  const db = caller.apart;
+  const { target, file, table, options } = staged;
+  const { layerId } = target;
+  const existing = await readColumns(db, layerId);
+  if (existing.length === 0) throw notFound("layer of that code");
+  const languages = { own: target.language, all: await projectLanguages(db, layerId) };
+  const matching = matchFields(file.fields, withIdAlias(existing, target.idAlias ?? ""), languages);
+  if (matching.added.length > 0 && options.mayAddColumns === false) {
+    throw new Failure("forbidden", undefined, "Your rights do not allow new columns, which this file needs.");
+  }
+  await checkCoordinates(db, table);
+  await checkValues(db, table, matching.known);
+  const highestId = await checkIds(db, table, matching.idIndex);
+  await checkFiles(db, table, { layerId, columns: matching.known, idIndex: matching.idIndex });
+  const reserved = await reserveColumns(
+    db,
+    layerId,
+    existing,
+    matching.added.map(({ column }) => column),
+  );
+  const columns: Matched[] = [
+    ...matching.known,
+    ...matching.added.map(({ index, field }, place) => ({ index, field, column: reserved[place]! })),
+  ];
+  const plan: WritePlan = {
+    layerId,
+    staging: table,
+    columns,
+    idIndex: matching.idIndex,
+    highestId,
+    language: target.language,
+  };
+  try {
+    const written = await caller.transaction((tx) => write(tx, { staged, plan, existing, reserved }));
+    return {
+      ...written,
+      rows: file.rows,
+      vertices: file.vertices,
+      added: reserved.map((column) => column.code),
+      notes: file.notes,
+    };
+  } catch (error) {
+    await dropReserved(db, layerId, reserved);
+    throw asFailure(error);
+  }
+}
+
+/** Languages of the layer's project. */
+async function projectLanguages(db: Queryable, layerId: number): Promise<readonly string[]> {
+  const [project] = await db.query<{ languages: string[] }>(
+    `select p.languages from node n join map m on m.id = n.map_id join project p on p.id = m.project_id
+     where n.id = $1`,
+    [layerId],
+  );
+  return project?.languages ?? [];
+}
+
+interface WriteStep {
+  readonly staged: StagedImport;
+  readonly plan: WritePlan;
+  /** Columns that the layer had before the import. */
+  readonly existing: readonly Column[];
+  /** Physical columns that were added for it. */
+  readonly reserved: readonly Column[];
+}
+
+/** Rows of the catalogue are written last, so that other writers of the map wait for a short time only. */
+async function write(tx: Queryable, { staged, plan, existing, reserved }: WriteStep): Promise<Written> {
+  const { layerId } = plan;
+  const table = layerTable(layerId);
+  await tx.execute("set local statement_timeout = 0");
+  // A synchronized scan could start in the middle of the staging table and change the order of the objects.
+  await tx.execute("set local synchronize_seqscans = off");
+  await lockLayer(tx, table);
+  if (JSON.stringify(await readColumns(tx, layerId)) !== JSON.stringify(existing)) {
+    throw failed("import_failed", "The layer's columns were changed during the import.");
+  }
+  const [before] = await tx.query<{ occupied: boolean }>(
+    `select exists (select 1 from ${table}) as occupied`,
+  );
+  const replace = staged.source.action === "replace";
+  const written = replace ? await replaceObjects(tx, plan) : await mergeObjects(tx, plan);
+  await enforceOnImport(tx, plan, existing);
+  await tx.execute(`analyze ${table}`);
+  await tx.query("select generalize_layer($1)", [layerId]);
+  await registerColumns(tx, layerId, reserved);
+  if (staged.file.vertices > 0)
+    await updateGeometryKind(tx, layerId, staged.file.geometryKind, !replace && before!.occupied);
+  // The import may run outside a node: nodes then update the search indexes.
+  await tx.query("select pg_notify('mapwright', 'S')");
+  return written;
+}
+
+/** Blocks changes of the table's structure until the transaction ends; objects can still be edited. */
+async function lockLayer(tx: Queryable, table: string): Promise<void> {
+  try {
+    await tx.execute(`lock table ${table} in row exclusive mode`);
+  } catch (error) {
+    // 42P01 undefined_table
+    if ((error as { code?: string }).code === "42P01") throw notFound("layer of that code");
+    throw error;
+  }
+}
+
+/**
+ * Sets the geometry kind that fits the layer's objects after the import. A layer with the default style of its old kind
+ * gets that of its new kind.
+ * @param mixed whether objects from before the import remain
+ */
+async function updateGeometryKind(
+  tx: Queryable,
+  layerId: number,
+  imported: GeometryKind,
+  mixed: boolean,
+): Promise<void> {
+  const [layer] = await tx.query<{ kind: GeometryKind; occupied: boolean }>(
+    `select geometry_kind as kind, $2 and exists (select 1 from ${layerTable(layerId)} where geom is not null) as occupied
+     from layer where id = $1`,
+    [layerId, mixed],
+  );
+  if (!layer) throw notFound("layer of that code");
+  const kind = layer.occupied && layer.kind !== imported ? "Unknown" : imported;
+  if (kind === layer.kind) return;
+  await tx.execute("update layer set geometry_kind = $2 where id = $1", [layerId, kind]);
+  await tx.execute("update node set css_style = $3 where id = $1 and css_style = $2", [
+    layerId,
+    defaultStyle(layer.kind),
+    defaultStyle(kind),
+  ]);
+}
+
+/** Translates PostgreSQL errors that the file causes. */
+function asFailure(error: unknown): unknown {
+  if (error instanceof Failure) return error;
+  switch ((error as { code?: string }).code) {
+    case "54000": // program_limit_exceeded: a row, or an index entry, is larger than a page
+      return failed("import_failed", "A feature has more data than one object can hold.");
+    case "23505": // unique_violation: an object with the id was created while the import ran
+      return failed("import_failed", "An object with one of the file's ids was created during the import.");
+    case "22P02": // invalid_text_representation
+    case "22003": // numeric_value_out_of_range
+    case "22007": // invalid_datetime_format
+    case "22008": // datetime_field_overflow
+    case "22P05": // untranslatable_character
+      return failed("import_failed", "A value of the file does not fit its column.");
+    default:
+      return error;
+  }
+}
