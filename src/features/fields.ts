@@ -48,7 +48,8 @@ export function readFields(layer: LayerNode, { fields, languages, id }: FieldsIn
     else if (!hasValues(column))
       invalid.add(code, `A column of the type ${column.type} has no value in fields.`);
     else if (isId(column)) {
-      if (!isSameId(value, id)) invalid.add(code, "The object id is assigned by the server and cannot be changed.");
+      if (!isSameId(value, id))
+        invalid.add(code, "The object id is assigned by the server and cannot be changed.");
     } else {
       const assignment = assign(column, value, languages);
       if (typeof assignment === "string") invalid.add(code, assignment);

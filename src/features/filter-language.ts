@@ -128,7 +128,8 @@ function operand(column: Column, context: FilterContext, ordered = false): strin
 /** Whether the comparison needs an order. @throws Failure invalid_value when the column's values have none */
 function isOrdered(column: Column, comparator: Comparator): boolean {
   if (comparator === "=" || comparator === "<>") return false;
-  if (isComparable(column) && !definitionOf(column).isOrdered) throw mismatch(column, "Its values have no order.");
+  if (isComparable(column) && !definitionOf(column).isOrdered)
+    throw mismatch(column, "Its values have no order.");
   return true;
 }
 
@@ -143,7 +144,8 @@ function value(column: Column, literal: Literal, { values }: FilterContext): str
     throw mismatch(column, column.type === "bool" ? "It is true or false." : "It is neither true nor false.");
   const read = readValue(column, literal);
   if (!read.ok) throw mismatch(column, read.reason);
-  if (read.json === null) throw mismatch(column, "A comparison needs a value; use is null to compare with null.");
+  if (read.json === null)
+    throw mismatch(column, "A comparison needs a value; use is null to compare with null.");
   if (column.localizedValue && !isText(column))
     return `${values.bind(JSON.stringify(read.json))}::text::jsonb`;
   return `${values.bind(read.bound)}::${boundType(column)}`;

@@ -73,7 +73,9 @@ function tokensOf(text: string): Token[] {
     const [, name, quoted, string, number, sign] = match;
     if (name !== undefined) {
       const lower = name.toLowerCase();
-      tokens.push(keywords.has(lower) ? { kind: "word", text: lower, at } : { kind: "column", text: name, at });
+      tokens.push(
+        keywords.has(lower) ? { kind: "word", text: lower, at } : { kind: "column", text: name, at },
+      );
     } else if (quoted !== undefined) tokens.push({ kind: "column", text: quoted, at });
     else if (string !== undefined)
       tokens.push({ kind: "text", text: string.slice(1, -1).replaceAll("''", "'"), at });
@@ -233,8 +235,7 @@ class Parser {
     this.expect("(");
     const literals: Literal[] = [];
     do {
-      if (literals.length >= maxMembers)
-        throw refuse(`in takes at most ${maxMembers} values`, this.next.at);
+      if (literals.length >= maxMembers) throw refuse(`in takes at most ${maxMembers} values`, this.next.at);
       literals.push(this.literal("a value"));
     } while (this.take(","));
     this.expect(")");
@@ -244,7 +245,8 @@ class Parser {
   private likePattern(): string {
     const { kind, text, at } = this.next;
     if (kind !== "text") throw this.unexpected("a pattern in quotes");
-    if (text.length > maxPatternLength) throw refuse(`a pattern has at most ${maxPatternLength} characters`, at);
+    if (text.length > maxPatternLength)
+      throw refuse(`a pattern has at most ${maxPatternLength} characters`, at);
     // PostgreSQL refuses a pattern whose last backslash escapes nothing.
     if (/(?:^|[^\\])(?:\\\\)*\\$/.test(text)) throw refuse("the pattern ends in a lone backslash", at);
     return String(this.literal("a pattern in quotes"));

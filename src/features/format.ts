@@ -3,9 +3,9 @@ import type { Languages } from "./columns.js";
 import {
   type BoolFormat,
   type DatetimeFormat,
+  type LocalizedText,
   type NumberFormat,
   splitPattern,
-  type LocalizedText,
 } from "./format-settings.js";
 
 /** Formats values for display (`f=fjson`, PDF) by their columns' formats, in the request's language. Pure. */

@@ -22,7 +22,9 @@ export interface Comparison {
 export function readComparison(column: Column, text: string): Comparison | undefined {
   if (isId(column)) {
     const id = numberPattern.test(text.trim()) ? Number(text) : Number.NaN;
-    return Number.isSafeInteger(id) ? { value: id, wrap: (placeholder) => `${placeholder}::bigint` } : undefined;
+    return Number.isSafeInteger(id)
+      ? { value: id, wrap: (placeholder) => `${placeholder}::bigint` }
+      : undefined;
   }
   const { read, readFilter = read } = definitionOf(column);
   const value = readFilter(text);

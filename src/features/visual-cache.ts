@@ -49,7 +49,11 @@ export interface Visuals {
  */
 export class VisualCache implements Visuals {
   private readonly entries = new LRUCache<number, Entry>({ max: maxLayers });
-  private readonly gate = new Semaphore(maxConcurrent, 10_000, "Too many visualizations are being computed now.");
+  private readonly gate = new Semaphore(
+    maxConcurrent,
+    10_000,
+    "Too many visualizations are being computed now.",
+  );
 
   constructor(
     private readonly db: Database,

@@ -3,21 +3,29 @@ import { readForm } from "./form.js";
 import type { IncomingBody } from "./incoming.js";
 import { decodeUtf8, parseJson } from "./json.js";
 import { parseParameters } from "./query.js";
-import { type Admit, type Body, type BodyLimits, type Form, modest, type UploadedFile } from "./types.js";
+import {
+  type Admit,
+  type Body,
+  type BodyLimits,
+  defaultBodyLimits,
+  type Form,
+  type UploadedFile,
+} from "./types.js";
 import type { TempFiles } from "./uploads.js";
 
-/** What a body may hold at most in this installation, and where its file goes. */
-export interface BodyPlace {
-  /** JSON, and forms without their file: held in memory. */
+/** Size limits of bodies in this installation, and the folder for uploaded files. */
+export interface BodyStorage {
+  /** Maximum size of JSON, and of forms without their file, which are held in memory. */
   readonly memoryBytes: number;
-  /** The file. */
+  /** Maximum size of an uploaded file. */
   readonly fileBytes: number;
   readonly temp: TempFiles;
 }
 
-/** What the request's headers say of its body. */
+/** Request headers that describe the body. */
 export interface BodyHeaders {
   readonly contentType: string;
+  /** File name from X-Filename; "" when there is none. */
   readonly clientName: string;
 }
 
@@ -25,12 +33,12 @@ const isMultipart = (type: string) => /^multipart\/form-data\s*(;|$)/i.test(type
 const isUrlencoded = (type: string) => /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type);
 const isJson = (type: string) => /^[\w.-]+\/([\w.+-]+\+)?json\s*(;|$)/i.test(type);
 
-type Way = "bytes" | "form" | "file" | "upload";
+type ReadMode = "bytes" | "form" | "file" | "upload";
 
-/** The readers of a body. Each way of reading is done once and remembered, so that two callers can share a body. */
+/** Reads a request body. The result is kept, so that two callers can read the same body in the same way. */
 export class RequestBody implements Body {
   readonly limits: Body["limits"];
-  private way: Way | undefined;
+  private mode: ReadMode | undefined;
   private whole: Promise<Buffer> | undefined;
   private parsed: Promise<unknown> | undefined;
   private file: Promise<UploadedFile> | undefined;
@@ -39,10 +47,15 @@ export class RequestBody implements Body {
   constructor(
     private readonly incoming: IncomingBody,
     private readonly headers: BodyHeaders,
-    private readonly place: BodyPlace,
-    { bytes: most = place.memoryBytes, earlyBytes = most, members, values }: BodyLimits = modest,
+    private readonly storage: BodyStorage,
+    {
+      bytes: maxBytes = storage.memoryBytes,
+      earlyBytes = maxBytes,
+      members,
+      values,
+    }: BodyLimits = defaultBodyLimits,
   ) {
-    const bytes = Math.min(most, place.memoryBytes);
+    const bytes = Math.min(maxBytes, storage.memoryBytes);
     this.limits = { bytes, earlyBytes: Math.min(earlyBytes, bytes), members, values };
   }
 
@@ -50,10 +63,11 @@ export class RequestBody implements Body {
     return this.incoming.receivedBytes;
   }
 
-  /** A body is read in one way only, however often. */
-  private readAs(way: Way): void {
-    this.way ??= way;
-    if (this.way !== way) throw new Error(`The body was read as ${this.way}, and cannot be read as ${way}.`);
+  /** @throws Error when the body was already read in another way */
+  private readAs(mode: ReadMode): void {
+    this.mode ??= mode;
+    if (this.mode !== mode)
+      throw new Error(`The body was read as ${this.mode}, and cannot be read as ${mode}.`);
   }
 
   async bytes(limit = this.limits.bytes): Promise<Buffer> {
@@ -75,7 +89,7 @@ export class RequestBody implements Body {
     if (isMultipart(type)) return (await this.readForm(limit)).fields;
     if (isJson(type)) return this.jsonFields(limit);
     if (isUrlencoded(type)) return this.urlencodedFields(limit);
-    // Clients that name no type send one of the two; anything else is a file and holds no fields.
+    // Without a Content-Type (or with text/plain) the content decides; any other type is a file and has no fields.
     if (type !== "" && !/^text\/plain\s*(;|$)/i.test(type)) return Object.create(null);
     const bytes = await this.bytes(limit);
     const first = bytes.find((byte) => byte > 0x20);
@@ -106,16 +120,17 @@ export class RequestBody implements Body {
 
   toFile(): Promise<UploadedFile> {
     this.readAs("file");
-    const { temp, fileBytes } = this.place;
+    const { temp, fileBytes } = this.storage;
     this.file ??= temp.store(this.incoming.chunks(fileBytes), this.headers.clientName);
     return this.file;
   }
 
   async upload(name: string, admit: Admit): Promise<Form> {
     const { contentType } = this.headers;
-    if (!isMultipart(contentType)) return { file: undefined, fields: await this.fields(), turnedAway: false };
+    if (!isMultipart(contentType))
+      return { file: undefined, fields: await this.fields(), fileRefused: false };
     this.readAs("upload");
-    const { temp, fileBytes } = this.place;
+    const { temp, fileBytes } = this.storage;
     this.form ??= readForm(this.incoming, {
       contentType,
       bytes: this.limits.bytes,
@@ -127,12 +142,13 @@ export class RequestBody implements Body {
 
 const codings = /^(identity)?$/i;
 
-/** Whether a Content-Encoding is one that we read: none. */
-export const isPlain = (contentEncoding: string | undefined): boolean => codings.test(contentEncoding ?? "");
+/** Whether a Content-Encoding means an uncompressed body; others are not supported. */
+export const isUncompressed = (contentEncoding: string | undefined): boolean =>
+  codings.test(contentEncoding ?? "");
 
 /**
- * The file name that a raw upload goes by, from the header X-Filename, which may be percent-encoded.
- * @throws Failure bad_request when its encoding is damaged or it is longer than 1000 characters
+ * The file name of a raw upload, from the header X-Filename, which may be percent-encoded.
+ * @throws Failure bad_request when it contains NUL or is longer than 1000 characters
  */
 export function clientName(header: string | undefined): string {
   if (header === undefined) return "";
@@ -141,8 +157,8 @@ export function clientName(header: string | undefined): string {
   try {
     name = decodeURIComponent(header);
   } catch {
-    // A percent sign may stand for itself in a name that was not encoded.
+    // The name was not encoded and contains a percent sign.
   }
-  if (name.includes("\0")) throw badRequest("The file name holds a NUL character.");
+  if (name.includes("\0")) throw badRequest("The file name contains a NUL character.");
   return name;
 }

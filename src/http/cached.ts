@@ -1,42 +1,42 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import { answerHead, commonHeaders, matchesEtag, notModifiedHeaders } from "./headers.js";
+import { commonHeaders, matchesEtag, notModifiedHeaders, responseHead } from "./headers.js";
 import { statusLine } from "./status.js";
 import type { Headers } from "./types.js";
 
-/** The fast way: public answers that are ready, found by their raw address and sent without parsing it. */
+/** Fast path: cached public responses, found by the raw URL and sent without parsing the request. */
 
-/** Heads that are ready, of the whole answer and of the one that says that nothing changed. */
+/** Status line and headers of the 200 and the 304, as bytes. */
 export interface PrebuiltHeaders {
   readonly head200: Uint8Array;
   readonly head304: Uint8Array;
 }
 
-/** A prebuilt answer: all its bytes are ready. */
+/** A response whose bytes are all ready. */
 export interface CachedReply extends PrebuiltHeaders {
-  /** With its quotes. */
+  /** With quotes. */
   readonly etag: string;
-  /** Has memory of its own: it is no window into a buffer that is used again. */
+  /** Must not be a view of a pooled buffer. */
   readonly body: Uint8Array;
 }
 
 /**
- * Prepares the headers of a cached answer; the common ones come with them.
- * @param headers of the 200, lower-case names, `etag` and `content-type` among them
- * @throws Error when a name is no token or a value holds anything but printable ASCII
+ * Encodes the headers of a cached response, with the common headers.
+ * @param headers of the 200 with lower-case names, including `etag` and `content-type`
+ * @throws Error when a name is not a token or a value has characters other than printable ASCII
  */
 export function prebuildHeaders(headers: Headers): PrebuiltHeaders {
   const whole = { ...headers, ...commonHeaders };
   return {
-    head200: answerHead(statusLine(200), whole),
-    head304: answerHead(statusLine(304), notModifiedHeaders(whole)),
+    head200: responseHead(statusLine(200), whole),
+    head304: responseHead(statusLine(304), notModifiedHeaders(whole)),
   };
 }
 
-/** A cached answer whose heads are made when they are first sent: many tiles are asked for once. */
+/** A cached response whose headers are encoded when it is first sent, since many tiles are requested only once. */
 export class CachedAnswer implements CachedReply {
   private heads: PrebuiltHeaders | undefined;
 
-  /** @param headers as for `prebuildHeaders`; what it throws would be thrown while the answer is sent */
+  /** @param headers as for `prebuildHeaders`, whose errors are thrown when the response is sent */
   constructor(
     readonly etag: string,
     readonly body: Uint8Array,
@@ -54,8 +54,7 @@ export class CachedAnswer implements CachedReply {
   }
 }
 
-// As bytes: handing a JavaScript string to the library costs a conversion each time (measured: five of them add a quarter to a request's
-// CPU time).
+// As bytes, since the library converts strings on each call (measured: five conversions add 25 % CPU time to a request).
 const name = (text: string) => new Uint8Array(Buffer.from(text));
 const authorization = name("authorization");
 const xToken = name("x-token");
@@ -64,7 +63,7 @@ const transferEncoding = name("transfer-encoding");
 const ifNoneMatch = name("if-none-match");
 const contentLengthName = name("content-length");
 
-/** Whether the request may be given a cached answer: no token that decides, no body that needs checking. */
+/** Whether the request may get a cached response: it has no token and no body. */
 export function mayBeCached(req: HttpRequest): boolean {
   return (
     req.getHeader(authorization) === "" &&
@@ -75,8 +74,8 @@ export function mayBeCached(req: HttpRequest): boolean {
 }
 
 /**
- * Sends a cached answer in the tick of its request.
- * @returns the status that was sent
+ * Sends a cached response, synchronously in the request handler.
+ * @returns the status
  */
 export function sendCached(
   res: HttpResponse,
@@ -92,12 +91,12 @@ export function sendCached(
   const { body } = reply;
   res.writeStatus(reply.head200);
   if (head) {
-    // The library's own way to report a length leaves a HEAD unanswered (its version 20.49): the header is ours.
+    // uWebSockets.js 20.49 never answers a HEAD when the length is passed to `endWithoutBody`.
     res.writeHeader(contentLengthName, String(body.byteLength)).endWithoutBody();
   } else if (body.byteLength === 0) {
     res.end();
   } else if (!res.tryEnd(body, body.byteLength)[0]) {
-    // `end` would copy what the socket does not take, without bound for a client that asks on without reading.
+    // `end` would buffer what the socket does not take, without limit for a client that sends requests but reads nothing.
     res.onAborted(() => undefined);
     res.onWritable((offset) => {
       let sent = false;

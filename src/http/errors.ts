@@ -2,7 +2,7 @@ import { Failure, type FailureKind } from "../errors.js";
 import { statusTexts } from "./status.js";
 import type { Headers } from "./types.js";
 
-/** What each failure is answered with. This is the only place where kinds become statuses. */
+/** Maps failures to HTTP responses. */
 
 const statuses: Record<FailureKind, number> = {
   bad_request: 400,
@@ -18,25 +18,25 @@ const statuses: Record<FailureKind, number> = {
   outcome_unknown: 503,
 };
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
-  /** True for what no handler foresaw: it belongs in the log with its stack. */
+  /** True for errors other than failures, which are logged with their stack. */
   readonly unexpected: boolean;
 }
 
 export interface ErrorContext {
   readonly requestId: string;
-  /** The request's Accept. */
+  /** The Accept header. */
   readonly accept: string | undefined;
 }
 
-/** SQLSTATE of a statement that ran into its time limit or was cancelled. */
+/** SQLSTATE query_canceled: a statement timeout or a cancellation. */
 const isCancelledQuery = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "57014";
 
-/** Failures pass as they are; everything else becomes `internal`, which tells its id and nothing more. */
+/** Other errors become `internal`, with the request id and no details. */
 function toFailure(error: unknown, requestId: string): Failure {
   if (error instanceof Failure) return error;
   if (isCancelledQuery(error)) {
@@ -47,24 +47,24 @@ function toFailure(error: unknown, requestId: string): Failure {
   return new Failure("execution", "internal", "An unexpected error occurred.", { request: requestId });
 }
 
-/** The answer to an error; never throws. */
-export function errorAnswer(error: unknown, context: ErrorContext): ErrorAnswer {
+/** The response for an error; never throws. */
+export function errorResponse(error: unknown, context: ErrorContext): ErrorResponse {
   const failure = toFailure(error, context.requestId);
   const status = statuses[failure.kind];
   const headers: Record<string, string> = { "cache-control": "no-store" };
   const unexpected = failure !== error && failure.kind === "execution";
   if (failure.kind === "unauthenticated") headers["www-authenticate"] = "Bearer";
-  // Always with 503; with a refusal when it is one of too many attempts.
+  // Always with 503; with other statuses when there were too many attempts.
   if (status === 503 || failure.data.retryAfterSeconds !== undefined) {
     headers["retry-after"] = retryAfter(failure.data.retryAfterSeconds);
   }
-  // The rest of a body that is too large is not worth waiting for.
+  // The rest of a too large body is not received.
   if (failure.kind === "too_large") headers.connection = "close";
   if (status >= 500) {
     headers["content-type"] = "application/json; charset=utf-8";
     return { status, headers, body: executionBody(failure), unexpected };
   }
-  if (wantsProblem(context.accept)) {
+  if (acceptsProblem(context.accept)) {
     headers["content-type"] = "application/problem+json";
     const body = JSON.stringify({
       type: "about:blank",
@@ -90,7 +90,7 @@ function executionBody({ code, message, data }: Failure): string {
 const retryAfter = (seconds: unknown): string =>
   String(typeof seconds === "number" && seconds >= 1 ? Math.ceil(seconds) : 1);
 
-const wantsProblem = (accept: string | undefined): boolean =>
+const acceptsProblem = (accept: string | undefined): boolean =>
   accept !== undefined &&
   /(^|,)\s*application\/problem\+json\s*(;(?!\s*q=0(\.0*)?\s*(,|$))|,|$)/i.test(accept);
 
@@ -103,7 +103,7 @@ const escapes: Record<string, string> = {
 };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => escapes[c] as string);
 
-/** A short page with the reason in one sentence. */
+/** A short HTML page with the reason in one sentence. */
 export function errorPage(status: number, reason: string): string {
   const title = statusTexts[status] ?? "Error";
   return (

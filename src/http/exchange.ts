@@ -1,26 +1,26 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { Failure, notFound, tooLarge } from "../errors.js";
 import type { Log } from "../log.js";
-import { clientName, isPlain, RequestBody } from "./body.js";
-import { Channel } from "./channel.js";
-import { errorAnswer } from "./errors.js";
+import { clientName, isUncompressed, RequestBody } from "./body.js";
+import { errorResponse } from "./errors.js";
 import { addressText, type ForwardedReader } from "./forwarded.js";
-import { type OwnHeaders, ownHeaders } from "./headers.js";
-import { ClientLeft, IncomingBody } from "./incoming.js";
+import { type BaseHeaders, baseHeaders } from "./headers.js";
+import { ClientDisconnected, IncomingBody } from "./incoming.js";
 import { parseQuery } from "./query.js";
-import { BrokenStream, type ReplyContext, sendReply, sendWhole } from "./reply.js";
+import { type ReplyContext, StreamError, sendReply, sendWhole } from "./reply.js";
 import { HandledRequest, type RequestHead } from "./request.js";
+import { ResponseWriter } from "./response-writer.js";
 import type { Router } from "./router.js";
 import type { Headers, Method } from "./types.js";
 import { TempFiles } from "./uploads.js";
 
-/** What answering a request needs of its server. */
+/** What handling a request needs of its server. */
 export interface ExchangeContext<S> {
   readonly router: Router<S>;
   readonly services: S;
   readonly log: Log;
   readonly forwarded: ForwardedReader;
-  /** Path prefix under which the server is known outside, "" or `/geo`. */
+  /** Path prefix of the public URL, "" or for example `/geo`. */
   readonly prefix: string;
   /** Folder for temporary files. */
   readonly tempDir: string;
@@ -28,20 +28,20 @@ export interface ExchangeContext<S> {
   readonly maxUploadBytes: number;
 }
 
-/** A request as the library hands it over. */
-export interface Arrival {
+/** A request as the library delivers it. */
+export interface IncomingRequest {
   readonly id: string;
   readonly res: HttpResponse;
   readonly head: RequestHead;
-  /** The server is closing: the answer asks the client not to send more on its connection. */
+  /** The server is closing: the response has `Connection: close`. */
   readonly last: boolean;
 }
 
-/** What became of a request. */
+/** The result of a request, for logs and metrics. */
 export interface Outcome {
-  /** Path of its route; "" when none was found. */
+  /** Path of the route; "" when none was found. */
   readonly route: string;
-  /** 499 when the client left before there was an answer. */
+  /** 499 when the client disconnected before the end of the response. */
   readonly status: number;
 }
 
@@ -49,15 +49,17 @@ const closes = /(^|,)\s*close\s*(,|$)/i;
 const allMethods: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**
- * One request on its way from the route to the last byte of its answer. Never rejects.
- * Until its first `await` it runs in the tick in which the request arrived, where the library wants its listeners.
+ * Handles one request, from the route to the last byte of the response. Never rejects.
+ * Must be called synchronously in the request handler of the library, where listeners must be added.
  */
-export const answerRequest = <S>(context: ExchangeContext<S>, arrival: Arrival): Promise<Outcome> =>
-  new Exchange(context, arrival).answer();
+export const handleRequest = <S>(
+  context: ExchangeContext<S>,
+  incomingRequest: IncomingRequest,
+): Promise<Outcome> => new Exchange(context, incomingRequest).answer();
 
 class Exchange<S> implements ReplyContext {
-  readonly channel: Channel;
-  readonly own: OwnHeaders;
+  readonly writer: ResponseWriter;
+  readonly base: BaseHeaders;
   private readonly request: RequestHead;
   private readonly header: (name: string) => string | undefined;
   private readonly incoming: IncomingBody;
@@ -67,17 +69,17 @@ class Exchange<S> implements ReplyContext {
 
   constructor(
     private readonly context: ExchangeContext<S>,
-    private readonly arrival: Arrival,
+    private readonly incomingRequest: IncomingRequest,
   ) {
-    const { id, res, head, last } = arrival;
+    const { id, res, head, last } = incomingRequest;
     this.request = head;
     this.header = (name) => head.headers.get(name);
-    this.channel = new Channel(res);
+    this.writer = new ResponseWriter(res);
     this.incoming = new IncomingBody(res, head.bodyBytes);
-    this.channel.onLeft(() => this.incoming.abort());
+    this.writer.onDisconnect(() => this.incoming.abort());
     this.peer = addressText(new Uint8Array(res.getRemoteAddress()));
     this.temp = new TempFiles(context.tempDir, head.headers.has("idempotency-key"));
-    this.own = ownHeaders(id, last);
+    this.base = baseHeaders(id, last);
   }
 
   get head(): boolean {
@@ -86,7 +88,7 @@ class Exchange<S> implements ReplyContext {
 
   get ifNoneMatch(): string | undefined {
     const { method } = this.request;
-    // A write that was done is answered, whatever the client has.
+    // Not for writes: their response is always sent.
     return method === "GET" || method === "HEAD" ? this.header("if-none-match") : undefined;
   }
 
@@ -95,14 +97,14 @@ class Exchange<S> implements ReplyContext {
     return this.incoming.untilEnd();
   }
 
-  starting(): void {
-    this.incoming.drop();
+  beforeSend(): void {
+    this.incoming.discard();
   }
 
   async answer(): Promise<Outcome> {
     try {
       const sent = await this.handle();
-      return { route: this.route, status: this.channel.left ? 499 : sent };
+      return { route: this.route, status: this.writer.disconnected ? 499 : sent };
     } catch (error) {
       return { route: this.route, status: await this.fail(error) };
     } finally {
@@ -117,19 +119,19 @@ class Exchange<S> implements ReplyContext {
     if (!("route" in found)) {
       if (found.length === 0) throw notFound("such address");
       return this.sendError(
-        new Failure("method_not_allowed", undefined, "This address does not know that method."),
+        new Failure("method_not_allowed", undefined, "This address does not support that method."),
         { allow: found.join(", ") },
       );
     }
     this.route = found.route.path;
-    if (!incoming.empty && !isPlain(header("content-encoding"))) {
+    if (!incoming.empty && !isUncompressed(header("content-encoding"))) {
       throw new Failure("unsupported_encoding", undefined, "Compressed bodies are not accepted.");
     }
     if ((request.bodyBytes ?? 0) > Math.max(context.maxBodyBytes, context.maxUploadBytes)) {
       throw tooLarge("The body is larger than this server accepts.");
     }
     const handled = new HandledRequest({
-      id: this.arrival.id,
+      id: this.incomingRequest.id,
       head: request,
       params: found.params,
       query: parseQuery(request.query),
@@ -141,56 +143,59 @@ class Exchange<S> implements ReplyContext {
         found.route.takes,
       ),
       client: context.forwarded.read(this.peer, header),
-      channel: this.channel,
+      writer: this.writer,
     });
-    // Handlers may answer at once or later, and may throw either way.
+    // Handlers may be synchronous or asynchronous.
     return sendReply(await found.route.handler(handled, context.services), this);
   }
 
   private sendError(error: unknown, extra: Headers = {}): Promise<number> | number {
-    const { id } = this.arrival;
-    const answer = errorAnswer(error, { requestId: id, accept: this.header("accept") });
+    const { id } = this.incomingRequest;
+    const answer = errorResponse(error, { requestId: id, accept: this.header("accept") });
     if (answer.unexpected) this.context.log.error({ err: error, request: id }, "a request failed");
     return sendWhole(answer.status, answer.body, { ...answer.headers, ...extra }, this);
   }
 
-  /** Answers an error as far as that can still be done. @returns the status that the request counts under */
+  /** Sends an error response if that is still possible. @returns the status for logs and metrics */
   private async fail(error: unknown): Promise<number> {
-    const { channel, context } = this;
-    const request = this.arrival.id;
-    if (error instanceof BrokenStream) {
-      context.log.error({ err: error.cause, request }, "an answer broke off");
+    const { writer, context } = this;
+    const request = this.incomingRequest.id;
+    if (error instanceof StreamError) {
+      context.log.error({ err: error.cause, request }, "a response stream failed");
       return 500;
     }
-    if (!channel.open) {
-      // A handler that fails because its client left has nothing to say; any other failure is worth knowing.
-      if (!channel.left || !isConsequenceOfLeaving(error))
-        context.log.warn({ err: error, request }, "failed after the end");
+    if (!writer.open) {
+      // Errors that follow from the disconnection are not logged.
+      if (!writer.disconnected || !followsDisconnect(error))
+        context.log.warn({ err: error, request }, "a request failed after its response had ended");
       return 499;
     }
     try {
       return await this.sendError(error);
     } catch (failure) {
-      context.log.error({ err: failure, request }, "an error could not be answered");
-      channel.destroy();
+      context.log.error({ err: failure, request }, "an error response could not be sent");
+      writer.destroy();
       return 500;
     }
   }
 
   private async removeFiles(): Promise<void> {
     await this.temp.remove().catch((error: unknown) => {
-      this.context.log.warn({ err: error, request: this.arrival.id }, "temporary files could not be removed");
+      this.context.log.warn(
+        { err: error, request: this.incomingRequest.id },
+        "temporary files could not be removed",
+      );
     });
   }
 }
 
-const isConsequenceOfLeaving = (error: unknown): boolean =>
-  error instanceof ClientLeft ||
+const followsDisconnect = (error: unknown): boolean =>
+  error instanceof ClientDisconnected ||
   error instanceof Failure ||
   (error instanceof Error && error.name === "AbortError") ||
   (typeof error === "object" && error !== null && "code" in error && error.code === "57014");
 
-/** The path as routes know it: a proxy may pass the public prefix on, or take it away. */
+/** The path without the public prefix, which a proxy may keep or remove. */
 function withoutPrefix(path: string, prefix: string): string {
   if (prefix === "" || !path.startsWith(prefix)) return path;
   const rest = path.slice(prefix.length);
@@ -203,7 +208,7 @@ function preflight<S>(found: ReturnType<Router<S>["find"]>): Headers {
   return {
     allow: allowed,
     "access-control-allow-methods": allowed,
-    // The asterisk does not cover Authorization, and older browsers do not know it.
+    // The wildcard does not cover Authorization, and older browsers do not support it.
     "access-control-allow-headers":
       "Accept, Accept-Language, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Filename, X-Requested-With, X-Token, *",
     "access-control-max-age": "86400",

@@ -5,11 +5,11 @@ import { boundaryOf, MultipartParser, type PartEvent } from "./multipart.js";
 import type { Admit, Form } from "./types.js";
 import type { GrowingFile, TempFiles } from "./uploads.js";
 
-/** Reads a multipart body: fields into memory, and the one file that is wanted to disk, at the speed of the disk. */
+/** Reads a multipart body: fields into memory, and one file to disk, with backpressure. */
 
-/** The file that a form may bring. Every other is read past. */
+/** The file that a form may contain. Other files are skipped. */
 export interface WantedFile {
-  /** Name of its field; of several the first counts. */
+  /** Name of the form field; of several files the first is used. */
   readonly name: string;
   readonly bytes: number;
   readonly admit: Admit;
@@ -18,14 +18,14 @@ export interface WantedFile {
 
 export interface FormRules {
   readonly contentType: string;
-  /** Bytes of all but the file that is kept. */
+  /** Maximum size of the body without that file. */
   readonly bytes: number;
   readonly file?: WantedFile;
 }
 
 /**
  * @throws Failure bad_request, too_large; what `admit` throws
- * @throws ClientLeft
+ * @throws ClientDisconnected
  */
 export async function readForm(body: IncomingBody, rules: FormRules): Promise<Form> {
   const { contentType, bytes, file: wanted } = rules;
@@ -55,11 +55,11 @@ export async function readForm(body: IncomingBody, rules: FormRules): Promise<Fo
 class FormReader implements Form {
   readonly fields: Record<string, unknown> = Object.create(null);
   file: GrowingFile | undefined;
-  turnedAway = false;
+  fileRefused = false;
   private name = "";
-  /** What the part holds: pieces of a field, the file that is kept, or what is read past. */
+  /** The current part: chunks of a field, the file, or undefined for a skipped file. */
   private part: Buffer[] | GrowingFile | undefined;
-  private asked = false;
+  private fileSeen = false;
 
   constructor(private readonly wanted: WantedFile | undefined) {}
 
@@ -73,24 +73,24 @@ class FormReader implements Form {
       this.part = event.filename === undefined ? [] : await this.open(event.name, event.filename);
     } else if (event.kind === "end") await this.endPart();
     else if (Array.isArray(this.part)) this.part.push(event.bytes);
-    else if (this.part) await this.grow(this.part, event.bytes);
+    else if (this.part) await this.append(this.part, event.bytes);
   }
 
   private async open(name: string, filename: string): Promise<GrowingFile | undefined> {
     const { wanted } = this;
-    if (!wanted || name !== wanted.name || this.asked) return undefined;
-    this.asked = true;
+    if (!wanted || name !== wanted.name || this.fileSeen) return undefined;
+    this.fileSeen = true;
     if (await wanted.admit(this.fields)) {
       this.file = await wanted.temp.open(filename);
       return this.file;
     }
-    this.turnedAway = true;
+    this.fileRefused = true;
     return undefined;
   }
 
-  private async grow(file: GrowingFile, bytes: Buffer): Promise<void> {
-    const most = this.wanted?.bytes ?? 0;
-    if (file.bytes + bytes.length > most) throw tooLarge(`The file is larger than ${most} bytes.`);
+  private async append(file: GrowingFile, bytes: Buffer): Promise<void> {
+    const limit = this.wanted?.bytes ?? 0;
+    if (file.bytes + bytes.length > limit) throw tooLarge(`The file is larger than ${limit} bytes.`);
     await file.write(bytes);
   }
 
@@ -99,19 +99,19 @@ class FormReader implements Form {
     this.part = undefined;
     if (Array.isArray(part)) {
       const text = decodeUtf8(Buffer.concat(part));
-      if (text.includes("\0")) throw badRequest("A field holds a NUL character.");
+      if (text.includes("\0")) throw badRequest("A field contains a NUL character.");
       if (!(name in this.fields)) this.fields[name] = text;
     } else if (part) {
       await part.close();
-      // A file input that was left empty sends a part with an empty name.
+      // An empty file input of a browser sends a part with an empty file name.
       if (part.bytes === 0 && part.clientName === "") {
         this.file = undefined;
-        this.asked = false;
+        this.fileSeen = false;
       }
     }
   }
 
-  /** To be called at the end, however the reading ended. */
+  /** Closes an unfinished file; must always be called. */
   async close(): Promise<void> {
     if (this.part && !Array.isArray(this.part)) await this.part.close();
     this.part = undefined;

@@ -1,18 +1,18 @@
 import { BlockList, isIP } from "node:net";
 
-/** Who the client is and how it addresses us, with X-Forwarded-* believed from trusted proxies only. */
+/** The client's address and the public URL. X-Forwarded-* headers count only from trusted proxies. */
 
 export interface Forwarded {
   /** The client's address as text. */
   readonly remoteAddress: string;
-  /** Origin and path prefix without a slash at its end; "" when neither is known. */
+  /** Origin and path prefix without a trailing slash; "" when neither is known. */
   readonly baseUrl: string;
 }
 
 export interface ForwardedReader {
   /**
    * @param peer address of the other end of the connection
-   * @param header value of a request header by its lower-case name, several lines joined by commas
+   * @param header returns a request header by its lower-case name; repeated headers are joined by commas
    */
   read(peer: string, header: (name: string) => string | undefined): Forwarded;
 }
@@ -20,7 +20,7 @@ export interface ForwardedReader {
 const hostPattern = /^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i;
 const prefixPattern = /^(\/[\w.~-]+)+$/;
 
-/** Text of an address of 4 or 16 bytes; IPv4 in IPv6 as IPv4, IPv6 as in RFC 5952. */
+/** Text of an IP address of 4 or 16 bytes: IPv4-mapped IPv6 as IPv4, IPv6 as in RFC 5952. */
 export function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return "";
@@ -44,14 +44,14 @@ export function addressText(bytes: Uint8Array): string {
   return `${groups.slice(0, at).join(":")}::${groups.slice(at + length).join(":")}`;
 }
 
-/** @throws Error when an entry is neither an address nor address/bits */
+/** @throws Error when an entry is neither an address nor a CIDR block */
 function proxyList(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
     const [address = "", bits] = entry.trim().split("/");
     const family = isIP(address) === 4 ? "ipv4" : "ipv6";
-    const most = family === "ipv4" ? 32 : 128;
-    if (isIP(address) === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))) {
+    const maxBits = family === "ipv4" ? 32 : 128;
+    if (isIP(address) === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits))) {
       throw new Error(`trustedProxies: "${entry}" is neither an address nor a network such as 10.0.0.0/8.`);
     }
     if (bits === undefined) list.addAddress(address, family);
@@ -61,8 +61,8 @@ function proxyList(entries: readonly string[]): BlockList {
 }
 
 /**
- * @param baseUrl the configured public address: origin, path prefix, both or ""
- * @throws Error when a trusted proxy is no address
+ * @param baseUrl the configured public URL: origin, path prefix, both or ""
+ * @throws Error when an entry of `trustedProxies` is not valid
  */
 export function createForwardedReader(baseUrl: string, trustedProxies: readonly string[]): ForwardedReader {
   const proxies = proxyList(trustedProxies);
@@ -76,36 +76,38 @@ export function createForwardedReader(baseUrl: string, trustedProxies: readonly 
   return {
     read(peer, header) {
       const host = header("host") ?? "";
-      const plain = hostPattern.test(host) ? `http://${host}` : "";
+      const hostOrigin = hostPattern.test(host) ? `http://${host}` : "";
       if (trustedProxies.length === 0 || !trusts(peer)) {
-        return { remoteAddress: peer, baseUrl: (origin || plain) + prefix };
+        return { remoteAddress: peer, baseUrl: (origin || hostOrigin) + prefix };
       }
       const scheme = last(header("x-forwarded-proto"), /^https?$/i)?.toLowerCase();
-      const named = last(header("x-forwarded-host"), hostPattern);
-      const asked = named ?? (hostPattern.test(host) ? host : undefined);
-      // Without X-Forwarded-Host a configured origin says more than the Host that the proxy sent.
-      const seen =
-        asked && (named || (scheme && !origin)) ? `${scheme ?? "http"}://${asked}` : origin || plain;
+      const forwardedHost = last(header("x-forwarded-host"), hostPattern);
+      const publicHost = forwardedHost ?? (hostPattern.test(host) ? host : undefined);
+      // Without X-Forwarded-Host a configured origin takes precedence over Host, which may be the proxy's.
+      const publicOrigin =
+        publicHost && (forwardedHost || (scheme && !origin))
+          ? `${scheme ?? "http"}://${publicHost}`
+          : origin || hostOrigin;
       return {
         remoteAddress: clientAddress(peer, header("x-forwarded-for"), trusts),
-        baseUrl: seen + (last(header("x-forwarded-prefix"), prefixPattern) ?? prefix),
+        baseUrl: publicOrigin + (last(header("x-forwarded-prefix"), prefixPattern) ?? prefix),
       };
     },
   };
 }
 
-/** The path of a configured address: `/geo` of `https://maps.example.org/geo`. */
+/** The path of a configured URL: `/geo` of `https://maps.example.org/geo`. */
 export function pathPrefix(baseUrl: string): string {
   return baseUrl.replace(/^https?:\/\/[^/]*/, "");
 }
 
-/** The last value of a list, written by the nearest proxy, when it has the expected form. */
+/** The last value of a list, which the nearest proxy wrote; undefined when it does not match the pattern. */
 function last(list: string | undefined, pattern: RegExp): string | undefined {
   const value = list?.split(",").at(-1)?.trim();
   return value !== undefined && pattern.test(value) ? value : undefined;
 }
 
-/** The nearest address of the chain that is no trusted proxy. What lies beyond it anyone could have written. */
+/** The nearest address in X-Forwarded-For that is not a trusted proxy. Addresses before it cannot be trusted. */
 function clientAddress(
   peer: string,
   chain: string | undefined,

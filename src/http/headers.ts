@@ -1,8 +1,8 @@
 import type { Headers } from "./types.js";
 
-/** Header lines of answers. */
+/** Response headers. */
 
-/** Sent with every answer. */
+/** Sent with every response. */
 export const commonHeaders: Headers = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
@@ -13,18 +13,18 @@ export const commonHeaders: Headers = {
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 const printable = /^[\t\x20-\x7e]*$/;
-// The server library and this folder decide over these.
-const ours = new Set(["content-length", "transfer-encoding", "date", "keep-alive", "upgrade"]);
+// Set by the server library or this folder only.
+const reserved = new Set(["content-length", "transfer-encoding", "date", "keep-alive", "upgrade"]);
 
 /**
- * Header lines as text, joined but not ended by line breaks.
- * @param but names that are left out, for they are written elsewhere
- * @throws Error when a name is no token or a value holds anything but printable ASCII
+ * Header lines separated by line breaks, without one at the end.
+ * @param except names that are left out, because they are written elsewhere
+ * @throws Error when a name is not a token or a value has characters other than printable ASCII
  */
-function formatHeaders(headers: Headers, but: ReadonlySet<string> = ours): string {
+function formatHeaders(headers: Headers, except: ReadonlySet<string> = reserved): string {
   let text = "";
   for (const name of Object.keys(headers)) {
-    if (but.has(name)) continue;
+    if (except.has(name)) continue;
     const value = headers[name]!;
     if (!token.test(name) || !printable.test(value))
       throw new Error(`The header ${JSON.stringify(name)} is not valid.`);
@@ -33,50 +33,50 @@ function formatHeaders(headers: Headers, but: ReadonlySet<string> = ours): strin
   return text;
 }
 
-/** Header lines that every answer to one request carries, whatever its handler says. */
-export interface OwnHeaders {
+/** Header lines of every response to one request, which handlers cannot override. */
+export interface BaseHeaders {
   readonly lines: string;
-  /** Names in them, and those that are never a handler's. */
+  /** Their names and other reserved names. */
   readonly names: ReadonlySet<string>;
 }
 
 const commonLines = formatHeaders(commonHeaders);
-const ownNames = new Set([...ours, ...Object.keys(commonHeaders), "x-request-id"]);
-const ownNamesOfLast = new Set([...ownNames, "connection"]);
+const baseNames = new Set([...reserved, ...Object.keys(commonHeaders), "x-request-id"]);
+const baseNamesWithConnection = new Set([...baseNames, "connection"]);
 
-/** @param last whether the answer asks the client not to send more on its connection */
-export function ownHeaders(requestId: string, last: boolean): OwnHeaders {
+/** @param last adds `Connection: close` */
+export function baseHeaders(requestId: string, last: boolean): BaseHeaders {
   const lines = `${commonLines}\r\nx-request-id: ${requestId}`;
   return last
-    ? { lines: `${lines}\r\nconnection: close`, names: ownNamesOfLast }
-    : { lines, names: ownNames };
+    ? { lines: `${lines}\r\nconnection: close`, names: baseNamesWithConnection }
+    : { lines, names: baseNames };
 }
 
 /**
- * Header lines of an answer, as `formatHeaders`.
+ * Header lines of a response, with the base headers, as `formatHeaders`.
  * @throws Error as `formatHeaders`
  */
-export function answerLines(headers: Headers, own: OwnHeaders): string {
-  const lines = formatHeaders(headers, own.names);
-  return lines === "" ? own.lines : `${lines}\r\n${own.lines}`;
+export function responseHeaders(headers: Headers, base: BaseHeaders): string {
+  const lines = formatHeaders(headers, base.names);
+  return lines === "" ? base.lines : `${lines}\r\n${base.lines}`;
 }
 
 /**
- * An answer's head from the status on, as bytes. The server library takes it all for the status: one call instead of
- * eight is what keeps a cached tile near the speed of a bare handler.
+ * Status and headers of a response as bytes, to be passed to `writeStatus`: one call instead of eight, which makes a cached
+ * tile nearly as fast as an empty handler.
  * @throws Error as `formatHeaders`
  */
-export function answerHead(status: string, headers: Headers): Uint8Array {
+export function responseHead(status: string, headers: Headers): Uint8Array {
   const text = `${status}\r\n${formatHeaders(headers)}`;
-  // Node's small buffers are windows into a shared one; those that are kept get memory of their own.
+  // Copied, since small Node buffers are views of a shared pool.
   return new Uint8Array(Buffer.from(text, "latin1"));
 }
 
 /**
- * What a 304 repeats of its 200: what may have changed, and leave to read it. The client has the rest, and each
- * hundred bytes more take a hundredth of what a cached 304 costs.
+ * Headers that a 304 repeats from its 200: those that RFC 9110 requires or that may have changed, and CORS. (Measured: each
+ * 100 bytes add 1 % to the cost of a cached 304.)
  */
-const kept = [
+const notModifiedNames = [
   "etag",
   "cache-control",
   "surrogate-key",
@@ -89,11 +89,11 @@ const kept = [
 
 export function notModifiedHeaders(headers: Headers): Headers {
   const repeated: Record<string, string> = {};
-  for (const name of kept) if (headers[name] !== undefined) repeated[name] = headers[name];
+  for (const name of notModifiedNames) if (headers[name] !== undefined) repeated[name] = headers[name];
   return repeated;
 }
 
-/** Whether an If-None-Match names the entity: a list of tags, weak or strong alike (RFC 9110, 13.1.2), or `*`. */
+/** Whether If-None-Match matches the ETag: a list of tags, by weak comparison (RFC 9110, 13.1.2), or `*`. */
 export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch.trim() === "*") return true;
   const strong = (tag: string) => (tag.startsWith("W/") ? tag.slice(2) : tag);
@@ -102,8 +102,8 @@ export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
 }
 
 /**
- * Value of Content-Disposition for a file name of any kind (RFC 6266): an ASCII name for old clients and the whole
- * name percent-encoded, in one line whatever the name holds.
+ * Value of Content-Disposition for any file name (RFC 6266): an ASCII name for old clients and the full name
+ * percent-encoded. Control characters and slashes are replaced.
  */
 export function contentDisposition(type: "attachment" | "inline", name: string): string {
   const clean = name.replace(/[\p{Cc}\p{Surrogate}/\\]/gu, "_");

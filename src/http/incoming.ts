@@ -1,17 +1,17 @@
 import type { HttpResponse } from "uWebSockets.js";
 import { tooLarge } from "../errors.js";
 
-/** The bytes of a request's body as they come, held back while nobody reads them. */
+/** The bytes of a request body as they arrive, with backpressure. */
 
-/** The client left before its request was done; nobody is there to be told. */
-export class ClientLeft extends Error {
+/** The client disconnected, so that no response can be sent. */
+export class ClientDisconnected extends Error {
   constructor() {
-    super("The client left.");
-    this.name = "ClientLeft";
+    super("The client disconnected.");
+    this.name = "ClientDisconnected";
   }
 }
 
-/** Unread bytes from which on the socket is no longer read. One read of the socket brings up to 512 KiB at once. */
+/** With more unread bytes than this the socket is paused. One read of the socket brings up to 512 KiB. */
 const highWaterBytes = 128 * 1024;
 
 export class IncomingBody {
@@ -19,16 +19,16 @@ export class IncomingBody {
   private queuedBytes = 0;
   private received = 0;
   private ended: boolean;
-  private left = false;
-  private dropping = false;
+  private disconnected = false;
+  private discarding = false;
   private paused = false;
   private pausing = false;
   private wake: (() => void) | undefined;
   private finished: (() => void) | undefined;
 
   /**
-   * Must be made in the tick in which the request arrived: the server library gives its bytes to whom listens then.
-   * @param declaredBytes value of Content-Length; undefined = chunked. 0 = no body.
+   * Must be created synchronously in the request handler, where the library requires `onData`.
+   * @param declaredBytes Content-Length; undefined = chunked; 0 = no body
    */
   constructor(
     private readonly res: HttpResponse,
@@ -38,12 +38,12 @@ export class IncomingBody {
     if (!this.ended) res.onData((chunk, last) => this.accept(chunk, last));
   }
 
-  /** True when there is no body, or an empty one has come to its end. */
+  /** True when there is no body, or an empty one has ended. */
   get empty(): boolean {
     return this.ended && this.received === 0;
   }
 
-  /** What has come so far. */
+  /** Bytes received so far. */
   get receivedBytes(): number {
     return this.received;
   }
@@ -53,10 +53,10 @@ export class IncomingBody {
       this.ended = true;
       this.finished?.();
     }
-    if (chunk.byteLength > 0 && !this.dropping) {
+    if (chunk.byteLength > 0 && !this.discarding) {
       this.received += chunk.byteLength;
       this.queuedBytes += chunk.byteLength;
-      // The library takes its memory back when this call returns.
+      // The library reuses the chunk's memory after this call.
       this.queue.push(Buffer.from(chunk.slice(0)));
       if (this.queuedBytes > highWaterBytes) this.pauseSoon();
     }
@@ -64,15 +64,15 @@ export class IncomingBody {
   }
 
   /**
-   * Stops reading the socket once the bytes at hand are parsed. A pause in the middle of them could hit a body that
-   * ends in the same read, and resuming arms a timeout that only more body disarms.
+   * Pauses the socket after the library has parsed the bytes of the current read. An immediate pause could come just before
+   * the end of the body in the same read; the timeout that `resume` starts would then never be cleared.
    */
   private pauseSoon(): void {
     if (this.pausing || this.paused) return;
     this.pausing = true;
     setImmediate(() => {
       this.pausing = false;
-      if (this.ended || this.left || this.dropping || this.queuedBytes <= highWaterBytes) return;
+      if (this.ended || this.disconnected || this.discarding || this.queuedBytes <= highWaterBytes) return;
       this.paused = true;
       this.res.pause();
     });
@@ -81,12 +81,12 @@ export class IncomingBody {
   private resume(): void {
     if (!this.paused) return;
     this.paused = false;
-    if (!this.left) this.res.resume();
+    if (!this.disconnected) this.res.resume();
   }
 
   /**
-   * The next bytes; undefined at the end. One reader at a time.
-   * @throws ClientLeft
+   * The next chunk; undefined at the end. One reader at a time.
+   * @throws ClientDisconnected
    */
   async next(): Promise<Buffer | undefined> {
     for (;;) {
@@ -96,7 +96,7 @@ export class IncomingBody {
         if (this.queue.length === 0) this.resume();
         return chunk;
       }
-      if (this.left) throw new ClientLeft();
+      if (this.disconnected) throw new ClientDisconnected();
       if (this.ended) return undefined;
       await new Promise<void>((resolve) => {
         this.wake = resolve;
@@ -106,9 +106,9 @@ export class IncomingBody {
   }
 
   /**
-   * All bytes up to a limit, in order.
-   * @throws Failure too_large, as soon as the declared or the received length passes `limit`
-   * @throws ClientLeft
+   * All chunks, in order.
+   * @throws Failure too_large as soon as the declared or the received length exceeds `limit`
+   * @throws ClientDisconnected
    */
   async *chunks(limit: number): AsyncGenerator<Buffer, void, undefined> {
     this.requireAtMost(limit, this.declaredBytes ?? 0);
@@ -135,34 +135,34 @@ export class IncomingBody {
 
   private requireAtMost(limit: number, bytes: number): void {
     if (bytes <= limit) return;
-    this.drop();
+    this.discard();
     throw tooLarge(`The body is larger than ${limit} bytes.`);
   }
 
-  /** Whether all has come. */
+  /** Whether the whole body has been received. */
   get complete(): boolean {
     return this.ended;
   }
 
-  /** Settles when all has come, or the client has left. */
+  /** Resolves when the whole body has been received or the client has disconnected. */
   untilEnd(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.ended || this.left) resolve();
+      if (this.ended || this.disconnected) resolve();
       else this.finished = resolve;
     });
   }
 
-  /** Lets what is still to come go by unread. To be called before the answer: a paused socket would never be read again. */
-  drop(): void {
-    this.dropping = true;
+  /** Discards the rest of the body. Must be called before the response: a paused socket would never be read again. */
+  discard(): void {
+    this.discarding = true;
     this.queue = [];
     this.queuedBytes = 0;
     this.resume();
   }
 
-  /** The connection is gone. */
+  /** Called when the client has disconnected. */
   abort(): void {
-    this.left = true;
+    this.disconnected = true;
     this.queue = [];
     this.finished?.();
     this.wake?.();

@@ -1,6 +1,6 @@
 import { badRequest } from "../errors.js";
 
-/** JSON as the contract takes it: UTF-8, at most 100 levels deep, finite numbers, text that a database can hold. */
+/** Parses JSON bodies under the rules of the API: UTF-8, at most 100 levels, finite numbers, text that PostgreSQL can store. */
 
 const maxDepth = 100;
 const unstorable = /[\0\p{Surrogate}]/u;
@@ -19,7 +19,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** How much a JSON text may hold. */
+/** Size limits of a JSON text. */
 export interface JsonLimits {
   /** Members of all objects together. */
   readonly members: number;
@@ -28,12 +28,12 @@ export interface JsonLimits {
 }
 
 /**
- * Parses a JSON body. Of duplicate keys the last counts; `__proto__` becomes an own property like any other.
- * @throws Failure bad_request when it does not parse, is too deep, holds more than the limits, or a non-finite number,
- *   a NUL or half of a surrogate pair
+ * Parses a JSON body. The last of duplicate keys is used; `__proto__` becomes an own property like any other.
+ * @throws Failure bad_request when it is not valid JSON, too deep, exceeds the limits, or contains a non-finite number, NUL
+ *   or an unpaired surrogate
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): unknown {
-  requireWithin(limits, bytes);
+  requireWithinLimits(limits, bytes);
   const text = decodeUtf8(bytes);
   let value: unknown;
   try {
@@ -41,7 +41,7 @@ export function parseJson(bytes: Uint8Array, limits: JsonLimits): unknown {
   } catch {
     throw badRequest("The body is not valid JSON.");
   }
-  // Only escapes can bring in what decoding UTF-8 and parsing have not refused already.
+  // Decoding UTF-8 and parsing have refused these characters already, except as escapes.
   check(value, text.includes("\\u"));
   return value;
 }
@@ -49,8 +49,8 @@ export function parseJson(bytes: Uint8Array, limits: JsonLimits): unknown {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Counts what a parser would have to make, in a small part of the time that making it would take. */
-function requireWithin(limits: JsonLimits, bytes: Uint8Array): void {
+/** Counts members and values before parsing, which is much faster and needs no memory. */
+function requireWithinLimits(limits: JsonLimits, bytes: Uint8Array): void {
   let members = 0;
   let values = 0;
   let depth = 0;
@@ -78,21 +78,21 @@ function requireWithin(limits: JsonLimits, bytes: Uint8Array): void {
   }
 }
 
-const tooMany = (most: number, what: string) => badRequest(`The body holds more than ${most} ${what}.`);
+const tooMany = (limit: number, items: string) => badRequest(`The body has more than ${limit} ${items}.`);
 
-/** What the parser lets pass and the contract does not. Depth was checked before. */
-function check(value: unknown, escapes: boolean): void {
+/** Refuses values that JSON.parse accepts and the API does not. The depth was checked before. */
+function check(value: unknown, hasEscapes: boolean): void {
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw badRequest("The body holds a number that is too large.");
+    if (!Number.isFinite(value)) throw badRequest("The body has a number that is too large.");
   } else if (typeof value === "string") {
-    if (escapes) checkText(value);
+    if (hasEscapes) checkText(value);
   } else if (typeof value === "object" && value !== null) {
     if (Array.isArray(value)) {
-      for (const item of value) check(item, escapes);
+      for (const item of value) check(item, hasEscapes);
     } else {
       for (const [key, item] of Object.entries(value)) {
-        if (escapes) checkText(key);
-        check(item, escapes);
+        if (hasEscapes) checkText(key);
+        check(item, hasEscapes);
       }
     }
   }
@@ -100,5 +100,5 @@ function check(value: unknown, escapes: boolean): void {
 
 function checkText(text: string): void {
   if (unstorable.test(text))
-    throw badRequest("The body holds text that is no valid Unicode, or a NUL character.");
+    throw badRequest("The body has text that is not valid Unicode, or a NUL character.");
 }

@@ -13,8 +13,8 @@ const maxHeadBytes = 8192;
 const blankLine = Buffer.from("\r\n\r\n");
 
 /**
- * The boundary that a Content-Type names.
- * @throws Failure bad_request when there is none or it breaks RFC 2046
+ * The boundary in a Content-Type.
+ * @throws Failure bad_request when there is none or it is not valid by RFC 2046
  */
 export function boundaryOf(contentType: string): string {
   const found = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(contentType);
@@ -27,7 +27,7 @@ export function boundaryOf(contentType: string): string {
 
 export class MultipartParser {
   private readonly delimiter: Buffer;
-  // A delimiter begins with the line break before it; the very first one may have none.
+  // A delimiter includes the line break before it, which the first one may lack.
   private rest: Buffer = Buffer.from("\r\n");
   private state: "preamble" | "delimiter" | "head" | "data" | "done" = "preamble";
   private parts = 0;
@@ -36,13 +36,13 @@ export class MultipartParser {
     this.delimiter = Buffer.from(`\r\n--${boundary}`);
   }
 
-  /** Bytes that were pushed and are not part of any event yet. */
+  /** Bytes that were pushed and are not part of an event yet. */
   get pendingBytes(): number {
     return this.rest.length;
   }
 
   /**
-   * Takes the next bytes and gives what they complete.
+   * Takes the next bytes and yields the events that they complete.
    * @throws Failure bad_request
    */
   *push(chunk: Buffer): Generator<PartEvent, void, undefined> {
@@ -66,14 +66,14 @@ export class MultipartParser {
           this.rest = Buffer.alloc(0);
           return;
         }
-        // Padding after a boundary is legal and unheard of: refuse it.
-        if (rest[0] !== 0x0d || rest[1] !== 0x0a) throw damaged();
+        // White space after a boundary is legal, but no client sends it: refused.
+        if (rest[0] !== 0x0d || rest[1] !== 0x0a) throw malformed();
         if (++this.parts > maxParts) throw badRequest(`The multipart body has more than ${maxParts} parts.`);
         this.state = "head";
       } else {
-        // The line break after the boundary is kept in front of the head, so that an empty head is found too.
+        // `rest` still begins with the line break after the boundary, so that an empty head is found too.
         const at = rest.indexOf(blankLine);
-        if (at > maxHeadBytes || (at === -1 && rest.length > maxHeadBytes)) throw damaged();
+        if (at > maxHeadBytes || (at === -1 && rest.length > maxHeadBytes)) throw malformed();
         if (at === -1) return;
         this.rest = rest.subarray(at + blankLine.length);
         this.state = "data";
@@ -83,15 +83,15 @@ export class MultipartParser {
   }
 
   /**
-   * The body has ended.
-   * @throws Failure bad_request when its last boundary has not come
+   * Must be called at the end of the body.
+   * @throws Failure bad_request when the closing boundary is missing
    */
   finish(): void {
-    if (this.state !== "done") throw damaged();
+    if (this.state !== "done") throw malformed();
   }
 }
 
-const damaged = () => badRequest("The multipart body is damaged.");
+const malformed = () => badRequest("The multipart body is malformed.");
 
 function disposition(head: string): { name: string; filename: string | undefined } {
   const line = /^content-disposition:[ \t]*form-data[ \t]*(;.*)$/im.exec(head)?.[1];
@@ -105,7 +105,7 @@ function disposition(head: string): { name: string; filename: string | undefined
   const name = parameters.get("name");
   if (!name) throw badRequest("A part of the multipart body has no name.");
   const filename = extended(parameters.get("filename*")) ?? parameters.get("filename");
-  if (name.includes("\0") || filename?.includes("\0")) throw damaged();
+  if (name.includes("\0") || filename?.includes("\0")) throw malformed();
   return { name, filename };
 }
 
@@ -116,6 +116,6 @@ function extended(value: string | undefined): string | undefined {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw damaged();
+    throw malformed();
   }
 }

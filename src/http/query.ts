@@ -1,9 +1,9 @@
 import { badRequest } from "../errors.js";
 import type { Parameters } from "./types.js";
 
-/** Parameters of queries and urlencoded bodies. */
+/** Parses query strings and urlencoded bodies. */
 
-/** More is no honest request. */
+/** Upper bound on the number of parameters. */
 const maxParameters = 1000;
 
 function decode(text: string): string {
@@ -13,21 +13,21 @@ function decode(text: string): string {
     try {
       decoded = decodeURIComponent(decoded);
     } catch {
-      throw badRequest("A parameter is not well encoded.");
+      throw badRequest("A parameter has invalid percent-encoding.");
     }
   }
-  if (decoded.includes("\0")) throw badRequest("A parameter holds a NUL character.");
+  if (decoded.includes("\0")) throw badRequest("A parameter contains a NUL character.");
   return decoded;
 }
 
 /**
- * Reads `a=1&b=2`; of repeated names the first counts.
- * @throws Failure bad_request when the encoding is damaged or there are more than `maxParameters`
+ * Parses `a=1&b=2`; the first of repeated names is used.
+ * @throws Failure bad_request when the encoding is invalid or there are more than `maxParameters`
  */
 export function parseParameters(text: string): Map<string, string> {
   const found = new Map<string, string>();
   if (text === "") return found;
-  // Bytes that are no UTF-8 arrive from the server library as U+FFFD.
+  // The server library replaces invalid UTF-8 by U+FFFD.
   if (text.includes("\ufffd")) throw badRequest("A parameter is not valid UTF-8.");
   let count = 0;
   for (let start = 0; start <= text.length; ) {
@@ -48,7 +48,7 @@ export function parseParameters(text: string): Map<string, string> {
 const noParameters: Parameters = { get: () => undefined, has: () => false, names: () => [] };
 
 /**
- * A query as handlers see it.
+ * Parses a query string for handlers.
  * @throws Failure bad_request as `parseParameters`
  */
 export function parseQuery(text: string): Parameters {

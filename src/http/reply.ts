@@ -1,29 +1,29 @@
-import type { Channel } from "./channel.js";
-import { answerLines, matchesEtag, notModifiedHeaders, type OwnHeaders } from "./headers.js";
+import { type BaseHeaders, matchesEtag, notModifiedHeaders, responseHeaders } from "./headers.js";
+import type { ResponseWriter } from "./response-writer.js";
 import type { Headers, Reply } from "./types.js";
 
-/** Turns what a handler answers into what is sent. */
+/** Sends the reply of a handler. */
 
 export interface ReplyContext {
-  readonly channel: Channel;
-  /** HEAD: everything but the body. */
+  readonly writer: ResponseWriter;
+  /** The method is HEAD: no body is sent. */
   readonly head: boolean;
   readonly ifNoneMatch: string | undefined;
-  readonly own: OwnHeaders;
+  readonly base: BaseHeaders;
   /**
-   * Settles with the end of a request that is still coming, whose connection the client wants to be closed after the
-   * answer; undefined for any other.
+   * A promise of the end of the request body, if it is still being received and the client sent `Connection: close`; else
+   * undefined.
    */
   restOfBody(): Promise<void> | undefined;
   /** Called once before the first byte. */
-  starting(): void;
+  beforeSend(): void;
 }
 
-/** A stream broke after its head was sent: the connection was cut, and there is nothing left to answer. */
-export class BrokenStream extends Error {
+/** A stream failed after its headers were sent. The connection has been closed; no error response is possible. */
+export class StreamError extends Error {
   constructor(override readonly cause: unknown) {
-    super("The answer's source failed in mid-stream.");
-    this.name = "BrokenStream";
+    super("The response stream failed after its headers were sent.");
+    this.name = "StreamError";
   }
 }
 
@@ -34,9 +34,9 @@ const jsonHeaders: Headers = {
 
 /**
  * Sends a reply.
- * @returns the status that was sent; a promise of it only when the socket does not take it all at once, for each
- *   promise on the way costs a request about as much as one of its headers
- * @throws BrokenStream, or before anything was sent whatever the reply's source or its headers threw
+ * @returns the status; a promise of it only when the socket does not take everything at once, because each promise adds
+ *   about the cost of a header to a request
+ * @throws StreamError; before anything was sent, what the reply's source or its headers threw
  */
 export function sendReply(reply: Reply, context: ReplyContext): Promise<number> | number {
   switch (reply.kind) {
@@ -61,55 +61,55 @@ export function sendReply(reply: Reply, context: ReplyContext): Promise<number> 
   }
 }
 
-/** Sends an answer whose body is at hand, as `sendReply`; a 200 with an ETag that the client has becomes a 304. */
+/** Sends a response with a complete body, as `sendReply`; a 200 whose ETag matches If-None-Match becomes a 304. */
 export function sendWhole(
   status: number,
   content: Uint8Array | string,
   headers: Headers,
   context: ReplyContext,
 ): Promise<number> | number {
-  const { channel, head, ifNoneMatch, own } = context;
+  const { writer, head, ifNoneMatch, base } = context;
   const body = typeof content === "string" ? Buffer.from(content) : content;
   if (status === 200 && ifNoneMatch && headers.etag && matchesEtag(ifNoneMatch, headers.etag)) {
-    const lines = answerLines(notModifiedHeaders(headers), own);
-    context.starting();
-    channel.sendHead(304, lines);
+    const lines = responseHeaders(notModifiedHeaders(headers), base);
+    context.beforeSend();
+    writer.sendHead(304, lines);
     return 304;
   }
-  const lines = answerLines(headers, own);
-  context.starting();
-  if (status === 204 || status === 304) channel.sendHead(status, lines);
-  else if (head) channel.sendHead(status, `${lines}\r\ncontent-length: ${body.length}`);
+  const lines = responseHeaders(headers, base);
+  context.beforeSend();
+  if (status === 204 || status === 304) writer.sendHead(status, lines);
+  else if (head) writer.sendHead(status, `${lines}\r\ncontent-length: ${body.length}`);
   else {
     const rest = context.restOfBody();
-    if (rest) return sendEarly(channel, { status, lines, body }, rest);
-    const sending = channel.sendBytes(status, lines, body);
+    if (rest) return sendEarly(writer, { status, lines, body }, rest);
+    const sending = writer.sendBytes(status, lines, body);
     if (sending) return sending.then(() => status);
   }
   return status;
 }
 
-/** How long the end of an early answer waits for the end of the request. */
+/** Maximum time that the end of an early response waits for the end of the request. */
 const lingerMs = 5_000;
 
 /**
- * Sends an answer while the request still comes. Its last byte closes the connection, and on a connection that is closed
- * while the client sends, the answer is lost; so the last byte waits for the client to be done.
+ * Sends a response while the request body is still being received. The end of the response closes the connection, and
+ * closing it while the client sends would lose the response; so the end waits for the end of the request.
  */
 async function sendEarly(
-  channel: Channel,
+  writer: ResponseWriter,
   { status, lines, body }: { readonly status: number; readonly lines: string; readonly body: Uint8Array },
   rest: Promise<void>,
 ): Promise<number> {
-  await channel.startStream(status, lines);
-  await channel.write(body);
+  await writer.startStream(status, lines);
+  await writer.write(body);
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
+  const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, lingerMs);
   });
-  await Promise.race([rest, patience]);
+  await Promise.race([rest, timeout]);
   clearTimeout(timer);
-  channel.endStream();
+  writer.endStream();
   return status;
 }
 
@@ -118,39 +118,39 @@ async function sendStream(
   headers: Headers,
   context: ReplyContext,
 ): Promise<number> {
-  const { channel, head, own } = context;
-  const lines = answerLines(headers, own);
+  const { writer, head, base } = context;
+  const lines = responseHeaders(headers, base);
   const source = chunks[Symbol.asyncIterator]();
   let finished = false;
   let started = false;
   const stop = () => {
     if (finished) return;
     finished = true;
-    // What a source says to being stopped concerns nobody; an error of the stream itself is thrown below.
+    // Errors of `return` are ignored; errors of the stream itself are thrown below.
     Promise.resolve(source.return?.()).catch(() => undefined);
   };
   if (head) {
-    context.starting();
-    channel.sendHead(200, lines);
+    context.beforeSend();
+    writer.sendHead(200, lines);
     stop();
     return 200;
   }
-  channel.onLeft(stop);
+  writer.onDisconnect(stop);
   try {
-    // Before the first bytes are there nothing is sent: a source that fails at once still gets a proper error.
+    // Nothing is sent before the first chunk, so that a source that fails immediately gets an error response.
     let next = await source.next();
     started = true;
-    context.starting();
-    await channel.startStream(200, lines);
-    while (!next.done && (await channel.write(next.value))) next = await source.next();
+    context.beforeSend();
+    await writer.startStream(200, lines);
+    while (!next.done && (await writer.write(next.value))) next = await source.next();
     if (next.done) finished = true;
-    channel.endStream();
+    writer.endStream();
     return 200;
   } catch (error) {
     finished = true;
-    if (!started || channel.left) throw error;
-    channel.destroy();
-    throw new BrokenStream(error);
+    if (!started || writer.disconnected) throw error;
+    writer.destroy();
+    throw new StreamError(error);
   } finally {
     stop();
   }

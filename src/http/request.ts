@@ -1,52 +1,52 @@
 import type { HttpRequest } from "uWebSockets.js";
-import type { Channel } from "./channel.js";
 import type { Forwarded } from "./forwarded.js";
+import type { ResponseWriter } from "./response-writer.js";
 import type { Body, Method, Parameters, Request } from "./types.js";
 
-/** The head of a request, copied out of the library's memory, which is gone when its handler returns. */
+/** The head of a request, copied because the library's HttpRequest is only valid within its handler. */
 export interface RequestHead {
   readonly method: string;
-  /** As it came. */
+  /** Not decoded. */
   readonly path: string;
-  /** As it came; "" when there is none. */
+  /** Not decoded; "" when there is none. */
   readonly query: string;
-  /** Lower-case names; several lines of one name joined by commas. */
+  /** By lower-case name; repeated headers are joined by commas. */
   readonly headers: ReadonlyMap<string, string>;
   /** Length of the body; undefined = chunked. */
   readonly bodyBytes: number | undefined;
-  /** Set when the head leaves open where the body ends: such a connection is not to be read any further. */
-  readonly unframed: boolean;
+  /** The length of the body is ambiguous (request smuggling): the connection must be closed. */
+  readonly hasAmbiguousLength: boolean;
 }
 
 /**
- * Copies the head. The library checks Content-Length only after the handler, takes any Transfer-Encoding for chunked
- * and the first of two lengths (its version 20.49), so that is checked here, before anything runs.
+ * Copies and checks the head. uWebSockets.js 20.49 checks Content-Length only after the handler, treats any
+ * Transfer-Encoding as chunked and uses the first of two lengths, so these are checked here.
  */
 export function readHead(req: HttpRequest): RequestHead {
   const headers = new Map<string, string>();
   let lengths = 0;
-  let codings = 0;
+  let transferEncodings = 0;
   let hosts = 0;
   req.forEach((name, value) => {
     if (name === "content-length") lengths++;
-    else if (name === "transfer-encoding") codings++;
+    else if (name === "transfer-encoding") transferEncodings++;
     else if (name === "host") hosts++;
     const earlier = headers.get(name);
     headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
   });
   const length = headers.get("content-length") ?? "";
-  const framed =
+  const hasClearLength =
     hosts === 1 &&
-    lengths + codings <= 1 &&
+    lengths + transferEncodings <= 1 &&
     (lengths === 0 || /^\d{1,15}$/.test(length)) &&
-    (codings === 0 || headers.get("transfer-encoding")?.toLowerCase() === "chunked");
+    (transferEncodings === 0 || headers.get("transfer-encoding")?.toLowerCase() === "chunked");
   return {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
     query: req.getQuery() ?? "",
     headers,
-    bodyBytes: codings > 0 ? undefined : Number(length),
-    unframed: !framed,
+    bodyBytes: transferEncodings > 0 ? undefined : Number(length),
+    hasAmbiguousLength: !hasClearLength,
   };
 }
 
@@ -58,10 +58,10 @@ export interface RequestParts {
   readonly header: (name: string) => string | undefined;
   readonly body: Body;
   readonly client: Forwarded;
-  readonly channel: Channel;
+  readonly writer: ResponseWriter;
 }
 
-/** A request as handlers see it. (A class, since an object literal with an accessor costs ten times as much.) */
+/** A request for handlers. (A class, since an object literal with an accessor takes ten times as long to create.) */
 export class HandledRequest implements Request {
   readonly id: string;
   readonly method: Method;
@@ -69,12 +69,12 @@ export class HandledRequest implements Request {
   readonly rawQuery: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Parameters;
-  /** May be handed on by itself. */
+  /** Does not depend on `this`. */
   readonly header: (name: string) => string | undefined;
   readonly body: Body;
   readonly remoteAddress: string;
   readonly baseUrl: string;
-  private readonly channel: Channel;
+  private readonly writer: ResponseWriter;
 
   constructor(parts: RequestParts) {
     const { head } = parts;
@@ -88,10 +88,10 @@ export class HandledRequest implements Request {
     this.body = parts.body;
     this.remoteAddress = parts.client.remoteAddress;
     this.baseUrl = parts.client.baseUrl;
-    this.channel = parts.channel;
+    this.writer = parts.writer;
   }
 
   get signal(): AbortSignal {
-    return this.channel.signal;
+    return this.writer.signal;
   }
 }

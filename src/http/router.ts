@@ -2,8 +2,8 @@ import { badRequest } from "../errors.js";
 import type { Method, Route } from "./types.js";
 
 /**
- * The route table as a trie of path segments: a static segment beats a variable one, whatever the table's order and the
- * method. So an address has the methods of one path of the table, and a wrong one is not taken for another resource.
+ * The route table as a trie of path segments. A static segment takes precedence over a variable one, independent of the
+ * order of the table and of the method, so that a path always belongs to one route path.
  */
 
 export interface Match<S> {
@@ -14,8 +14,8 @@ export interface Match<S> {
 
 export interface Router<S> {
   /**
-   * The route of a path for a method, where HEAD finds GET; else the methods that the path knows (none = no such path).
-   * @throws Failure bad_request when the path is not well encoded
+   * The route for a path and method; HEAD falls back to GET. Without a match, the methods of the path (empty = unknown path).
+   * @throws Failure bad_request when the path has invalid encoding
    */
   find(path: string, method: string): Match<S> | readonly Method[];
 }
@@ -33,18 +33,18 @@ interface Node<S> {
 
 const newNode = <S>(): Node<S> => ({ fixed: new Map(), variable: undefined, leaves: new Map() });
 
-/** Beyond any route; keeps the work for hostile paths small. */
+/** More than any route has; limits the work for malicious paths. */
 const maxSegments = 32;
 
-// Bytes that are no UTF-8 arrive from the server library as U+FFFD.
-const damaged = /[\0\ufffd]/;
+// The server library replaces invalid UTF-8 by U+FFFD.
+const invalidCharacters = /[\0\ufffd]/;
 
 /**
- * Decoded segments of a path; one slash at the end does not count.
+ * Decoded segments of a path; one trailing slash is ignored.
  * @throws Failure bad_request
  */
 function splitPath(path: string): string[] {
-  if (damaged.test(path)) throw badRequest("The path is not valid UTF-8.");
+  if (invalidCharacters.test(path)) throw badRequest("The path is not valid UTF-8.");
   const segments = path.split("/", maxSegments + 2);
   segments.shift();
   if (segments.length > 0 && segments.at(-1) === "") segments.pop();
@@ -56,15 +56,15 @@ function decodeSegment(segment: string): string {
   try {
     text = decodeURIComponent(segment);
   } catch {
-    throw badRequest("The path is not well encoded.");
+    throw badRequest("The path has invalid percent-encoding.");
   }
-  if (text.includes("\0")) throw badRequest("The path holds a NUL character.");
+  if (text.includes("\0")) throw badRequest("The path contains a NUL character.");
   return text;
 }
 
 /**
- * The end of the path that the segments go, where there is a route.
- * @param values takes what stands in the place of the variable segments
+ * The node that the segments lead to, if it has a route.
+ * @param values receives the values of the variable segments
  */
 function search<S>(
   node: Node<S>,
@@ -76,7 +76,7 @@ function search<S>(
   const segment = segments[depth] as string;
   const fixed = node.fixed.get(segment);
   const found = fixed && search(fixed, depth + 1, segments, values);
-  // An empty segment is none: `a//b` is no address of anything.
+  // A variable segment is never empty: `a//b` has no route.
   if (found || !node.variable || segment === "") return found;
   values.push(segment);
   const end = search(node.variable, depth + 1, segments, values);
@@ -84,7 +84,7 @@ function search<S>(
   return end;
 }
 
-/** The methods of an end of a path. */
+/** The methods of a node, for Allow. */
 function methodsOf<S>({ leaves }: Node<S>): Method[] {
   const methods = [...leaves.keys()] as Method[];
   if (leaves.has("GET")) methods.push("HEAD");

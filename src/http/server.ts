@@ -6,16 +6,16 @@ import type { Config } from "../config.js";
 import type { Log } from "../log.js";
 import { type CachedReply, mayBeCached, sendCached } from "./cached.js";
 import { errorPage } from "./errors.js";
-import { answerRequest, type ExchangeContext } from "./exchange.js";
+import { type ExchangeContext, handleRequest } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
-import { answerLines, ownHeaders } from "./headers.js";
+import { baseHeaders, responseHeaders } from "./headers.js";
 import { readHead } from "./request.js";
 import { createRouter } from "./router.js";
 import { statusLine } from "./status.js";
 import type { Route } from "./types.js";
 import { sweepUploads } from "./uploads.js";
 
-/** Route name under which answers of `ServerOptions.cached` are counted. */
+/** Route name of responses from `ServerOptions.cached`, for metrics. */
 export const cachedRoute = "(cached)";
 
 export interface ServerOptions<S> {
@@ -24,34 +24,33 @@ export interface ServerOptions<S> {
   readonly log: Log;
   readonly config: Pick<Config, "baseUrl" | "trustedProxies" | "dataDir" | "maxBodyBytes" | "maxUploadBytes">;
   /**
-   * Asked first for GET and HEAD, before anything is parsed: path and query ("" when there is none) as they came. A
-   * public answer that is ready, or undefined. Not asked when a header carries a token; a token in the query makes
-   * another address, which must never have an answer here.
+   * Called first for GET and HEAD with the raw path and query ("" when there is none). Returns a cached public response, or
+   * undefined. Not called when a header has a token; a URL with a token in the query must never be cached here.
    */
   readonly cached?: (path: string, query: string) => CachedReply | undefined;
-  /** Called once for each answer: path of its route ("" = none, `cachedRoute`), method, status (499 = client left), ms. */
+  /** Called once per response: path of the route ("" = none, `cachedRoute`), method, status (499 = client disconnected), ms. */
   readonly onAnswered?: (route: string, method: string, status: number, ms: number) => void;
 }
 
 export interface ListenOptions {
-  /** Lets other processes of this user listen on the port as well (SO_REUSEPORT). Default: no. */
+  /** Lets other processes of this user listen on the same port (SO_REUSEPORT). Default: false. */
   readonly shared?: boolean;
 }
 
 export interface Server {
   /**
-   * Starts listening; port 0 takes a free one, which cannot be shared.
+   * Starts listening; port 0 chooses a free port, which cannot be shared.
    * @returns the port
-   * @throws Error when the address cannot be had
+   * @throws Error when the address is in use or not available
    */
   listen(host: string, port: number, options?: ListenOptions): Promise<number>;
-  /** Stops accepting, lets running requests end within `deadlineMs`, then closes every connection. */
+  /** Stops accepting connections, waits up to `deadlineMs` for running requests, then closes all connections. */
   close(deadlineMs: number): Promise<void>;
-  /** Requests that are being answered. */
+  /** Number of requests in progress. */
   openRequests(): number;
 }
 
-/** The library's type leaves out the form with all four arguments. */
+/** Signature with four arguments, which the library's types lack. */
 type ListenOn = (
   host: string,
   port: number,
@@ -59,13 +58,13 @@ type ListenOn = (
   cb: (socket: uws.us_listen_socket | false) => void,
 ) => void;
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT, which the library's types declare as an enum without exporting it. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT, which the library's types declare but do not export. */
 const exclusivePort = 1;
 
-/** Time for the last bytes of answers, which the library sends on its own without telling when it is done. */
+/** Time for the library to flush the last bytes of responses, which it does not report. */
 const flushMs = 100;
 
-/** An HTTP server over a route table. Nothing outside this folder knows the library that it runs on. */
+/** Creates an HTTP server for a route table. Only this folder depends on the server library. */
 export function createServer<S>(options: ServerOptions<S>): Server {
   const { log, config, cached, onAnswered } = options;
   const context: ExchangeContext<S> = {
@@ -94,7 +93,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     ms: number,
   ) => {
     onAnswered?.(route, head.method, status, ms);
-    // What went as it should is told to those who want to hear it: a viewer's visit is hundreds of lines.
+    // Successful requests are logged at level debug: opening a map makes hundreds of them.
     if (status < 400 && !logsSuccess) return;
     log[status < 400 ? "debug" : "info"](
       { request: id, method: head.method, path: head.path.slice(0, 500), status, ms: Math.round(ms) },
@@ -106,19 +105,21 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     const started = performance.now();
     const id = `${idPrefix}-${(++requests).toString(36)}`;
     const head = readHead(req);
-    if (head.unframed) {
-      refuseUnframed(res, id);
+    if (head.hasAmbiguousLength) {
+      refuseAmbiguousLength(res, id);
       finish("", head, 400, id, performance.now() - started);
       return;
     }
     open++;
-    answerRequest(context, { id, res, head, last: closing })
+    handleRequest(context, { id, res, head, last: closing })
       .then(({ route, status }) => {
         open--;
         if (open === 0) drained?.();
         finish(route, head, status, id, performance.now() - started);
       })
-      .catch((error: unknown) => log.error({ err: error, request: id }, "a request could not be counted"));
+      .catch((error: unknown) =>
+        log.error({ err: error, request: id }, "a finished request could not be recorded"),
+      );
   };
 
   /** A cache that fails is a miss. */
@@ -132,7 +133,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   };
 
   const answerGet = (method: "GET" | "HEAD") => (res: HttpResponse, req: HttpRequest) => {
-    // While closing, answers ask their clients to go, which prebuilt ones do not.
+    // While closing, responses need `Connection: close`, which cached ones do not have.
     if (!closing && mayBeCached(req)) {
       const path = req.getUrl();
       const reply = lookUp(path, req.getQuery() ?? "");
@@ -146,7 +147,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     answer(res, req);
   };
 
-  silence();
+  hideServerHeader();
   const app = uws.App();
   if (cached) {
     app.get("/*", answerGet("GET"));
@@ -190,23 +191,23 @@ export function createServer<S>(options: ServerOptions<S>): Server {
 }
 
 /**
- * Answers 400 and closes in the same tick, so that nothing behind an ambiguous head is ever read as a request. The
- * library closes at once only what it has sent already, and it sends at once only what exceeds its cork buffer: the
- * page is padded beyond that.
+ * Sends 400 and closes the connection synchronously, so that no further bytes are parsed as a request. The library closes
+ * immediately only when the response has been flushed, which happens immediately only when it exceeds the cork buffer;
+ * therefore the page is padded.
  */
-function refuseUnframed(res: HttpResponse, id: string): void {
+function refuseAmbiguousLength(res: HttpResponse, id: string): void {
   res.onAborted(() => undefined);
-  const page = errorPage(400, "The request leaves open where its body ends.");
+  const page = errorPage(400, "The length of the request's body is ambiguous.");
   res.writeStatus(statusLine(400));
   const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
-  const lines = answerLines(headers, ownHeaders(id, false));
+  const lines = responseHeaders(headers, baseHeaders(id, false));
   const colon = lines.indexOf(": ");
   res.writeHeader(lines.slice(0, colon), lines.slice(colon + 2));
   res.end(page.padEnd(17_000, " "), true);
 }
 
-/** Keeps the library's name and version out of answers; it has this switch, but no type for it. */
-function silence(): void {
+/** Removes the library's name and version from responses, with a switch that its types lack. */
+function hideServerHeader(): void {
   const hidden = uws as unknown as { _cfg?: (key: string) => void };
   hidden._cfg?.("silent");
 }

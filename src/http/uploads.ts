@@ -3,22 +3,22 @@ import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { UploadedFile } from "./types.js";
 
-/** Temporary files of one request, under names that we make, removed when its answer is through. */
+/** Temporary files of one request, with random names, removed after the response. */
 
 const prefix = "upload-";
 
 export class TempFiles {
   private readonly paths: string[] = [];
 
-  /** @param hashes whether files are to be told apart by what is in them */
+  /** @param hashes whether to compute a hash of the content of each file */
   constructor(
     private readonly folder: string,
     private readonly hashes: boolean,
   ) {}
 
   /**
-   * Writes chunks to a new file, each before the next is asked for.
-   * @param clientName as the client sent it; it never becomes part of a path
+   * Writes chunks to a new file, with backpressure.
+   * @param clientName file name from the client; never part of a path
    */
   async store(chunks: AsyncIterable<Uint8Array>, clientName: string): Promise<UploadedFile> {
     const file = await this.open(clientName);
@@ -56,12 +56,12 @@ export class TempFiles {
     return file;
   }
 
-  /** Whether there is nothing to remove. */
+  /** Whether there are no files to remove. */
   get empty(): boolean {
     return this.paths.length === 0;
   }
 
-  /** Removes them all; a file that is gone already is fine. */
+  /** Removes all files, also if some are missing. */
   async remove(): Promise<void> {
     for (const path of this.paths.splice(0)) await rm(path, { force: true });
   }
@@ -75,7 +75,7 @@ export interface GrowingFile extends UploadedFile {
 }
 
 /**
- * Removes what a server that was killed left behind. Only files untouched for a day: other nodes may share the folder.
+ * Removes files that a killed server left behind: only those not modified for a day, since other nodes may use the folder.
  */
 export async function sweepUploads(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);

@@ -5,17 +5,17 @@ import type { Languages } from "../features/columns.js";
 import { columnFormatter } from "../features/format.js";
 import type { PrintedItem } from "../hosts/messages.js";
 
-/** Attributes of an object as they are printed: under their titles, with their formats. Pure. */
+/** The attributes of an object in a PDF: grouped by titles, with formatted values. Pure. */
 
 export interface PrintedFields {
-  /** Values by column code, as the API's JSON has them. */
+  /** JSON values of the API by column code. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Names of files by id. */
+  /** File names by file id. */
   readonly files: ReadonlyMap<number, string>;
   readonly languages: Languages;
 }
 
-/** Longer values are cut: a document of thousands of pages helps nobody. */
+/** Values are truncated beyond this total length, which limits the number of pages. */
 const maxCharacters = 1_500_000;
 
 export function printedItems(layer: LayerNode, object: PrintedFields): PrintedItem[] {
@@ -27,16 +27,16 @@ export function printedItems(layer: LayerNode, object: PrintedFields): PrintedIt
     children.set(parent, [...(children.get(parent) ?? []), column]);
   }
   const items: PrintedItem[] = [];
-  let left = maxCharacters;
+  let remaining = maxCharacters;
   const label = (column: Column) => localName(column, own, main) || column.code;
   const walk = (parent: number | null, level: number) => {
     const columns = children.get(parent) ?? [];
-    // A title's own rows come before the titles within it, which would otherwise take them over.
+    // Rows come before nested titles; after these they would seem to belong to them.
     for (const column of columns) {
       if (!hasValues(column)) continue;
       const whole = textOf(column, object);
-      const value = whole.length > left ? `${whole.slice(0, left)} …` : whole;
-      left = Math.max(0, left - value.length);
+      const value = whole.length > remaining ? `${whole.slice(0, remaining)} …` : whole;
+      remaining = Math.max(0, remaining - value.length);
       items.push({ kind: "row", label: label(column), value });
     }
     for (const column of columns) {
@@ -49,7 +49,7 @@ export function printedItems(layer: LayerNode, object: PrintedFields): PrintedIt
   return items;
 }
 
-/** What the object is called: its first text that is not empty, else its id. */
+/** The name of an object: its first non-empty string value, else its id. */
 export function objectName(layer: LayerNode, fields: Readonly<Record<string, unknown>>, id: number): string {
   for (const { type, code } of layer.columns) {
     const value = type === "string" ? fields[code] : undefined;
@@ -58,7 +58,7 @@ export function objectName(layer: LayerNode, fields: Readonly<Record<string, unk
   return `№ ${id}`;
 }
 
-/** Ids that a value of a column of files lists. */
+/** The file ids in the value of a file column. */
 export const listedIds = (value: unknown): number[] =>
   typeof value === "string" && value !== "" ? value.split(",").map(Number) : [];
 

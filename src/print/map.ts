@@ -6,18 +6,18 @@ import { png } from "../tiles/formats.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 
-/** The small map of a printed object. Its units are pixels of unscaled tiles. */
+/** The map of an object in a PDF. Units are pixels of tiles at scale 1. */
 
 const frame = { width: 640, height: 300 };
 const tileSide = 256;
-/** A place alone needs more of its surroundings than a shape. */
-const highestZoom = { place: 14, shape: 17 };
-const maxPlaces = 200_000;
+/** Points are shown at a lower zoom, with more of their surroundings. */
+const maxZoom = { point: 14, shape: 17 };
+const maxPositions = 200_000;
 
-/** What part of the world is shown. */
-export interface Cutting {
+/** The part of the world that is shown. */
+export interface Viewport {
   readonly z: number;
-  /** Pixels of the whole world at that zoom. */
+  /** Top left corner in pixels of the world at zoom z. */
   readonly left: number;
   readonly top: number;
 }
@@ -26,10 +26,10 @@ const worldPixels = (z: number): number => tileSide * 2 ** z;
 const pixelX = (x: number, z: number): number => ((x + mercatorHalf) / (2 * mercatorHalf)) * worldPixels(z);
 const pixelY = (y: number, z: number): number => ((mercatorHalf - y) / (2 * mercatorHalf)) * worldPixels(z);
 
-/** The cutting that shows a box (EPSG:3857) with some of what is around it. */
-export function cuttingOf([xmin, ymin, xmax, ymax]: MercatorBox): Cutting {
-  const isPlace = xmax - xmin < 1 && ymax - ymin < 1;
-  let z = isPlace ? highestZoom.place : highestZoom.shape;
+/** The viewport that shows a box (EPSG:3857) with a margin. */
+export function viewportOf([xmin, ymin, xmax, ymax]: MercatorBox): Viewport {
+  const isPoint = xmax - xmin < 1 && ymax - ymin < 1;
+  let z = isPoint ? maxZoom.point : maxZoom.shape;
   const fits = () =>
     pixelX(xmax, z) - pixelX(xmin, z) <= 0.8 * frame.width &&
     pixelY(ymin, z) - pixelY(ymax, z) <= 0.8 * frame.height;
@@ -39,31 +39,31 @@ export function cuttingOf([xmin, ymin, xmax, ymax]: MercatorBox): Cutting {
   return { z, left, top: Math.max(0, Math.min(top, worldPixels(z) - frame.height)) };
 }
 
-export interface MapWish {
+export interface MapRequest {
   readonly map: MapState;
   readonly caller: Caller;
   readonly language: string;
-  readonly cutting: Cutting;
+  readonly viewport: Viewport;
   /** In EPSG:3857. */
   readonly geometry: Geometry;
   readonly attribution: string;
   readonly signal: AbortSignal;
 }
 
-/** Draws the tiles of a cutting. @throws Failure busy, internal */
+/** Renders the tiles of a viewport. @throws Failure busy, internal */
 export async function printedMap(
   services: { readonly planner: Planner; readonly tiles: TileService },
-  wish: MapWish,
+  request: MapRequest,
 ): Promise<PrintedMap> {
-  const { cutting, signal } = wish;
-  const { z, left, top } = cutting;
+  const { viewport, signal } = request;
+  const { z, left, top } = viewport;
   const side = 2 ** z;
-  const plan = await services.planner.plan(wish.map, wish.caller, {
+  const plan = await services.planner.plan(request.map, request.caller, {
     coord: { z, x: 0, y: 0 },
     base: true,
     layers: undefined,
     scale: 2,
-    language: wish.language,
+    language: request.language,
     format: png,
     quality: 0,
   });
@@ -71,11 +71,11 @@ export async function printedMap(
   for (let y = Math.floor(top / tileSide); y * tileSide < top + frame.height; y++) {
     for (let x = Math.floor(left / tileSide); x * tileSide < left + frame.width; x++) {
       if (y < 0 || y >= side) continue;
-      // The world goes on beyond its edges.
+      // Wraps around the antimeridian.
       const coord = { z, x: ((x % side) + side) % side, y };
       tiles.push(
         services.tiles
-          // One signal for each: a dozen listeners of one signal look like a leak.
+          // A signal per tile: Node warns of a leak when one signal has more than ten listeners.
           .tile({ plan, coord, format: png, quality: 0, signal: () => AbortSignal.any([signal]) })
           .then(({ bytes }) => ({ x: x * tileSide - left, y: y * tileSide - top, png: bytes })),
       );
@@ -85,32 +85,32 @@ export async function printedMap(
     ...frame,
     tileSide,
     tiles: await Promise.all(tiles),
-    ...partsOf(wish.geometry, cutting),
-    attribution: wish.attribution,
+    ...partsOf(request.geometry, viewport),
+    attribution: request.attribution,
   };
 }
 
-/** A geometry's parts in pixels of the cutting; none when it has too many places to be drawn. */
+/** The points, lines and polygons of a geometry in pixels of the viewport; empty when it has too many positions. */
 export function partsOf(
   geometry: Geometry,
-  { z, left, top }: Cutting,
+  { z, left, top }: Viewport,
 ): Pick<PrintedMap, "points" | "lines" | "areas"> {
   const points: PrintedPlace[] = [];
   const lines: PrintedPlace[][] = [];
   const areas: PrintedPlace[][][] = [];
-  let places = 0;
-  const place = ([x = 0, y = 0]: Position): PrintedPlace => {
-    places++;
+  let count = 0;
+  const toPixels = ([x = 0, y = 0]: Position): PrintedPlace => {
+    count++;
     return [pixelX(x, z) - left, pixelY(y, z) - top];
   };
-  const line = (positions: Position[]) => positions.map(place);
+  const line = (positions: Position[]) => positions.map(toPixels);
   const visit = (one: Geometry): void => {
     switch (one.type) {
       case "Point":
-        if (one.coordinates.length > 0) points.push(place(one.coordinates));
+        if (one.coordinates.length > 0) points.push(toPixels(one.coordinates));
         break;
       case "MultiPoint":
-        for (const position of one.coordinates) points.push(place(position));
+        for (const position of one.coordinates) points.push(toPixels(position));
         break;
       case "LineString":
         lines.push(line(one.coordinates));
@@ -130,5 +130,5 @@ export function partsOf(
     }
   };
   visit(geometry);
-  return places > maxPlaces ? { points: [], lines: [], areas: [] } : { points, lines, areas };
+  return count > maxPositions ? { points: [], lines: [], areas: [] } : { points, lines, areas };
 }

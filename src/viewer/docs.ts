@@ -4,16 +4,16 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Build, buildOf, readFolder } from "./page-files.js";
 
-/** The files of the page that shows the API's description: our frame, and Swagger UI. */
+/** Files of the API documentation page: a frame around Swagger UI. */
 
 const require = createRequire(import.meta.url);
 
 export interface DocsFiles extends Build {
-  /** The page for a server that is known outside by a path prefix, "" or `/geo`. */
+  /** The page for a path prefix of the public URL, "" or for example `/geo`. */
   page(prefix: string): Buffer;
 }
 
-/** Reads the folders `static/docs` and `browser/docs` beside this module and Swagger UI. */
+/** Reads the folders `static/docs` and `browser/docs` beside this module, and Swagger UI. */
 export function loadDocsFiles(): DocsFiles {
   const here = dirname(fileURLToPath(import.meta.url));
   const swagger = dirname(require.resolve("swagger-ui-dist/swagger-ui.css"));
@@ -29,9 +29,9 @@ export function loadDocsFiles(): DocsFiles {
   entries.delete("index.html");
   const { build, files } = buildOf(entries);
   const page = html.replaceAll("%build%", build);
-  return { build, files, page: (prefix) => Buffer.from(page.replaceAll("%prefix%", escaped(prefix))) };
+  return { build, files, page: (prefix) => Buffer.from(page.replaceAll("%prefix%", escapeHtml(prefix))) };
 }
 
-/** The prefix is a path from the configuration or a trusted proxy; in an attribute it stays one. */
-const escaped = (path: string): string =>
+/** Escapes the prefix, which comes from the configuration or a trusted proxy, for an HTML attribute. */
+const escapeHtml = (path: string): string =>
   path.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);

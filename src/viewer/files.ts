@@ -4,19 +4,17 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Build, buildOf, type PageFile, pageFile, readFolder } from "./page-files.js";
 
-/** The viewer's files. */
-
 const require = createRequire(import.meta.url);
 
 export interface ViewerFiles extends Build {
-  /** The page; it names the other files under `viewer/<build>/`. */
+  /** The HTML page, which refers to the other files as `viewer/<build>/<name>`. */
   readonly index: PageFile;
 }
 
 /**
- * Reads the built viewer (the folders `static` and `browser` beside this module) and Leaflet. Names are those of files
- * (`app.js`), or a folder's and a file's (`images/layers.png`).
- * @throws when the viewer has not been built
+ * Reads the built viewer (the folders `static` and `browser` beside this module) and Leaflet. Files are named as `app.js`
+ * or `images/layers.png`.
+ * @throws Error when the viewer has not been built
  */
 export function loadViewerFiles(): ViewerFiles {
   const here = dirname(fileURLToPath(import.meta.url));
@@ -34,7 +32,7 @@ export function loadViewerFiles(): ViewerFiles {
   }
   entries.delete("index.html");
   const { build, files } = buildOf(entries);
-  // The modules import each other by relative address; told at once, the browser asks for all of them in parallel.
+  // With modulepreload the browser loads all modules in parallel, instead of following their imports.
   const preloads = [...files.keys()]
     .filter((name) => name.endsWith(".js") && name !== "app.js" && name !== "leaflet.js")
     .map((name) => `<link rel="modulepreload" href="viewer/build/${name}">`)

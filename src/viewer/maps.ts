@@ -10,7 +10,7 @@ import {
 } from "../catalog/state.js";
 import type { Queryable } from "../storage/postgres.js";
 
-/** The maps that the viewer offers for choice. */
+/** The list of maps in the viewer. */
 
 export interface ViewerProject {
   readonly code: string;
@@ -24,11 +24,11 @@ export interface ViewerMap {
   readonly name: string;
   /** Plain text from the map's settings (`json.attribution`); "" when there is none. */
   readonly attribution: string;
-  /** Not published: only who has signed in may see it. */
+  /** Not published: visible to signed-in users with rights only. */
   readonly isPrivate: boolean;
 }
 
-/** A project as it was found, with maps that somebody may see. */
+/** A project with the maps that the caller may see, before names are localised. */
 export interface FoundProject extends Omit<ViewerProject, "maps"> {
   readonly maps: readonly FoundMap[];
 }
@@ -39,7 +39,7 @@ interface FoundMap extends LocalizedName {
   readonly attribution: unknown;
 }
 interface FoundGrant extends Grant {
-  /** The map that the grant's layer lies in. */
+  /** The map of the grant's layer. */
   readonly layerMapId: number | null;
 }
 interface Row extends FoundProject {
@@ -47,18 +47,18 @@ interface Row extends FoundProject {
   readonly grants: readonly FoundGrant[];
 }
 
-/** Who asks for which project. */
-export interface ProjectVisit {
+/** A project and its caller. */
+export interface ProjectAccess {
   readonly project: Pick<ProjectState, "code" | "members">;
   readonly caller: Caller;
 }
 
 /**
- * Every project that is not hidden with the maps that the public may see; with `visit`, that one with the maps that its
- * caller may see. What decides over rights is read with the maps, in one statement: no project or map has to be loaded.
+ * All projects that are not hidden, with their public maps; with `access`, only that project, with the maps that the caller
+ * may see. One statement reads maps and grants, so that no project or map has to be loaded.
  */
-export async function findMaps(db: Queryable, visit?: ProjectVisit): Promise<FoundProject[]> {
-  const caller = visit?.caller ?? publicCaller;
+export async function findMaps(db: Queryable, access?: ProjectAccess): Promise<FoundProject[]> {
+  const caller = access?.caller ?? publicCaller;
   const rows = await db.query<Row>(
     `select p.id, p.code, p.name, p.languages, p.base_map->>'kind' as base,
        (select coalesce(json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
@@ -70,10 +70,10 @@ export async function findMaps(db: Queryable, visit?: ProjectVisit): Promise<Fou
           from access_grant g left join node n on n.id = g.layer_id
           where g.project_id = p.id and (g.account_id is null or g.account_id = $2)) as grants
      from project p where not p.hidden and ($1::text is null or p.code = $1) order by p.id`,
-    [visit?.project.code ?? null, caller.accountId],
+    [access?.project.code ?? null, caller.accountId],
   );
   return rows.map(({ id, grants, ...found }) => {
-    const project = { id, grants, members: visit?.project.members ?? nobody };
+    const project = { id, grants, members: access?.project.members ?? noMembers };
     const layersOf = (mapId: number) => ({
       values: () =>
         grants.flatMap(({ layerId, layerMapId }) =>
@@ -86,9 +86,9 @@ export async function findMaps(db: Queryable, visit?: ProjectVisit): Promise<Fou
   });
 }
 
-const nobody: ProjectState["members"] = new Map();
+const noMembers: ProjectState["members"] = new Map();
 
-/** A project with names in the language where they have it. */
+/** A project with names in the language, or the project's main language when there is no translation. */
 export function shownProject(project: FoundProject, language: string): ViewerProject {
   return {
     ...project,

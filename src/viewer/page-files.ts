@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 
-/** Files of a page of ours, read once at start into a fixed table: what is not in the table is not served. */
+/** Static files of a page, read once at start; only these are served. */
 
 export interface PageFile {
   readonly body: Buffer;
@@ -21,29 +21,29 @@ const types: Readonly<Record<string, string>> = {
 
 const hash = (body: Buffer): string => createHash("sha256").update(body).digest("base64url").slice(0, 22);
 
-/** A file with the type that its name tells. */
+/** A file with the media type of its extension. */
 export function pageFile(name: string, body: Buffer): PageFile {
   return { body, type: types[extname(name)] ?? "application/octet-stream", etag: `"${hash(body)}"` };
 }
 
-/** Files of a folder whose type is known, by name. */
+/** The files of a folder that have a known extension, by name. */
 export function readFolder(folder: string, prefix = ""): [name: string, body: Buffer][] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && extname(entry.name) in types)
     .map((entry) => [prefix + entry.name, readFileSync(join(folder, entry.name))]);
 }
 
-/** Source maps are not served, so the line that points at one would only cost a request. */
+/** Removes the reference to the source map, which is not served. */
 const withoutSourceMap = (body: Buffer): Buffer =>
   Buffer.from(body.toString("utf8").replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n"));
 
 export interface Build {
-  /** Hash over all files: an address that holds it always means the same bytes. */
+  /** Hash of all files. URLs contain it, so that they can be cached without limit. */
   readonly build: string;
   readonly files: ReadonlyMap<string, PageFile>;
 }
 
-/** The files by their names, in the order of the names. */
+/** The files by name, sorted, with their hash. */
 export function buildOf(entries: ReadonlyMap<string, Buffer>): Build {
   const files = new Map<string, PageFile>();
   const all = createHash("sha256");

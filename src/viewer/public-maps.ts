@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Queryable } from "../storage/postgres.js";
 import { type FoundProject, findMaps, shownProject } from "./maps.js";
 
-/** The list of public maps as an answer. */
+/** The list of public maps as a response. */
 export interface MapList {
   /** JSON. */
   readonly body: Buffer;
@@ -10,34 +10,34 @@ export interface MapList {
   readonly etag: string;
 }
 
-/** A reading of all public maps. */
+/** A query for all public maps. */
 interface Reading {
-  /** What had changed when it began. */
+  /** Value of the change counter when it began. */
   readonly changes: number;
   readonly list: Promise<PublicList>;
 }
 
 /**
- * The public maps of all projects, kept by a node as a whole until something in the catalogue changes: a reading for
- * each change, whoever asks and however often. A project without such maps is not in it.
+ * Caches the public maps of all projects in a node until something in the catalogue changes. Concurrent calls share one
+ * query. Projects without public maps are left out.
  */
 export class PublicMaps {
   private changes = 0;
   private latest: Reading | undefined;
   private next: Promise<PublicList> | undefined;
 
-  /** @param trusted whether `catalogueChanged` is called now; while it is not, the maps are read for every request */
+  /** @param trusted whether changes are reported to `catalogueChanged` at present; if not, each call queries the database */
   constructor(
     private readonly db: Queryable,
     private readonly trusted: () => boolean,
   ) {}
 
-  /** Some project or map changed. */
+  /** Must be called when a project or map has changed. */
   catalogueChanged(): void {
     this.changes++;
   }
 
-  /** The list with names in the language where they have it, as it is after this call. */
+  /** The list with names in the language if available; not older than the call. */
   async list(language: string): Promise<MapList> {
     return (await this.current()).in(language);
   }
@@ -45,7 +45,7 @@ export class PublicMaps {
   private current(): Promise<PublicList> {
     const { latest } = this;
     if (latest?.changes === this.changes && this.trusted()) return latest.list;
-    // One reading runs at a time. Whoever comes meanwhile shares the next one, which begins after all of them came.
+    // One query runs at a time. Calls in the meantime share the next one, which begins after them.
     this.next ??= Promise.resolve(latest?.list).then(
       () => this.read(),
       () => this.read(),
@@ -65,8 +65,8 @@ export class PublicMaps {
   }
 }
 
-/** Languages may be many, and lists long. */
-const keptLanguages = 20;
+/** Bounds the memory for lists by language. */
+const maxLanguages = 20;
 
 class PublicList {
   private readonly projects: readonly FoundProject[];
@@ -80,14 +80,14 @@ class PublicList {
     );
   }
 
-  in(asked: string): MapList {
-    // All languages that no name is in make the same list.
-    const language = this.languages.has(asked) ? asked : "";
+  in(requested: string): MapList {
+    // Languages without any translation have the same list.
+    const language = this.languages.has(requested) ? requested : "";
     const known = this.lists.get(language);
     if (known) return known;
     const body = Buffer.from(JSON.stringify(this.projects.map((project) => shownProject(project, language))));
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-    if (this.lists.size >= keptLanguages) this.lists.clear();
+    if (this.lists.size >= maxLanguages) this.lists.clear();
     this.lists.set(language, { body, etag });
     return { body, etag };
   }

@@ -1,6 +1,6 @@
 import t from "tap";
 import { makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
-import type { Asserter } from "../support/safe.js";
+import type { Assertions } from "../support/safe.js";
 import { startServer } from "../support/server.js";
 import { collection, feature } from "../support/transfer.js";
 
@@ -81,7 +81,7 @@ function rounded(geometry: unknown): unknown {
   );
 }
 
-const add = async (t: Asserter, code: string, geom: unknown, query = ""): Promise<number> => {
+const add = async (t: Assertions, code: string, geom: unknown, query = ""): Promise<number> => {
   const made = await api("POST", `m/layers/${code}/objects/${query}`, { token, body: { fields: {}, geom } });
   t.equal(made.status, 200, made.text);
   return made.json.id;

@@ -1,7 +1,7 @@
 import pg from "pg";
 import t from "tap";
 import { migrate } from "../../src/storage/migrate.js";
-import { type Cluster, type ClusterFiles, Clusters, Switchboard } from "../support/clusters.js";
+import { type Cluster, type ClusterFiles, Clusters, SwitchableProxy } from "../support/clusters.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { startServer, type TestServer, waitFor } from "../support/server.js";
@@ -109,7 +109,7 @@ const ways: readonly Way[] = [
 
 for (const way of ways) {
   t.test(way.name, async (t) => {
-    const board = new Switchboard();
+    const board = new SwitchableProxy();
     const port = await board.listen();
     const first = await firstCluster();
     board.switchTo(first.port);

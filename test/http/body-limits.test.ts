@@ -31,8 +31,8 @@ const routes: readonly Route<undefined>[] = [
   route(
     "/form/",
     async (body) => {
-      const { file, fields, turnedAway } = await body.upload("file", (fields) => admit(fields));
-      return { bytes: file?.bytes ?? null, fields: { ...fields }, turnedAway, kept: await kept() };
+      const { file, fields, fileRefused } = await body.upload("file", (fields) => admit(fields));
+      return { bytes: file?.bytes ?? null, fields: { ...fields }, fileRefused, kept: await kept() };
     },
     { ...limits, bytes: 2_000 },
   ),
@@ -155,7 +155,7 @@ t.test("JSON with more members, values or levels than is taken is refused before
 t.test("a file is kept where one is wanted and admitted, and goes by anywhere else", async (t) => {
   admit = () => true;
   t.match(await form(field("a", "1"), file("x".repeat(5_000)), field("b", "2")), {
-    json: { bytes: 5_000, fields: { a: "1", b: "2" }, turnedAway: false, kept: 1 },
+    json: { bytes: 5_000, fields: { a: "1", b: "2" }, fileRefused: false, kept: 1 },
   });
   t.match(await form(file("x".repeat(100_000))), { json: { bytes: 100_000 } }, "as large as one may be");
   t.match(await form(file("x".repeat(100_001))), {
@@ -170,7 +170,7 @@ t.test("a file is kept where one is wanted and admitted, and goes by anywhere el
   t.match(await form(file("zz", "other"), file("x")), { json: { bytes: 1, kept: 1 } }, "of its name");
   admit = () => false;
   t.match(await form(file("x".repeat(500)), field("b", "2"), file("y")), {
-    json: { bytes: null, fields: { b: "2" }, turnedAway: true, kept: 0 },
+    json: { bytes: null, fields: { b: "2" }, fileRefused: true, kept: 0 },
   });
   const multipart = "multipart/form-data; boundary=b0";
   t.match(await post("/fields/", `${file("x".repeat(90_000))}${field("b", "2")}--b0--`, multipart), {

@@ -1,7 +1,7 @@
 import t from "tap";
 import { makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
-import type { Asserter } from "../support/safe.js";
+import type { Assertions } from "../support/safe.js";
 import { type ApiAnswer, startServer } from "../support/server.js";
 import { collection, feature, point } from "../support/transfer.js";
 import { troublesomeCodes } from "./column-names.support.js";
@@ -80,18 +80,18 @@ function withPlainCodes(json: unknown): unknown {
 }
 
 /** Asserts that a request was carried out. */
-const carriedOut = (t: Asserter, what: string, { status, text }: ApiAnswer) =>
+const carriedOut = (t: Assertions, what: string, { status, text }: ApiAnswer) =>
   t.equal(status, 200, status === 200 ? what : `${what}: ${text.slice(0, 500)}`);
 
 /** A layer's tile. */
-async function drawn(t: Asserter, layerId: number): Promise<Buffer> {
+async function drawn(t: Assertions, layerId: number): Promise<Buffer> {
   const answer = await fetch(tileUrl(server, "m", tile, `&base=0&layers=${layerId}`));
   t.equal(answer.status, 200, "a tile");
   return Buffer.from(await answer.arrayBuffer());
 }
 
 /** Asks both layers the same; gives what the plain one answers. */
-async function both(t: Asserter, what: string, ask: (side: Side) => Promise<ApiAnswer>): Promise<any> {
+async function both(t: Assertions, what: string, ask: (side: Side) => Promise<ApiAnswer>): Promise<any> {
   const [troublesome, plain] = await Promise.all(sides.map(ask));
   carriedOut(t, what, troublesome!);
   t.same(withPlainCodes(troublesome!.json), plain!.json, what);

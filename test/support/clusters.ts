@@ -9,28 +9,28 @@ import pg from "pg";
 import { handOver, inheritedFolder, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
 import { programsFor } from "../../src/local-services/cluster.js";
 
-/** PostgreSQL clusters of a test's own, for what a test may not do to the one that all share: backups, standbys, failovers. */
+/** Separate PostgreSQL clusters for tests of backups, standbys and failovers, which cannot use the shared one. */
 
 export interface Cluster {
   readonly port: number;
   /** Connects as superuser. */
   sql(database: string, text: string): Promise<object[]>;
-  /** A copy of the files as they are now, of which nothing runs yet. */
+  /** Copies the files of the running cluster (pg_basebackup); the copy is not started. */
   baseBackup(options?: { readonly standby?: boolean }): Promise<ClusterFiles>;
-  /** Ends at once, as after a crash. */
+  /** Stops immediately, as after a crash. */
   kill(): Promise<void>;
 }
 
-/** Files of a cluster that does not run. */
+/** Files of a cluster that is not running. */
 export interface ClusterFiles {
-  /** Writes a file into the folder of the cluster. */
+  /** Writes a file to the folder of the cluster. */
   write(file: string, text: string): Promise<void>;
   start(): Promise<Cluster>;
 }
 
 /**
- * Makes and runs clusters in a folder of its own, all of which end with `stop`. PostgreSQL may not be able to walk the path
- * to that folder, so its programs inherit it as an open file.
+ * Creates and runs clusters in a temporary folder; `stop` stops all of them. PostgreSQL's account may lack access to parent
+ * folders, so its programs inherit the folder as an open file descriptor.
  */
 export class Clusters {
   private readonly folder = mkdtempSync(join(tmpdir(), "mapwright-clusters-"));
@@ -39,7 +39,7 @@ export class Clusters {
   private readonly programs = programsFor(this.folder);
   /** Names of the clusters that run. */
   private readonly running = new Set<string>();
-  private made = 0;
+  private created = 0;
 
   constructor() {
     handOver(this.folder, this.account);
@@ -51,7 +51,7 @@ export class Clusters {
     await this.run(
       "initdb",
       "-D",
-      seen(name),
+      clusterPath(name),
       "--username=postgres",
       "--auth=trust",
       "--no-sync",
@@ -68,7 +68,7 @@ export class Clusters {
   }
 
   private place(): { readonly name: string; readonly files: ClusterFiles } {
-    const name = `c${++this.made}`;
+    const name = `c${++this.created}`;
     return {
       name,
       files: {
@@ -89,12 +89,12 @@ export class Clusters {
       "-c listen_addresses=127.0.0.1",
       "-c unix_socket_directories=",
       "-c fsync=off",
-      // Nobody but the test uses numbers of transactions.
+      // Otherwise transaction ids would not depend on the test alone.
       "-c autovacuum=off",
       "-c max_connections=60",
     ].join(" ");
     this.running.add(name);
-    const place = seen(name);
+    const place = clusterPath(name);
     await this.run("pg_ctl", "-D", place, "-w", "-t", "60", "-l", `${place}.log`, "-o", options, "start");
     const url = `postgresql://postgres@127.0.0.1:${port}`;
     return {
@@ -115,7 +115,7 @@ export class Clusters {
           "-d",
           url,
           "-D",
-          seen(copy),
+          clusterPath(copy),
           "-X",
           "stream",
           "-c",
@@ -130,7 +130,7 @@ export class Clusters {
 
   private async end(name: string): Promise<void> {
     if (!this.running.delete(name)) return;
-    await this.run("pg_ctl", "-D", seen(name), "-w", "-m", "immediate", "stop");
+    await this.run("pg_ctl", "-D", clusterPath(name), "-w", "-m", "immediate", "stop");
   }
 
   private async run(program: string, ...args: readonly string[]): Promise<void> {
@@ -142,14 +142,14 @@ export class Clusters {
     child.stderr?.on("data", (chunk: Buffer) => {
       output += chunk;
     });
-    // Not "close": a server that was started keeps what it inherited.
+    // Not "close": a started server keeps the inherited file descriptors open.
     const [code] = (await once(child, "exit")) as [number | null];
     if (code !== 0) throw new Error(`${program} failed: ${output}`);
   }
 }
 
-/** The path by which PostgreSQL's programs find a cluster. */
-const seen = (name: string): string => `${inheritedFolder}/${name}`;
+/** The path of a cluster for PostgreSQL's programs. */
+const clusterPath = (name: string): string => `${inheritedFolder}/${name}`;
 
 async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, "127.0.0.1");
@@ -160,8 +160,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** An address that leads to one cluster or another, as the addresses of installations with standbys do. */
-export class Switchboard {
+/** A TCP proxy to one of several clusters, like the virtual address of an installation with standbys. */
+export class SwitchableProxy {
   private readonly sockets = new Set<net.Socket>();
   private target: number | undefined;
   private readonly server = net.createServer((client) => this.connect(client));
@@ -173,7 +173,7 @@ export class Switchboard {
     return (this.server.address() as net.AddressInfo).port;
   }
 
-  /** New connections lead there (undefined: nowhere), and those that there are end. */
+  /** Sends new connections to this port (undefined = refuses them) and closes existing ones. */
   switchTo(port: number | undefined): void {
     this.target = port;
     for (const socket of this.sockets) socket.destroy();

@@ -1,25 +1,25 @@
 import { once } from "node:events";
 import net from "node:net";
 
-/** A network between a node and its database, which breaks as the test says. */
+/** A TCP proxy between a node and its database that simulates network failures. */
 
 interface Connection {
   readonly client: net.Socket;
   readonly server: net.Socket;
-  /** Whether notifications come over it. */
+  /** Whether it has sent LISTEN. */
   listens: boolean;
-  /** Nothing arrives any more, and nobody is told. */
+  /** All data is dropped, while the connection stays open. */
   silent: boolean;
-  /** The server's next answer is not to arrive. */
+  /** The connection is closed when the server sends its next response. */
   severed: boolean;
 }
 
 export class DatabaseLink {
   /** New connections are refused. */
   private isCut = false;
-  /** Connections that begin to listen are broken. */
+  /** Connections that send LISTEN are closed. */
   private refusesListening = false;
-  /** How long notifications take. */
+  /** Delay of data on connections that listen. */
   listeningDelayMs = 0;
   private severing: { readonly text: string; readonly before: boolean } | undefined;
   private readonly connections = new Set<Connection>();
@@ -36,7 +36,7 @@ export class DatabaseLink {
     return link;
   }
 
-  /** The database's address over this link. */
+  /** URL of the database through this link. */
   get url(): string {
     const url = new URL(this.target);
     url.hostname = "127.0.0.1";
@@ -45,26 +45,26 @@ export class DatabaseLink {
   }
 
   /**
-   * The next statement with this text breaks its connection: once it was done, and nobody hears of that.
-   * @param before the statement does not arrive either
+   * Closes the connection of the next statement with this text, after it was executed but before its response arrives.
+   * @param before closes it before the statement is sent
    */
   severAt(text: string, { before = false } = {}): void {
     this.severing = { text, before };
   }
 
-  /** Breaks all connections and lets no new ones through until `restore`. */
+  /** Closes all connections and refuses new ones until `restore`. */
   cut(): void {
     this.isCut = true;
     for (const connection of this.connections) end(connection);
   }
 
-  /** Breaks connections that listen, and each that begins to, until `restore`. */
+  /** Closes connections that listen, and others as soon as they send LISTEN, until `restore`. */
   cutListening(): void {
     this.refusesListening = true;
     for (const connection of this.connections) if (connection.listens) end(connection);
   }
 
-  /** Nothing arrives any more over the connections that there are; new ones work. */
+  /** Drops all data on the existing connections; new ones work. */
   silence(): void {
     for (const connection of this.connections) connection.silent = true;
   }
@@ -120,7 +120,7 @@ export class DatabaseLink {
 
   private toClient(connection: Connection, data: Buffer): void {
     if (connection.silent) return;
-    // The server has done it when it says so.
+    // The response means that the statement was executed.
     if (connection.severed) end(connection);
     else if (connection.listens && this.listeningDelayMs > 0)
       setTimeout(() => connection.client.write(data), this.listeningDelayMs);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { migrate } from "../../src/storage/migrate.js";
 
-/** Databases for tests, each its own, on the throw-away cluster that the test runner started. */
+/** Creates a database per test on the temporary cluster of the test runner. */
 
 export interface TestDatabase {
   /** Connection string of a role that owns this database and nothing else. */
@@ -17,7 +17,7 @@ function clusterUrl(): URL {
   return new URL(url);
 }
 
-/** Runs `work` as the throw-away cluster's superuser. */
+/** Runs `work` as superuser of the temporary cluster. */
 export async function asSuperuser<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const url = clusterUrl();
   url.pathname = `/${database}`;
@@ -31,8 +31,8 @@ export async function asSuperuser<T>(database: string, work: (client: pg.Client)
 }
 
 /**
- * A new database with the extensions and, unless `bare`, the whole schema; or that of before a migration, by the
- * beginning of its name.
+ * Creates a database with the extensions and, unless `bare`, the schema.
+ * @param options.before applies only the migrations before this one (prefix of its file name)
  */
 export async function freshDatabase(
   options: { bare?: boolean; before?: string } = {},
@@ -70,7 +70,7 @@ export async function freshDatabase(
   };
 }
 
-/** What `migrate` made of an empty database when there were only migrations before this one. */
+/** Applies the migrations before this one to an empty database. */
 async function migrateUpTo(client: pg.Client, before: string): Promise<void> {
   const folder = new URL("../../src/storage/migrations/", import.meta.url);
   await client.query("create schema mapwright; create schema layers; create schema staging");

@@ -1,4 +1,4 @@
 import type { FailureKind } from "../../src/errors.js";
 
-/** What `t.throws` and `t.rejects` compare a failure with: its kind alone. */
+/** The expected error for `t.throws` and `t.rejects`, which compares only the kind of a failure. */
 export const failure = (kind: FailureKind): Error => ({ kind }) as unknown as Error;

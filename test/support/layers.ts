@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Rows for tests that need a layer and not the API. */
+/** Creates layers directly in the database, for tests without the API. */
 
 export interface TestLayer {
   readonly projectId: number;
@@ -12,7 +12,7 @@ export interface TestLayer {
 
 let made = 0;
 
-/** A project with a map and one layer, straight in the database. `client` has the schema in its search path. */
+/** Creates a project with a map and one layer. `client` needs the schema in its search path. */
 export async function makeLayer(client: pg.ClientBase, code = `p${++made}`): Promise<TestLayer> {
   const one = async (text: string, values: unknown[]) =>
     Number((await client.query(text, values)).rows[0].id);
@@ -30,10 +30,10 @@ export async function makeLayer(client: pg.ClientBase, code = `p${++made}`): Pro
   return { projectId, mapId, layerId, table: `layers.l${layerId}` };
 }
 
-/** Layers without objects and columns of their own in a map, straight in the database; their ids. */
+/** Creates layers without objects and custom columns in a map; returns their ids. */
 export async function makeLayers(client: pg.ClientBase, mapId: number, count: number): Promise<number[]> {
   const ids: number[] = [];
-  // A table that is made takes locks until its transaction ends, and there is room for so many of them.
+  // Each new table takes locks until its transaction ends, and the lock table is limited.
   for (let left = count; left > 0; left -= 100) {
     const { rows } = await client.query(
       `with made as (
@@ -56,7 +56,7 @@ export async function makeLayers(client: pg.ClientBase, mapId: number, count: nu
   return ids;
 }
 
-/** A virtual layer over each of these of a map, straight in the database; their ids. */
+/** Creates a virtual layer for each source layer of a map; returns their ids. */
 export async function makeVirtualLayers(
   client: pg.ClientBase,
   mapId: number,

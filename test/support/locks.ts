@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { waitFor } from "./server.js";
 
-/** Waits until so many statements wait for locks in the client's database. */
+/** Waits until at least `count` statements wait for locks in the client's database. */
 export const lockWaiters = (sql: pg.ClientBase, count = 1): Promise<void> =>
   waitFor(async () => {
     const { rows } = await sql.query(

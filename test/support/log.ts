@@ -1,4 +1,4 @@
 import { createLog, type Log } from "../../src/log.js";
 
-/** A log that says nothing. */
+/** A log without output. */
 export const quietLog: Log = createLog("silent", "test");

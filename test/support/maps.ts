@@ -1,13 +1,13 @@
 import type { TestServer } from "./server.js";
 
-/** Maps for tests of tiles: made and filled through the API. */
+/** Creates maps, layers and objects through the API, for tests of tiles. */
 
-export interface MadeLayer {
+export interface CreatedLayer {
   readonly id: number;
   readonly code: string;
 }
 
-/** A published map with the code. */
+/** Creates a published map; returns its id. */
 export async function makeMap(server: TestServer, code: string, css = ""): Promise<number> {
   const token = await server.token("admin");
   const answer = await server.api("POST", "", { token, body: { code, css_style: css } });
@@ -20,7 +20,7 @@ export async function makeStyledLayer(
   map: string,
   code: string,
   css: string,
-): Promise<MadeLayer> {
+): Promise<CreatedLayer> {
   const token = await server.token("editor");
   const answer = await server.api("POST", `${map}/layers/`, { token, body: { code, css_style: css } });
   if (answer.status !== 200) throw new Error(`layer ${code}: ${answer.status} ${answer.text}`);
@@ -41,7 +41,7 @@ export const square = (lon: number, lat: number, size: number) => ({
   ],
 });
 
-/** Adds an object; gives its id. */
+/** Adds an object; returns its id. */
 export async function addObject(
   server: TestServer,
   layer: string,
@@ -58,7 +58,7 @@ export async function addObject(
   return answer.json.id;
 }
 
-/** Contract address of the tile that holds lon, lat at zoom z, on a node. */
+/** URL of the tile (TMS) that contains lon, lat at zoom z, on a node. */
 export function tileUrl(
   server: TestServer,
   map: string,

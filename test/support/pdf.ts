@@ -1,11 +1,11 @@
 import { inflateSync } from "node:zlib";
 
-/** Reads back what a PDF of ours says: pages, and their texts as the fonts' tables of characters have them. */
+/** Reads pages, images and text of the PDFs that the server writes; decodes text by the ToUnicode tables of fonts. */
 
 export interface ReadPdf {
   readonly pages: number;
   readonly images: number;
-  /** The texts that are written, one per line, in the order of the file. */
+  /** Text operations, one per line, in the order of the file. */
   readonly text: string;
 }
 
@@ -49,7 +49,7 @@ function streamOf(body: string): string {
   return body.includes("/FlateDecode") ? inflateSync(bytes).toString("latin1") : bytes.toString("latin1");
 }
 
-/** Texts by glyph. */
+/** Characters by glyph id, from a ToUnicode table. */
 function characters(table: string): string[] {
   const found: string[] = [];
   for (const [, first, list] of table.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/g)) {

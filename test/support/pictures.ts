@@ -1,13 +1,13 @@
 import sharp from "sharp";
 
-/** What tests look at in tiles. */
+/** Reads pixels of images. */
 
 export interface Picture {
   readonly width: number;
   readonly height: number;
   /** [red, green, blue, alpha] at a pixel, from the top left. */
   at(x: number, y: number): [number, number, number, number];
-  /** Pixels that are not wholly transparent. */
+  /** Number of pixels that are not fully transparent. */
   readonly painted: number;
 }
 

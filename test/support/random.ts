@@ -1,4 +1,4 @@
-/** Whole numbers below 2^32, the same for the same seed (mulberry32). */
+/** A seeded generator of whole numbers below 2^32 (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 
-/** Address of the throw-away Redis that the test runner started. */
+/** URL of the temporary Redis of the test runner. */
 export function testRedisUrl(): string {
   const url = process.env.MAPWRIGHT_TEST_REDIS_URL;
   if (!url) throw new Error("MAPWRIGHT_TEST_REDIS_URL is not set: run the tests with `npm test`.");
   return url;
 }
 
-/** A key prefix of its own, so that tests can share one Redis. */
+/** A unique key prefix, so that tests can share one Redis. */
 export const freshPrefix = (): string => `t${randomBytes(6).toString("hex")}:`;

@@ -6,24 +6,24 @@ import { removeAll } from "../../src/catalog/removal.js";
 import { type TestServer, waitFor } from "./server.js";
 
 /**
- * What must hold after every hostile request: the hosts that ran still run, a good request is answered, no stored data
- * changed, nobody was called, no file was told, nothing was left behind. (The front is the process of the test itself.)
+ * Checks after every malicious request: the host processes still run, a valid request gets a response, stored data is
+ * unchanged, no outgoing connection was made, no file content was disclosed, no temporary file is left.
  */
 
 export interface Safety {
-  /** Address of a listener that nobody may ever connect to. */
+  /** URL of a listener that must never get a connection. */
   readonly canaryUrl: string;
-  /** A file that anybody may read; its text must be in no answer. */
+  /** A readable file whose content must not be in any response. */
   readonly canaryFile: string;
-  /** A request as it stands, on the first node unless told otherwise; what it answers is searched for the canary. */
-  ask(path: string, init?: RequestInit & { readonly node?: number }): Promise<Asked>;
-  /** Takes what is stored now for what is to stay. */
+  /** Sends a request, to the first node by default, and searches the response for the content of the canary file. */
+  ask(path: string, init?: RequestInit & { readonly node?: number }): Promise<SafeResponse>;
+  /** Makes the current stored data the expected state. */
   accept(): Promise<void>;
-  /** Asserts all of it. */
-  holds(t: Asserter, after: string): Promise<void>;
+  /** Asserts all conditions. @param after name of the request, for messages */
+  holds(t: Assertions, after: string): Promise<void>;
 }
 
-export interface Asked {
+export interface SafeResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -31,14 +31,14 @@ export interface Asked {
   readonly json: any;
 }
 
-/** As much of tap's test as is needed here. */
-export interface Asserter {
+/** The part of tap's Test that is used here. */
+export interface Assertions {
   same(found: any, wanted: any, message: string): boolean;
   equal(found: any, wanted: any, message: string): boolean;
   teardown(work: () => Promise<unknown>): void;
 }
 
-/** Tables of the catalogue whose rows hostile requests leave alone. */
+/** Tables of the catalogue that malicious requests must not change. */
 const catalogue = [
   "project",
   "account",
@@ -53,12 +53,12 @@ const catalogue = [
 ];
 
 /**
- * @param good path of a request that is answered 200, whatever else happens
+ * @param good path of a request that must always get 200
  */
-export async function watchSafety(t: Asserter, server: TestServer, good: string): Promise<Safety> {
-  let calls = 0;
+export async function watchSafety(t: Assertions, server: TestServer, good: string): Promise<Safety> {
+  let connections = 0;
   const listener = net.createServer((socket) => {
-    calls++;
+    connections++;
     socket.destroy();
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
@@ -72,15 +72,15 @@ export async function watchSafety(t: Asserter, server: TestServer, good: string)
     await rm(folder, { recursive: true, force: true });
   });
 
-  const told: string[] = [];
+  const leaks: string[] = [];
   const hosts = () => server.nodes.map(({ services }) => services.render.pid);
-  const running = hosts();
+  const initialHosts = hosts();
   let stored = await storedData(server);
 
   const ask: Safety["ask"] = async (path, { node = 0, ...init } = {}) => {
     const answer = await fetch(server.urls[node] + path, init);
     const text = await answer.text();
-    if (text.includes(canary) || JSON.stringify([...answer.headers]).includes(canary)) told.push(path);
+    if (text.includes(canary) || JSON.stringify([...answer.headers]).includes(canary)) leaks.push(path);
     let json: unknown;
     try {
       json = JSON.parse(text);
@@ -99,23 +99,23 @@ export async function watchSafety(t: Asserter, server: TestServer, good: string)
     },
     async holds(t, after) {
       for (const node of server.nodes.keys()) {
-        // Generous: the machines that tests run on have other things to do.
+        // Long, since test machines may be loaded.
         const answer = await ask(good, { node, signal: AbortSignal.timeout(10_000) });
-        t.equal(answer.status, 200, `${after}: a good request is answered`);
+        t.equal(answer.status, 200, `${after}: a valid request gets 200`);
       }
-      t.same(hosts(), running, `${after}: the render host lives`);
-      t.same(await storedData(server), stored, `${after}: what is stored is as it was`);
-      t.equal(calls, 0, `${after}: nobody was called`);
-      t.same(told, [], `${after}: no file was told`);
+      t.same(hosts(), initialHosts, `${after}: the render hosts still run`);
+      t.same(await storedData(server), stored, `${after}: stored data is unchanged`);
+      t.equal(connections, 0, `${after}: no outgoing connection`);
+      t.same(leaks, [], `${after}: no file content in responses`);
       await waitFor(async () => (await temporaryFiles(server)).length === 0);
       t.same(await temporaryFiles(server), [], `${after}: no temporary file is left`);
     },
   };
 }
 
-/** Number and checksum of the rows of every layer's table and of the catalogue's. */
+/** Row count and checksum of every layer table and catalogue table. */
 async function storedData(server: TestServer): Promise<Record<string, string>> {
-  // What was deleted before goes now, if it is not gone yet.
+  // Finishes the removal of what was deleted before.
   await removeAll(server.nodes[0]!.services.db);
   const { rows } = await server.sql.query(
     `select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

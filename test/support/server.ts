@@ -12,17 +12,17 @@ import { freshDatabase, type TestDatabase } from "./database.js";
 import { quietLog } from "./log.js";
 import { freshPrefix, testRedisUrl } from "./redis.js";
 
-/** The real product on a database of its own: one node or several, wired as `mapwright serve` wires them. */
+/** Starts one or several nodes on a new database, wired as by `mapwright serve`. */
 
 export interface TestServer {
-  /** Address of the first node, without a slash at its end. */
+  /** URL of the first node, without a trailing slash. */
   readonly url: string;
   readonly nodes: readonly Node[];
   readonly urls: readonly string[];
   readonly database: TestDatabase;
-  /** A connection as any other SQL client has one, with the schema in its search path. */
+  /** A database connection with the schema in its search path. */
   readonly sql: pg.Client;
-  /** Makes the project `p` (languages en, ru) and a user of each role; passwords are the logins twice. */
+  /** Code of the project, `p` (languages en, ru). It has a user per role; the login is the role, the password the login twice. */
   readonly project: string;
   token(role: Role): Promise<string>;
   /** A request to the API of project `p`; the path continues after `/api/2.8/p/`. */
@@ -46,11 +46,11 @@ export interface ApiAnswer {
 
 export interface TestServerOptions {
   readonly nodes?: number;
-  /** An empty database with the schema, which the caller drops; default: a new one. */
+  /** An empty database with the schema, which the caller drops; default: a new database. */
   readonly databaseUrl?: string;
   /** Dotted configuration keys. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Default: one that says nothing. */
+  /** Default: no output. */
   readonly log?: Log;
 }
 
@@ -133,11 +133,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   };
 }
 
-/** Waits until `condition` holds; fails after ten seconds. */
+/** Waits until `condition` is true; throws after ten seconds. */
 export async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const until = Date.now() + 10_000;
+  const deadline = Date.now() + 10_000;
   while (!(await condition())) {
-    if (Date.now() > until) throw new Error("waited ten seconds in vain");
+    if (Date.now() > deadline) throw new Error("the condition did not become true within ten seconds");
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -13,21 +13,21 @@ import type { Imported, ImportSource } from "../../src/transfer/import-request.j
 import { freshDatabase } from "./database.js";
 import { quietLog } from "./log.js";
 
-/** A database with a map, a transfer host, and files to import, for tests of the import. */
+/** A database with a map, a transfer host and temporary files, for tests of imports. */
 
 export interface ImportBench {
   readonly db: Database;
   readonly transfer: TransferHost;
   readonly mapId: number;
-  /** A new empty layer's id. */
+  /** Creates an empty layer; returns its id. */
   layer(): Promise<number>;
-  /** Imports a file of this content; objects become JSON. */
+  /** Imports a file with this content; values other than strings and buffers are serialized as JSON. */
   import(layerId: number, content: unknown, source?: Partial<ImportSource>): Promise<Imported>;
-  /** A file of this content. */
+  /** Writes a file with this content; returns its path. */
   file(content: unknown, extension?: string): string;
-  /** Objects by column code, in the order of their ids, with `svc_id` and the geometry as WKT. */
+  /** Objects sorted by id, as values by column code, with `svc_id` and the geometry as WKT. */
   objects(layerId: number): Promise<Record<string, unknown>[]>;
-  /** All that an import may change of a layer, as one text. */
+  /** Everything that an import may change in a layer, as JSON text. */
   state(layerId: number): Promise<string>;
   stop(): Promise<void>;
 }
@@ -105,7 +105,7 @@ export const feature = (properties: unknown, geometry: unknown = point(1, 2)) =>
 
 export const collection = (...features: unknown[]) => ({ type: "FeatureCollection", features });
 
-/** The failure's code and message, or what came instead. */
+/** Code, message and data of the failure; code "none" when the import succeeds. */
 export async function failureOf(
   work: Promise<unknown>,
 ): Promise<{ code: unknown; message: string; data: unknown }> {

@@ -1,7 +1,7 @@
 import t from "tap";
 import { formatAddress, parseAddress } from "../../src/viewer/browser/address.js";
-import { drawnBy } from "../../src/viewer/browser/drawn.js";
 import { LayerTree } from "../../src/viewer/browser/layer-tree.js";
+import { visibilityOf } from "../../src/viewer/browser/style-visibility.js";
 
 /** Parts of the viewer that need no page. */
 
@@ -58,11 +58,11 @@ t.test("a style tells which objects it draws", (t) => {
     ["Map { background-color: red; }", 5, {}, true],
   ];
   for (const [css, zoom, fields, drawn] of cases) {
-    t.equal(drawnBy(css)(zoom, fields), drawn, `${css} z${zoom} ${JSON.stringify(fields)}`);
+    t.equal(visibilityOf(css)(zoom, fields), drawn, `${css} z${zoom} ${JSON.stringify(fields)}`);
   }
-  t.equal(drawnBy("#a[zoom>3][rank<=2] { marker-width: 3; }").sort, "rank,a");
-  t.equal(drawnBy("#a[area>=20] { text-name: [n]; }").sort, "area,d");
-  t.equal(drawnBy("#a[zoom>3][kind='x'] { marker-width: 3; }").sort, undefined);
+  t.equal(visibilityOf("#a[zoom>3][rank<=2] { marker-width: 3; }").sort, "rank,a");
+  t.equal(visibilityOf("#a[area>=20] { text-name: [n]; }").sort, "area,d");
+  t.equal(visibilityOf("#a[zoom>3][kind='x'] { marker-width: 3; }").sort, undefined);
   t.end();
 });
 

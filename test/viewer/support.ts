@@ -127,7 +127,7 @@ export async function openPage(
 export async function until(page: Page, script: string): Promise<void> {
   const end = Date.now() + 20_000;
   while (!(await page.evaluate<boolean>(script))) {
-    if (Date.now() > end) throw new Error(`waited twenty seconds in vain for ${script}`);
+    if (Date.now() > end) throw new Error(`waited twenty seconds for ${script}`);
     await page.waitForTimeout(50);
   }
 }

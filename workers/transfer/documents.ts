@@ -42,7 +42,9 @@ export const readGeoJson: FeatureReader = function* (path) {
     }
     if (window.peek() !== -1) throw refused("The file has data after the end of its GeoJSON.");
     if (collection !== (type === "FeatureCollection")) {
-      throw refused('The file is not GeoJSON: "type": "FeatureCollection" requires "features", and the reverse.');
+      throw refused(
+        'The file is not GeoJSON: "type": "FeatureCollection" requires "features", and the reverse.',
+      );
     }
     if (!collection) yield* wholeFile(path);
     return crs;

@@ -48,7 +48,7 @@ export async function receive<Out>(
       throw context === undefined && isTooLarge(error) ? tokenTooLate() : error;
     });
   context ??= await allowed(received.token);
-  if (received.turnedAway) {
+  if (received.fileRefused) {
     throw unauthenticated(
       "The file came before the token: send the token in the header X-Token, or before the file.",
     );

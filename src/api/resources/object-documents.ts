@@ -12,7 +12,7 @@ import type { PrintedMap, PrintRequest } from "../../hosts/messages.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { listedIds, objectName, printedItems } from "../../print/items.js";
-import { cuttingOf, printedMap } from "../../print/map.js";
+import { printedMap, viewportOf } from "../../print/map.js";
 import { callerHeaders } from "../request/caller.js";
 import type { Services } from "../services.js";
 import { attribution } from "./tiles.js";
@@ -81,9 +81,9 @@ async function mapOf(
   { map, layer, caller, id, languages }: PrintTarget,
   { sw, ne }: ContractBox,
 ): Promise<PrintedMap | undefined> {
-  const cutting = cuttingOf([sw[1], sw[0], ne[1], ne[0]]);
+  const viewport = viewportOf([sw[1], sw[0], ne[1], ne[0]]);
   try {
-    const shape = { srid: 3857, zoom: cutting.z } as const;
+    const shape = { srid: 3857, zoom: viewport.z } as const;
     const geometry = JSON.parse(
       (await getGeometry(services.db, layer, id, shape)) ?? "null",
     ) as Geometry | null;
@@ -92,7 +92,7 @@ async function mapOf(
       map,
       caller,
       language: languages.own,
-      cutting,
+      viewport,
       geometry,
       attribution: attribution(map),
       signal: request.signal,

@@ -1,4 +1,4 @@
-/** What a view's address (the part after #) says, so that a link opens the same picture. Never a token. */
+/** The URL fragment (after #) that describes the current view, so that links open the same view. Never contains a token. */
 
 export interface View {
   readonly zoom: number;
@@ -11,24 +11,24 @@ export interface Address {
   readonly project: string | undefined;
   readonly map: string | undefined;
   readonly view: View | undefined;
-  /** Ids of the layers that are on; undefined = as the map has them by itself. */
+  /** Ids of the layers that are on; undefined = the defaults of the map. */
   readonly layers: readonly number[] | undefined;
   /** Whether the base map is on. */
   readonly base: boolean;
 }
 
-const within = (text: string | null, least: number, most: number): number | undefined => {
+const numberIn = (text: string | null, min: number, max: number): number | undefined => {
   if (text === null || text.trim() === "") return undefined;
   const value = Number(text);
-  return Number.isFinite(value) && value >= least && value <= most ? value : undefined;
+  return Number.isFinite(value) && value >= min && value <= max ? value : undefined;
 };
 
-/** Reads an address; parts that are missing or make no sense are left out, never an error. */
+/** Parses a fragment; missing or invalid parts are undefined, never an error. */
 export function parseAddress(hash: string): Address {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
-  const zoom = within(values.get("z"), 0, 22);
-  const lat = within(values.get("lat"), -90, 90);
-  const lon = within(values.get("lon"), -180, 180);
+  const zoom = numberIn(values.get("z"), 0, 22);
+  const lat = numberIn(values.get("lat"), -90, 90);
+  const lon = numberIn(values.get("lon"), -180, 180);
   const layers = values.get("layers");
   return {
     project: values.get("project") ?? undefined,
@@ -39,10 +39,10 @@ export function parseAddress(hash: string): Address {
   };
 }
 
-/** As many decimals of a degree as a pixel of that zoom can show. */
+/** Decimals of a degree that are significant at a zoom. */
 const decimals = (zoom: number): number => Math.min(7, Math.max(2, Math.ceil(zoom / 3) + 1));
 
-/** The address with its #, the shortest that says the same. */
+/** The fragment with its #, without default values. */
 export function formatAddress(address: Address): string {
   const parts: string[] = [];
   const put = (name: string, value: string) => parts.push(`${name}=${value}`);

@@ -2,31 +2,32 @@ import { h } from "./dom.js";
 import type { ColumnInfo, ObjectItem } from "./map-server.js";
 import type { Translate } from "./texts.js";
 
-/** Turns an object's fields into what a person reads. */
+/** Formats an object's fields for display. */
 
-export interface Reader {
+/** Language and translations of the page. */
+export interface Locale {
   readonly language: string;
   readonly t: Translate;
 }
 
-/** A heading over the rows that follow, or a row of a title and a value. */
+/** A heading for the rows that follow, or a row with title and value. */
 export type Row = { readonly heading: string } | { readonly title: string; readonly value: Node };
 
 const hidden: ReadonlySet<string> = new Set(["svc_id", "geom"]);
 
-/** Columns of an object's own: neither its geometry nor its id, which may have another name, too. */
+/** Columns without the geometry and the id (also under its alias). */
 export function ownColumns(columns: readonly ColumnInfo[]): ColumnInfo[] {
   const id = columns.find(({ code }) => code === "svc_id")?.id;
   return columns.filter((column) => column.id !== id && column.type !== "geom");
 }
 
-/** Rows in the order of the layer's columns; without them by the codes of the fields, as they came. */
-export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[], reader: Reader): Row[] {
+/** Rows in the order of the layer's columns; without columns, in the order of the fields, titled by code. */
+export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[], locale: Locale): Row[] {
   const fields = object.fields ?? {};
   if (columns.length === 0) {
     return Object.keys(fields)
       .filter((code) => !hidden.has(code))
-      .map((code) => ({ title: readable(code), value: valueNode(fields[code], undefined, reader) }));
+      .map((code) => ({ title: titleFromCode(code), value: valueNode(fields[code], undefined, locale) }));
   }
   const own = ownColumns(columns);
   const ids = new Set(own.map((column) => column.id));
@@ -35,28 +36,28 @@ export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[]
       .filter((column) => (ids.has(column.parent_id) ? column.parent_id : 0) === parent)
       .sort((a, b) => a.sort - b.sort || a.id - b.id)
       .flatMap((column): Row[] => {
-        // An import that knows no titles repeats the codes.
-        const title = column.name && column.name !== column.code ? column.name : readable(column.code);
+        // Columns of an import have their code as name.
+        const title = column.name && column.name !== column.code ? column.name : titleFromCode(column.code);
         if (column.type === "title") {
           const inner = rowsUnder(column.id);
           return inner.length > 0 ? [{ heading: title }, ...inner] : [];
         }
-        return [{ title, value: valueNode(fields[column.code], column.type, reader) }];
+        return [{ title, value: valueNode(fields[column.code], column.type, locale) }];
       });
   return rowsUnder(0);
 }
 
 /** A column's code as a title: `pop_max` → `Pop max`. */
-function readable(code: string): string {
+function titleFromCode(code: string): string {
   const words = code.replaceAll("_", " ").trim();
   return words ? words[0]!.toUpperCase() + words.slice(1) : code;
 }
 
-/** What to call an object: the named column, else one that sounds like a name, else the first text, else its number. */
+/** The title of an object: the value of the preferred column, else of a column with a name like "name", else the first text, else the id. */
 export function objectTitle(
   object: ObjectItem,
   columns: readonly ColumnInfo[],
-  reader: Reader,
+  locale: Locale,
   preferred?: string,
 ): string {
   const fields = object.fields ?? {};
@@ -65,23 +66,23 @@ export function objectTitle(
     return typeof value === "string" && value.trim() !== "" && value.length <= 200 ? value : undefined;
   };
   const codes = columns.length > 0 ? columns.map((column) => column.code) : Object.keys(fields);
-  const named = [`name_${reader.language}`, "name", "title", "label", "name_en"];
+  const named = [`name_${locale.language}`, "name", "title", "label", "name_en"];
   const candidates = [preferred, ...named, ...codes.filter((code) => /(^|_)name(_|$)/i.test(code)), ...codes];
   for (const code of candidates) {
     const found = text(code);
     if (found && !hidden.has(code ?? "")) return found;
   }
-  return reader.t("objectNumber", { id: object.id });
+  return locale.t("objectNumber", { id: object.id });
 }
 
-function valueNode(value: unknown, type: string | undefined, reader: Reader): Node {
+function valueNode(value: unknown, type: string | undefined, locale: Locale): Node {
   if (value === null || value === undefined || value === "") {
-    return h("span", { class: "no-value", title: reader.t("empty") }, "—");
+    return h("span", { class: "no-value", title: locale.t("empty") }, "—");
   }
-  if (typeof value === "boolean") return document.createTextNode(reader.t(value ? "yes" : "no"));
+  if (typeof value === "boolean") return document.createTextNode(locale.t(value ? "yes" : "no"));
   if (typeof value === "number") {
-    // A year or a house number stays 2021; 21,000 gets its separator.
-    const format = new Intl.NumberFormat(reader.language, { maximumFractionDigits: 6, useGrouping: "min2" });
+    // No separator below 10,000, so that years stay readable.
+    const format = new Intl.NumberFormat(locale.language, { maximumFractionDigits: 6, useGrouping: "min2" });
     return h("span", { class: "number" }, format.format(value));
   }
   if (typeof value === "object") {
@@ -91,12 +92,12 @@ function valueNode(value: unknown, type: string | undefined, reader: Reader): No
   if (type === "datetime") {
     const time = new Date(text);
     if (!Number.isNaN(time.getTime())) {
-      const format = new Intl.DateTimeFormat(reader.language, { dateStyle: "medium", timeStyle: "short" });
+      const format = new Intl.DateTimeFormat(locale.language, { dateStyle: "medium", timeStyle: "short" });
       return h("time", { datetime: text }, format.format(time));
     }
   }
   if (type === "file") {
-    return document.createTextNode(reader.t("files", { n: text.split(",").filter(Boolean).length }));
+    return document.createTextNode(locale.t("files", { n: text.split(",").filter(Boolean).length }));
   }
   if (/^https?:\/\/\S+$/i.test(text)) {
     return h(

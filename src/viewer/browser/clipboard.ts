@@ -1,10 +1,10 @@
-/** Puts a text on the clipboard; false when the browser does not let us. */
+/** Copies text to the clipboard; false when the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without HTTPS there is no navigator.clipboard; the old way works from a press of a button.
+    // navigator.clipboard requires HTTPS; execCommand works in a click handler.
   }
   const field = document.createElement("textarea");
   field.value = text;

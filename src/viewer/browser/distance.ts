@@ -1,10 +1,10 @@
-/** How far a click is from an object, in pixels of the screen. Knows no page. */
+/** Distance between a click and an object's geometry in screen pixels. Does not depend on the DOM. */
 
 export interface Pixel {
   readonly x: number;
   readonly y: number;
 }
-/** Where a position ([lon, lat]) is on the screen. */
+/** Projects a position ([lon, lat]) to the screen. */
 export type Project = (position: readonly number[]) => Pixel;
 
 /** Distance of `p` from the segment a–b. */
@@ -17,10 +17,10 @@ function toSegment(p: Pixel, a: Pixel, b: Pixel): number {
 }
 
 function toLine(p: Pixel, line: readonly Pixel[]): number {
-  let least = Number.POSITIVE_INFINITY;
+  let min = Number.POSITIVE_INFINITY;
   for (let i = 0; i < line.length; i++)
-    least = Math.min(least, toSegment(p, line[Math.max(0, i - 1)]!, line[i]!));
-  return least;
+    min = Math.min(min, toSegment(p, line[Math.max(0, i - 1)]!, line[i]!));
+  return min;
 }
 
 /** Whether a ray from `p` crosses the ring an odd number of times. */
@@ -34,11 +34,11 @@ function inRing(p: Pixel, ring: readonly Pixel[]): boolean {
   return inside;
 }
 
-/** The least distance of all parts, of which there can be more than a call has room for arguments. */
-const least = <Part>(parts: readonly Part[], distance: (part: Part) => number): number =>
+/** The minimum distance of all parts. (`Math.min(...)` would fail for very many.) */
+const minDistance = <Part>(parts: readonly Part[], distance: (part: Part) => number): number =>
   parts.reduce((nearest, part) => Math.min(nearest, distance(part)), Number.POSITIVE_INFINITY);
 
-/** Pixels from `click` to the geometry; 0 inside a polygon, infinite where there is no geometry. */
+/** Pixels from `click` to the geometry; 0 inside a polygon, Infinity without geometry. */
 export function pixelDistance(
   geometry: GeoJSON.Geometry | null | undefined,
   click: Pixel,
@@ -50,22 +50,22 @@ export function pixelDistance(
     const drawn = rings.map((ring) => ring.map(project));
     const [outer, ...holes] = drawn;
     if (outer && inRing(click, outer) && !holes.some((hole) => inRing(click, hole))) return 0;
-    return least(drawn, (ring) => toLine(click, ring));
+    return minDistance(drawn, (ring) => toLine(click, ring));
   };
   switch (geometry.type) {
     case "Point":
       return line([geometry.coordinates]);
     case "MultiPoint":
-      return least(geometry.coordinates, (position) => line([position]));
+      return minDistance(geometry.coordinates, (position) => line([position]));
     case "LineString":
       return line(geometry.coordinates);
     case "MultiLineString":
-      return least(geometry.coordinates, line);
+      return minDistance(geometry.coordinates, line);
     case "Polygon":
       return polygon(geometry.coordinates);
     case "MultiPolygon":
-      return least(geometry.coordinates, polygon);
+      return minDistance(geometry.coordinates, polygon);
     case "GeometryCollection":
-      return least(geometry.geometries, (part) => pixelDistance(part, click, project));
+      return minDistance(geometry.geometries, (part) => pixelDistance(part, click, project));
   }
 }

@@ -1,13 +1,14 @@
-/** Makes elements of the page. Texts are always set as text, never as markup. */
+/** Creates DOM elements. Strings become text nodes, never HTML. */
 
 type Child = Node | string | undefined | false;
 
 export interface Attributes {
   readonly class?: string;
-  /** Attributes by name; undefined and false leave them out, true sets them empty. */
+  /** Attributes by name; undefined and false are left out, true becomes an empty attribute. */
   readonly [name: string]: string | number | boolean | undefined;
 }
 
+/** Creates an HTML element with attributes and children. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -24,14 +25,14 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A button that does something when it is pressed. */
+/** Creates a button with a click handler. */
 export function button(
   attributes: Attributes,
-  press: (event: MouseEvent) => void,
+  onClick: (event: MouseEvent) => void,
   ...children: readonly Child[]
 ) {
   const element = h("button", { type: "button", ...attributes }, ...children);
-  element.addEventListener("click", press);
+  element.addEventListener("click", onClick);
   return element;
 }
 
@@ -63,13 +64,14 @@ const shapes = {
 } as const;
 export type IconName = keyof typeof shapes;
 
-/** A line drawing of 24 × 24 units in the colour of the text around it. */
+/** Creates an SVG icon of 24 × 24 units in the current text colour. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = s("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" });
   for (const d of shapes[name].split("|")) svg.append(s("path", { d }));
   return svg;
 }
 
+/** Creates an SVG element. */
 export function s<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string>>,

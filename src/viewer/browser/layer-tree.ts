@@ -1,4 +1,4 @@
-/** The layers of a map as the viewer shows them, and which of them are on. Knows no page. */
+/** The layers of a map as the viewer shows them, and which of them are on. Does not depend on the DOM. */
 
 /** [latitude, longitude] */
 export type Corner = readonly [number, number];
@@ -7,7 +7,7 @@ export interface Box {
   readonly ne: Corner;
 }
 
-/** An element of the layer tree as the server sends it. */
+/** An element of the layer tree in the API's response. */
 export interface TreeElement {
   readonly id: number;
   readonly type: string;
@@ -16,7 +16,7 @@ export interface TreeElement {
   readonly sort: number;
   readonly parent_id: number;
   readonly selected: boolean;
-  /** Id of the layer itself, where `id` is only the element's own. */
+  /** Id of the layer, when `id` is that of the tree element. */
   readonly map_layer_id?: number;
   readonly css_style?: string;
   readonly bbox?: Box | null;
@@ -32,19 +32,19 @@ export interface TreeItem {
   readonly children: readonly TreeItem[];
 }
 
-/** How much under an item is on. */
+/** How many of the layers under an item are on. */
 export type Shown = "all" | "some" | "none";
 
 const queryableTypes: ReadonlySet<string> = new Set(["layer", "virtual", "material"]);
 
 export class LayerTree {
   readonly roots: readonly TreeItem[];
-  /** Every layer that is no folder, the top one first. */
+  /** All layers, without folders, the top one first. */
   readonly leaves: readonly TreeItem[];
   private readonly on: Set<number>;
-  private readonly initiallyOn: ReadonlySet<number>;
+  private readonly defaultOn: ReadonlySet<number>;
 
-  /** @param shown ids of the layers to switch on; undefined = those that the map selects */
+  /** @param shown ids of the layers that are on; undefined = the defaults of the map */
   constructor(elements: readonly TreeElement[], shown?: readonly number[]) {
     const known = new Set(elements.map((element) => element.id));
     const byParent = new Map<number, TreeElement[]>();
@@ -55,7 +55,7 @@ export class LayerTree {
       siblings.push(element);
     }
     const leaves: TreeItem[] = [];
-    const initiallyOn = new Set<number>();
+    const defaultOn = new Set<number>();
     const build = (parent: number, parentsSelected: boolean): TreeItem[] =>
       (byParent.get(parent) ?? [])
         .sort((a, b) => a.sort - b.sort || a.id - b.id)
@@ -71,15 +71,15 @@ export class LayerTree {
           };
           if (!isFolder) {
             leaves.push(item);
-            if (selected) initiallyOn.add(item.layerId);
+            if (selected) defaultOn.add(item.layerId);
           }
           return item;
         });
     this.roots = build(0, true);
     this.leaves = leaves;
-    this.initiallyOn = initiallyOn;
-    const mine = new Set(leaves.map((leaf) => leaf.layerId));
-    this.on = new Set(shown ? shown.filter((id) => mine.has(id)) : initiallyOn);
+    this.defaultOn = defaultOn;
+    const layerIds = new Set(leaves.map((leaf) => leaf.layerId));
+    this.on = new Set(shown ? shown.filter((id) => layerIds.has(id)) : defaultOn);
   }
 
   /** Layers that are on, the top one first. */
@@ -87,14 +87,14 @@ export class LayerTree {
     return this.leaves.filter((leaf) => this.on.has(leaf.layerId));
   }
 
-  /** Layers that are on and whose objects can be asked for, the top one first. */
+  /** Layers that are on and whose objects can be queried, the top one first. */
   get queryable(): readonly TreeItem[] {
     return this.visible.filter((leaf) => queryableTypes.has(leaf.element.type));
   }
 
-  /** Ids of the layers that are on, ascending; undefined when they are those that the map selects by itself. */
+  /** Ids of the layers that are on, ascending; undefined when they are the defaults of the map. */
   get selection(): readonly number[] | undefined {
-    if (this.on.size === this.initiallyOn.size && [...this.on].every((id) => this.initiallyOn.has(id))) {
+    if (this.on.size === this.defaultOn.size && [...this.on].every((id) => this.defaultOn.has(id))) {
       return undefined;
     }
     return [...this.on].sort((a, b) => a - b);
@@ -114,13 +114,13 @@ export class LayerTree {
     }
   }
 
-  /** Switches everything back to what the map selects by itself. */
+  /** Restores the defaults of the map. */
   reset(): void {
     this.on.clear();
-    for (const id of this.initiallyOn) this.on.add(id);
+    for (const id of this.defaultOn) this.on.add(id);
   }
 
-  /** Box around the items (all layers by default) that have one. */
+  /** Bounding box of the items (by default of all layers); undefined when none has one. */
   extent(items: readonly TreeItem[] = this.leaves): Box | undefined {
     let box: Box | undefined;
     for (const leaf of items.flatMap(leavesOf)) {

@@ -10,7 +10,7 @@ export interface LayersPanelEvents {
   zoomTo(item: TreeItem): void;
 }
 
-/** The card with the layers and the base map; a sheet at the bottom of a phone. */
+/** The panel with the layers and the base map; a bottom sheet on phones. */
 export class LayersPanel {
   readonly element: HTMLElement;
   private readonly treeView: TreeView;

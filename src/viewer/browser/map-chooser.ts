@@ -1,8 +1,8 @@
 import { button, h, icon } from "./dom.js";
-import type { MapInfo, MapPlace, ProjectInfo } from "./map-server.js";
+import type { MapId, MapInfo, ProjectInfo } from "./map-server.js";
 import type { Translate } from "./texts.js";
 
-/** The card that names the map and opens the list of all maps. */
+/** Shows the current project and map, and opens the list of all maps. */
 export class MapChooser {
   readonly element: HTMLElement;
   private readonly title = h("span", { class: "chooser-title" });
@@ -12,11 +12,11 @@ export class MapChooser {
   private readonly filter: HTMLInputElement;
   private readonly groups = h("div", { class: "chooser-groups" });
   private projects: readonly ProjectInfo[] = [];
-  private current: MapPlace | undefined;
+  private current: MapId | undefined;
 
   constructor(
     private readonly t: Translate,
-    private readonly choose: (place: MapPlace) => void,
+    private readonly choose: (mapId: MapId) => void,
   ) {
     this.opener = button(
       {
@@ -58,7 +58,7 @@ export class MapChooser {
     });
   }
 
-  update(projects: readonly ProjectInfo[], current: MapPlace | undefined): void {
+  update(projects: readonly ProjectInfo[], current: MapId | undefined): void {
     this.projects = projects;
     this.current = current;
     const project = projects.find((candidate) => candidate.code === current?.project);
@@ -82,10 +82,10 @@ export class MapChooser {
   }
 
   private list(): void {
-    const wanted = this.filter.value.trim().toLocaleLowerCase();
-    const fits = (map: MapInfo) => `${map.name} ${map.code}`.toLocaleLowerCase().includes(wanted);
+    const search = this.filter.value.trim().toLocaleLowerCase();
+    const matches = (map: MapInfo) => `${map.name} ${map.code}`.toLocaleLowerCase().includes(search);
     const groups = this.projects
-      .map((project) => ({ project, maps: project.maps.filter(fits) }))
+      .map((project) => ({ project, maps: project.maps.filter(matches) }))
       .filter(({ maps }) => maps.length > 0)
       .map(({ project, maps }) =>
         h(

@@ -1,7 +1,7 @@
 import type { TreeElement } from "./layer-tree.js";
 import type { Sessions } from "./sessions.js";
 
-/** The map server as the viewer calls it. Addresses are relative to the page, so a path prefix does not matter. */
+/** Client of the map server. URLs are relative to the page, so that they work with a path prefix. */
 
 export interface ProjectInfo {
   readonly code: string;
@@ -14,7 +14,7 @@ export interface MapInfo {
   readonly code: string;
   readonly name: string;
   readonly attribution?: string;
-  /** Seen only by who has signed in. */
+  /** Only visible to signed-in users. */
   readonly isPrivate?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface ObjectItem {
   readonly geom?: GeoJSON.Geometry | null;
 }
 
-/** An answer that is no success; status 0 means that there was none. */
+/** An error response; status 0 = no response. */
 export class ServerError extends Error {
   constructor(
     readonly status: number,
@@ -44,7 +44,8 @@ export class ServerError extends Error {
   }
 }
 
-export interface MapPlace {
+/** Codes of a project and a map. */
+export interface MapId {
   readonly project: string;
   readonly map: string;
 }
@@ -52,15 +53,15 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 
 const path = (...segments: readonly string[]): string => `${segments.map(encodeURIComponent).join("/")}/`;
 
-function address(place: string, query: Query): string {
+function withQuery(url: string, query: Query): string {
   const values = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) values.set(name, String(value));
   const text = values.toString().replaceAll("%2C", ",").replaceAll("*", "%2A");
-  return text ? `${place}?${text}` : place;
+  return text ? `${url}?${text}` : url;
 }
 
-/** Objects with the values of others of the same ids where they have none. */
-function filledFrom(objects: readonly ObjectItem[], others: readonly ObjectItem[]): ObjectItem[] {
+/** Fills empty values of objects with those of other objects with the same id. */
+function withFallback(objects: readonly ObjectItem[], others: readonly ObjectItem[]): ObjectItem[] {
   const fields = new Map(others.map((other) => [other.id, other.fields ?? {}]));
   return objects.map((object) => {
     const own = Object.entries(object.fields ?? {}).filter(([, value]) => value !== null && value !== "");
@@ -77,12 +78,12 @@ export class MapServer {
   ) {}
 
   /**
-   * What there is to see: the projects with public maps, and those with a session as its user sees them, which may have
-   * none that are public. A session that has ended is forgotten.
+   * The projects with public maps, and the projects with a session, with the maps that its user may see. Removes sessions
+   * that have ended.
    */
   async projects(): Promise<ProjectInfo[]> {
     const found = new Map<string, ProjectInfo>();
-    const listed = await this.send<ProjectInfo[]>(address("viewer/maps.json", { lng: this.language }));
+    const listed = await this.send<ProjectInfo[]>(withQuery("viewer/maps.json", { lng: this.language }));
     const own = await Promise.all(this.sessions.projects().map((code) => this.asUser(code)));
     for (const project of [...listed, ...own.flat()]) found.set(project.code, project);
     for (const { code, languages } of found.values()) this.languagesOf.set(code, languages);
@@ -92,7 +93,7 @@ export class MapServer {
   private async asUser(project: string): Promise<ProjectInfo[]> {
     const headers = { authorization: `Bearer ${this.sessions.of(project)?.token}` };
     try {
-      return await this.send(address("viewer/maps.json", { lng: this.language, project }), { headers });
+      return await this.send(withQuery("viewer/maps.json", { lng: this.language, project }), { headers });
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
       if (error.status === 401 || error.status === 403) this.sessions.remove(project);
@@ -100,29 +101,32 @@ export class MapServer {
     }
   }
 
-  layers(place: MapPlace): Promise<TreeElement[]> {
-    return this.get(place.project, [place.map, "layers"], { type: "publish", returnBbox: 1, returnCss: 1 });
+  layers(mapId: MapId): Promise<TreeElement[]> {
+    return this.get(mapId.project, [mapId.map, "layers"], { type: "publish", returnBbox: 1, returnCss: 1 });
   }
 
-  structure(place: MapPlace, layer: string): Promise<ColumnInfo[]> {
-    return this.get(place.project, [place.map, "layers", layer, "structure"]);
+  structure(mapId: MapId, layer: string): Promise<ColumnInfo[]> {
+    return this.get(mapId.project, [mapId.map, "layers", layer, "structure"]);
   }
 
-  /** Objects of a layer. Values that the page's language lacks are the main one's, as in labels on the map. */
+  /** Objects of a layer. Values without a translation are in the project's main language, as in labels on the map. */
   async objects(
-    place: MapPlace,
+    mapId: MapId,
     { layer, columns }: { readonly layer: string; readonly columns: readonly ColumnInfo[] },
     query: Query,
     signal: AbortSignal,
   ): Promise<ObjectItem[]> {
-    const segments = [place.map, "layers", layer, "objects"];
-    const ask = (more: Query) =>
-      this.get<ObjectItem[]>(place.project, segments, { ...query, ...more }, signal);
-    const translated = this.lng(place.project) ? columns.filter((column) => column.localized_value) : [];
-    if (translated.length === 0) return ask({});
+    const segments = [mapId.map, "layers", layer, "objects"];
+    const request = (more: Query) =>
+      this.get<ObjectItem[]>(mapId.project, segments, { ...query, ...more }, signal);
+    const translated = this.lng(mapId.project) ? columns.filter((column) => column.localized_value) : [];
+    if (translated.length === 0) return request({});
     const fields = translated.map(({ code }) => code).join(",");
-    const [objects, main] = await Promise.all([ask({}), ask({ fields, returnGeom: 0, lng: undefined })]);
-    return filledFrom(objects, main);
+    const [objects, main] = await Promise.all([
+      request({}),
+      request({ fields, returnGeom: 0, lng: undefined }),
+    ]);
+    return withFallback(objects, main);
   }
 
   /** Opens a session. @throws ServerError 403 for an unknown login or a wrong password */
@@ -141,33 +145,33 @@ export class MapServer {
     await this.send(`api/2.8/${path(project, "logout")}`, {
       method: "POST",
       body: new URLSearchParams({ token: session.token }),
-    }).catch(() => undefined); // the token is forgotten here either way, and idle ones end by themselves
+    }).catch(() => undefined); // the token is removed here in any case, and expires when idle
   }
 
-  /** Whether the session still lives; one that has ended is forgotten. */
+  /** Whether the session is still valid; removes it if not. */
   async checkSession(project: string): Promise<boolean> {
     if (!this.sessions.of(project)) return false;
-    const alive = await this.get<boolean>(project, ["authorized"]).catch(
-      // Only an answer can end a session; a lost connection cannot.
+    const isValid = await this.get<boolean>(project, ["authorized"]).catch(
+      // A network error does not end the session.
       (error: unknown) => !(error instanceof ServerError && error.status === 401),
     );
-    if (!alive) this.sessions.remove(project);
-    return alive;
+    if (!isValid) this.sessions.remove(project);
+    return isValid;
   }
 
-  /** Where the map's tiles are; who sees the same picture asks for the same addresses, so that caches are shared. */
-  tiles(place: MapPlace, shows: { readonly layers: readonly number[] | undefined; readonly base: boolean }) {
-    const query = address("", {
+  /** URL parts of the map's tiles. Default values are left out, so that clients share cache entries. */
+  tiles(mapId: MapId, shows: { readonly layers: readonly number[] | undefined; readonly base: boolean }) {
+    const query = withQuery("", {
       layers: shows.layers && (shows.layers.join(",") || "0"),
       base: shows.base ? undefined : 0,
-      lng: this.lng(place.project),
+      lng: this.lng(mapId.project),
       retina: L.Browser.retina ? 2 : undefined,
-      token: this.sessions.of(place.project)?.token,
+      token: this.sessions.of(mapId.project)?.token,
     });
-    return { path: `tms/${path(place.project, place.map)}`, query: query.replace("?", "&") };
+    return { path: `tms/${path(mapId.project, mapId.map)}`, query: query.replace("?", "&") };
   }
 
-  /** The page's language where the project has it and it is not the main one anyway. */
+  /** The page's language if the project has it and it is not its main language. */
   private lng(project: string): string | undefined {
     const languages = this.languagesOf.get(project) ?? [];
     return languages.indexOf(this.language) > 0 ? this.language : undefined;
@@ -180,10 +184,13 @@ export class MapServer {
     signal?: AbortSignal,
   ): Promise<T> {
     const token = this.sessions.of(project)?.token;
-    return this.send(address(`api/2.8/${path(project, ...segments)}`, { lng: this.lng(project), ...query }), {
-      ...(token ? { headers: { authorization: `Bearer ${token}` } } : {}),
-      ...(signal ? { signal } : {}),
-    });
+    return this.send(
+      withQuery(`api/2.8/${path(project, ...segments)}`, { lng: this.lng(project), ...query }),
+      {
+        ...(token ? { headers: { authorization: `Bearer ${token}` } } : {}),
+        ...(signal ? { signal } : {}),
+      },
+    );
   }
 
   private async send<T>(relative: string, init: RequestInit = {}): Promise<T> {

@@ -2,7 +2,7 @@ import type { View } from "./address.js";
 import type { Box } from "./layer-tree.js";
 import type { Click, Hit } from "./objects.js";
 
-/** The map itself: where it looks, what is marked on it, and where it was clicked. */
+/** Wraps the Leaflet map: view, highlighted objects and clicks. */
 
 export interface MapViewEvents {
   moved(): void;
@@ -10,14 +10,14 @@ export interface MapViewEvents {
 }
 
 const phone = window.matchMedia("(max-width: 640px)");
-/** Web Mercator ends here. */
-const edgeLat = 85.0511;
+/** Maximum latitude of Web Mercator. */
+const maxLat = 85.0511;
 
 export class MapView {
   readonly map: L.Map;
-  private readonly marks = L.featureGroup();
-  private place: L.Marker | undefined;
-  private me: L.FeatureGroup | undefined;
+  private readonly highlights = L.featureGroup();
+  private clickMarker: L.Marker | undefined;
+  private userPosition: L.FeatureGroup | undefined;
 
   constructor(element: HTMLElement, label: string, events: MapViewEvents) {
     this.map = L.map(element, {
@@ -29,13 +29,13 @@ export class MapView {
       zoomSnap: 1,
       wheelPxPerZoomLevel: 90,
       maxBounds: [
-        [-edgeLat, -100_000],
-        [edgeLat, 100_000],
+        [-maxLat, -100_000],
+        [maxLat, 100_000],
       ],
       maxBoundsViscosity: 1,
     });
     this.map.setView([20, 10], 2);
-    this.marks.addTo(this.map);
+    this.highlights.addTo(this.map);
     element.setAttribute("role", "application");
     element.setAttribute("aria-label", label);
     this.map.on("moveend", () => events.moved());
@@ -56,53 +56,53 @@ export class MapView {
     return { zoom: this.map.getZoom(), lat: center.lat, lon: center.lng };
   }
 
-  look(view: View): void {
+  setView(view: View): void {
     this.map.setView([view.lat, view.lon], view.zoom, { animate: false });
   }
 
-  /** Shows a box beside what covers the map. Without a box: the world. */
+  /** Zooms to a box, in the part of the map that panels do not cover. Without a box: the world. */
   fit(box: Box | undefined, animate = true): void {
     if (box && box.ne[1] - box.sw[1] <= 300) {
       const bounds = L.latLngBounds(
-        [Math.max(box.sw[0], -edgeLat), box.sw[1]],
-        [Math.min(box.ne[0], edgeLat), box.ne[1]],
+        [Math.max(box.sw[0], -maxLat), box.sw[1]],
+        [Math.min(box.ne[0], maxLat), box.ne[1]],
       );
-      this.map.fitBounds(bounds, { ...this.free(), maxZoom: 16, animate });
+      this.map.fitBounds(bounds, { ...this.padding(), maxZoom: 16, animate });
       return;
     }
-    // The whole world fills the page rather than floating in it, a little north, where the land is.
+    // A world view that fills the page, centred a little to the north, where most land is.
     const size = this.map.getSize();
     const zoom = Math.max(1, Math.round(Math.log2(Math.max(size.x / 1.35, size.y) / 256)));
     this.map.setView([phone.matches ? 30 : 22, phone.matches ? 15 : 5], zoom, { animate });
   }
 
-  /** Marks an object's geometry, or else the clicked place. */
-  mark(latlng: L.LatLng | undefined, hit?: Hit): void {
-    this.marks.clearLayers();
-    this.place?.remove();
-    this.place = undefined;
-    if (hit?.object.geom) this.marks.addLayer(outline(hit));
-    // The object says where it is; without one the place itself is shown.
+  /** Highlights an object's geometry, or marks the clicked point if there is none. */
+  highlight(latlng: L.LatLng | undefined, hit?: Hit): void {
+    this.highlights.clearLayers();
+    this.clickMarker?.remove();
+    this.clickMarker = undefined;
+    if (hit?.object.geom) this.highlights.addLayer(highlightOf(hit));
+    // The clicked point is only marked without an object geometry.
     if (!latlng || hit?.object.geom) return;
     const icon = L.divIcon({ className: "clicked-place", iconSize: [18, 18] });
-    this.place = L.marker(latlng, { icon, interactive: false, keyboard: false }).addTo(this.map);
+    this.clickMarker = L.marker(latlng, { icon, interactive: false, keyboard: false }).addTo(this.map);
   }
 
-  /** Moves the map when the clicked place is under the card that has just opened. */
+  /** Moves the map when the object panel covers the clicked point. */
   uncover(latlng: L.LatLng): void {
-    const { paddingTopLeft, paddingBottomRight } = this.free(true);
+    const { paddingTopLeft, paddingBottomRight } = this.padding(true);
     this.map.panInside(latlng, { paddingTopLeft, paddingBottomRight });
   }
 
   zoomTo(hit: Hit): void {
-    const bounds = outline(hit).getBounds();
+    const bounds = highlightOf(hit).getBounds();
     if (!bounds.isValid()) return;
     const isPoint = bounds.getNorthEast().equals(bounds.getSouthWest());
     const maxZoom = isPoint ? Math.max(12, this.map.getZoom()) : 18;
-    this.map.flyToBounds(bounds, { ...this.free(true), maxZoom, duration: 0.8 });
+    this.map.flyToBounds(bounds, { ...this.padding(true), maxZoom, duration: 0.8 });
   }
 
-  /** Finds the user and marks the place. @throws GeolocationPositionError */
+  /** Locates the user and marks the position. @throws GeolocationPositionError */
   async locate(): Promise<void> {
     const found = await new Promise<GeolocationPosition>((resolve, reject) => {
       navigator.geolocation.getCurrentPosition(resolve, reject, {
@@ -111,16 +111,16 @@ export class MapView {
       });
     });
     const at = L.latLng(found.coords.latitude, found.coords.longitude);
-    this.me?.remove();
-    this.me = L.featureGroup([
+    this.userPosition?.remove();
+    this.userPosition = L.featureGroup([
       L.circle(at, { radius: found.coords.accuracy, className: "me-accuracy", interactive: false }),
       L.circleMarker(at, { radius: 7, className: "me", interactive: false }),
     ]).addTo(this.map);
     this.map.flyTo(at, Math.max(this.map.getZoom(), 13), { duration: 1 });
   }
 
-  /** Space that cards take from the map, as paddings in pixels. */
-  private free(withObject = false): { paddingTopLeft: L.PointTuple; paddingBottomRight: L.PointTuple } {
+  /** Padding in pixels for the panels that cover the map. */
+  private padding(withObject = false): { paddingTopLeft: L.PointTuple; paddingBottomRight: L.PointTuple } {
     if (phone.matches) {
       const below = withObject ? Math.round(this.map.getSize().y * 0.5) : 90;
       return { paddingTopLeft: [24, 80], paddingBottomRight: [24, below] };
@@ -128,22 +128,22 @@ export class MapView {
     return { paddingTopLeft: [344, 72], paddingBottomRight: [withObject ? 392 : 72, 48] };
   }
 
-  /** No further out than the height of the page makes sense of. */
+  /** Sets the minimum zoom so that the world fills the height of the page. */
   private limitZoom(): void {
     this.map.setMinZoom(Math.max(0, Math.floor(Math.log2(this.map.getSize().y / 256))));
   }
 }
 
-/** The geometry of an object as it is marked: a light edge below a coloured one, readable on any map. */
-function outline(hit: Hit): L.FeatureGroup {
+/** The highlight of an object's geometry: a coloured line on a light casing, visible on any map. */
+function highlightOf(hit: Hit): L.FeatureGroup {
   const coordsToLatLng = (position: [number, number] | [number, number, number]) =>
     L.latLng(position[1], position[0] + hit.shift);
-  const drawn = (className: string, radius: number) =>
+  const geometryLayer = (className: string, radius: number) =>
     L.geoJSON(hit.object.geom ?? undefined, {
       coordsToLatLng,
       interactive: false,
       style: () => ({ className }),
       pointToLayer: (_, latlng) => L.circleMarker(latlng, { radius, className, interactive: false }),
     });
-  return L.featureGroup([drawn("mark-casing", 9), drawn("mark", 9)]);
+  return L.featureGroup([geometryLayer("mark-casing", 9), geometryLayer("mark", 9)]);
 }

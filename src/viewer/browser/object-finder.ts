@@ -1,38 +1,38 @@
-import type { Reader } from "./attributes.js";
+import type { Locale } from "./attributes.js";
 import { copyText } from "./clipboard.js";
 import type { LayerTree } from "./layer-tree.js";
-import { type ColumnInfo, type MapPlace, type MapServer, ServerError } from "./map-server.js";
+import { type ColumnInfo, type MapId, type MapServer, ServerError } from "./map-server.js";
 import type { MapView } from "./map-view.js";
 import { ObjectPanel } from "./object-panel.js";
 import { type Click, findObjects } from "./objects.js";
 import type { Toasts } from "./toasts.js";
 
-/** Answers a click on the map with what is there. */
+/** Finds the objects at a click and shows them in the object panel. */
 export class ObjectFinder {
   readonly panel: ObjectPanel;
   private running: AbortController | undefined;
   private clicked: L.LatLng | undefined;
-  /** Columns by map and layer; asked for once. */
+  /** Columns by map and layer; requested once. */
   private readonly columns = new Map<string, Promise<readonly ColumnInfo[]>>();
 
   constructor(
     private readonly parts: {
       readonly server: MapServer;
-      readonly reader: Reader;
+      readonly locale: Locale;
       readonly view: MapView;
       readonly toasts: Toasts;
     },
-    private readonly opened: () => { readonly place: MapPlace; readonly tree: LayerTree } | undefined,
+    private readonly opened: () => { readonly mapId: MapId; readonly tree: LayerTree } | undefined,
   ) {
-    const { view, toasts, reader } = parts;
-    this.panel = new ObjectPanel(reader, {
-      highlight: (hit) => view.mark(this.clicked, hit),
+    const { view, toasts, locale } = parts;
+    this.panel = new ObjectPanel(locale, {
+      highlight: (hit) => view.highlight(this.clicked, hit),
       zoomTo: (hit) => view.zoomTo(hit),
       copy: (text) =>
-        void copyText(text).then((copied) => copied && toasts.show(reader.t("coordinatesCopied"), "good")),
+        void copyText(text).then((copied) => copied && toasts.show(locale.t("coordinatesCopied"), "good")),
       closed: () => {
         this.clicked = undefined;
-        view.mark(undefined);
+        view.highlight(undefined);
         view.map.getContainer().focus({ preventScroll: true });
       },
     });
@@ -42,21 +42,21 @@ export class ObjectFinder {
     const opened = this.opened();
     this.running?.abort();
     if (!opened) return;
-    const { server, view, toasts, reader } = this.parts;
+    const { server, view, toasts, locale } = this.parts;
     const running = new AbortController();
     this.running = running;
     const container = view.map.getContainer();
     container.classList.add("searching");
     this.clicked = click.latlng;
-    view.mark(click.latlng);
+    view.highlight(click.latlng);
     try {
-      const columnsOf = (place: MapPlace, layer: string) => this.columnsOf(place, layer);
+      const columnsOf = (mapId: MapId, layer: string) => this.columnsOf(mapId, layer);
       const of = { server, map: view.map, ...opened, columnsOf };
       const found = await findObjects(of, click, running.signal);
       if (running.signal.aborted) return;
       if (found.hits.length === 0) {
         this.close();
-        toasts.show(reader.t("nothingHere"));
+        toasts.show(locale.t("nothingHere"));
         return;
       }
       this.panel.show({ ...found, latlng: click.latlng });
@@ -64,26 +64,26 @@ export class ObjectFinder {
     } catch {
       if (running.signal.aborted) return;
       this.close();
-      toasts.show(reader.t("queryFailed"), "bad");
+      toasts.show(locale.t("queryFailed"), "bad");
     } finally {
       if (this.running === running) container.classList.remove("searching");
     }
   }
 
-  /** Forgets what was found. */
+  /** Closes the panel and removes the highlight. */
   close(): void {
     this.running?.abort();
     this.panel.close();
     this.clicked = undefined;
-    this.parts.view.mark(undefined);
+    this.parts.view.highlight(undefined);
   }
 
-  private columnsOf(place: MapPlace, layer: string): Promise<readonly ColumnInfo[]> {
-    const key = JSON.stringify([place.project, place.map, layer]);
+  private columnsOf(mapId: MapId, layer: string): Promise<readonly ColumnInfo[]> {
+    const key = JSON.stringify([mapId.project, mapId.map, layer]);
     let columns = this.columns.get(key);
     if (!columns) {
-      // Without titles the codes of the fields do; unless there are none at all, the next click asks again.
-      columns = this.parts.server.structure(place, layer).catch((error: unknown) => {
+      // After an error codes are shown instead of titles, and the next click retries; 404 means that there are no titles.
+      columns = this.parts.server.structure(mapId, layer).catch((error: unknown) => {
         if (!(error instanceof ServerError && error.status === 404)) this.columns.delete(key);
         return [];
       });

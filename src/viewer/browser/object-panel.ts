@@ -1,4 +1,4 @@
-import { attributeRows, objectTitle, type Reader } from "./attributes.js";
+import { attributeRows, type Locale, objectTitle } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 import type { ColumnInfo } from "./map-server.js";
@@ -7,7 +7,7 @@ import { dragToFold } from "./sheet.js";
 import { swatch } from "./swatch.js";
 
 export interface ObjectPanelEvents {
-  /** Marks an object on the map, or none. */
+  /** Highlights an object on the map, or none. */
   highlight(hit: Hit | undefined): void;
   zoomTo(hit: Hit): void;
   copy(text: string): void;
@@ -18,20 +18,20 @@ export interface Found extends Hits {
   readonly latlng: L.LatLng;
 }
 
-/** The card with what was found at a click: the list when it is several objects, else the object itself. */
+/** The panel with the objects at a click: a list of several objects, or the attributes of one. */
 export class ObjectPanel {
   readonly element: HTMLElement;
   private readonly content = h("div", { class: "object-content" });
   private found: Found | undefined;
 
   constructor(
-    private readonly reader: Reader,
+    private readonly locale: Locale,
     private readonly events: ObjectPanelEvents,
   ) {
     const grip = h("div", { class: "grip", "aria-hidden": "true" });
     this.element = h(
       "aside",
-      { class: "card object", "aria-label": reader.t("objectDetails"), tabindex: "-1", hidden: true },
+      { class: "card object", "aria-label": locale.t("objectDetails"), tabindex: "-1", hidden: true },
       grip,
       this.content,
     );
@@ -68,7 +68,7 @@ export class ObjectPanel {
 
   private titleOf(hit: Hit): string {
     const preferred = viewerSetting(hit.layer, "title");
-    return objectTitle(hit.object, this.columnsOf(hit.layer), this.reader, preferred);
+    return objectTitle(hit.object, this.columnsOf(hit.layer), this.locale, preferred);
   }
 
   private put(...parts: Node[]): void {
@@ -77,7 +77,7 @@ export class ObjectPanel {
   }
 
   private closeButton(): HTMLElement {
-    const { t } = this.reader;
+    const { t } = this.locale;
     return button(
       { class: "icon-button", "aria-label": t("close"), title: t("close") },
       () => this.close(),
@@ -86,7 +86,7 @@ export class ObjectPanel {
   }
 
   private showList(): void {
-    const { t } = this.reader;
+    const { t } = this.locale;
     const hits = this.found?.hits ?? [];
     this.events.highlight(undefined);
     const byLayer = new Map<TreeItem, Hit[]>();
@@ -131,9 +131,9 @@ export class ObjectPanel {
   }
 
   private showObject(hit: Hit): void {
-    const { t } = this.reader;
+    const { t } = this.locale;
     this.events.highlight(hit);
-    const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.reader).map((row) =>
+    const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale).map((row) =>
       "heading" in row
         ? h("tr", { class: "group" }, h("th", { colspan: 2, scope: "colgroup" }, row.heading))
         : h("tr", {}, h("th", { scope: "row" }, row.title), h("td", {}, row.value)),
@@ -170,9 +170,9 @@ export class ObjectPanel {
   }
 
   private footer(hit: Hit): HTMLElement {
-    const { t } = this.reader;
-    const place = this.found?.latlng.wrap();
-    const coordinates = place ? `${place.lat.toFixed(5)}, ${place.lng.toFixed(5)}` : "";
+    const { t } = this.locale;
+    const latlng = this.found?.latlng.wrap();
+    const coordinates = latlng ? `${latlng.lat.toFixed(5)}, ${latlng.lng.toFixed(5)}` : "";
     const copy = t("copyCoordinates");
     return h(
       "footer",

@@ -1,40 +1,40 @@
 import { ownColumns } from "./attributes.js";
 import { type Pixel, pixelDistance } from "./distance.js";
-import { drawnBy } from "./drawn.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
-import type { ColumnInfo, MapPlace, MapServer, ObjectItem } from "./map-server.js";
+import type { ColumnInfo, MapId, MapServer, ObjectItem } from "./map-server.js";
+import { visibilityOf } from "./style-visibility.js";
 
-/** Finds the objects at a place of the map. */
+/** Finds the objects at a click on the map. */
 
 export interface Hit {
   readonly layer: TreeItem;
   readonly object: ObjectItem;
-  /** Degrees of longitude from the stored geometry to the copy of the world that was clicked. */
+  /** Degrees of longitude to add to the geometry, when a repeated copy of the world was clicked. */
   readonly shift: number;
 }
 export interface Hits {
-  /** Of the top layer first, and in a layer the nearest first. */
+  /** Top layer first; within a layer the nearest object first. */
   readonly hits: readonly Hit[];
-  /** A layer has more objects here than were asked for. */
+  /** A layer has more objects here than were requested. */
   readonly hasMore: boolean;
-  /** Columns by layer code; a layer without any shows the codes of its fields. */
+  /** Columns by layer code; empty when they are not known. */
   readonly columns: ReadonlyMap<string, readonly ColumnInfo[]>;
 }
 
-/** Whether a layer's objects have something to tell; a layer whose columns are not known may have. */
+/** Whether a layer's objects have attributes; assumed when its columns are not known. */
 const hasAttributes = (columns: readonly ColumnInfo[]): boolean =>
   columns.length === 0 || ownColumns(columns).some(({ type }) => type !== "title");
 
 export interface Click {
   readonly latlng: L.LatLng;
-  /** Pixels around the place that still count. */
+  /** Search radius in pixels. */
   readonly radius: number;
 }
 
-const perLayer = 30;
-const atOnce = 4;
+const maxPerLayer = 30;
+const maxConcurrent = 4;
 
-/** What a layer's settings may tell the viewer: `{"viewer": {"sort": "population,d", "title": "name"}}`. */
+/** Reads a viewer setting from a layer's `json`: `{"viewer": {"sort": "population,d", "title": "name"}}`. */
 export function viewerSetting(layer: TreeItem, name: "sort" | "title"): string | undefined {
   const settings = layer.element.json?.viewer;
   if (typeof settings !== "object" || settings === null) return undefined;
@@ -44,7 +44,7 @@ export function viewerSetting(layer: TreeItem, name: "sort" | "title"): string |
 
 const wrapLon = (lon: number): number => ((((lon + 180) % 360) + 360) % 360) - 180;
 
-/** The box around a click as the API wants it: SW_LAT,SW_LON,NE_LAT,NE_LON. */
+/** The box around a click as `fbbox` of the API: SW_LAT,SW_LON,NE_LAT,NE_LON. */
 function boxAround(map: L.Map, click: Click): string {
   const at = map.latLngToContainerPoint(click.latlng);
   const sw = map.containerPointToLatLng(at.add([-click.radius, click.radius]));
@@ -55,22 +55,22 @@ function boxAround(map: L.Map, click: Click): string {
 }
 
 /**
- * Objects of the layers that are on, at a click. Layers without attributes are passed over.
- * @throws ServerError when no layer could be asked; a layer that refuses alone counts as empty
+ * Visible objects at a click. Layers without attributes are skipped.
+ * @throws ServerError when all layers failed; single layers that fail count as empty
  */
 export async function findObjects(
-  of: {
+  context: {
     readonly server: MapServer;
     readonly map: L.Map;
-    readonly place: MapPlace;
+    readonly mapId: MapId;
     readonly tree: LayerTree;
-    columnsOf(place: MapPlace, layer: string): Promise<readonly ColumnInfo[]>;
+    columnsOf(mapId: MapId, layer: string): Promise<readonly ColumnInfo[]>;
   },
   click: Click,
   signal: AbortSignal,
 ): Promise<Hits> {
-  const { map } = of;
-  const layers = of.tree.queryable;
+  const { map } = context;
+  const layers = context.tree.queryable;
   const fbbox = boxAround(map, click);
   const shift = click.latlng.lng - wrapLon(click.latlng.lng);
   const at = map.latLngToContainerPoint(click.latlng);
@@ -85,10 +85,10 @@ export async function findObjects(
   const worker = async () => {
     for (let index = next++; index < layers.length; index = next++) {
       const layer = layers[index]!;
-      const drawn = drawnBy(layer.element.css_style ?? "");
+      const isVisible = visibilityOf(layer.element.css_style ?? "");
       const sort = viewerSetting(layer, "sort");
       try {
-        const layerColumns = await of.columnsOf(of.place, layer.element.code);
+        const layerColumns = await context.columnsOf(context.mapId, layer.element.code);
         if (!hasAttributes(layerColumns)) {
           found[index] = [];
           continue;
@@ -97,21 +97,21 @@ export async function findObjects(
         const query = {
           fields: "*",
           fbbox,
-          limit: perLayer,
-          sort: sort ?? knownSort(drawn.sort, layerColumns),
+          limit: maxPerLayer,
+          sort: sort ?? validSort(isVisible.sort, layerColumns),
           returnGeom: 1,
-          // Screens of high density show half a pixel too.
+          // One zoom more for screens with a high pixel density.
           geomZoom: Math.min(22, zoom + 1),
         };
         const from = { layer: layer.element.code, columns: layerColumns };
-        const all = await of.server.objects(of.place, from, query, signal);
-        const objects = all.filter((object) => drawn(zoom, object.fields ?? {}));
-        hasMore ||= objects.length === perLayer;
+        const all = await context.server.objects(context.mapId, from, query, signal);
+        const objects = all.filter((object) => isVisible(zoom, object.fields ?? {}));
+        hasMore ||= objects.length === maxPerLayer;
         const measured = objects.map((object) => ({
           object,
           pixels: pixelDistance(object.geom, at, onScreen),
         }));
-        // A click inside an area means that area, not the neighbours whose border is near.
+        // A click inside a polygon selects it, not neighbours whose border is near.
         const inside = measured.some(({ object, pixels }) => pixels === 0 && isArea(object.geom));
         found[index] = measured
           .filter(({ object, pixels }) => !inside || pixels === 0 || !isArea(object.geom))
@@ -123,13 +123,13 @@ export async function findObjects(
       }
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  await Promise.all(Array.from({ length: maxConcurrent }, worker));
   if (failure && found.every((hits) => hits === undefined)) throw failure;
   return { hits: found.flatMap((hits) => hits ?? []), hasMore, columns };
 }
 
-/** The style's order where the layer has that column. */
-const knownSort = (sort: string | undefined, columns: readonly ColumnInfo[]): string | undefined =>
+/** The sort order from the style, if the layer has that column. */
+const validSort = (sort: string | undefined, columns: readonly ColumnInfo[]): string | undefined =>
   columns.some(({ code }) => code === sort?.split(",")[0]) ? sort : undefined;
 
 const isArea = (geometry: GeoJSON.Geometry | null | undefined): boolean =>

@@ -1,4 +1,4 @@
-/** Sessions of this browser tab, one per project. Kept until the tab is closed, never in an address. */
+/** Sessions of this browser tab, one per project, in sessionStorage. Tokens are never part of the page's URL. */
 
 export interface UserSession {
   readonly login: string;
@@ -15,7 +15,7 @@ export class Sessions {
     try {
       stored = JSON.parse(sessionStorage.getItem(storageKey) ?? "[]");
     } catch {
-      // Switched off or damaged: start without sessions.
+      // Storage is disabled or its content is not valid: start without sessions.
     }
     this.byProject = new Map(Array.isArray(stored) ? (stored as [string, UserSession][]) : []);
   }
@@ -24,7 +24,7 @@ export class Sessions {
     return this.byProject.get(project);
   }
 
-  /** Codes of the projects that have one. */
+  /** Codes of the projects that have a session. */
   projects(): string[] {
     return [...this.byProject.keys()];
   }
@@ -43,7 +43,7 @@ export class Sessions {
     try {
       sessionStorage.setItem(storageKey, JSON.stringify([...this.byProject]));
     } catch {
-      // Without storage sessions live as long as the page.
+      // Without storage sessions end with the page.
     }
   }
 }

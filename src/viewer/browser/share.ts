@@ -3,7 +3,7 @@ import { button, h, icon } from "./dom.js";
 import type { Translate } from "./texts.js";
 import type { Toasts } from "./toasts.js";
 
-/** Copies the view's address; where the browser refuses, shows it for copying by hand. */
+/** Copies the link to the clipboard; if the browser refuses, shows it in a dialog. */
 export async function shareLink(link: string, t: Translate, toasts: Toasts): Promise<void> {
   if (await copyText(link)) {
     toasts.show(t("linkCopied"), "good");

@@ -1,6 +1,6 @@
-/** Lets a finger fold and unfold a sheet: down folds, up unfolds. Small movements stay presses. */
+/** Collapses and expands a bottom sheet by touch: dragging down folds, up unfolds. Small movements are clicks. */
 export function dragToFold(handle: HTMLElement, fold: (isDown: boolean) => void): void {
-  const leastPixels = 24;
+  const minPixels = 24;
   let start: number | undefined;
   let moved = false;
   handle.addEventListener("pointerdown", (event) => {
@@ -12,7 +12,7 @@ export function dragToFold(handle: HTMLElement, fold: (isDown: boolean) => void)
   handle.addEventListener("pointermove", (event) => {
     if (start === undefined || moved) return;
     const distance = event.clientY - start;
-    if (Math.abs(distance) < leastPixels) return;
+    if (Math.abs(distance) < minPixels) return;
     moved = true;
     fold(distance > 0);
   });

@@ -2,14 +2,14 @@ import { button, h, icon } from "./dom.js";
 import { type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
 import type { Translate } from "./texts.js";
 
-/** The dialog that asks for login and password. Resolves to the project signed in to, or undefined. */
-export function askToSignIn(
-  of: { readonly server: MapServer; readonly t: Translate },
+/** Shows the sign-in dialog. Resolves to the code of the project after signing in, or undefined when cancelled. */
+export function showSignInDialog(
+  context: { readonly server: MapServer; readonly t: Translate },
   projects: readonly ProjectInfo[],
   current: string | undefined,
 ): Promise<string | undefined> {
-  const { server, t } = of;
-  // A project without public maps is on no list; its users know its code.
+  const { server, t } = context;
+  // A text field with suggestions, since projects without public maps are not listed.
   const project = h("input", {
     class: "field",
     id: "sign-in-project",
@@ -106,7 +106,7 @@ export function askToSignIn(
         submit.disabled = false;
       });
   });
-  // A press beside the card closes it; the card itself fills the dialog's box.
+  // The content fills the dialog, so that events on the dialog itself are on its backdrop.
   dialog.addEventListener("pointerdown", (event) => {
     if (event.target === dialog) close();
   });

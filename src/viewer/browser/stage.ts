@@ -1,6 +1,6 @@
 import { button, h, type IconName, icon } from "./dom.js";
 
-/** What is shown in the middle of the page while there is no map to show. */
+/** A message in the centre of the page while there is no map. */
 export interface StageMessage {
   readonly icon: IconName;
   readonly title: string;
@@ -8,10 +8,11 @@ export interface StageMessage {
   readonly actions?: readonly { readonly label: string; readonly isMain?: boolean; press(): void }[];
 }
 
+/** The centre of the page: a loading indicator or a message. */
 export class Stage {
   readonly element = h("div", { class: "stage", hidden: true });
 
-  /** A line with a moving ring. */
+  /** Shows a spinner with a text. */
   loading(text: string): void {
     this.element.replaceChildren(
       h(

@@ -1,18 +1,18 @@
 import { h, icon, s } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 
-/** A small picture of how a layer is drawn, guessed from its style: the first colours that it names. */
+/** A legend symbol of a layer, from the first colours in its style. */
 
 type Kind = "polygon" | "line" | "point" | "text";
 
-interface Look {
+interface LegendSymbol {
   readonly kind: Kind;
   readonly fill: string | undefined;
   readonly stroke: string | undefined;
 }
 
-/** Value of the first of the properties that the style gives a plain colour. */
-function colour(css: string, properties: readonly string[]): string | undefined {
+/** The first of the properties that has a constant colour in the style. */
+function firstColour(css: string, properties: readonly string[]): string | undefined {
   for (const property of properties) {
     const pattern = new RegExp(`(?:^|[\\s{;/])${property}\\s*:\\s*([^;}]+)`, "g");
     for (const match of css.matchAll(pattern)) {
@@ -23,7 +23,7 @@ function colour(css: string, properties: readonly string[]): string | undefined 
   return undefined;
 }
 
-/** The value of a variable (`@water`), through as many steps as a style reasonably takes. */
+/** Resolves a variable (`@water`), at most 8 levels deep. */
 function resolve(css: string, value: string): string | undefined {
   let text = value;
   for (let step = 0; step < 8 && text.startsWith("@"); step++) {
@@ -35,36 +35,36 @@ function resolve(css: string, value: string): string | undefined {
   return text;
 }
 
-function look(css: string): Look | undefined {
+function symbolOf(css: string): LegendSymbol | undefined {
   const clean = css.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/[^\n]*/g, "$1");
-  const fill = colour(clean, ["polygon-fill", "building-fill"]);
-  const line = colour(clean, ["line-color"]);
-  const marker = colour(clean, ["marker-fill"]);
+  const fill = firstColour(clean, ["polygon-fill", "building-fill"]);
+  const line = firstColour(clean, ["line-color"]);
+  const marker = firstColour(clean, ["marker-fill"]);
   if (fill) return { kind: "polygon", fill, stroke: line };
-  if (marker) return { kind: "point", fill: marker, stroke: colour(clean, ["marker-line-color"]) };
+  if (marker) return { kind: "point", fill: marker, stroke: firstColour(clean, ["marker-line-color"]) };
   if (line) return { kind: "line", fill: undefined, stroke: line };
-  const text = colour(clean, ["text-fill", "shield-fill"]);
+  const text = firstColour(clean, ["text-fill", "shield-fill"]);
   return text ? { kind: "text", fill: text, stroke: undefined } : undefined;
 }
 
-/** The picture of a layer or folder for its line in the tree; it says nothing to a screen reader. */
+/** The symbol of a layer or folder in the tree, hidden from screen readers. */
 export function swatch(item: TreeItem): HTMLElement {
   const box = h("span", { class: "swatch", "aria-hidden": "true" });
   if (item.isFolder) {
     box.append(icon("folder"));
     return box;
   }
-  const found = look(item.element.css_style ?? "");
-  if (!found) {
+  const symbol = symbolOf(item.element.css_style ?? "");
+  if (!symbol) {
     box.append(icon("layers"));
     return box;
   }
   const svg = s("svg", { viewBox: "0 0 18 18", focusable: "false" });
-  const paint = { fill: found.fill ?? "none", stroke: found.stroke ?? "none", "stroke-width": "1.5" };
-  if (found.kind === "polygon")
+  const paint = { fill: symbol.fill ?? "none", stroke: symbol.stroke ?? "none", "stroke-width": "1.5" };
+  if (symbol.kind === "polygon")
     svg.append(s("rect", { ...paint, x: "2", y: "2", width: "14", height: "14", rx: "3.5" }));
-  if (found.kind === "point") svg.append(s("circle", { ...paint, cx: "9", cy: "9", r: "5" }));
-  if (found.kind === "line") {
+  if (symbol.kind === "point") svg.append(s("circle", { ...paint, cx: "9", cy: "9", r: "5" }));
+  if (symbol.kind === "line") {
     svg.append(
       s("path", {
         ...paint,
@@ -75,12 +75,12 @@ export function swatch(item: TreeItem): HTMLElement {
       }),
     );
   }
-  if (found.kind === "text") {
+  if (symbol.kind === "text") {
     svg.append(
       s("path", {
         ...paint,
         fill: "none",
-        stroke: found.fill ?? "",
+        stroke: symbol.fill ?? "",
         "stroke-width": "2",
         "stroke-linecap": "round",
         d: "M4 4.500h10M9 4.500v9.5",

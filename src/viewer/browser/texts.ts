@@ -1,11 +1,9 @@
-/** Every text that the viewer shows, in its languages. */
+/** All texts of the viewer, by language. */
 
 const english = {
   viewerTitle: "Map viewer",
-  map: "Map",
   maps: "Maps",
   chooseMap: "Choose a map",
-  backToLayers: "Back to layers",
   findMap: "Find a map",
   noMapsFound: "No map has that name.",
   privateMap: "Private",
@@ -29,7 +27,7 @@ const english = {
   zoomOut: "Zoom out",
   locate: "Show where I am",
   locating: "Looking for your position…",
-  locateDenied: "The browser was not allowed to tell your position.",
+  locateDenied: "The browser is not allowed to share your position.",
   locateFailed: "Your position could not be found.",
   fullScreen: "Full screen",
   leaveFullScreen: "Leave full screen",
@@ -45,7 +43,6 @@ const english = {
   password: "Password",
   showPassword: "Show the password",
   hidePassword: "Hide the password",
-  cancel: "Cancel",
   wrongPassword: "The login or the password is wrong.",
   fillIn: "Fill in all fields.",
   unknownProject: "There is no such project.",
@@ -55,8 +52,6 @@ const english = {
   objectsHere: { one: "{n} object here", other: "{n} objects here" },
   moreObjects: "Zoom in to see the others.",
   nothingHere: "Nothing here",
-  nothingHereHint: "No visible layer has an object at this place.",
-  searching: "Looking…",
   backToList: "Back to the list",
   zoomToObject: "Zoom to object",
   copyCoordinates: "Copy the coordinates",
@@ -92,10 +87,8 @@ export type TextKey = keyof typeof english;
 
 const russian: Texts = {
   viewerTitle: "Просмотр карт",
-  map: "Карта",
   maps: "Карты",
   chooseMap: "Выбрать карту",
-  backToLayers: "Назад к слоям",
   findMap: "Найти карту",
   noMapsFound: "Карты с таким названием нет.",
   privateMap: "Закрытая",
@@ -135,7 +128,6 @@ const russian: Texts = {
   password: "Пароль",
   showPassword: "Показать пароль",
   hidePassword: "Скрыть пароль",
-  cancel: "Отмена",
   wrongPassword: "Неверный логин или пароль.",
   fillIn: "Заполните все поля.",
   unknownProject: "Такого проекта нет.",
@@ -150,8 +142,6 @@ const russian: Texts = {
   },
   moreObjects: "Приблизьте карту, чтобы увидеть остальные.",
   nothingHere: "Здесь ничего нет",
-  nothingHereHint: "Ни в одном видимом слое нет объекта в этом месте.",
-  searching: "Ищем…",
   backToList: "Назад к списку",
   zoomToObject: "Показать объект целиком",
   copyCoordinates: "Скопировать координаты",
@@ -187,7 +177,7 @@ export const languages = Object.keys(dictionaries) as Language[];
 
 const storageKey = "mapwright.language";
 
-/** The language that the user chose, else the first of the browser's that we speak, else English. */
+/** The language that the user chose, else the first supported language of the browser, else English. */
 export function chooseLanguage(): Language {
   const known = (tag: string | null): Language | undefined =>
     languages.find((language) => tag?.toLowerCase().split("-")[0] === language);
@@ -195,7 +185,7 @@ export function chooseLanguage(): Language {
   try {
     chosen = localStorage.getItem(storageKey);
   } catch {
-    // Storage may be switched off; the browser's language still tells.
+    // Storage is disabled: use the browser's languages.
   }
   return known(chosen) ?? navigator.languages.map(known).find((language) => language !== undefined) ?? "en";
 }
@@ -204,13 +194,13 @@ export function rememberLanguage(language: Language): void {
   try {
     localStorage.setItem(storageKey, language);
   } catch {
-    // Without storage the choice lasts until the page is closed.
+    // Without storage the choice is lost.
   }
 }
 
 export type Translate = (key: TextKey, values?: Readonly<Record<string, string | number>>) => string;
 
-/** Texts of a language; `{name}` is replaced by the value of that name, and `n` chooses the plural form. */
+/** Translates keys to a language; `{name}` is replaced by the value of that name, and `n` selects the plural form. */
 export function translator(language: Language): Translate {
   const plurals = new Intl.PluralRules(language);
   return (key, values = {}) => {

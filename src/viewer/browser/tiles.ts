@@ -1,15 +1,15 @@
-/** The map's picture: tiles that are asked for again when the server was busy, changed without flicker. */
+/** The tile layers of the map: failed tiles are retried, and changes do not flicker. */
 
 export interface TileSource {
   readonly path: string;
-  /** What follows x, y and z in the query, with the & before it. */
+  /** The rest of the query after x, y and z, beginning with &. */
   readonly query: string;
 }
 
-export interface PictureEvents {
-  /** Whether tiles are on their way. */
+export interface TileEvents {
+  /** Whether tiles are being loaded. */
   loading(isLoading: boolean): void;
-  /** A tile did not come, however often it was asked for. */
+  /** A tile failed after all retries. */
   failed(): void;
 }
 
@@ -17,17 +17,17 @@ const attempts = 4;
 const firstPauseMs = 600;
 
 class RetryingTiles extends L.TileLayer {
-  private readonly pauses = new WeakMap<HTMLElement, number>();
+  private readonly retryTimers = new WeakMap<HTMLElement, number>();
 
   constructor(
     private readonly source: TileSource,
     zIndex: number,
   ) {
     super("", { maxZoom: 22, zIndex, keepBuffer: 3, updateWhenZooming: false });
-    this.on("tileunload", (event: L.TileEvent) => window.clearTimeout(this.pauses.get(event.tile)));
+    this.on("tileunload", (event: L.TileEvent) => window.clearTimeout(this.retryTimers.get(event.tile)));
   }
 
-  /** The contract's address; its y counts from the bottom. */
+  /** The API counts y from the bottom (TMS). */
   override getTileUrl({ x, y, z }: L.Coords): string {
     return `${this.source.path}?x=${x}&y=${2 ** z - 1 - y}&z=${z}${this.source.query}`;
   }
@@ -40,12 +40,12 @@ class RetryingTiles extends L.TileLayer {
     tile.onload = () => done(undefined, tile);
     tile.onerror = () => {
       if (attempt === attempts) {
-        done(new Error("the tile did not come"), tile);
+        done(new Error("the tile could not be loaded"), tile);
         return;
       }
       const pause = firstPauseMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
       attempt += 1;
-      this.pauses.set(
+      this.retryTimers.set(
         tile,
         window.setTimeout(() => {
           tile.src = url;
@@ -57,26 +57,26 @@ class RetryingTiles extends L.TileLayer {
   }
 }
 
-export class MapPicture {
+export class MapTiles {
   private source: TileSource | undefined;
   private current: RetryingTiles | undefined;
-  /** Pictures that stay until the current one is complete. */
-  private outgoing: RetryingTiles[] = [];
+  /** Previous layers, shown until the current one is complete. */
+  private previous: RetryingTiles[] = [];
   private zIndex = 1;
 
   constructor(
     private readonly map: L.Map,
-    private readonly events: PictureEvents,
+    private readonly events: TileEvents,
   ) {}
 
-  /** Changes the picture; the old one stays below until the new one is there. */
+  /** Changes the tile source; the old tiles stay below until the new ones are loaded. */
   show(source: TileSource): void {
     if (this.source?.path === source.path && this.source.query === source.query) return;
     if (this.source && this.source.path !== source.path) this.clear();
     this.source = source;
-    if (this.current) this.outgoing.push(this.current);
-    // An unfinished picture has nothing to hold the place with, unless it is all that there is.
-    for (const unfinished of this.outgoing.splice(1)) unfinished.remove();
+    if (this.current) this.previous.push(this.current);
+    // Keeps only the oldest previous layer, which is the most complete.
+    for (const unfinished of this.previous.splice(1)) unfinished.remove();
     this.zIndex += 1;
     const tiles = new RetryingTiles(source, this.zIndex);
     this.current = tiles;
@@ -86,7 +86,7 @@ export class MapPicture {
       this.events.loading(false);
       // The new tiles fade in over the old ones for 200 ms.
       window.setTimeout(() => {
-        if (this.current === tiles) for (const old of this.outgoing.splice(0)) old.remove();
+        if (this.current === tiles) for (const old of this.previous.splice(0)) old.remove();
       }, 250);
     });
     tiles.on("tileerror", () => this.events.failed());
@@ -94,7 +94,7 @@ export class MapPicture {
   }
 
   clear(): void {
-    for (const tiles of this.outgoing.splice(0)) tiles.remove();
+    for (const tiles of this.previous.splice(0)) tiles.remove();
     this.current?.remove();
     this.current = undefined;
     this.source = undefined;

@@ -1,14 +1,14 @@
 import { button, h, icon } from "./dom.js";
 import type { Translate } from "./texts.js";
 
-/** Short messages at the bottom of the page. A screen reader speaks them. */
+/** Short messages at the bottom of the page, announced by screen readers. */
 export class Toasts {
   readonly element = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
   private readonly timers = new Map<string, number>();
 
   constructor(private readonly t: Translate) {}
 
-  /** Shows a text for some seconds; the same text is not shown twice at once. */
+  /** Shows a text for some seconds; if it is already shown, only restarts its timer. */
   show(text: string, tone: "plain" | "good" | "bad" = "plain"): void {
     const seconds = tone === "bad" ? 8 : 3.5;
     const old = this.timers.get(text);

@@ -5,12 +5,12 @@ export interface ToolbarEvents {
   share(): void;
   signIn(): void;
   signOut(): void;
-  speak(language: Language): void;
+  changeLanguage(language: Language): void;
 }
 
 const ownNames: Readonly<Record<Language, string>> = { en: "English", ru: "Русский" };
 
-/** The row at the top right: language, account, share. */
+/** The toolbar at the top right: language, account, share. */
 export class Toolbar {
   readonly element: HTMLElement;
   private readonly account = h("div", { class: "account" });
@@ -30,7 +30,7 @@ export class Toolbar {
           title: ownNames[code],
           "aria-label": ownNames[code],
         },
-        () => code !== language && events.speak(code),
+        () => code !== language && events.changeLanguage(code),
         code.toUpperCase(),
       ),
     );
@@ -51,7 +51,7 @@ export class Toolbar {
     });
   }
 
-  /** Shows who has signed in to the current project; undefined = nobody. */
+  /** Shows the user of the current project; undefined = not signed in. */
   showUser(login: string | undefined): void {
     if (login === undefined) {
       const label = h("span", { class: "button-text" }, this.t("signIn"));

@@ -4,7 +4,7 @@ import { swatch } from "./swatch.js";
 import type { Translate } from "./texts.js";
 
 export interface TreeViewEvents {
-  /** Something was switched. */
+  /** A layer or folder was switched on or off. */
   switched(): void;
   zoomTo(item: TreeItem): void;
 }
@@ -13,7 +13,7 @@ export interface TreeViewEvents {
 export class TreeView {
   readonly element = h("div", { class: "tree" });
   private tree: LayerTree | undefined;
-  /** Brings the switches of the items into line with the tree. */
+  /** Functions that update the switches from the tree. */
   private refreshers: (() => void)[] = [];
   private nextId = 0;
 
@@ -85,14 +85,14 @@ export class TreeView {
   private expander(item: TreeItem, inner: HTMLElement): HTMLElement {
     const expander = button({ class: "icon-button small expander", "aria-controls": inner.id }, () => {
       inner.hidden = !inner.hidden;
-      tell();
+      updateLabel();
     });
     expander.append(icon("chevron"));
-    const tell = () => {
+    const updateLabel = () => {
       expander.setAttribute("aria-expanded", String(!inner.hidden));
       expander.setAttribute("aria-label", this.t(inner.hidden ? "expand" : "collapse", { name: item.title }));
     };
-    tell();
+    updateLabel();
     return expander;
   }
 }

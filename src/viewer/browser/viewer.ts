@@ -1,30 +1,31 @@
 import { type Address, formatAddress, parseAddress } from "./address.js";
-import type { Reader } from "./attributes.js";
-import { mapControls, scaleBar } from "./corners.js";
+import type { Locale } from "./attributes.js";
 import { h } from "./dom.js";
 import { LayerTree } from "./layer-tree.js";
 import { LayersPanel } from "./layers-panel.js";
 import { MapChooser } from "./map-chooser.js";
-import { type MapPlace, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
+import { mapControls, scaleBar } from "./map-controls.js";
+import { type MapId, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
 import { MapView } from "./map-view.js";
 import { ObjectFinder } from "./object-finder.js";
 import type { Sessions } from "./sessions.js";
 import { shareLink } from "./share.js";
-import { askToSignIn } from "./sign-in.js";
+import { showSignInDialog } from "./sign-in.js";
 import { Stage } from "./stage.js";
+import { loadFailedMessage, noMapsMessage, privateMapMessage, unknownMapMessage } from "./stage-messages.js";
 import { type Language, rememberLanguage } from "./texts.js";
-import { MapPicture } from "./tiles.js";
+import { MapTiles } from "./tiles.js";
 import { Toasts } from "./toasts.js";
 import { Toolbar } from "./toolbar.js";
 
 export interface ViewerParts {
   readonly server: MapServer;
   readonly sessions: Sessions;
-  readonly reader: Reader;
+  readonly locale: Locale;
   readonly language: Language;
 }
 
-/** The whole page: which map is open, what of it is shown, and the address that says so. */
+/** The page: connects its parts, opens maps, and keeps the URL fragment in step with what is shown. */
 export class Viewer {
   private readonly toasts: Toasts;
   private readonly stage = new Stage();
@@ -34,12 +35,12 @@ export class Viewer {
   private readonly layers: LayersPanel;
   private readonly toolbar: Toolbar;
   private readonly view: MapView;
-  private readonly picture: MapPicture;
+  private readonly tiles: MapTiles;
   private readonly finder: ObjectFinder;
   private projects: readonly ProjectInfo[] = [];
-  private place: MapPlace | undefined;
+  private mapId: MapId | undefined;
   private tree: LayerTree | undefined;
-  /** Counts openings, so that a slow answer for a map that was left changes nothing. */
+  /** Number of maps opened, so that a late response for a previous map is ignored. */
   private opening = 0;
   private checkingSession = false;
 
@@ -47,8 +48,8 @@ export class Viewer {
     root: HTMLElement,
     private readonly parts: ViewerParts,
   ) {
-    const { reader, server } = parts;
-    const { t } = reader;
+    const { locale, server } = parts;
+    const { t } = locale;
     this.toasts = new Toasts(t);
     const mapElement = h("div", { class: "map", id: "map" });
     root.append(mapElement);
@@ -56,14 +57,14 @@ export class Viewer {
       moved: () => this.writeAddress(),
       clicked: (click) => void this.finder.find(click),
     });
-    this.picture = new MapPicture(this.view.map, {
+    this.tiles = new MapTiles(this.view.map, {
       loading: (isLoading) => this.progress.classList.toggle("busy", isLoading),
       failed: () => void this.tilesFailed(),
     });
-    this.finder = new ObjectFinder({ server, reader, view: this.view, toasts: this.toasts }, () =>
-      this.place && this.tree ? { place: this.place, tree: this.tree } : undefined,
+    this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, () =>
+      this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined,
     );
-    this.chooser = new MapChooser(t, (place) => this.choose(place));
+    this.chooser = new MapChooser(t, (mapId) => this.choose(mapId));
     this.layers = new LayersPanel(t, {
       changed: () => this.layersChanged(),
       zoomTo: (item) => this.view.fit(this.tree?.extent([item])),
@@ -72,12 +73,12 @@ export class Viewer {
       share: () => void shareLink(this.link(), t, this.toasts),
       signIn: () => void this.signIn(),
       signOut: () => void this.signOut(),
-      speak: (language) => {
+      changeLanguage: (language) => {
         rememberLanguage(language);
         location.reload();
       },
     });
-    const controls = mapControls(this.view.map, reader, {
+    const controls = mapControls(this.view.map, locale, {
       home: () => this.view.fit(this.tree?.extent()),
       locate: () => void this.locate(),
     });
@@ -87,18 +88,18 @@ export class Viewer {
       this.toolbar.element,
       this.finder.panel.element,
       controls,
-      h("div", { class: "bottom-line" }, scaleBar(this.view.map, reader), this.attribution),
+      h("div", { class: "bottom-line" }, scaleBar(this.view.map, locale), this.attribution),
       this.stage.element,
       this.toasts.element,
     );
     this.toolbar.showUser(undefined);
     this.chooser.update([], undefined);
-    window.addEventListener("popstate", () => void this.follow(parseAddress(location.hash)));
+    window.addEventListener("popstate", () => void this.navigate(parseAddress(location.hash)));
   }
 
-  /** Reads what there is to see and opens the map of the address, or the first one. */
+  /** Loads the projects and opens the map of the URL, or the first one. */
   async start(): Promise<void> {
-    const { t } = this.parts.reader;
+    const { t } = this.parts.locale;
     this.stage.loading(t("loadingMap"));
     try {
       await this.loadProjects();
@@ -106,20 +107,20 @@ export class Viewer {
       this.showFailure(error, () => void this.start());
       return;
     }
-    await this.follow(parseAddress(location.hash));
+    await this.navigate(parseAddress(location.hash));
   }
 
   private async loadProjects(): Promise<void> {
     this.projects = await this.parts.server.projects();
-    this.chooser.update(this.projects, this.place);
+    this.chooser.update(this.projects, this.mapId);
   }
 
-  private async follow(address: Address): Promise<void> {
+  private async navigate(address: Address): Promise<void> {
     const listed =
       address.project === undefined
         ? (this.projects.find(({ maps }) => maps.length > 0) ?? this.projects[0])
         : this.projects.find(({ code }) => code === address.project);
-    // A project without public maps is not listed: whether there is the map of a link, the server knows.
+    // Projects without public maps are not listed, so that only the server can tell whether the map exists.
     const project = address.project ?? listed?.code;
     const map = address.map ?? listed?.maps[0]?.code;
     if (project !== undefined && map !== undefined) await this.open({ project, map }, address);
@@ -127,70 +128,70 @@ export class Viewer {
     else this.showEmpty();
   }
 
-  private choose(place: MapPlace): void {
-    history.pushState(null, "", formatAddress({ ...place, view: undefined, layers: undefined, base: true }));
-    void this.follow(parseAddress(location.hash));
+  private choose(mapId: MapId): void {
+    history.pushState(null, "", formatAddress({ ...mapId, view: undefined, layers: undefined, base: true }));
+    void this.navigate(parseAddress(location.hash));
   }
 
-  /** Opens a map as an address wants it. */
-  private async open(place: MapPlace, address: Address): Promise<void> {
-    const { t } = this.parts.reader;
+  /** Opens a map with the view and layers of an address. */
+  private async open(mapId: MapId, address: Address): Promise<void> {
+    const { t } = this.parts.locale;
     const opening = ++this.opening;
-    const isOther = place.project !== this.place?.project || place.map !== this.place?.map;
+    const isOther = mapId.project !== this.mapId?.project || mapId.map !== this.mapId?.map;
     const isNew = isOther || !this.tree;
-    if (isOther) this.leave();
-    this.place = place;
-    this.showPlace();
+    if (isOther) this.closeMap();
+    this.mapId = mapId;
+    this.showMapName();
     this.stage.loading(t("loadingMap"));
     try {
-      const elements = await this.parts.server.layers(place);
+      const elements = await this.parts.server.layers(mapId);
       if (opening !== this.opening) return;
       this.tree = new LayerTree(elements, address.layers);
     } catch (error) {
-      if (opening === this.opening) this.showFailure(error, () => void this.open(place, address));
+      if (opening === this.opening) this.showFailure(error, () => void this.open(mapId, address));
       return;
     }
     this.stage.clear();
-    if (address.view) this.view.look(address.view);
+    if (address.view) this.view.setView(address.view);
     else if (isNew) this.view.fit(this.tree.extent(), false);
     this.layers.show(this.tree, this.hasBase ? address.base : undefined);
     this.layersChanged();
   }
 
-  private leave(): void {
+  private closeMap(): void {
     this.finder.close();
-    this.picture.clear();
+    this.tiles.clear();
     this.layers.hide();
     this.tree = undefined;
   }
 
   private get project(): ProjectInfo | undefined {
-    return this.projects.find(({ code }) => code === this.place?.project);
+    return this.projects.find(({ code }) => code === this.mapId?.project);
   }
 
-  /** Whatever the page says about the open map besides its layers. */
-  private showPlace(): void {
-    const { t } = this.parts.reader;
-    this.chooser.update(this.projects, this.place);
-    this.toolbar.showUser(this.place && this.parts.sessions.of(this.place.project)?.login);
-    const map = this.project?.maps.find(({ code }) => code === this.place?.map);
-    const title = map?.name || this.place?.map || t("viewerTitle");
+  /** Updates map chooser, user and page title for the open map. */
+  private showMapName(): void {
+    const { t } = this.parts.locale;
+    this.chooser.update(this.projects, this.mapId);
+    this.toolbar.showUser(this.mapId && this.parts.sessions.of(this.mapId.project)?.login);
+    const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
+    const title = map?.name || this.mapId?.map || t("viewerTitle");
     document.title = `${title} · Mapwright`;
   }
 
-  /** Whether tiles have a base map: the built-in one is the only one that is drawn. */
+  /** Whether tiles have a base map; only the built-in one is rendered. */
   private get hasBase(): boolean {
     return (this.project?.base ?? "builtin") === "builtin";
   }
 
   private layersChanged(): void {
-    if (!this.place || !this.tree) return;
-    const { t } = this.parts.reader;
+    if (!this.mapId || !this.tree) return;
+    const { t } = this.parts.locale;
     const base = this.layers.base && this.hasBase;
-    // "No base map" needs no saying where the project has none.
-    const asked = base || !this.hasBase;
-    this.picture.show(this.parts.server.tiles(this.place, { layers: this.tree.selection, base: asked }));
-    const map = this.project?.maps.find(({ code }) => code === this.place?.map);
+    // The default is left out of tile URLs; `base` has no effect when the project has no base map.
+    const showsBase = base || !this.hasBase;
+    this.tiles.show(this.parts.server.tiles(this.mapId, { layers: this.tree.selection, base: showsBase }));
+    const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
     const sources = [map?.attribution, base ? t("attributionBase") : undefined];
     this.attribution.replaceChildren(
       ...["Mapwright", ...sources].filter((source) => source).map((source) => h("span", {}, source)),
@@ -200,16 +201,16 @@ export class Viewer {
 
   private get address(): Address {
     return {
-      project: this.place?.project,
-      map: this.place?.map,
+      project: this.mapId?.project,
+      map: this.mapId?.map,
       view: this.view.view,
       layers: this.tree?.selection,
       base: this.layers.base,
     };
   }
 
-  /** What is shown; before anything is shown, what the link asks for. */
-  private get wanted(): Address {
+  /** The current view; before a map is shown, the address in the URL. */
+  private get requested(): Address {
     return this.tree ? this.address : parseAddress(location.hash);
   }
 
@@ -222,47 +223,47 @@ export class Viewer {
   }
 
   private async signIn(): Promise<void> {
-    const { server, reader } = this.parts;
-    const current = this.place?.project ?? this.wanted.project ?? this.projects[0]?.code;
-    const project = await askToSignIn({ server, t: reader.t }, this.projects, current);
+    const { server, locale } = this.parts;
+    const current = this.mapId?.project ?? this.requested.project ?? this.projects[0]?.code;
+    const project = await showSignInDialog({ server, t: locale.t }, this.projects, current);
     if (project === undefined) return;
-    await this.loadProjects().catch(() => undefined); // the maps listed before stay
-    const here = this.place?.project === project;
-    await this.follow(here ? this.wanted : parseAddress(`#project=${encodeURIComponent(project)}`));
+    await this.loadProjects().catch(() => undefined); // the previous list stays
+    const here = this.mapId?.project === project;
+    await this.navigate(here ? this.requested : parseAddress(`#project=${encodeURIComponent(project)}`));
   }
 
   private async signOut(): Promise<void> {
-    if (!this.place) return;
-    await this.parts.server.signOut(this.place.project);
-    this.toasts.show(this.parts.reader.t("signedOut"));
-    await this.readAgain();
+    if (!this.mapId) return;
+    await this.parts.server.signOut(this.mapId.project);
+    this.toasts.show(this.parts.locale.t("signedOut"));
+    await this.reload();
   }
 
-  /** After a session has ended: the lists and the open map as the public sees them. */
-  private async readAgain(): Promise<void> {
-    await this.loadProjects().catch(() => undefined); // opening the map tells what is wrong
-    if (this.place) await this.open(this.place, this.wanted);
+  /** Loads the projects and the open map again after the end of a session. */
+  private async reload(): Promise<void> {
+    await this.loadProjects().catch(() => undefined); // opening the map shows the error
+    if (this.mapId) await this.open(this.mapId, this.requested);
   }
 
-  /** Tiles that do not come may mean that the session has ended. */
+  /** Tiles may fail because the session has ended. */
   private async tilesFailed(): Promise<void> {
-    const { t } = this.parts.reader;
-    const project = this.place?.project;
+    const { t } = this.parts.locale;
+    const project = this.mapId?.project;
     if (project === undefined || this.checkingSession) return;
     if (!this.parts.sessions.of(project)) {
       this.toasts.show(t("tilesFailed"), "bad");
       return;
     }
     this.checkingSession = true;
-    const alive = await this.parts.server.checkSession(project).finally(() => {
+    const isValid = await this.parts.server.checkSession(project).finally(() => {
       this.checkingSession = false;
     });
-    this.toasts.show(t(alive ? "tilesFailed" : "sessionEnded"), "bad");
-    if (!alive) await this.readAgain();
+    this.toasts.show(t(isValid ? "tilesFailed" : "sessionEnded"), "bad");
+    if (!isValid) await this.reload();
   }
 
   private async locate(): Promise<void> {
-    const { t } = this.parts.reader;
+    const { t } = this.parts.locale;
     this.toasts.show(t("locating"));
     try {
       await this.view.locate();
@@ -273,44 +274,33 @@ export class Viewer {
   }
 
   private showEmpty(): void {
-    const { t } = this.parts.reader;
-    this.leave();
-    const signIn = { label: t("signIn"), isMain: true, press: () => void this.signIn() };
-    this.stage.message({ icon: "map", title: t("emptyTitle"), text: t("emptyHint"), actions: [signIn] });
+    const { t } = this.parts.locale;
+    this.closeMap();
+    this.stage.message(noMapsMessage(t, () => void this.signIn()));
   }
 
   private showUnknown(): void {
-    const { t } = this.parts.reader;
-    this.leave();
-    const choose = { label: t("chooseMap"), isMain: true, press: () => this.chooser.open(true) };
-    this.stage.message({ icon: "map", title: t("unknownTitle"), text: t("unknownHint"), actions: [choose] });
+    const { t } = this.parts.locale;
+    this.closeMap();
+    this.stage.message(unknownMapMessage(t, () => this.chooser.open(true)));
   }
 
-  private showFailure(error: unknown, again: () => void): void {
-    const { t } = this.parts.reader;
-    this.leave();
+  private showFailure(error: unknown, retry: () => void): void {
+    const { t } = this.parts.locale;
+    this.closeMap();
     const failure = error instanceof ServerError ? error : new ServerError(500, undefined);
     if (failure.status === 404 || failure.code === "project_not_found") {
       this.showUnknown();
       return;
     }
     if (failure.status === 401 || failure.status === 403) {
-      const session = this.place && this.parts.sessions.of(this.place.project);
-      if (failure.status === 401 && this.place) this.parts.sessions.remove(this.place.project);
-      this.showPlace();
-      const signIn = { label: t("signIn"), isMain: true, press: () => void this.signIn() };
-      const text = t(session && failure.status === 403 ? "forbiddenHint" : "privateHint");
-      this.stage.message({ icon: "lock", title: t("privateTitle"), text, actions: [signIn] });
+      const session = this.mapId && this.parts.sessions.of(this.mapId.project);
+      if (failure.status === 401 && this.mapId) this.parts.sessions.remove(this.mapId.project);
+      this.showMapName();
+      const isForbidden = session !== undefined && failure.status === 403;
+      this.stage.message(privateMapMessage(t, isForbidden, () => void this.signIn()));
       return;
     }
-    const text = t(
-      failure.status === 0 ? "failedOffline" : failure.status === 503 ? "busyServer" : "failedServer",
-    );
-    this.stage.message({
-      icon: "alert",
-      title: t("failedTitle"),
-      text,
-      actions: [{ label: t("retry"), isMain: true, press: again }],
-    });
+    this.stage.message(loadFailedMessage(t, failure, retry));
   }
 }

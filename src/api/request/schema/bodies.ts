@@ -116,7 +116,7 @@ export interface Received<Out> {
   /** The token that a form may bring, wherever it stood in it. */
   readonly token: string | undefined;
   /** Whether a file came that was not admitted. */
-  readonly turnedAway: boolean;
+  readonly fileRefused: boolean;
   /** @throws Failure required_parameters; what the parameters throw */
   readonly read: () => Out;
 }
@@ -142,12 +142,12 @@ export function upload<M extends Members>(
   ): Promise<Received<Sent>> => {
     const form =
       raw && mediaType(request) !== multipart
-        ? { file: await request.body.toFile(), fields: {}, turnedAway: false }
+        ? { file: await request.body.toFile(), fields: {}, fileRefused: false }
         : await request.body.upload("file", (fields) => admit(tokenAmong(fields)));
     const given = firstOf(request.query, parametersOf(form.fields));
     return {
       token: tokenAmong(form.fields),
-      turnedAway: form.turnedAway,
+      fileRefused: form.fileRefused,
       read: () => read({ get: (name) => (name === "file" ? form.file : given.get(name)) }) as Sent,
     };
   };

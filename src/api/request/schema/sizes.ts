@@ -1,4 +1,4 @@
-import { type BodyLimits, modest } from "../../../http/types.js";
+import { type BodyLimits, defaultBodyLimits } from "../../../http/types.js";
 
 const kib = 1024;
 const mib = 1024 * kib;
@@ -12,7 +12,7 @@ const element = { bytes: 256 * kib, members: 5_000, values: 50_000 };
  */
 export const sizes = {
   /** Logins, passwords and tokens; the few parameters of a deletion, or beside a file. */
-  small: { ...modest, bytes: 64 * kib },
+  small: { ...defaultBodyLimits, bytes: 64 * kib },
   /** An element of the catalogue without a style. */
   element,
   /** One with a style, which may have a million characters. */

@@ -1,4 +1,4 @@
-/** Shows the API's description with Swagger UI, which the page loads before this. */
+/** Starts Swagger UI, which the page loads before this module. */
 
 type SwaggerUi = (options: Readonly<Record<string, unknown>>) => unknown;
 declare const SwaggerUIBundle: SwaggerUi;
@@ -17,7 +17,7 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   filter: true,
   tryItOutEnabled: true,
-  // Nothing is sent to other servers, and a token is not kept longer than the page.
+  // No requests to other servers, and tokens are not stored.
   validatorUrl: null,
   persistAuthorization: false,
 });

@@ -1,32 +1,32 @@
-import type { Reader } from "./attributes.js";
+import type { Locale } from "./attributes.js";
 import { button, h, type IconName, icon } from "./dom.js";
 
-/** What sits in the corners of the map: zoom and its neighbours, the scale bar, the attribution. */
+/** Controls of the map: zoom, whole map, location, full screen; and the scale bar. */
 
 export interface ControlEvents {
   home(): void;
   locate(): void;
 }
 
-export function mapControls(map: L.Map, { t }: Reader, events: ControlEvents): HTMLElement {
+export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): HTMLElement {
   const control = (name: IconName, label: string, press: () => void, className = "") =>
     button({ class: `control ${className}`, "aria-label": label, title: label }, press, icon(name));
   const zoomIn = control("plus", t("zoomIn"), () => map.zoomIn());
   const zoomOut = control("minus", t("zoomOut"), () => map.zoomOut());
-  const limit = () => {
+  const updateZoomButtons = () => {
     zoomIn.disabled = map.getZoom() >= map.getMaxZoom();
     zoomOut.disabled = map.getZoom() <= map.getMinZoom();
   };
-  map.on("zoomend zoomlevelschange", limit);
-  limit();
+  map.on("zoomend zoomlevelschange", updateZoomButtons);
+  updateZoomButtons();
   const home = control("map", t("wholeMap"), () => events.home());
   const others: HTMLElement[] = [home];
-  // Browsers tell the position over HTTPS (or on this machine) only.
+  // Geolocation requires HTTPS (or localhost).
   if (window.isSecureContext && "geolocation" in navigator) {
     others.push(control("locate", t("locate"), () => events.locate()));
   }
   if (document.fullscreenEnabled)
-    others.push(fullScreenControl(control("fullScreen", t("fullScreen"), toggle), t));
+    others.push(fullScreenControl(control("fullScreen", t("fullScreen"), toggleFullScreen), t));
   return h(
     "div",
     { class: "controls" },
@@ -35,14 +35,14 @@ export function mapControls(map: L.Map, { t }: Reader, events: ControlEvents): H
   );
 }
 
-function toggle(): void {
+function toggleFullScreen(): void {
   const done = document.fullscreenElement
     ? document.exitFullscreen()
     : document.documentElement.requestFullscreen();
-  done.catch(() => undefined); // the browser may refuse; nothing has changed then
+  done.catch(() => undefined); // the browser may refuse
 }
 
-function fullScreenControl(element: HTMLElement, t: Reader["t"]): HTMLElement {
+function fullScreenControl(element: HTMLElement, t: Locale["t"]): HTMLElement {
   document.addEventListener("fullscreenchange", () => {
     const isFull = document.fullscreenElement !== null;
     const label = t(isFull ? "leaveFullScreen" : "fullScreen");
@@ -54,10 +54,10 @@ function fullScreenControl(element: HTMLElement, t: Reader["t"]): HTMLElement {
 }
 
 const earthMetres = 40_075_016.686;
-const widestPixels = 96;
+const maxWidthPixels = 96;
 
-/** The scale at the middle of the map, in the units of the language. */
-export function scaleBar(map: L.Map, { language }: Reader): HTMLElement {
+/** A scale bar for the centre of the map, with units in the page's language. */
+export function scaleBar(map: L.Map, { language }: Locale): HTMLElement {
   const text = h("span", {});
   const line = h("span", { class: "scale-line", "aria-hidden": "true" });
   const element = h("div", { class: "scale" }, text, line);
@@ -66,9 +66,9 @@ export function scaleBar(map: L.Map, { language }: Reader): HTMLElement {
   const update = () => {
     const perPixel =
       (earthMetres * Math.cos((map.getCenter().lat * Math.PI) / 180)) / (256 * 2 ** map.getZoom());
-    const longest = perPixel * widestPixels;
-    const power = 10 ** Math.floor(Math.log10(longest));
-    const metres = power * ([5, 2].find((step) => step * power <= longest) ?? 1);
+    const maxMetres = perPixel * maxWidthPixels;
+    const power = 10 ** Math.floor(Math.log10(maxMetres));
+    const metres = power * ([5, 2].find((step) => step * power <= maxMetres) ?? 1);
     line.style.width = `${Math.round(metres / perPixel)}px`;
     text.textContent = metres >= 1000 ? format(metres / 1000, "kilometer") : format(metres, "meter");
   };

@@ -2,77 +2,77 @@ import type { HttpResponse } from "uWebSockets.js";
 import { statusLine } from "./status.js";
 
 /**
- * The answering side of one request. It alone writes to the server library's response, which must not be touched once
- * the client has left or the answer is through, and only inside `cork`.
+ * Writes the response of one request. Only this class uses uWebSockets' HttpResponse, which must not be used after the
+ * client has disconnected or the response has ended, and must be written to within `cork`.
  */
 
 /**
- * Bytes handed over at once. With the library's 16 KiB cork buffer every slice fits beside its framing: larger ones are
- * lost when the socket is full (fixed in the library after the version that we have).
+ * Maximum bytes per write. A slice and its chunk framing must fit the 16 KiB cork buffer: uWebSockets.js 20.49 loses larger
+ * slices when the socket is full.
  */
 const sliceBytes = 15_000;
 const firstSliceBytes = 8_000;
-/** After a slice that the socket did not take, small ones find out whether it has room again. */
+/** Size of writes after one that the socket did not take at once. */
 const probeBytes = 1_000;
-/** A reader that never catches up in this time is dropped; one that takes nothing at all the library drops after 10 s. */
+/** Backpressure for longer than this closes the connection. (The library itself closes it when the client reads nothing for 10 s.) */
 const stallMs = 30_000;
 
-export class Channel {
+export class ResponseWriter {
   private usable = true;
   private controller: AbortController | undefined;
   private listeners: (() => void)[] = [];
-  private head: (() => void) | undefined;
+  private pendingHead: (() => void) | undefined;
   private writable: (() => void) | undefined;
-  private full = false;
+  private backpressure = false;
   private stalledSince = 0;
 
-  /** Must be made in the tick in which the request arrived. */
+  /** Must be created synchronously in the request handler. */
   constructor(private readonly res: HttpResponse) {
-    res.onAborted(() => this.leave());
+    res.onAborted(() => this.disconnect());
   }
 
-  /** True when the client left before its answer was through. */
-  left = false;
+  /** Whether the client disconnected before the end of the response. */
+  disconnected = false;
 
-  /** False when the client has left or the answer is through. */
+  /** False when the client has disconnected or the response has ended. */
   get open(): boolean {
     return this.usable;
   }
 
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   get signal(): AbortSignal {
     this.controller ??= new AbortController();
-    if (this.left) this.controller.abort();
+    if (this.disconnected) this.controller.abort();
     return this.controller.signal;
   }
 
-  /** Calls back when the client leaves. */
-  onLeft(listener: () => void): void {
+  /** Adds a listener for the client's disconnection. */
+  onDisconnect(listener: () => void): void {
     this.listeners.push(listener);
   }
 
-  private leave(): void {
+  private disconnect(): void {
     if (!this.usable) return;
     this.usable = false;
-    this.left = true;
+    this.disconnected = true;
     for (const listener of this.listeners) listener();
     this.controller?.abort();
     this.writable?.();
   }
 
-  /** Closes the connection at once: a client in the middle of an answer sees that it is cut. */
+  /** Closes the connection immediately, so that the client sees that the response is incomplete. */
   destroy(): void {
     if (this.usable) this.res.close();
-    // `close` has called `leave` already, unless the library had nothing to abort.
-    this.leave();
+    // `close` usually calls `disconnect` through `onAborted`.
+    this.disconnect();
   }
 
-  /** The library takes it all for the status: one text to hand over instead of one for each header and value. */
+  /** Passes status and headers as one string, which is faster than a call per header. */
   private writeHead(status: number, headers: string): void {
     this.res.writeStatus(`${statusLine(status)}\r\n${headers}`);
   }
 
-  /** Sends an answer without body (HEAD, 204, 304). */
+  /** Sends a response without body (HEAD, 204, 304). */
   sendHead(status: number, headers: string): void {
     if (!this.usable) return;
     this.res.cork(() => {
@@ -83,8 +83,9 @@ export class Channel {
   }
 
   /**
-   * Sends a whole answer.
-   * @returns undefined when the socket has taken it; else settles when it has, or the client has left
+   * Sends a complete response.
+   * @returns undefined when the socket took all of it; else a promise that resolves when it has, or the client has
+   *   disconnected
    */
   sendBytes(status: number, headers: string, body: Uint8Array): Promise<void> | undefined {
     if (!this.usable) return undefined;
@@ -113,39 +114,39 @@ export class Channel {
     });
   }
 
-  /** Begins an answer of unknown length. Its head goes out with the first bytes. */
+  /** Begins a response of unknown length. Status and headers are sent with the first bytes. */
   async startStream(status: number, headers: string): Promise<void> {
-    this.head = () => this.writeHead(status, headers);
-    // While the request's own bytes are being parsed all writes share one cork buffer: slices must have it alone.
+    this.pendingHead = () => this.writeHead(status, headers);
+    // While the library parses the request, all writes share one cork buffer; slices need the whole buffer.
     await new Promise((resolve) => setImmediate(resolve));
     if (!this.usable) return;
     this.res.onWritable(() => {
-      // With a handler of ours the library does not send what it holds for the socket: an empty cork does.
+      // With an onWritable handler the library does not flush its own buffer; an empty cork does.
       this.res.cork(() => undefined);
       this.writable?.();
       return true;
     });
   }
 
-  /** Writes a part of the stream; settles when there is room for more. False = the client has left. */
+  /** Writes a chunk of the stream; resolves when the socket can take more. False = the client has disconnected. */
   async write(chunk: Uint8Array | string): Promise<boolean> {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
     for (let offset = 0; offset < bytes.length; ) {
       if (!this.usable) return false;
-      const size = this.full ? probeBytes : this.head ? firstSliceBytes : sliceBytes;
+      const size = this.backpressure ? probeBytes : this.pendingHead ? firstSliceBytes : sliceBytes;
       const slice = bytes.subarray(offset, offset + size);
       offset += slice.length;
       this.res.cork(() => {
         this.sendPendingHead();
-        this.full = !this.res.write(slice);
+        this.backpressure = !this.res.write(slice);
       });
-      if (!this.full) this.stalledSince = 0;
+      if (!this.backpressure) this.stalledSince = 0;
       else if (!(await this.untilWritable())) return false;
     }
     return this.usable;
   }
 
-  /** Waits for room in the socket. False = the client has left, or was dropped for reading too slowly. */
+  /** Waits for the end of backpressure. False = the client has disconnected, or read too slowly and was disconnected. */
   private async untilWritable(): Promise<boolean> {
     const now = Date.now();
     if (this.stalledSince === 0) this.stalledSince = now;
@@ -159,8 +160,8 @@ export class Channel {
   }
 
   private sendPendingHead(): void {
-    this.head?.();
-    this.head = undefined;
+    this.pendingHead?.();
+    this.pendingHead = undefined;
   }
 
   /** Ends the stream. */

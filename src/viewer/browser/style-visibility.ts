@@ -1,34 +1,35 @@
 /**
- * Which objects of a layer are drawn at a zoom, read from its CartoCSS, so that a click finds what is seen and not
- * what the style leaves out there. What cannot be understood counts as drawn.
+ * Evaluates a layer's CartoCSS to decide which objects are visible at a zoom, so that a click finds visible objects only.
+ * Objects count as visible when the style cannot be evaluated.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
 type Test = (zoom: number, fields: Fields) => boolean;
 
-export interface Drawn {
+export interface Visibility {
   (zoom: number, fields: Fields): boolean;
-  /** The API's `sort` that puts the objects first which are drawn at the most zooms; undefined when the style does not say. */
+  /** Value for the API's `sort` that lists the most prominent objects first; undefined when the style has no such filter. */
   readonly sort: string | undefined;
 }
 
 interface Block {
-  /** Any of these, where the whole matches. */
+  /** The block applies when any of these matches. */
   readonly selectors: readonly Test[];
   readonly blocks: Block[];
+  /** Has a symbolizer property. */
   draws: boolean;
 }
 
 const symbols = /^(?:[\w-]+\/)?(?:polygon|line|marker|point|text|shield|dot|building)-/;
 const condition = /\[\s*["']?([\w:]+)["']?\s*(!=|>=|<=|=|>|<)\s*("[^"]*"|'[^']*'|-?[\d.]+|\w+)\s*\]/g;
 
-/** Understands a style; one that cannot be read draws everything. */
-export function drawnBy(css: string): Drawn {
+/** The visibility test of a style; a style that cannot be parsed makes everything visible. */
+export function visibilityOf(css: string): Visibility {
   const clean = css.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/[^\n]*/g, "$1");
   const blocks = parse(clean);
-  const drawn = (zoom: number, fields: Fields) =>
+  const isVisible = (zoom: number, fields: Fields) =>
     !blocks?.some(drawsAnything) || blocks.some((block) => draws(block, zoom, fields));
-  return Object.assign(drawn, { sort: orderOf(clean) });
+  return Object.assign(isVisible, { sort: orderOf(clean) });
 }
 
 const drawsAnything = (block: Block): boolean => block.draws || block.blocks.some(drawsAnything);
@@ -68,7 +69,7 @@ function parse(css: string): Block[] | undefined {
   return open.length === 1 ? root.blocks : undefined;
 }
 
-/** `#a[zoom>=3][rank<=2], #b` → one test each. Ids, classes and attachments are all taken for this layer's. */
+/** One test per selector of `#a[zoom>=3][rank<=2], #b`. Ids, classes and attachments are assumed to match this layer. */
 function selectorsOf(text: string): Test[] {
   return text.split(/,(?![^[]*\])/).map((selector) => {
     const tests = [...selector.matchAll(condition)].map((match) => compare(match[1]!, match[2]!, match[3]!));
@@ -102,7 +103,7 @@ function compare(name: string, operator: string, literal: string): Test {
   };
 }
 
-/** `[rank<=3]` shows the low ranks first, `[area>=20000]` the large areas. */
+/** Filters such as `[rank<=3]` sort ascending, such as `[area>=20000]` descending. */
 function orderOf(css: string): string | undefined {
   for (const [, name, operator, literal] of css.matchAll(condition)) {
     if (name === "zoom" || Number.isNaN(Number(literal))) continue;

@@ -1,0 +1,41 @@
+import type { ServerError } from "./map-server.js";
+import type { StageMessage } from "./stage.js";
+import type { Translate } from "./texts.js";
+
+/** Messages in the centre of the page while no map can be shown. */
+
+/** There are no maps. */
+export const noMapsMessage = (t: Translate, signIn: () => void): StageMessage => ({
+  icon: "map",
+  title: t("emptyTitle"),
+  text: t("emptyHint"),
+  actions: [{ label: t("signIn"), isMain: true, press: signIn }],
+});
+
+/** The map of a link does not exist. */
+export const unknownMapMessage = (t: Translate, chooseMap: () => void): StageMessage => ({
+  icon: "map",
+  title: t("unknownTitle"),
+  text: t("unknownHint"),
+  actions: [{ label: t("chooseMap"), isMain: true, press: chooseMap }],
+});
+
+/** The map requires signing in, or as another user: `isForbidden` when the current user may not see it. */
+export const privateMapMessage = (t: Translate, isForbidden: boolean, signIn: () => void): StageMessage => ({
+  icon: "lock",
+  title: t("privateTitle"),
+  text: t(isForbidden ? "forbiddenHint" : "privateHint"),
+  actions: [{ label: t("signIn"), isMain: true, press: signIn }],
+});
+
+/** The map could not be loaded, with a button that calls `retry`. */
+export const loadFailedMessage = (
+  t: Translate,
+  { status }: ServerError,
+  retry: () => void,
+): StageMessage => ({
+  icon: "alert",
+  title: t("failedTitle"),
+  text: t(status === 0 ? "failedOffline" : status === 503 ? "busyServer" : "failedServer"),
+  actions: [{ label: t("retry"), isMain: true, press: retry }],
+});
