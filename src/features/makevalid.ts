@@ -13,9 +13,9 @@ export function makeValid(db: Database, layerId: number): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.execute(`set local statement_timeout = ${timeoutMs}`);
     return tx.execute(
-      `update ${layerTable(layerId)} t set geom = mended.geom
-       from (select svc_id, repaired(geom) as geom from ${layerTable(layerId)} where not st_isvalid(geom) offset 0) mended
-       where t.svc_id = mended.svc_id and not st_isvalid(t.geom) and mended.geom is distinct from t.geom`,
+      `update ${layerTable(layerId)} t set geom = fixed.geom
+       from (select svc_id, repaired(geom) as geom from ${layerTable(layerId)} where not st_isvalid(geom) offset 0) fixed
+       where t.svc_id = fixed.svc_id and not st_isvalid(t.geom) and fixed.geom is distinct from t.geom`,
     );
   });
 }

@@ -72,14 +72,14 @@ export class VisualCache implements Visuals {
     const tracked = (await this.changes.track([layer.id]))[0]!;
     if (!this.changes.trusted) await this.changes.refresh([tracked]);
     // The values include at least what is committed now.
-    const wanted = tracked.version;
+    const requiredVersion = tracked.version;
     const entry = this.entry(tracked, keyOf(layer, main));
     for (;;) {
       if (entry.running) {
-        const recent = entry.version >= wanted;
+        const recent = entry.version >= requiredVersion;
         await entry.running;
         if (recent) return entry.values;
-      } else if (entry.version >= wanted || performance.now() < entry.retryAt) return entry.values;
+      } else if (entry.version >= requiredVersion || performance.now() < entry.retryAt) return entry.values;
       else {
         entry.version = tracked.version;
         entry.running = this.compute(entry, layer, question, main);

@@ -22,22 +22,22 @@ const attempts = 10;
 export async function reserveColumns(
   db: Database,
   layerId: number,
-  present: readonly Column[],
-  wanted: readonly NewColumn[],
+  existing: readonly Column[],
+  requested: readonly NewColumn[],
 ): Promise<Column[]> {
-  if (wanted.length === 0) return [];
+  if (requested.length === 0) return [];
   // svc_id and geom are not custom columns.
-  if (present.length - 2 + wanted.length > maxColumns) {
+  if (existing.length - 2 + requested.length > maxColumns) {
     throw failed("import_failed", `The layer would have more than ${maxColumns} columns.`, {
       limit: maxColumns,
     });
   }
   const ids = await db.query<{ id: number }>(
     "select nextval(pg_get_serial_sequence('mapwright.layer_column', 'id')) as id from generate_series(1, $1)",
-    [wanted.length],
+    [requested.length],
   );
-  const last = present.reduce((highest, column) => Math.max(highest, column.sort), 0);
-  const columns = wanted.map((column, place): Column => {
+  const last = existing.reduce((highest, column) => Math.max(highest, column.sort), 0);
+  const columns = requested.map((column, place): Column => {
     const id = ids[place]!.id;
     return {
       id,

@@ -79,7 +79,7 @@ export class GeometryEncoder {
     this.at = place[0];
     this.end = place[1];
     this.body(type);
-    if (skipSpace(bytes, this.at, this.end) !== this.end) throw this.invalid("the coordinates are damaged");
+    if (skipSpace(bytes, this.at, this.end) !== this.end) throw this.invalid("the coordinates are malformed");
     return kindOf(type);
   }
 
@@ -196,7 +196,7 @@ export class GeometryEncoder {
     this.at++;
     if (byte === Byte.comma) return true;
     if (byte === Byte.closeArray) return false;
-    throw this.invalid("the coordinates are damaged");
+    throw this.invalid("the coordinates are malformed");
   }
 
   private number(): number {

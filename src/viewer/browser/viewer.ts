@@ -141,7 +141,7 @@ export class Viewer {
     const isNew = isOther || !this.tree;
     if (isOther) this.closeMap();
     this.mapId = mapId;
-    this.showMapName();
+    this.showMapInfo();
     this.stage.loading(t("loadingMap"));
     try {
       const elements = await this.parts.server.layers(mapId);
@@ -170,7 +170,7 @@ export class Viewer {
   }
 
   /** Updates map chooser, user and page title for the open map. */
-  private showMapName(): void {
+  private showMapInfo(): void {
     const { t } = this.parts.locale;
     this.chooser.update(this.projects, this.mapId);
     this.toolbar.showUser(this.mapId && this.parts.sessions.of(this.mapId.project)?.login);
@@ -296,7 +296,7 @@ export class Viewer {
     if (failure.status === 401 || failure.status === 403) {
       const session = this.mapId && this.parts.sessions.of(this.mapId.project);
       if (failure.status === 401 && this.mapId) this.parts.sessions.remove(this.mapId.project);
-      this.showMapName();
+      this.showMapInfo();
       const isForbidden = session !== undefined && failure.status === 403;
       this.stage.message(privateMapMessage(t, isForbidden, () => void this.signIn()));
       return;
