@@ -80,7 +80,7 @@ export async function checkConstraintsFit(
     [layerId, column.id],
   );
   for (const { type, name, definition } of rows) {
-    if (fitsConstraint(type, column) && definition.every((value) => isValueOf(column.type, value))) continue;
+    if (fitsConstraint(type, column) && definition.every((value) => isValueOf(column, value))) continue;
     throw failed("invalid_value", `The constraint "${name}" of this column is not for the new type.`, {
       parameter: "type",
       constraint: name,
@@ -88,13 +88,11 @@ export async function checkConstraintsFit(
   }
 }
 
-/** Whether a value of a stored definition is valid for the column type. */
-function isValueOf(type: Column["type"], value: unknown): boolean {
+/** Whether a value of a stored definition is, as it is, a value of the column's type. */
+function isValueOf(column: Pick<Column, "type">, value: unknown): boolean {
   if (value === null) return true;
-  if (type === "number") return typeof value === "number";
-  if (type === "bool") return typeof value === "boolean";
-  if (type === "datetime") return typeof value === "string" && /^\d{4}-.*Z$/.test(value);
-  return typeof value === "string";
+  const read = definitionOf(column).read(value);
+  return read.ok && read.json === value;
 }
 
 /** Removes a column from constraints, and deletes those without any other column. */

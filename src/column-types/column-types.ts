@@ -63,9 +63,6 @@ export function readColumnType(given: unknown): ColumnType {
   if (given === "timestamp") return "datetime";
   const type = columnTypes.find((one) => one === given);
   if (type) return type;
-  throw failed(
-    "unknown_type",
-    "A column's type is number, string, text, datetime, bool, file, title or json.",
-    { parameter: "type" },
-  );
+  const types = columnTypes.filter((one) => one !== "geom").join(", ");
+  throw failed("unknown_type", `A column's type is one of ${types}.`, { parameter: "type" });
 }

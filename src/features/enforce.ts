@@ -30,7 +30,7 @@ export async function enforceConstraints(
   const values = new Values();
   const checks = constraints.flatMap((constraint) => checksOf(constraint, layer, assignments, values));
   if (checks.length === 0) return;
-  const text = `select array[${checks.map(({ sql }) => sql).join(",")}] as offended`;
+  const text = `select array[${checks.map(({ sql }) => sql).join(",")}] as violated`;
   const violated = checks.some(({ constraint }) => constraint.type === "pattern")
     ? await boundedQuery(db, text, values.list)
     : (await db.query<{ violated: boolean[] }>(text, values.list))[0]!.violated;

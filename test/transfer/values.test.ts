@@ -65,7 +65,7 @@ t.test("a column's type is decided by all values, and nothing is rounded to fit 
   const layer = await bench.layer();
   const text = `{"type":"FeatureCollection","features":[
     ${Array.from({ length: 300 }, (_, i) => JSON.stringify(feature({ mixed: i, big: i, flag: true, day: "2024-01-01", long: "x" }))).join(",")},
-    {"type":"Feature","geometry":null,"properties":{"mixed":"three hundred","big":12345678901234567890,"flag":1,"day":"2024-02-30","long":"${"y".repeat(256)}","huge":1e999,"exact":123456789012345000000,"json":{"n":12345678901234567890}}}]}`;
+    {"type":"Feature","geometry":null,"properties":{"mixed":"three hundred","big":12345678901234567890,"flag":1,"day":"2024-02-30","long":"${"y".repeat(256)}","huge":1e999,"tiny":-1e-400,"zero":0.0e-400,"exact":123456789012345000000,"json":{"n":12345678901234567890}}}]}`;
   await bench.import(layer, text);
   t.match(await types(layer), {
     mixed: "string",
@@ -74,6 +74,8 @@ t.test("a column's type is decided by all values, and nothing is rounded to fit 
     day: "string",
     long: "text",
     huge: "string",
+    tiny: "string",
+    zero: "number",
     exact: "number",
     json: "json",
   });
@@ -86,6 +88,8 @@ t.test("a column's type is decided by all values, and nothing is rounded to fit 
     flag: "1",
     day: "2024-02-30",
     huge: "1e999",
+    tiny: "-1e-400",
+    zero: 0,
   });
   const [kept] = await bench.db.query<{ json: string }>(
     `select (${(await readColumns(bench.db, layer)).find((c) => c.code === "json")!.physical})::text as json from layers.l${layer} order by svc_id desc limit 1`,

@@ -115,9 +115,13 @@ function typeOf(field: Field): ImportedField["type"] {
   }
 }
 
-/** Whether a double represents the number exactly enough: not integers beyond 2^53, more than 15 digits or overflows. */
+/**
+ * Whether a column of numbers can hold the number: a double rounds fractions, but whole numbers up to 2^53 are exact, and
+ * beyond that what has at most 15 significant digits. What is too large or too small for a double stays text.
+ */
 function isExact(text: string): boolean {
   const value = Math.abs(Number(text));
+  if (value === 0) return significantDigits(text) === 0;
   return value <= Number.MAX_SAFE_INTEGER || (Number.isFinite(value) && significantDigits(text) <= 15);
 }
 
