@@ -3,9 +3,9 @@ import type { Database, ListeningConnection } from "../../src/storage/postgres.j
 import type { Owner, Scheduler } from "./scheduler.js";
 
 /**
- * A simulated PostgreSQL: the tables that the way of a tile reads, transactions that commit at one moment, and
- * notifications in the order of commits. It knows the statements of that way and no others. Answers and notifications of
- * one connection come in their order, but any time later; those of different connections overtake each other.
+ * A simulated PostgreSQL: the tables that are read to serve tiles, atomic transactions, and notifications in commit order.
+ * It only supports the statements of the tile path. Messages of one connection arrive in order, with any delay; those of
+ * different connections may be reordered.
  */
 
 export interface LayerRow {
@@ -14,9 +14,9 @@ export interface LayerRow {
   readonly code: string;
   style: string;
   version: number;
-  /** Where and when it changed. */
+  /** The change log. */
   log: { readonly version: number; readonly previous: number; readonly area: readonly number[] | null }[];
-  /** What is drawn, by place: the number of the write that put it there. */
+  /** The content: number of the last write by cell. */
   cells: Map<number, number>;
 }
 export interface MapRow {
@@ -36,7 +36,7 @@ export interface ProjectRow {
   closed: Set<number>;
 }
 
-/** What is in the database. */
+/** The content of the database. */
 export class Tables {
   projects = new Map<number, ProjectRow>();
   maps = new Map<number, MapRow>();
@@ -58,7 +58,7 @@ export class Tables {
   }
 }
 
-/** The account of those who sign in: a viewer of every project. */
+/** Account of signed-in users, a viewer of every project. */
 export const viewerAccount = 7;
 
 interface Session {
@@ -66,30 +66,30 @@ interface Session {
   readonly owner: Owner;
   listening: boolean;
   alive: boolean;
-  /** When the last thing that was sent arrives. */
+  /** When the last message to the client arrives. */
   arrivesAt: number;
-  /** When the last statement that was sent arrives at the database. */
-  asked: number;
-  /** Whoever waits for an answer. */
+  /** When the last statement arrives at the database. */
+  statementArrivesAt: number;
+  /** Rejects statements without an answer. */
   readonly waiting: Set<(error: Error) => void>;
   onNotification: (payload: string) => void;
   onLost: (error?: Error) => void;
 }
 
-/** How a node reaches the database. */
+/** A node's access to the database. */
 export interface DatabaseAccess {
   readonly database: Database;
-  /** Cuts the connections; none can be made until `until`. */
+  /** Breaks all connections; connecting fails until `until`. */
   cut(until: number): void;
-  /** Cuts the listening connections alone; no other can be made until `until`. */
-  deafen(until: number): void;
-  /** It can listen and read nothing. */
-  blind(until: number): void;
-  /** Nothing comes over the open listening connections until `until`, though they are not broken. */
+  /** Breaks the listening connections only; listening fails until `until`. */
+  cutListener(until: number): void;
+  /** Queries fail until `until`, while listening works. */
+  cutQueries(until: number): void;
+  /** Delays all messages on the open listening connections until `until`. */
   hang(until: number): void;
 }
 
-/** What a connection leads to: it goes on leading to a database that another one has replaced, as long as that runs. */
+/** The database that a connection was opened to. It may have been replaced since, and still be running. */
 export interface Connected {
   readonly tables: Tables;
   alive: boolean;
@@ -97,34 +97,34 @@ export interface Connected {
 
 type Statement = (values: readonly unknown[], session: Session | undefined) => object[];
 
-/** Where a statement stands among those that are known, by its text: the same in all worlds. */
+/** Cache: index in `known` by the statement's text. */
 const statements = new Map<string, number>();
 
-/** What a database may be replaced by. */
+/** A database that replaces another. */
 export interface Replacement {
   readonly tables: Tables;
-  /** Files that were put back as they had been say that they are the same database. */
+  /** It was restored from a copy of the files, so it has the same identity. */
   readonly asFiles: boolean;
 }
 
 export class SimulatedDatabase {
   private current: Connected = { tables: new Tables(), alive: true };
-  /** As the database itself says who it is; the table `epoch` may be of another. */
+  /** Identity of the database (system identifier); the row of `epoch` may have another one's. */
   private identity = "i1";
   private identities = 1;
-  /** How often another database has taken this one's place. */
+  /** How often the database was replaced. */
   private incarnation = 0;
   private backends = 0;
   private transactions = 1_000;
   private tokens = 1;
   private readonly sessions = new Set<Session>();
-  /** Connections that are lost without their process having noticed it. */
+  /** Broken connections whose process has not noticed yet. */
   private readonly losing = new Set<Session>();
 
   constructor(
     private readonly scheduler: Scheduler,
-    /** Whether a notification comes twice. */
-    private readonly doubles: () => boolean,
+    /** Whether a notification is delivered twice. */
+    private readonly isDuplicated: () => boolean,
   ) {
     this.tables.identity = this.identity;
     this.tables.token = "t1";
@@ -139,15 +139,15 @@ export class SimulatedDatabase {
   }
 
   /**
-   * Changes tables in one transaction, and announces what `work` answers.
-   * @param node whose transaction it is
+   * Changes tables in one transaction, and sends the notifications that `work` returns.
+   * @param node that runs the transaction
    * @returns the transaction's receipt
    */
   commit(work: (tables: Tables) => readonly string[], node?: string): string {
     const receipt = String(++this.transactions);
     const payloads = [...work(this.tables)];
     const last = payloads.length - 1;
-    // As the trigger has it: only what touches a layer says whose it is.
+    // As in the trigger: only notifications of layers have the mark.
     if (node !== undefined && payloads[last]?.startsWith("L")) payloads[last] += ` ${node}/${receipt}`;
     for (const session of this.sessions) {
       if (session.listening) for (const payload of payloads) this.announce(session, payload);
@@ -156,8 +156,8 @@ export class SimulatedDatabase {
   }
 
   /**
-   * Another database takes its place: a standby that lagged, or what a backup had. The nodes' connections are lost; those
-   * of render hosts go on with a primary that was left.
+   * Replaces the database by a standby that lagged or by a backup. The nodes' connections are lost; those of render hosts
+   * stay with the old primary.
    */
   replace({ tables, asFiles }: Replacement): void {
     this.incarnation++;
@@ -169,12 +169,12 @@ export class SimulatedDatabase {
     for (const session of [...this.sessions]) this.lose(session);
   }
 
-  /** How a process reaches the database. */
+  /** Access of a process to the database. */
   access(owner: Owner): DatabaseAccess {
     const { scheduler } = this;
     let closedUntil = 0;
-    let deafUntil = 0;
-    let blindUntil = 0;
+    let listenerClosedUntil = 0;
+    let queriesClosedUntil = 0;
     const refused = () => scheduler.now < closedUntil;
     const query = (text: string, values: readonly unknown[] = []): Promise<object[]> =>
       new Promise((resolve, reject) => {
@@ -184,7 +184,7 @@ export class SimulatedDatabase {
         scheduler.after(
           scheduler.latency(),
           () => {
-            const isAway = refused() || scheduler.now < blindUntil;
+            const isAway = refused() || scheduler.now < queriesClosedUntil;
             if (isAway || this.incarnation !== incarnation) return void answerTo(fail);
             const rows = this.run(text, values, undefined);
             answerTo(() => (this.incarnation === incarnation ? resolve(rows) : fail()));
@@ -197,43 +197,43 @@ export class SimulatedDatabase {
         scheduler.after(
           scheduler.latency(),
           () => {
-            if (refused() || scheduler.now < deafUntil) reject(new Error("connection refused"));
+            if (refused() || scheduler.now < listenerClosedUntil) reject(new Error("connection refused"));
             else resolve(this.open(owner));
           },
           owner,
         );
       });
-    const deafen = (until: number) => {
-      deafUntil = until;
+    const cutListener = (until: number) => {
+      listenerClosedUntil = until;
       for (const session of [...this.sessions]) if (session.owner === owner) this.lose(session);
     };
     const cut = (until: number) => {
       closedUntil = until;
-      deafen(until);
+      cutListener(until);
     };
     const hang = (until: number) => {
       for (const session of this.sessions)
         if (session.owner === owner) session.arrivesAt = Math.max(session.arrivesAt, until);
     };
-    const blind = (until: number) => {
-      blindUntil = until;
+    const cutQueries = (until: number) => {
+      queriesClosedUntil = until;
     };
-    return { database: { query, listening } as unknown as Database, cut, deafen, blind, hang };
+    return { database: { query, listening } as unknown as Database, cut, cutListener, cutQueries, hang };
   }
 
-  /** Whether nodes found more histories than there were. */
-  get wasGivenUpInVain(): boolean {
+  /** Whether nodes claimed more histories than there were. */
+  get hasExcessHistories(): boolean {
     return this.tokens - 1 > this.incarnation;
   }
 
-  /** Whether everything that was announced has arrived, and every loss is known. */
+  /** Whether all messages have arrived and all broken connections are noticed. */
   get isQuiet(): boolean {
     return (
       this.losing.size === 0 && [...this.sessions].every(({ arrivesAt }) => arrivesAt <= this.scheduler.now)
     );
   }
 
-  /** The process is gone, and its connections with it. */
+  /** Removes the connections of a process that ended. */
   forget(owner: Owner): void {
     for (const sessions of [this.sessions, this.losing])
       for (const session of sessions) if (session.owner === owner) sessions.delete(session);
@@ -247,7 +247,7 @@ export class SimulatedDatabase {
       listening: false,
       alive: true,
       arrivesAt: 0,
-      asked: 0,
+      statementArrivesAt: 0,
       waiting: new Set(),
       onNotification: () => undefined,
       onLost: () => undefined,
@@ -259,9 +259,12 @@ export class SimulatedDatabase {
           if (!session.alive) return reject(new Error("connection lost"));
           session.waiting.add(reject);
           // Statements of one connection run one after the other.
-          session.asked = Math.max(session.asked, scheduler.now + scheduler.latency());
+          session.statementArrivesAt = Math.max(
+            session.statementArrivesAt,
+            scheduler.now + scheduler.latency(),
+          );
           scheduler.after(
-            session.asked - scheduler.now,
+            session.statementArrivesAt - scheduler.now,
             () => {
               if (!this.sessions.has(session)) return;
               const rows = this.run(text, values, session);
@@ -288,10 +291,10 @@ export class SimulatedDatabase {
 
   private announce(session: Session, payload: string): void {
     this.send(session, () => session.onNotification(payload));
-    if (this.doubles()) this.send(session, () => session.onNotification(payload));
+    if (this.isDuplicated()) this.send(session, () => session.onNotification(payload));
   }
 
-  /** Something goes out on the connection, behind what went before. */
+  /** Sends a message on the connection; it arrives after those sent before. */
   private send(session: Session, arrive: () => void): void {
     const { scheduler } = this;
     session.arrivesAt = Math.max(session.arrivesAt, scheduler.now + scheduler.latency());
@@ -305,7 +308,7 @@ export class SimulatedDatabase {
     );
   }
 
-  /** What was under way is lost with the connection, but for what arrives before the loss is noticed. */
+  /** Breaks a connection. Messages in flight are lost, unless they arrive before the process notices. */
   private lose(session: Session): void {
     this.sessions.delete(session);
     this.losing.add(session);
@@ -324,7 +327,7 @@ export class SimulatedDatabase {
   private run(text: string, values: readonly unknown[], session: Session | undefined): object[] {
     let index = statements.get(text);
     if (index === undefined) {
-      index = this.known.findIndex(([sign]) => text.includes(sign));
+      index = this.known.findIndex(([pattern]) => text.includes(pattern));
       if (index < 0) throw new Error(`The simulated database does not know this statement: ${text}`);
       statements.set(text, index);
     }
@@ -335,13 +338,13 @@ export class SimulatedDatabase {
     return { token: this.tables.token, replaced: this.tables.identity !== this.identity };
   }
 
-  /** By something that only that statement says. */
-  private readonly known: readonly (readonly [sign: string, statement: Statement])[] = [
+  /** The supported statements by a text that only they contain. */
+  private readonly known: readonly (readonly [pattern: string, statement: Statement])[] = [
     [
       "json_build_array(known.id",
       ([ids, versions]) => [this.readLayers(ids as number[], versions as number[])],
     ],
-    ["claim_epoch", ([refuted]) => [{ token: this.claim(String(refuted)) }]],
+    ["claim_epoch", ([diverged]) => [{ token: this.claim(String(diverged)) }]],
     ["left join project t", ([id]) => [this.revision(this.tables.projects.get(Number(id)))]],
     ["left join map t", ([id]) => [this.revision(this.tables.maps.get(Number(id)))]],
     ["from project p where p.code", ([code]) => this.project(String(code))],
@@ -412,9 +415,9 @@ export class SimulatedDatabase {
     return { ...this.history(), layers };
   }
 
-  private claim(refuted: string): string {
+  private claim(diverged: string): string {
     const { tables } = this;
-    if (tables.identity !== this.identity || tables.token === refuted) {
+    if (tables.identity !== this.identity || tables.token === diverged) {
       tables.identity = this.identity;
       tables.token = `t${++this.tokens}`;
     }
@@ -506,7 +509,7 @@ const emptyMap = {
 
 const nodeRows = new Map<string, object>();
 
-/** A layer's row of the table `node`; the same layers with the same styles are in all worlds. */
+/** A layer's row of the table `node`, cached for all worlds. */
 function nodeRow({ id, code, style }: LayerRow): object {
   const key = `${code} ${style}`;
   let row = nodeRows.get(key);

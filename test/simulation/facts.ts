@@ -1,30 +1,30 @@
 /**
- * What the oracle knows: for each thing that can be changed, the values that it had in their order, and which of them
- * whoever asks now must at least see.
+ * The oracle's model: for everything that can be changed, its values in commit order, and the oldest value that a request
+ * may still return.
  */
 
-/** One value that a thing had. */
+/** A committed value. */
 export interface Entry<T> {
   readonly value: T;
 }
 
-/** A value that the database does not know any more. */
+/** A value that was lost when the database was replaced. */
 interface Lost<T> {
   readonly value: T;
-  /** When it was lost; whoever asked before may be answered with it. */
+  /** Time of the loss; requests sent before may return the value. */
   readonly at: number;
-  /** Whoever asked before may be, too, as long as nobody was told of anything newer. */
+  /** Requests sent before this time may return it too, if no newer value was acknowledged to an editor. */
   readonly until: number;
-  /** Number of values that were left. */
+  /** Number of values that were not lost. */
   readonly left: number;
 }
 
 export class Fact<T> {
   private readonly entries: Entry<T>[];
   private readonly lost: Lost<T>[] = [];
-  /** When values were lost, and how many were left. */
+  /** Times of losses, with the number of values that were not lost. */
   private readonly rewinds: { readonly at: number; readonly left: number }[] = [];
-  /** Index of the last value whose change was answered. */
+  /** Index of the last value whose write was answered. */
   private answered = 0;
 
   constructor(first: T) {
@@ -35,49 +35,49 @@ export class Fact<T> {
     return this.entries[this.entries.length - 1]!.value;
   }
 
-  /** Whether it is or was that. */
+  /** Whether it has or had the value. */
   everHad(value: unknown): boolean {
     return [...this.entries, ...this.lost].some((known) => known.value === value);
   }
 
-  /** How many values there are: what a copy of the database that is made now knows of. */
+  /** Number of values, to be restored by `rewind` if the database is replaced by a copy of now. */
   get length(): number {
     return this.entries.length;
   }
 
-  /** The value is in the database from now on. */
+  /** The value was committed. */
   committed(value: T): Entry<T> {
     const entry = { value };
     this.entries.push(entry);
     return entry;
   }
 
-  /** Whoever asks from now on sees that value, or a later one. */
+  /** The write was answered: later requests must return its value, or a newer one. */
   wasAnswered(entry: Entry<T>): void {
     this.answered = Math.max(this.answered, this.entries.indexOf(entry));
   }
 
-  /** Whoever asks from now on sees the last value. */
+  /** Later requests must return the last value. */
   lastWasAnswered(): void {
     this.answered = this.entries.length - 1;
   }
 
-  /** The least that an answer to a question of this moment may show. */
+  /** The oldest value that a request sent now may return, for `allows`. */
   mark(): number {
     return this.answered;
   }
 
-  /** The database is one that knows only the first values. */
+  /** The database was replaced by one that has only the first `length` values. */
   rewind(length: number, at: number, until: number): void {
     for (const { value } of this.entries.splice(length)) this.lost.push({ value, at, until, left: length });
     this.rewinds.push({ at, left: length });
     this.answered = Math.min(this.answered, this.entries.length - 1);
   }
 
-  /** Whether a value may be seen now by who asked at that moment, when `mark` was made. */
+  /** Whether a request may return the value now. @param mark of the time `askedAt` when it was sent */
   allows(value: T, mark: number, askedAt: number): boolean {
     let first = mark;
-    // What was asked before values were lost may have been promised one of those.
+    // A request from before the loss may have a mark at a lost value.
     for (const { at, left } of this.rewinds) if (askedAt <= at) first = Math.min(first, left - 1);
     for (let index = first; index < this.entries.length; index++)
       if (this.entries[index]!.value === value) return true;

@@ -2,12 +2,12 @@ import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 
 /**
- * What the program takes from the machine it runs on, put in the place of the real thing when this file is loaded: no
- * garbage collector has a say in what happens in a world, and what all worlds need again and again is made once.
+ * Replaces globals of Node when this file is loaded: garbage collection must not affect a run, and expensive functions are
+ * cached for all worlds.
  */
 
-/** A reference that ends with its world: when a real one does, no seed decides. */
-class LastingRef<T extends object> {
+/** A strong reference: garbage collection is not deterministic. */
+class StrongRef<T extends object> {
   constructor(private readonly target: T) {}
 
   deref(): T {
@@ -15,12 +15,12 @@ class LastingRef<T extends object> {
   }
 }
 
-/** Hears of nothing: nothing is collected. */
-class NoRegistry {
+/** Never called back: nothing is collected. */
+class EmptyRegistry {
   register(): void {}
 }
 
-/** As much of a signal as the way of a tile uses; making one of Node's takes longer than a whole look at a tile. */
+/** The part of AbortSignal that the tile path uses; creating Node's takes longer than a simulated request. */
 class PlainSignal {
   aborted = false;
   reason: unknown;
@@ -54,21 +54,21 @@ class PlainController {
 }
 
 Object.assign(globalThis, {
-  WeakRef: LastingRef,
-  FinalizationRegistry: NoRegistry,
+  WeakRef: StrongRef,
+  FinalizationRegistry: EmptyRegistry,
   AbortController: PlainController,
 });
 
-/** Hashes by encoding and text: worlds draw much the same maps. */
+/** Cache by encoding and text: worlds have mostly the same maps. */
 const hashes = new Map<string, string>();
-const mostHashes = 20_000;
+const maxHashes = 20_000;
 const { createHash } = crypto;
 
 function hashOf(text: string, encoding: "base64" | "base64url"): string {
   const key = encoding + text;
   let hash = hashes.get(key);
   if (hash === undefined) {
-    if (hashes.size > mostHashes) hashes.clear();
+    if (hashes.size > maxHashes) hashes.clear();
     hash = createHash("sha256").update(text).digest(encoding);
     hashes.set(key, hash);
   }

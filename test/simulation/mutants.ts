@@ -1,26 +1,23 @@
-/**
- * Faults that the simulation must find: each is a line or two of the way of a tile, put wrong. The first ones were in the
- * program once.
- */
+/** Mutation tests: faults in one or two lines of the tile path that the simulation must find. The first ones were real bugs. */
 
 export interface Mutant {
   readonly name: string;
-  /** A source below `src`, without its extension. */
+  /** Path below `src`, without extension. */
   readonly file: string;
-  /** What stands there, once, and what is put in its place. */
+  /** Texts that occur once in the file, with their replacements. */
   readonly replace: readonly (readonly [from: string, to: string])[];
 }
 
 export const mutants: readonly Mutant[] = [
   {
-    name: "an answer is kept as right without a look at what changed while it was drawn",
+    name: "an answer is cached although its layers changed while it was rendered",
     file: "tiles/answers",
     replace: [
       ["plan.complete && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile)", "plan.complete"],
     ],
   },
   {
-    name: "what somebody still holds is forgotten, and hears of no more changes",
+    name: "a version that is in use is dropped, and receives no more changes",
     file: "changes/weak-by-id",
     replace: [
       [
@@ -30,7 +27,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "styles are given to the host all at once, and what lacks one that waited too long is kept",
+    name: "styles are sent to the host all at once, and a plan without one that timed out is cached",
     file: "style/compiler",
     replace: [
       ["await mutex.acquire({ owner: owner.project, urgent: owner.stored })", "() => undefined"],
@@ -39,37 +36,37 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "what lacks a style that took too long is kept",
+    name: "a plan without a style that timed out is cached",
     file: "tiles/planner",
     replace: [["if (error instanceof StyleTimeout) return timedOut;", ""]],
   },
   {
-    name: "versions of another history of the database count",
+    name: "versions of another history of the database are kept",
     file: "changes/change-log",
     replace: [["if (epoch === this.epoch) return;", 'if (this.epoch !== "") return;']],
   },
   {
-    name: "what another history of the database has for a version is not told from it",
+    name: "versions that diverged in another history are not detected",
     file: "changes/history",
     replace: [["diverged: hasDiverged(known[index]!.version, version, next)", "diverged: false"]],
   },
   {
-    name: "an edit is answered although its node has not heard of it",
+    name: "a write is answered although its node has not received it",
     file: "changes/propagation",
     replace: [["return new Promise((resolve) => this.wait(receipt, resolve));", "return Promise.resolve();"]],
   },
   {
-    name: "an edit does not wait for other nodes",
+    name: "a write does not wait for other nodes",
     file: "changes/propagation",
     replace: [["wait.missing = new Set(this.members);", "wait.missing = new Set();"]],
   },
   {
-    name: "what one node has heard counts as heard by all",
+    name: "an acknowledgement of one node counts for all",
     file: "changes/propagation",
     replace: [["wait.missing?.delete(from);", "wait.missing?.clear();"]],
   },
   {
-    name: "a node that was given up is forgotten before it can have noticed",
+    name: "a dropped node is removed before its lease has expired",
     file: "changes/propagation",
     replace: [
       [
@@ -79,12 +76,12 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a node trusts what it remembers however long it has heard nothing",
+    name: "a node's lease never expires",
     file: "changes/listener",
     replace: [["!this.open || clock.now() - this.verifiedAt >= leaseMs", "!this.open"]],
   },
   {
-    name: "a node that was given up does not announce itself again",
+    name: "a dropped node does not register again",
     file: "changes/change-log",
     replace: [
       [
@@ -94,12 +91,12 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "what was missed while the connection was away is not read",
+    name: "changes missed while disconnected are not read",
     file: "changes/change-log",
     replace: [["await this.layers.refreshAll();\n    this.allChanged();", ""]],
   },
   {
-    name: "what was missed of layers while the connection was away is not read",
+    name: "changes of layers missed while disconnected are not read",
     file: "changes/tracked-layers",
     replace: [["if (layers.length > 0) await this.readChanges(layers);", ""]],
   },
@@ -124,12 +121,12 @@ export const mutants: readonly Mutant[] = [
     replace: [["versions: [...versions],", "versions: plan.layers.map((layer) => layer.version),"]],
   },
   {
-    name: "whoever waits for a render takes any that runs",
+    name: "a request joins a running render of older versions",
     file: "tiles/service",
     replace: [["usable: (earlier) => isCurrent([...earlier], plan.layers, box),", "usable: () => true,"]],
   },
   {
-    name: "the right to draw a metatile is given back before it is stored",
+    name: "the lock of a metatile is released before it is stored",
     file: "tiles/service",
     replace: [["return await this.draw(work);", "release(); return await this.draw(work);"]],
   },
@@ -139,67 +136,67 @@ export const mutants: readonly Mutant[] = [
     replace: [["if (stored && isCurrent(stored.versions, plan.layers, box)) {", "if (stored) {"]],
   },
   {
-    name: "without notifications nothing is asked for",
+    name: "without notifications the database is not queried",
     file: "tiles/service",
     replace: [["if (!changes.trusted) await changes.refresh(plan.layers);", ""]],
   },
   {
-    name: "a comparison of versions is turned round",
+    name: "a comparison of versions is reversed",
     file: "changes/layer-version",
     replace: [["if (change.version <= this.version)", "if (change.version >= this.version)"]],
   },
   {
-    name: "a tile that is older than all that is remembered counts as right",
+    name: "a tile older than all kept changes counts as current",
     file: "changes/layer-version",
     replace: [["version < first.previous) return true;", "version < first.previous) return false;"]],
   },
   {
-    name: "an address is taken for checked without a look",
+    name: "a cached address is served without a check",
     file: "tiles/address-cache",
     replace: [["if (!unchangedSince(entry.sources, entry.checkedAt)) return undefined;", ""]],
   },
   {
-    name: "an address does not hear of changes of the project",
+    name: "a cached address is not invalidated by changes of the project",
     file: "catalog/catalog",
     replace: [["[count.everything, project.source, found.source]", "[count.everything, found.source]"]],
   },
   {
-    name: "a map is kept although its project changed",
+    name: "a map stays cached although its project changed",
     file: "catalog/catalog",
     replace: [["if (map.project !== state) {", "if (false) {"]],
   },
   {
-    name: "a map that changed while it was read is kept",
+    name: "a map that changed while it was read is cached",
     file: "catalog/snapshots",
     replace: [["if (changed.has(state.id) || changed.has(undefined)) return", "if (false) return"]],
   },
   {
-    name: "a map that is kept is not compared with the database while nothing is heard",
+    name: "a cached map is not compared with the database while disconnected",
     file: "catalog/catalog",
     replace: [["return row?.revision === revision && (", "return row !== undefined && ("]],
   },
   {
-    name: "what is heard while the database answers counts as refuted by the answer",
+    name: "a change received during a query counts as diverged",
     file: "changes/history",
     replace: [["layers.map(({ id, version }) => ({ id, version }))", "layers"]],
   },
   {
-    name: "a version of another history refutes the present one",
+    name: "a version that was dropped counts as diverged",
     file: "changes/change-log",
     replace: [["diverged && this.layers.has(known[index]!)", "diverged"]],
   },
   {
-    name: "a plan without layers stays as it was made before the history was known",
+    name: "a plan without layers made before the history was known stays cached",
     file: "tiles/planner",
     replace: [["known?.epoch === changes.epoch && isPlanCurrent(known)", "known && isPlanCurrent(known)"]],
   },
   {
-    name: "a plan counts as right from when it is made, not from when its maps were right",
+    name: "a plan counts as current from its creation, not from when its maps were current",
     file: "tiles/planner",
     replace: [["      asOf,\n      complete", "      asOf: this.options.count.now,\n      complete"]],
   },
   {
-    name: "another history is not told to the render host",
+    name: "the render host is not notified of another history",
     file: "changes/change-log",
     replace: [["this.options.listener.historyChanged();", ""]],
   },

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { mutants } from "./mutants.js";
 
-/** Loads one source of the program as a mutant has it, compiled from what is written in `src`. */
+/** Module loader hook: compiles the mutated file from its source in `src`. */
 
 let wanted = "";
 let code = "";
@@ -14,7 +14,9 @@ export function initialize({ number }: { number: number }): void {
   let text = readFileSync(fileURLToPath(new URL(`../../../src/${file}.ts`, import.meta.url)), "utf8");
   for (const [from, to] of replace) {
     if (text.split(from).length !== 2)
-      throw new Error(`"${name}" finds its place ${text.split(from).length - 1} times: ${from}`);
+      throw new Error(
+        `The pattern of "${name}" occurs ${text.split(from).length - 1} times, not once: ${from}`,
+      );
     text = text.replace(from, () => to);
   }
   wanted = new URL(`../../src/${file}.js`, import.meta.url).href;

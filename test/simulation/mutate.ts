@@ -1,4 +1,4 @@
 import { register } from "node:module";
 
-/** Loaded before the simulation: puts the mutant of the environment in the place of what it is made from. */
+/** Loaded before the simulation (`--import`): applies the mutant with the number in the environment variable MUTANT. */
 register("./mutate-hooks.js", import.meta.url, { data: { number: Number(process.env.MUTANT) } });

@@ -1,7 +1,7 @@
 import type { MercatorBox, TileCoord } from "../../src/geo/tile.js";
 import { tileBox } from "../../src/geo/tile.js";
 
-/** The places of a simulated world: each is the middle of one tile of zoom 3. */
+/** The cells of a simulated world, where objects are: each is in the middle of one tile of zoom 3. */
 
 /** Two tiles of one metatile, and one of another. */
 const tiles: readonly TileCoord[] = [
@@ -12,8 +12,8 @@ const tiles: readonly TileCoord[] = [
 
 export const cells: readonly number[] = [0, 1, 2];
 
-/** Tiles that somebody looks at. */
-export const lookedAt: readonly TileCoord[] = [...tiles, { z: 1, x: 0, y: 0 }];
+/** Tiles that are requested. */
+export const requestedTiles: readonly TileCoord[] = [...tiles, { z: 1, x: 0, y: 0 }];
 
 const boxes = tiles.map((tile): MercatorBox => {
   const [xmin, ymin, xmax, ymax] = tileBox(tile);
@@ -23,7 +23,7 @@ const boxes = tiles.map((tile): MercatorBox => {
 
 export const boxOfCell = (cell: number): MercatorBox => boxes[cell]!;
 
-/** Which of the places lie in a box. */
+/** Cells in a box. */
 const cellsIn = (box: MercatorBox): readonly number[] =>
   cells.filter((cell) => {
     const [x, y] = boxOfCell(cell);
@@ -32,7 +32,7 @@ const cellsIn = (box: MercatorBox): readonly number[] =>
 
 const places = new Map<string, readonly (readonly number[])[]>();
 
-/** Which of the places each tile of a square shows, row by row from the top left. */
+/** Cells in each tile of a metatile, row by row from the top left. */
 export function placesOf(origin: TileCoord, count: number): readonly (readonly number[])[] {
   const { z, x, y } = origin;
   const key = `${z}/${x}/${y}/${count}`;
@@ -46,5 +46,5 @@ export function placesOf(origin: TileCoord, count: number): readonly (readonly n
   return known;
 }
 
-/** Which of the places a tile shows. */
+/** Cells in a tile. */
 export const cellsOf = (coord: TileCoord): readonly number[] => placesOf(coord, 1)[0]!;

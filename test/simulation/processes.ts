@@ -3,19 +3,19 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
-/** Plays seeds in processes of their own. */
+/** Runs seeds in child processes. */
 
 export interface SeedsRun {
   readonly first: number;
   readonly count: number;
-  /** Number of the mutant that is played; undefined = the program as it is. */
+  /** Number of the mutant; undefined = the unchanged program. */
   readonly mutant?: number;
-  /** Without the shortest trace. */
+  /** Stops at the first failure, without shrinking it. */
   readonly found?: boolean;
 }
 
 export interface Played {
-  /** What run.js ended with: 0 = nothing was wrong, 2 = something was. */
+  /** Exit code of run.js: 0 = passed, 2 = failed. */
   readonly status: number | null;
   readonly output: string;
 }
@@ -23,8 +23,8 @@ export interface Played {
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /**
- * Worlds live for a moment: V8 must not come to think that they live for long, and needs no threads to clear them away.
- * With these options the same seeds take three quarters of the time.
+ * Options of V8's garbage collector for short-lived worlds: a large young generation, no pretenuring, no threads. They save
+ * a quarter of the time.
  */
 const options = [
   "--no-allocation-site-pretenuring",
@@ -45,7 +45,7 @@ export async function playSeeds({ first, count, mutant, found }: SeedsRun): Prom
       ...(found ? ["found"] : []),
     ],
     {
-      // Without what the runner of tests wants every process to load.
+      // Without NODE_OPTIONS, by which the test runner loads modules into every process.
       env: { PATH: process.env.PATH, ...(mutant === undefined ? {} : { MUTANT: String(mutant) }) },
       stdio: ["ignore", "pipe", "pipe"],
     },

@@ -1,19 +1,19 @@
 import type { Redis } from "../../src/storage/redis.js";
 import type { Owner, Scheduler } from "./scheduler.js";
 
-/** A simulated Redis: values, locks and subscriptions; it can be away, emptied, and slow. */
+/** A simulated Redis: values, locks and subscriptions. It can be unavailable, emptied and slow. */
 
 type Value = string | Buffer;
 
 interface Subscription {
   readonly channel: string;
   readonly owner: Owner;
-  readonly hear: (channel: string, text: string) => void;
-  /** When the last word arrives: they come in their order. */
+  readonly receive: (channel: string, text: string) => void;
+  /** When the last message arrives: messages arrive in order. */
   arrivesAt: number;
 }
 
-/** In a class: each object literal with a getter would be of a shape of its own, which keeps its world in memory. */
+/** A class, since each object literal with a getter gets its own hidden class in V8, which keeps its world in memory. */
 class Status {
   constructor(private readonly isAway: () => boolean) {}
 
@@ -30,7 +30,7 @@ export class SimulatedRedis {
 
   constructor(private readonly scheduler: Scheduler) {}
 
-  /** All that it holds is lost. */
+  /** Deletes all values. */
   flush(): void {
     this.values.clear();
   }
@@ -39,7 +39,7 @@ export class SimulatedRedis {
     for (const one of [...this.subscriptions]) if (one.owner === owner) this.subscriptions.delete(one);
   }
 
-  /** As much of a client as the way of a tile uses. */
+  /** The part of a client that the tile path uses. */
   client(owner: Owner): Redis {
     const { scheduler } = this;
     const isAway = () => scheduler.now < this.awayUntil;
@@ -64,7 +64,7 @@ export class SimulatedRedis {
       this.values.set(key, { value, until: scheduler.now + ms });
       return "OK";
     };
-    let hear: Subscription["hear"] = () => undefined;
+    let receive: Subscription["receive"] = () => undefined;
     const client = Object.assign(new Status(isAway), {
       get: (key: string) => command(() => this.read(key)?.toString() ?? null),
       set: (key: string, value: Value, ...options: unknown[]) => command(() => set(key, value, options)),
@@ -100,7 +100,7 @@ export class SimulatedRedis {
             if (one.channel !== channel) continue;
             receivers++;
             one.arrivesAt = Math.max(one.arrivesAt, scheduler.now + this.latency());
-            scheduler.after(one.arrivesAt - scheduler.now, () => one.hear(channel, text), one.owner, one);
+            scheduler.after(one.arrivesAt - scheduler.now, () => one.receive(channel, text), one.owner, one);
           }
           return receivers;
         }),
@@ -108,8 +108,8 @@ export class SimulatedRedis {
       connect: async () => {
         if (isAway()) throw new Error("Redis is away");
       },
-      on: (event: string, listener: Subscription["hear"]) => {
-        if (event === "message") hear = listener;
+      on: (event: string, listener: Subscription["receive"]) => {
+        if (event === "message") receive = listener;
       },
       subscribe: (channel: string) =>
         new Promise<void>((resolve) => {
@@ -117,7 +117,7 @@ export class SimulatedRedis {
             channel,
             owner,
             arrivesAt: 0,
-            hear: (name: string, text: string) => hear(name, text),
+            receive: (name: string, text: string) => receive(name, text),
           };
           const attempt = () => {
             if (isAway()) return void scheduler.after(this.awayUntil - scheduler.now + 50, attempt, owner);
@@ -131,7 +131,7 @@ export class SimulatedRedis {
     return client as unknown as Redis;
   }
 
-  /** Goes away: subscriptions are lost, and made again when it is back. */
+  /** Makes Redis unavailable. Subscriptions are lost, and renewed when it is back. */
   leave(until: number): void {
     this.awayUntil = until;
     for (const subscription of [...this.subscriptions]) {

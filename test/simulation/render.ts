@@ -13,21 +13,21 @@ import { placesOf } from "./places.js";
 import type { Owner, Random, Scheduler } from "./scheduler.js";
 
 /**
- * A simulated render host: it takes any time, and reads each layer at some moment of it, so that a picture may show one
- * layer before an edit and another after it. What a tile shows can be told from its bytes.
+ * A simulated render host. It takes any time, and reads each layer at a different time, so that a picture may show one layer
+ * before a write and another after it. The bytes of a tile identify its picture.
  */
 
-/** One layer in a picture. */
+/** A layer in a picture. */
 export interface DrawnLayer {
   readonly id: number;
   readonly style: string;
-  /** The writes that are seen, by place. */
+  /** The last write by cell. */
   readonly cells: readonly (readonly [cell: number, write: number])[];
 }
-/** What a tile shows, from the bottom to the top. */
+/** The layers of a tile, from bottom to top. */
 export type Picture = readonly DrawnLayer[];
 
-/** Pictures and their bytes: the same picture has the same bytes, in all processes. */
+/** Maps pictures to bytes and back; equal pictures have equal bytes. */
 export class Album {
   private readonly pictures: Picture[] = [];
   private readonly indexes = new Map<string, number>();
@@ -52,13 +52,13 @@ export interface RenderOptions {
   readonly database: SimulatedDatabase;
   readonly album: Album;
   readonly owner: Owner;
-  /** Time that compiling takes. */
+  /** Duration of compiling a style. */
   readonly compileMs: (random: Random) => number;
-  /** Time that drawing takes when all has been read. */
+  /** Duration of drawing after all layers were read. */
   readonly drawMs: (random: Random) => number;
-  /** A style took longer than its deadline, by itself. */
-  readonly onUndecided: (style: string) => void;
-  /** A metatile is begun, of this state. */
+  /** Compiling a style exceeded its deadline. */
+  readonly onTimeout: (style: string) => void;
+  /** Rendering of a metatile with this content begins. */
   readonly onRender: (state: string) => void;
 }
 
@@ -69,7 +69,7 @@ interface SourceLayer {
 const layerPattern = /<Style name="l(\d+)\/"><Rule><(?:Line|Markers)Symbolizer stroke="([^"]*)"/g;
 const parsed = new Map<string, readonly SourceLayer[]>();
 
-/** Layers of a map's XML, from the bottom to the top. */
+/** Layers of a map's XML, from bottom to top. */
 function layersOf({ digest, xml }: MapSource): readonly SourceLayer[] {
   let layers = parsed.get(digest);
   if (!layers) {
@@ -80,14 +80,14 @@ function layersOf({ digest, xml }: MapSource): readonly SourceLayer[] {
   return layers;
 }
 
-/** Tasks that the child has at once. */
+/** Concurrent tasks of the host. */
 const concurrency = 3;
 
 export class SimulatedRender {
-  /** The base map's layers as they were drawn, by what they were asked by. */
+  /** Cache of the base map's pictures. */
   private bases = new Map<string, Picture>();
   private incarnation = 0;
-  /** What its connections lead to: opened at the first need, and kept. */
+  /** The database of its connections, which are opened on demand and kept. */
   private connected: Connected | undefined;
   private compiling: Promise<void> = Promise.resolve();
   private running = 0;
@@ -95,7 +95,7 @@ export class SimulatedRender {
 
   constructor(private readonly options: RenderOptions) {}
 
-  /** Another process takes its place. */
+  /** Restarts the process. */
   renew(): void {
     this.incarnation++;
     this.connected = undefined;
@@ -104,14 +104,14 @@ export class SimulatedRender {
 
   readonly calls = {
     call: (kind: string, request: unknown, options: { deadlineMs: number; signal?: AbortSignal }) =>
-      this.given<unknown>(() =>
+      this.queued<unknown>(() =>
         kind === "compile"
           ? this.compile(request as CompileRequest, options.deadlineMs)
           : this.metatile(request as MetatileRequest),
       ),
   } as unknown as RenderCalls;
 
-  private async given<T>(work: () => Promise<T>): Promise<T> {
+  private async queued<T>(work: () => Promise<T>): Promise<T> {
     if (this.waiting.length > 500) throw busy("too much");
     if (this.running >= concurrency) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.running++;
@@ -128,22 +128,22 @@ export class SimulatedRender {
     return new Promise((resolve) => void scheduler.after(ms, resolve, owner));
   }
 
-  /** One thread compiles; the host's own deadline counts from when it was given the task. */
+  /** Styles are compiled one after the other. The host's deadline includes the wait; the style's does not. */
   private async compile(request: CompileRequest, hostDeadlineMs: number): Promise<CompileResponse> {
-    const { scheduler, compileMs, onUndecided } = this.options;
+    const { scheduler, compileMs, onTimeout } = this.options;
     const style = request.layerStyle ?? "";
-    const given = scheduler.now;
+    const startedAt = scheduler.now;
     const takes = compileMs(scheduler.random);
     const before = this.compiling;
     const own = before.then(() => this.sleep(Math.min(takes, request.deadlineMs)));
     this.compiling = own;
     await own;
     if (takes > request.deadlineMs) {
-      onUndecided(style);
+      onTimeout(style);
       return { ok: false, error: "too long", deadline: true };
     }
-    if (scheduler.now - given > hostDeadlineMs) throw new HostError("deadline", "too long");
-    // Symbols that give way to each other make a picture depend on its whole metatile.
+    if (scheduler.now - startedAt > hostDeadlineMs) throw new HostError("deadline", "too long");
+    // Markers avoid collisions, so a tile's picture depends on its whole metatile.
     const type = style.startsWith("c") ? ("MarkersSymbolizer" as const) : ("LineSymbolizer" as const);
     const symbolizers = [{ type, attributes: { stroke: style } }];
     const styles = [{ name: "", attributes: {}, rules: [{ symbolizers }] }];
@@ -178,7 +178,7 @@ export class SimulatedRender {
     return { bytes, hash, ...(picture.every((layer) => layer.cells.length === 0) ? { solid: 1 } : {}) };
   }
 
-  /** What a picture that is begun now would show, in the least: two of one state are one too many. */
+  /** The content of a picture that is begun now. Rendering the same content twice is unnecessary work. */
   private stateOf({ map, base, origin, count }: MetatileRequest): string {
     const { layers } = this.options.database.tables;
     const seen = placesOf(origin, count).flat();

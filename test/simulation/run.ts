@@ -3,26 +3,26 @@ import { shortest } from "./shorten.js";
 import type { World } from "./world.js";
 
 /**
- * `node run.js FIRST COUNT [found]`: plays the worlds of so many seeds. Prints a line of JSON with what was counted, or of
- * the first failing seed what is wrong, and (without `found`) the shortest list of steps that still fails, with its trace;
- * then the status is 2.
+ * `node run.js FIRST COUNT [found]`: runs the worlds of COUNT seeds, from FIRST. Prints statistics as a line of JSON. Stops
+ * at the first failing seed with its violation and exit code 2; without `found` it also prints the shortest list of steps
+ * that still fails, with its trace.
  */
 
 export interface Counted {
   readonly seeds: number;
   /** Events of all worlds. */
   readonly events: number;
-  /** Of calm worlds: metatiles that were drawn, and states of them that there were. */
+  /** Of calm worlds: number of rendered metatiles, and of different contents among them. */
   readonly renders: number;
   readonly states: number;
 }
 
-/** Status of a run that found something wrong. */
-const wrong = 2;
-/** Where nothing is lost, hardly anything is drawn twice. */
-const mostRenders = 1.1;
-/** So many states tell. */
-const tellingStates = 300;
+/** Exit code of a failed run. */
+const failed = 2;
+/** Bound on renders per content in calm worlds, where few metatiles have to be rendered twice. */
+const maxRendersPerState = 1.1;
+/** Fewer states are not significant. */
+const minStates = 300;
 
 function report(seed: number, scenario: Scenario, world: World): void {
   console.log(`Seed ${seed}: ${world.violation?.message}`);
@@ -50,7 +50,7 @@ function playSeeds(first: number, count: number): Counted | undefined {
     if (!scenario.conditions.calm) continue;
     renders += world.renders;
     states += world.contents.size;
-    if (states > tellingStates && renders > mostRenders * states) {
+    if (states > minStates && renders > maxRendersPerState * states) {
       console.log(`Up to seed ${seed}: ${renders} metatiles were drawn for ${states} states of them.`);
       return undefined;
     }
@@ -58,18 +58,18 @@ function playSeeds(first: number, count: number): Counted | undefined {
   return { seeds: count, events, renders, states };
 }
 
-// What nobody waits for and fails would end a server.
+// An unhandled rejection would end a server.
 process.on("unhandledRejection", (error: Error) => {
-  running?.fail(`nobody minded: ${error.stack}`);
+  running?.fail(`unhandled rejection: ${error.stack}`);
 });
 
 const [first, count] = process.argv.slice(2).map(Number);
 const foundIsEnough = process.argv[4] === "found";
 if (first !== undefined && count !== undefined) {
-  // In a turn of its own: within the microtasks of a module nothing could be drained.
+  // In its own turn: the microtask queue cannot be drained while a module is evaluated.
   setImmediate(() => {
     const counted = playSeeds(first, count);
     if (counted) console.log(JSON.stringify(counted));
-    process.exit(counted ? 0 : wrong);
+    process.exit(counted ? 0 : failed);
   });
 }

@@ -1,11 +1,11 @@
-import { cells, cellsOf, lookedAt } from "./places.js";
+import { cells, cellsOf, requestedTiles } from "./places.js";
 import { laneMs, Random } from "./scheduler.js";
-import { type Address, addressOf, type Conditions, type Node, undecidedMs, World } from "./world.js";
+import { type Address, addressOf, type Conditions, type Node, styleRetryMs, World } from "./world.js";
 
-/** What happens in a world: a list of steps that a seed decides. Any of them can be left out, and the others stay as they are. */
+/** Scenarios: random lists of steps by seed. Steps can be left out without changing the others. */
 
 export interface Step {
-  /** Number of the step, which seeds all that follows from it. */
+  /** Number of the step, the seed of its random numbers. */
   readonly number: number;
   /** Milliseconds after the start. */
   readonly at: number;
@@ -18,11 +18,11 @@ export interface Scenario {
   readonly steps: readonly Step[];
 }
 
-/** When the last step is taken. */
+/** Duration of a scenario's steps. */
 const lengthMs = 400;
-/** In worlds in which a node may be given up, and go on. */
+/** Duration in worlds where a node may be dropped and return. */
 const longMs = 3_600;
-/** Steps that are taken at about the same time lie so close together. */
+/** Distance of steps that are nearly concurrent. */
 const closeMs = 25;
 
 export function scenarioOf(seed: number): Scenario {
@@ -43,20 +43,20 @@ export function scenarioOf(seed: number): Scenario {
     lengthMs: long ? longMs : lengthMs,
   };
   const steps: Step[] = [];
-  const moments: number[] = [];
-  // What goes wrong are mostly things that happen at once.
-  const moment = () => {
+  const times: number[] = [];
+  // Most bugs need concurrent steps.
+  const nextTime = () => {
     const at =
-      moments.length > 0 && random.chance(0.4)
-        ? random.pick(moments) + random.below(closeMs)
+      times.length > 0 && random.chance(0.4)
+        ? random.pick(times) + random.below(closeMs)
         : random.below(conditions.lengthMs);
-    moments.push(at);
+    times.push(at);
     return at;
   };
-  const add = (what: string, run: Step["run"], at = moment()) =>
+  const add = (what: string, run: Step["run"], at = nextTime()) =>
     steps.push({ number: steps.length + 1, at, what, run });
   if (long) addSilence(random, add);
-  for (let looks = random.below(4); looks > 0; looks--) add("look", lookSomewhere);
+  for (let requests = random.below(4); requests > 0; requests--) add("request", requestRandom);
   for (let edits = 1 + random.below(3); edits > 0; edits--) add(...pickEdit(random, calm));
   if (!calm && random.chance(0.12)) addFailover(random, add);
   const faults = calm || random.chance(0.4) ? 0 : 1 + random.below(2);
@@ -64,10 +64,10 @@ export function scenarioOf(seed: number): Scenario {
   return { conditions, steps };
 }
 
-/** The world that is being played. */
+/** The current world. */
 export let running: World | undefined;
 
-/** Builds the world, takes the steps, lets everything come to rest, and looks at everything. */
+/** Runs a scenario: builds the world, runs the steps, waits until all is quiet, and then requests some tiles again. */
 export function play({ conditions, steps }: Scenario): World {
   const world = new World(conditions);
   running = world;
@@ -87,42 +87,41 @@ export function play({ conditions, steps }: Scenario): World {
   }
   scheduler.run(conditions.lengthMs + 150);
   if (scheduler.now < world.cutUntil) scheduler.run(world.cutUntil);
-  rest(world);
+  waitUntilQuiet(world);
   if (world.violation) return world;
-  world.settle();
+  world.requireLatest();
   world.faulty = false;
-  // A style that took too long is tried again by then.
-  if (conditions.slowStyles) scheduler.run(scheduler.now + undecidedMs);
+  // By then styles that timed out are compiled again.
+  if (conditions.slowStyles) scheduler.run(scheduler.now + styleRetryMs);
   const random = new Random(conditions.seed, 3);
-  for (const address of [...world.looked].slice(-2)) {
+  for (const address of [...world.requested].slice(-2)) {
     for (const node of serving(world))
-      scheduler.on(0, () => world.look(node, address, false), undefined, random);
+      scheduler.on(0, () => world.request(node, address, false), undefined, random);
   }
-  rest(world);
+  waitUntilQuiet(world);
   return world;
 }
 
-/** Lets time go by until everything is answered, and everything that was announced is heard. */
-function rest(world: World): void {
+/** Runs until all requests are answered, all notifications are received and all nodes listen again. */
+function waitUntilQuiet(world: World): void {
   const { scheduler } = world;
-  const patience = scheduler.now + 8_000;
-  // Those who were hindered from listening are back by then.
-  const isOver = () =>
+  const deadline = scheduler.now + 8_000;
+  const isQuiet = () =>
     world.open.size === 0 &&
     world.database.isQuiet &&
     serving(world).every(
       ({ path, pausedUntil }) => path.changes.trusted && pausedUntil + laneMs < scheduler.now,
     );
   do scheduler.run(scheduler.now + 100);
-  while (!isOver() && scheduler.now < patience);
-  if (world.database.wasGivenUpInVain)
-    world.fail("the history that the database has was given up for another one");
+  while (!isQuiet() && scheduler.now < deadline);
+  if (world.database.hasExcessHistories)
+    world.fail("nodes claimed a new history of a database that kept its own");
   for (const { what } of world.open) world.fail(`never answered: ${what()}`);
 }
 
 const layersOf = (map: string): readonly [number, number] => (map === "m" ? [21, 22] : [23, 24]);
 
-/** What people look at in a world: mostly the same few tiles. */
+/** Addresses that are requested in a world: few, so that requests share tiles. */
 function pickAddresses(random: Random, count: number): readonly Address[] {
   const base = random.chance(0.4);
   const maps = random.pick([["m"], ["m"], ["m", "n"]]);
@@ -131,7 +130,7 @@ function pickAddresses(random: Random, count: number): readonly Address[] {
     const own = layersOf(map);
     return addressOf({
       map,
-      coord: random.pick(lookedAt),
+      coord: random.pick(requestedTiles),
       base: base && random.chance(0.7),
       layers: random.chance(0.6) ? undefined : random.pick([own, [own[0]], [own[1]]]),
       language: random.chance(0.8) ? undefined : random.pick(["en", "xx"]),
@@ -141,47 +140,47 @@ function pickAddresses(random: Random, count: number): readonly Address[] {
 
 const serving = (world: World): readonly Node[] => world.nodes.filter((node) => node.serving);
 
-/** Somebody looks at a place, and perhaps looks there again. */
-function lookSomewhere(world: World, random: Random): void {
+/** Requests a tile, and maybe requests it again. */
+function requestRandom(world: World, random: Random): void {
   const nodes = serving(world);
   if (nodes.length === 0) return;
   const address = random.pick(world.conditions.addresses);
   const signedIn = random.chance(0.15);
   const abortAfter = random.chance(0.05) ? random.below(50) : undefined;
-  world.look(random.pick(nodes), address, signedIn, abortAfter);
+  world.request(random.pick(nodes), address, signedIn, abortAfter);
   for (let again = random.below(2); again > 0; again--) {
     world.scheduler.after(random.below(300), () => {
       const now = serving(world);
-      if (now.length > 0) world.look(random.pick(now), address, signedIn);
+      if (now.length > 0) world.request(random.pick(now), address, signedIn);
     });
   }
 }
 
-/** As soon as an editor has the answer, people look at what was changed. */
-function lookAfter(world: World, random: Random, address: Address): () => void {
-  const looks = 1 + random.below(2);
-  const lookThere = () => {
+/** @returns a function that requests a tile, to be called as soon as an edit of it is answered */
+function requestAfter(world: World, random: Random, address: Address): () => void {
+  const requests = 1 + random.below(2);
+  const requestTile = () => {
     const nodes = serving(world);
     if (nodes.length === 0) return;
     const { silent } = world;
     const node = silent?.serving && random.chance(0.8) ? silent : random.pick(nodes);
-    world.look(node, address, false);
+    world.request(node, address, false);
   };
-  // They have looked there before.
-  if (random.chance(0.7)) lookThere();
+  // Usually the tile is cached before the edit.
+  if (random.chance(0.7)) requestTile();
   return () => {
     if (world.conditions.calm) {
-      // All at once, so that nodes have to share what they draw.
-      for (const node of serving(world)) world.look(node, address, false);
+      // From all nodes at once, so that they have to share the render.
+      for (const node of serving(world)) world.request(node, address, false);
       return;
     }
-    for (let look = 0; look < looks; look++) {
-      world.scheduler.after(random.chance(0.6) ? 0 : random.below(200), lookThere);
+    for (let index = 0; index < requests; index++) {
+      world.scheduler.after(random.chance(0.6) ? 0 : random.below(200), requestTile);
     }
   };
 }
 
-/** A layer that an address shows. */
+/** A random layer of an address. */
 const pickLayer = (random: Random, { map, base, layers }: Address): number =>
   base && random.chance(0.3) ? 25 : random.pick(layers ?? layersOf(map));
 
@@ -217,30 +216,30 @@ function pickEdit(random: Random, calm: boolean): Added {
       if (nodes.length === 0) return;
       const node = bySql ? undefined : own.pick(nodes);
       const address = own.pick(world.conditions.addresses);
-      edits[kind]!(world, own, node, address, lookAfter(world, own, address));
+      edits[kind]!(world, own, node, address, requestAfter(world, own, address));
     },
   ];
 }
 
-/** A node is not heard of for so long that others give it up, and something is changed meanwhile or as soon as it is back. */
+/** A node does not answer for so long that others drop it; edits follow meanwhile, and when it is back. */
 function addSilence(random: Random, add: Add): void {
   const begin = random.below(100);
-  const way = random.pick(["hangs", "hangs", "stands still", "is cut off", "is cut off"]);
-  const ms = random.pick(way === "is cut off" ? [400, 2_700, 4_000] : [400, 1_000, 2_700]);
+  const kind = random.pick(["hangs", "hangs", "is suspended", "is cut off", "is cut off"]);
+  const ms = random.pick(kind === "is cut off" ? [400, 2_700, 4_000] : [400, 1_000, 2_700]);
   add(
     "a node is silent",
     (world, own) => {
       world.silent = own.pick(world.nodes);
-      silences[way]!(world, own, world.silent, ms);
+      silences[kind]!(world, own, world.silent, ms);
     },
     begin,
   );
-  // Which finds the other's connection gone.
+  // The new node finds that the silent node is not connected.
   if (random.chance(0.5)) add("a node starts", (world) => void world.startNode(), begin + random.below(200));
-  add("look", lookSomewhere, random.below(begin + 50));
-  // An edit that waits for the node in vain leaves word of that.
-  if (way !== "is cut off" || random.chance(0.6)) add(...pickEdit(random, false), begin + random.below(100));
-  if (way === "is cut off") add("look", lookSomewhere, begin + ms + random.below(3_000));
+  add("request", requestRandom, random.below(begin + 50));
+  // The edit times out waiting for the node, and records a missed change.
+  if (kind !== "is cut off" || random.chance(0.6)) add(...pickEdit(random, false), begin + random.below(100));
+  if (kind === "is cut off") add("request", requestRandom, begin + ms + random.below(3_000));
   add(
     ...pickEdit(random, false),
     random.chance(0.5) ? begin + ms + random.below(60) : 2_600 + random.below(900),
@@ -249,20 +248,20 @@ function addSilence(random: Random, add: Add): void {
 
 const silences: Readonly<Record<string, (world: World, own: Random, node: Node, ms: number) => void>> = {
   hangs: (world, _own, node, ms) => hang(world, node, ms),
-  "stands still": (world, _own, node, ms) => standStill(world, node, ms),
+  "is suspended": (world, _own, node, ms) => suspend(world, node, ms),
   "is cut off": (world, own, node, ms) => {
-    world.note(() => `${node.name} is cut off the database for ${ms} ms`);
+    world.note(() => `${node.name} is cut off from the database for ${ms} ms`);
     world.faulty = true;
     const until = world.scheduler.now + ms;
     node.access.cut(own.chance(0.5) ? until : until - own.below(300));
-    // What it can listen to again it may not be able to read yet.
-    const readsFrom = until + own.pick([0, 100, 3_000]);
-    node.access.blind(readsFrom);
-    world.cutUntil = readsFrom;
+    // Queries may fail for longer than listening.
+    const queriesFrom = until + own.pick([0, 100, 3_000]);
+    node.access.cutQueries(queriesFrom);
+    world.cutUntil = queriesFrom;
   },
 };
 
-/** A standby that lagged, or a copy of the files, takes the database's place. */
+/** The database is replaced by a standby that lagged, or by a copy of its files. */
 function addFailover(random: Random, add: Add): void {
   const at = random.below(200);
   const asFiles = random.chance(0.4);
@@ -281,7 +280,7 @@ function addFailover(random: Random, add: Add): void {
     (world, own) => {
       if (!world.copy) return;
       world.replaceDatabase(world.copy, asFiles);
-      // Somebody writes there before any node is back.
+      // A write by SQL, before any node has reconnected.
       if (writesThere)
         world.write(pickLayer(own, own.pick(world.conditions.addresses)), own.pick(cells), undefined);
     },
@@ -289,14 +288,14 @@ function addFailover(random: Random, add: Add): void {
   );
 }
 
-function standStill(world: World, node: Node, ms: number): void {
-  world.note(() => `${node.name} stands still for ${ms} ms`);
+function suspend(world: World, node: Node, ms: number): void {
+  world.note(() => `${node.name} is suspended for ${ms} ms`);
   world.faulty = true;
   node.pausedUntil = Math.max(node.pausedUntil, world.scheduler.now + ms);
 }
 
 function hang(world: World, node: Node, ms: number): void {
-  world.note(() => `${node.name} hears nothing for ${ms} ms`);
+  world.note(() => `${node.name} receives nothing for ${ms} ms`);
   world.faulty = true;
   node.access.hang(world.scheduler.now + ms);
 }
@@ -309,17 +308,17 @@ const faults: Readonly<Record<string, Step["run"]>> = {
     world.faulty = true;
     node.access.cut(world.scheduler.now + ms);
   },
-  "a node stands still": (world, random) =>
-    standStill(world, random.pick(world.nodes), random.pick([50, 300, 1_200])),
+  "a node is suspended": (world, random) =>
+    suspend(world, random.pick(world.nodes), random.pick([50, 300, 1_200])),
   "the connection of a node hangs": (world, random) =>
     hang(world, random.pick(world.nodes), random.pick([50, 300, 600])),
   "Redis is emptied": (world) => {
     world.note(() => "Redis is emptied");
     world.redis.flush();
   },
-  "Redis is away": (world, random) => {
+  "Redis is unavailable": (world, random) => {
     const ms = random.pick([50, 500]);
-    world.note(() => `Redis is away for ${ms} ms`);
+    world.note(() => `Redis is unavailable for ${ms} ms`);
     world.redis.leave(world.scheduler.now + ms);
   },
   "Redis is slow": (world, random) => {
@@ -327,12 +326,12 @@ const faults: Readonly<Record<string, Step["run"]>> = {
     world.note(() => `Redis is slow for ${ms} ms`);
     world.redis.slowUntil = world.scheduler.now + ms;
   },
-  "a node can only ask": (world, random) => {
+  "a node can query and not listen": (world, random) => {
     const node = random.pick(world.nodes);
     const ms = random.pick([300, 1_000]);
-    world.note(() => `${node.name} can make no connection to listen for ${ms} ms`);
+    world.note(() => `${node.name} cannot listen for ${ms} ms`);
     world.faulty = true;
-    node.access.deafen(world.scheduler.now + ms);
+    node.access.cutListener(world.scheduler.now + ms);
   },
   "a node is killed": (world, random) => {
     if (world.nodes.filter((node) => !node.gone).length > 1) world.kill(random.pick(world.nodes));
@@ -348,9 +347,9 @@ const faults: Readonly<Record<string, Step["run"]>> = {
     if (world.nodes.length >= 5) return;
     const node = world.startNode();
     if (random.chance(0.5)) return;
-    // It serves before it can listen.
-    world.note(() => `${node.name} can make no connection to listen for 500 ms`);
-    node.access.deafen(world.scheduler.now + 500);
+    // The new node serves before it can listen.
+    world.note(() => `${node.name} cannot listen for 500 ms`);
+    node.access.cutListener(world.scheduler.now + 500);
   },
 };
 

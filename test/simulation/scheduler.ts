@@ -2,11 +2,11 @@ import type { Clock } from "../../src/clock.js";
 import { randomNumbers } from "../support/random.js";
 
 /**
- * Simulated time: everything that would come from outside is an event with a moment of its own, and a seed decides over
- * all of these moments. Nothing here runs by the machine's clock, so the same seed is the same run.
+ * Discrete event simulation: all input is an event at a simulated time that a seed decides. Nothing depends on the real
+ * clock, so the same seed gives the same run.
  */
 
-/** A stream of random numbers that belongs to one thing, so that leaving another out changes nothing in it. */
+/** Random numbers of one step, which stay the same when other steps are left out. */
 export class Random {
   private readonly next: () => number;
 
@@ -16,21 +16,21 @@ export class Random {
     this.next = randomNumbers(mixed | 0);
   }
 
-  /** A whole number from 0 to below. */
+  /** An integer from 0 to `limit` - 1. */
   below(limit: number): number {
     return this.next() % limit;
   }
 
-  chance(share: number): boolean {
-    return this.next() < share * 0x1_0000_0000;
+  chance(probability: number): boolean {
+    return this.next() < probability * 0x1_0000_0000;
   }
 
-  pick<T>(things: readonly T[]): T {
-    return things[this.below(things.length)]!;
+  pick<T>(items: readonly T[]): T {
+    return items[this.below(items.length)]!;
   }
 }
 
-/** A process that can stand still, or be gone. */
+/** A process that can be suspended or killed. */
 export interface Owner {
   pausedUntil: number;
   gone: boolean;
@@ -42,31 +42,31 @@ interface Event {
   readonly owner: Owner | undefined;
   readonly random: Random;
   readonly run: () => void;
-  /** Things of one lane come in their order, also to a process that stood still. */
+  /** Events of one lane (such as a connection) stay in order, even while their process is suspended. */
   readonly lane: object | undefined;
   cancelled: boolean;
 }
 
-/** What came over different ways to a process that stood still is looked at within so many milliseconds. */
+/** When a process resumes, the lanes with pending events are served in random order within this time. */
 export const laneMs = 3;
 
-/** Runs what waits in Node's queue of microtasks, all of it, at once. (There is no public way to do so in the middle of a turn.) */
+/** Runs all microtasks of Node. There is no public API to do so within a turn of the event loop. */
 const drain = (process as unknown as { _tickCallback(): void })._tickCallback;
 
 export class Scheduler {
   now = 0;
   /** Events that ran. */
   count = 0;
-  /** Numbers for whatever is happening. */
+  /** Random numbers of the current event. */
   random: Random;
-  /** The process that is running. */
+  /** Process of the current event. */
   owner: Owner | undefined;
   private readonly heap: Event[] = [];
   private numbers = 0;
-  /** When lanes to processes that stood still begin to be looked at. */
+  /** When lanes of suspended processes are served again. */
   private readonly opens = new WeakMap<object, number>();
 
-  /** @param calm nothing takes long */
+  /** @param calm all latencies are short */
   constructor(
     seed: number,
     private readonly calm: boolean,
@@ -74,7 +74,7 @@ export class Scheduler {
     this.random = new Random(seed);
   }
 
-  /** Milliseconds that something takes on its way: mostly few, now and then many. */
+  /** A random network latency in milliseconds: usually short, sometimes long. */
   latency(): number {
     const { random } = this;
     const kind = random.below(16);
@@ -83,7 +83,7 @@ export class Scheduler {
     return random.chance(0.2) ? 200 + random.below(900) : 10 + random.below(200);
   }
 
-  /** Runs `run` after so many milliseconds, in the process that asks for it unless told otherwise. */
+  /** Runs `run` after `ms` milliseconds; the default for `owner` is the current process. */
   after(ms: number, run: () => void, owner: Owner | undefined = this.owner, lane?: object): () => void {
     return this.on(ms, run, owner, this.random, lane);
   }
@@ -104,7 +104,7 @@ export class Scheduler {
     };
   }
 
-  /** Runs events until `until`, in milliseconds, or until nothing is left. */
+  /** Runs all events up to the time `until`, in milliseconds. */
   run(until: number): void {
     for (;;) {
       const event = this.heap[0];
@@ -112,9 +112,9 @@ export class Scheduler {
       this.pop();
       const { owner } = event;
       if (event.cancelled || owner?.gone) continue;
-      const begin = this.beginOf(event);
-      if (begin > event.at) {
-        event.at = begin;
+      const at = this.timeOf(event);
+      if (at > event.at) {
+        event.at = at;
         this.push(event);
         continue;
       }
@@ -128,14 +128,14 @@ export class Scheduler {
     this.now = Math.max(this.now, until);
   }
 
-  /** When an event can be at the earliest: what came over several ways to a process that stood still comes in any order. */
-  private beginOf({ at, owner, lane }: Event): number {
+  /** Earliest time of an event: not while its process is suspended, and then in the order of its lane. */
+  private timeOf({ at, owner, lane }: Event): number {
     if (!owner || owner.pausedUntil === 0) return at;
     const isPaused = owner.pausedUntil > at;
     if (!lane) return isPaused ? owner.pausedUntil : at;
     if (isPaused && (this.opens.get(lane) ?? 0) < owner.pausedUntil)
       this.opens.set(lane, owner.pausedUntil + this.random.below(10 * laneMs) / 10);
-    // What came later over the same way has to wait, too.
+    // Later events of the same lane have to wait too.
     return Math.max(at, this.opens.get(lane) ?? 0);
   }
 

@@ -1,11 +1,11 @@
-/** The fewest of these things, in their order, with which it still goes wrong: none of them can be left out alone. */
-export function shortest<T>(things: readonly T[], goesWrong: (some: readonly T[]) => boolean): readonly T[] {
-  let left = things;
+/** Shrinks a failing list to one that still fails, and of which no item can be left out. */
+export function shortest<T>(items: readonly T[], fails: (some: readonly T[]) => boolean): readonly T[] {
+  let left = items;
   for (let at = 0; at < left.length; ) {
     const without = left.filter((_, index) => index !== at);
-    if (goesWrong(without)) {
+    if (fails(without)) {
       left = without;
-      // What was needed beside it may not be needed any more.
+      // Items that were needed together with it may not be needed any more.
       at = 0;
     } else at++;
   }

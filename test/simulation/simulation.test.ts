@@ -4,21 +4,21 @@ import { playSeeds } from "./processes.js";
 import type { Counted } from "./run.js";
 import { shortest } from "./shorten.js";
 
-/** About a minute on two cores; `node dist/test/simulation/run.js FIRST COUNT` plays any other seeds. */
+/** About a minute on two cores; `node dist/test/simulation/run.js FIRST COUNT` runs other seeds. */
 const seeds = 100_000;
 const processes = 2;
-/** Several times what is usual: the cores may be busy with other tests. */
+/** Several times the usual duration: the cores may be busy with other tests. */
 t.setTimeout(600_000);
 
 t.test(
-  `in ${seeds} worlds nobody is answered with anything older than was answered to an editor`,
+  `in ${seeds} worlds no answer is older than the last write that was answered before its request`,
   async (t) => {
     const count = seeds / processes;
     const runs = await Promise.all(
       Array.from({ length: processes }, (_, index) => playSeeds({ first: 1 + index * count, count })),
     );
     for (const { status, output } of runs) {
-      if (status !== 0) return t.fail(`went wrong:\n${output}`);
+      if (status !== 0) return t.fail(`failed:\n${output}`);
       const counted = JSON.parse(output) as Counted;
       t.equal(counted.seeds, count);
       t.ok(counted.states > count / 10, `${counted.states} states of metatiles in calm worlds`);
@@ -33,7 +33,7 @@ t.test("the same seeds are the same worlds", async (t) => {
   t.equal(one!.output, other!.output);
 });
 
-t.test("of steps that go wrong together none is left that is not needed", async (t) => {
+t.test("a failing list of steps is shrunk to those that are needed", async (t) => {
   const steps = Array.from({ length: 12 }, (_, index) => index);
   t.same(
     shortest(steps, (some) => some.includes(3) && some.includes(7)),
@@ -50,7 +50,7 @@ t.test("of steps that go wrong together none is left that is not needed", async 
   );
 });
 
-t.test("a failing seed is told with its shortest trace", async (t) => {
+t.test("a failing seed is reported with its shortest trace", async (t) => {
   const mutant = mutants.findIndex(({ file }) => file === "tiles/address-cache");
   const { status, output } = await playSeeds({ first: 1, count: 1_000, mutant });
   t.equal(status, 2, output);

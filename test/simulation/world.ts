@@ -18,31 +18,31 @@ import { Album, type Picture, SimulatedRender } from "./render.js";
 import { type Owner, Random, Scheduler } from "./scheduler.js";
 
 /**
- * A simulated installation: nodes that run the real way of a tile, people who edit and people who look, and an oracle
- * that compares every answer with what was answered to editors before it was asked for.
+ * A simulated installation: nodes that run the real tile path, clients that write and clients that request tiles, and an
+ * oracle that checks that every tile shows the writes which were answered before its request.
  */
 
-/** How one world differs from another. */
+/** Parameters of a world. */
 export interface Conditions {
   readonly seed: number;
   readonly nodes: number;
-  /** What people look at. */
+  /** Addresses that are requested. */
   readonly addresses: readonly Address[];
-  /** Caches hold two entries. */
+  /** Caches have room for two entries. */
   readonly small: boolean;
-  /** Notifications now and then come twice. */
+  /** Some notifications are delivered twice. */
   readonly doubled: boolean;
-  /** Styles of which some take longer than their deadline. */
+  /** Compiling some styles exceeds the deadline. */
   readonly slowStyles: boolean;
-  /** Symbols that give way to each other. */
+  /** Markers avoid collisions. */
   readonly colliding: boolean;
-  /** Nothing takes long, and nothing that was drawn is lost. */
+  /** Short latencies, and no faults. */
   readonly calm: boolean;
-  /** When the last step is taken. */
+  /** Duration of the steps. */
   readonly lengthMs: number;
 }
 
-/** What a tile is asked for with. */
+/** Parameters of a request for a tile. */
 export interface Address {
   readonly raw: string;
   readonly map: string;
@@ -57,27 +57,27 @@ export interface Node extends Owner {
   readonly path: TilePath<Picture>;
   readonly access: DatabaseAccess;
   readonly render: SimulatedRender;
-  /** Answers nothing yet, or any more. */
+  /** False before it has started and after it was stopped. */
   serving: boolean;
 }
 
-/** A request or an edit that is not answered. */
+/** A request or write that is not answered yet. */
 interface Open {
   /** Undefined: by SQL. */
   readonly node: Node | undefined;
   readonly what: () => string;
 }
 
-/** Something that must not be: what the oracle, or the run itself, found wrong. */
+/** A failure that the oracle, or the run itself, has found. */
 class Violation extends Error {}
 
-/** Longer than any node may go on with what it remembers of a database that is not there any more. */
-const forgivenMs = 3_000;
+/** After the database was replaced, nodes may serve cached state of the old one for less than this. */
+const staleAfterFailoverMs = 3_000;
 const styleDeadlineMs = 50;
-/** As long as a style that took too long is left out, with some room. */
-export const undecidedMs = 11_000;
+/** A style that timed out is left out of plans for less than this. */
+export const styleRetryMs = 11_000;
 
-/** Defaults are read once: each world would pay for it. */
+/** Parsed once, for speed. */
 const config = configSchema.parse({});
 
 interface LayerFacts {
@@ -86,7 +86,7 @@ interface LayerFacts {
   readonly style: Fact<string | undefined>;
   /** Whether the public may not read it. */
   readonly closed: Fact<boolean>;
-  /** The last write at each place; 0 = none. */
+  /** The last write by cell; 0 = none. */
   readonly cells: readonly Fact<number>[];
 }
 
@@ -99,32 +99,32 @@ export class World {
   readonly nodes: Node[] = [];
   readonly layers = new Map<number, LayerFacts>();
   readonly published = new Map<string, Fact<boolean>>();
-  /** What happened, in words that hardly anybody asks for. */
+  /** Events of the trace; their texts are only made for failures. */
   private readonly events: { readonly at: number; readonly text: () => string }[] = [];
-  /** Requests and edits that are not answered. */
+  /** Requests and writes that are not answered yet. */
   readonly open = new Set<Open>();
-  /** Addresses that were looked at, the last one last. */
-  readonly looked = new Set<Address>();
-  /** Metatiles that were drawn, and how many different ones they were. */
+  /** Requested addresses, the latest last. */
+  readonly requested = new Set<Address>();
+  /** Number of rendered metatiles, and their different contents. */
   renders = 0;
   readonly contents = new Set<string>();
   private readonly album = new Album();
-  /** When styles were too slow by themselves, by node and style. */
-  private readonly undecided = new Map<string, number>();
+  /** Times of styles' timeouts, by node and style. */
+  private readonly styleTimeouts = new Map<string, number>();
   private writes = 0;
-  private questions = 0;
+  private requests = 0;
   private nodesMade = 0;
   violation: Violation | undefined;
 
   constructor(readonly conditions: Conditions) {
     this.scheduler = new Scheduler(conditions.seed, conditions.calm);
-    const doubles = new Random(conditions.seed, 77);
-    this.database = new SimulatedDatabase(this.scheduler, () => conditions.doubled && doubles.chance(0.2));
+    const duplicates = new Random(conditions.seed, 77);
+    this.database = new SimulatedDatabase(this.scheduler, () => conditions.doubled && duplicates.chance(0.2));
     this.redis = new SimulatedRedis(this.scheduler);
     this.fill();
   }
 
-  /** A base map of one layer, two maps of two layers each in one project. */
+  /** Creates a base map of one layer, and a project of two maps with two layers each. */
   private fill(): void {
     const { tables } = this.database;
     const project = { revision: 1, closed: new Set<number>() };
@@ -178,11 +178,11 @@ export class World {
         conditions.slowStyles && random.chance(0.1)
           ? styleDeadlineMs + 20
           : random.below(styleDeadlineMs - 5),
-      // Where nothing takes long, it still takes longer than others wait before they look for it again.
+      // In calm worlds this is still longer than the interval at which other nodes look for the tile in Redis.
       drawMs: (random) =>
         conditions.calm ? random.below(50) : random.chance(0.1) ? random.below(900) : scheduler.latency(),
-      onUndecided: (style) => this.undecided.set(`${name} ${style}`, scheduler.now),
-      onRender: (key) => this.drawn(key),
+      onTimeout: (style) => this.styleTimeouts.set(`${name} ${style}`, scheduler.now),
+      onRender: (key) => this.rendered(key),
     });
     const path = wireTilePath<Picture>({
       config: {
@@ -223,7 +223,7 @@ export class World {
     return node;
   }
 
-  /** The process is gone from one moment to the next. */
+  /** Ends the process without cleanup. */
   kill(node: Node): void {
     this.note(() => `${node.name} is killed`);
     node.gone = true;
@@ -233,14 +233,14 @@ export class World {
     for (const open of this.open) if (open.node === node) this.open.delete(open);
   }
 
-  /** Ends a node as its parent does. */
+  /** Ends a node gracefully. */
   stop(node: Node): void {
     this.note(() => `${node.name} is stopped`);
     node.serving = false;
     this.scheduler.after(0, () => void node.path.changes.stop().then(() => this.kill(node)), node);
   }
 
-  private drawn(state: string): void {
+  private rendered(state: string): void {
     this.renders++;
     this.contents.add(state);
   }
@@ -249,7 +249,7 @@ export class World {
     this.events.push({ at: this.scheduler.now, text });
   }
 
-  /** What happened, for whoever has to understand a failure. */
+  /** The events, to understand a failure. */
   get trace(): readonly string[] {
     return this.events.map(({ at, text }) => `${at.toFixed(1).padStart(8)}  ${text()}`);
   }
@@ -259,9 +259,9 @@ export class World {
     this.violation ??= new Violation(text);
   }
 
-  // Those who edit.
+  // Writes, through the API of a node or (undefined) by an SQL client.
 
-  /** A write at a place, by the API of a node or (undefined) by any SQL client. */
+  /** Writes an object in a cell. */
   write(layerId: number, cell: number, node: Node | undefined, done: () => void = () => undefined): void {
     const { scheduler } = this;
     const value = ++this.writes;
@@ -400,17 +400,17 @@ export class World {
     );
   }
 
-  // Those who look.
+  // Requests.
 
-  /** Asks a node for a tile, as the public or as somebody who is signed in. */
-  look(node: Node, address: Address, signedIn: boolean, abortAfterMs?: number): void {
+  /** Requests a tile from a node, as the public or as a signed-in user. */
+  request(node: Node, address: Address, signedIn: boolean, abortAfterMs?: number): void {
     const { scheduler } = this;
     const askedAt = scheduler.now;
     const marks = this.marks(address);
-    const number = ++this.questions;
+    const number = ++this.requests;
     const { raw } = address;
-    this.looked.delete(address);
-    this.looked.add(address);
+    this.requested.delete(address);
+    this.requested.add(address);
     const open: Open = { node, what: () => `${raw} #${number} on ${node.name}` };
     this.open.add(open);
     const abort = new AbortController();
@@ -422,7 +422,7 @@ export class World {
     scheduler.after(
       scheduler.latency(),
       () => {
-        this.note(() => `#${number} asks ${node.name} for ${raw}${signedIn ? ", signed in" : ""}`);
+        this.note(() => `#${number} is sent to ${node.name}: ${raw}${signedIn ? ", signed in" : ""}`);
         const ready = signedIn ? undefined : node.path.answers.ready(raw);
         if (ready) return end({ picture: ready });
         node.path.answers
@@ -468,7 +468,7 @@ export class World {
     return code === address.map || (code === "world" && address.base);
   }
 
-  /** Compares an answer with what had to be seen when it was asked for. */
+  /** Checks an answer against the oldest values that it may show. */
   private judge(address: Address, outcome: Outcome, asked: Asked): void {
     const { marks, askedAt, signedIn, node, number } = asked;
     const wrong = (text: string) => this.fail(`#${number} ${address.raw} on ${node.name}: ${text}`);
@@ -478,11 +478,12 @@ export class World {
       if (error.message === "left") return;
       if (error instanceof Failure && error.kind === "forbidden") {
         if (signedIn || !published.allows(false, marks.published, askedAt))
-          wrong("refused, though anybody may see it");
+          wrong("forbidden, though it is public");
       } else if (!this.isTrouble(error)) wrong(`failed: ${error.stack}`);
       return;
     }
-    if (!signedIn && !published.allows(true, marks.published, askedAt)) wrong("shown, though it is closed");
+    if (!signedIn && !published.allows(true, marks.published, askedAt))
+      wrong("answered, though it is not public");
     const { picture } = outcome;
     for (const [id, facts] of this.layers) {
       if (!this.isOf(address, facts)) continue;
@@ -495,13 +496,13 @@ export class World {
           !wanted ||
           facts.style.allows(undefined, layerMarks.style, askedAt) ||
           (!signedIn && facts.closed.allows(true, layerMarks.closed, askedAt)) ||
-          this.wasUndecided(node, facts, askedAt);
+          this.hadTimeout(node, facts, askedAt);
         if (!isHidden) wrong(`layer ${id} is missing`);
         continue;
       }
-      if (!wanted) wrong(`layer ${id} was not asked for`);
+      if (!wanted) wrong(`layer ${id} was not requested`);
       if (!signedIn && !facts.closed.allows(false, layerMarks.closed, askedAt))
-        wrong(`layer ${id} must not be seen`);
+        wrong(`layer ${id} is not public`);
       if (!facts.style.allows(drawn.style, layerMarks.style, askedAt))
         wrong(`layer ${id} has the old style ${drawn.style}`);
       const seen = new Map(drawn.cells);
@@ -513,15 +514,15 @@ export class World {
     }
   }
 
-  private wasUndecided(node: Node, facts: LayerFacts, askedAt: number): boolean {
-    for (const [key, at] of this.undecided) {
+  private hadTimeout(node: Node, facts: LayerFacts, askedAt: number): boolean {
+    for (const [key, at] of this.styleTimeouts) {
       const [name, style] = key.split(" ");
-      if (name === node.name && askedAt < at + undecidedMs && facts.style.everHad(style)) return true;
+      if (name === node.name && askedAt < at + styleRetryMs && facts.style.everHad(style)) return true;
     }
     return false;
   }
 
-  /** Whether a refusal is one that faults excuse. */
+  /** Whether an error is expected because of the faults. */
   private isTrouble(error: Error): boolean {
     return (
       this.faulty &&
@@ -532,27 +533,27 @@ export class World {
     );
   }
 
-  /** Faults that may make a request fail have happened, and may not be over. */
+  /** Whether requests may fail because of faults. */
   faulty = false;
 
-  /** When the last node is back that was cut off the database. */
+  /** When all nodes can reach the database again. */
   cutUntil = 0;
 
   // Faults.
 
-  /** A node that is not heard of for long; people look at it, and edit elsewhere. */
+  /** A node that does not answer other nodes for long; it gets requests, and writes go to others. */
   silent: Node | undefined;
 
-  /** The last copy that was made. */
+  /** The last copy of the database. */
   copy: DatabaseCopy | undefined;
 
-  /** A standby that lagged, or a backup, takes the database's place. */
+  /** Replaces the database by a standby that lagged, or by a copy of its files. */
   replaceDatabase(copy: DatabaseCopy, asFiles: boolean): void {
     this.note(() =>
-      asFiles ? "the database's files are put back" : "a standby that lagged takes the database's place",
+      asFiles ? "the database's files are restored" : "the database is replaced by a standby that lagged",
     );
     this.faulty = true;
-    const until = this.scheduler.now + forgivenMs;
+    const until = this.scheduler.now + staleAfterFailoverMs;
     for (const [fact, length] of copy.lengths) fact.rewind(length, this.scheduler.now, until);
     this.database.replace({ tables: copy.tables.copy(), asFiles });
   }
@@ -567,8 +568,8 @@ export class World {
     return { tables: this.database.tables.copy(), lengths };
   }
 
-  /** Everything that was committed has to be seen from now on. */
-  settle(): void {
+  /** From now on answers must show all committed values. */
+  requireLatest(): void {
     this.note(() => "all is quiet");
     for (const fact of this.published.values()) fact.lastWasAnswered();
     for (const { style, closed, cells } of this.layers.values())
@@ -576,7 +577,7 @@ export class World {
   }
 }
 
-/** What the database was at some moment. */
+/** A copy of the database. */
 export interface DatabaseCopy {
   readonly tables: Tables;
   readonly lengths: ReadonlyMap<Fact<unknown>, number>;
@@ -601,11 +602,11 @@ interface Asked {
   readonly number: number;
 }
 
-/** As the trigger makes it. */
+/** As in the trigger. */
 const nextVersion = (version: number, random: Random): number =>
   (Math.floor(version / versionStep) + 1) * versionStep + random.below(versionStep);
 
-/** As the triggers do it. */
+/** As in the triggers. */
 function raise(row: { revision: number }, random: Random): void {
   row.revision += 1 + random.below(2 ** 20);
 }

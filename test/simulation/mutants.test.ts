@@ -2,19 +2,19 @@ import t from "tap";
 import { mutants } from "./mutants.js";
 import { playSeeds } from "./processes.js";
 
-/** Each of the faults is found within so many seeds. */
-const most = 20_000;
+/** Every mutant must be found within this number of seeds. */
+const maxSeeds = 20_000;
 const processes = 2;
-/** Several times what is usual: the cores may be busy with other tests. */
+/** Several times the usual duration: the cores may be busy with other tests. */
 t.setTimeout(600_000);
 
-t.test("each fault that is put into the way of a tile is found", async (t) => {
+t.test("every mutant of the tile path is found", async (t) => {
   const waiting = [...mutants.keys()];
   const work = async () => {
     for (;;) {
       const mutant = waiting.shift();
       if (mutant === undefined) return;
-      const { status, output } = await playSeeds({ first: 1, count: most, mutant, found: true });
+      const { status, output } = await playSeeds({ first: 1, count: maxSeeds, mutant, found: true });
       const found = /^(?:Seed|Up to seed) (\d+): /.exec(output)?.[1];
       t.ok(status === 2 && found !== undefined, `${mutants[mutant]!.name}: ${output.split("\n")[0]}`);
     }
