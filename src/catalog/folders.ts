@@ -1,7 +1,7 @@
 import { forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { discardNodes } from "./discard.js";
-import { heldLayers, removeFromPublication } from "./publication.js";
+import { layersInFolder, removeFromPublication } from "./publication.js";
 import type { LayerNode, LocalizedName, MapState, TreeNode } from "./state.js";
 import {
   checkParent,
@@ -55,7 +55,7 @@ export function isFolderShown(
   folderId: number,
   readable: (layer: LayerNode) => boolean,
 ): boolean {
-  const layers = heldLayers(map, folderId);
+  const layers = layersInFolder(map, folderId);
   return layers.length === 0 || layers.some(readable);
 }
 

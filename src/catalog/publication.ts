@@ -63,7 +63,7 @@ export function publicationTree(
       if (isLayer(node)) {
         if (!countLayer(count, readable(node))) continue;
       } else if (!own) {
-        for (const layer of heldLayers(map, node.id)) countLayer(below, readable(layer));
+        for (const layer of layersInFolder(map, node.id)) countLayer(below, readable(layer));
       }
       const at = shown.push({ node, element }) - 1;
       if (own) walk(own, below);
@@ -111,9 +111,9 @@ export function publishedSelection(
 }
 
 /** The layers in a folder and its subfolders, depth first. */
-export function heldLayers(map: MapState, folderId: number): LayerNode[] {
+export function layersInFolder(map: MapState, folderId: number): LayerNode[] {
   return (map.children.get(folderId) ?? []).flatMap((node) =>
-    isLayer(node) ? [node] : heldLayers(map, node.id),
+    isLayer(node) ? [node] : layersInFolder(map, node.id),
   );
 }
 

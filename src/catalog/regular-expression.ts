@@ -3,7 +3,7 @@ import type { Queryable } from "../storage/postgres.js";
 /** Regular expressions of users, which PostgreSQL runs (as POSIX AREs). */
 
 /** In UTF-16 units. */
-export const longestExpression = 1_000;
+export const maxExpressionLength = 1_000;
 
 /** Statement timeout for the regular expressions of one request. */
 export const patternTimeoutMs = 1_000;

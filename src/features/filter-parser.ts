@@ -1,4 +1,4 @@
-import { isLinearTimePattern, longestExpression } from "../catalog/regular-expression.js";
+import { isLinearTimePattern, maxExpressionLength } from "../catalog/regular-expression.js";
 import { failed } from "../errors.js";
 
 /**
@@ -255,8 +255,8 @@ class Parser {
   private expression(): string {
     const { kind, text, at } = this.next;
     if (kind !== "text") throw this.unexpected("a regular expression in quotes");
-    if (text === "" || text.length > longestExpression)
-      throw refuse(`a regular expression has 1 to ${longestExpression} characters`, at);
+    if (text === "" || text.length > maxExpressionLength)
+      throw refuse(`a regular expression has 1 to ${maxExpressionLength} characters`, at);
     // A slow expression would block every reader of the layer and load the database.
     if (!isLinearTimePattern(text))
       throw refuse(

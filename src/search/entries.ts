@@ -1,5 +1,5 @@
 import { mayRead } from "../access/rights.js";
-import { fullTree, heldLayers, publicationTree } from "../catalog/publication.js";
+import { fullTree, layersInFolder, publicationTree } from "../catalog/publication.js";
 import {
   type Caller,
   type Column,
@@ -30,7 +30,7 @@ export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
   const layers = shown.flatMap(({ node, element }) => {
     if (isLayer(node)) return [node];
     // The element of a folder with nothing under it stands for what the folder holds.
-    return element && !parents.has(element.id) ? heldLayers(map, node.id).filter(readable) : [];
+    return element && !parents.has(element.id) ? layersInFolder(map, node.id).filter(readable) : [];
   });
   return [...new Set(layers)];
 }

@@ -7,7 +7,7 @@ import {
   validated,
   violationsFilter,
 } from "../../catalog/constraints.js";
-import { longestExpression } from "../../catalog/regular-expression.js";
+import { maxExpressionLength } from "../../catalog/regular-expression.js";
 import type { Column, ConstraintType, LayerNode } from "../../catalog/state.js";
 import { failed } from "../../errors.js";
 import { readValue } from "../../features/values.js";
@@ -148,10 +148,10 @@ function definitionOf(type: ConstraintType, given: unknown, column: Column): unk
 const order = (value: unknown): number => (typeof value === "number" ? value : Date.parse(String(value)));
 
 function patternOf(given: unknown): string {
-  if (typeof given !== "string" || given === "" || given.length > longestExpression) {
+  if (typeof given !== "string" || given === "" || given.length > maxExpressionLength) {
     throw refuse(
       "definition",
-      `A pattern is one regular expression of at most ${longestExpression} characters.`,
+      `A pattern is one regular expression of at most ${maxExpressionLength} characters.`,
     );
   }
   return given;

@@ -1,5 +1,5 @@
 import { mayRead, requireRead, rightsOn } from "../../access/rights.js";
-import { fullTree, heldLayers, type Published, publicationTree } from "../../catalog/publication.js";
+import { fullTree, layersInFolder, type Published, publicationTree } from "../../catalog/publication.js";
 import { hasObjects, isLayer, type LayerNode, type TreeNode } from "../../catalog/state.js";
 import { layersBoxes } from "../../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
@@ -39,7 +39,7 @@ export async function treeElements(
     (await boxesOf(shown, {
       services,
       boxSrid: options.boxSrid,
-      held: (folder) => heldLayers(map, folder.id).filter(readable),
+      held: (folder) => layersInFolder(map, folder.id).filter(readable),
     }));
   const values = await visualValues(
     services,
