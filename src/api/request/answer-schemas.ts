@@ -2,7 +2,7 @@ import { z } from "zod";
 import { columnTypes } from "../../column-types/column-types.js";
 import { type JsonSchema, namedSchemas } from "./schema/schema.js";
 
-/** What the API answers: the contract's objects, by the names that the description gives them. */
+/** Schemas of response objects, by their names in `components.schemas` of the OpenAPI document. */
 
 const id = z.int();
 const anyObject = z.record(z.string(), z.unknown());
@@ -11,9 +11,11 @@ const groupLayers = z.literal([0, 1]);
 
 const selected = z
   .boolean()
-  .describe("Whether its element in the publication tree is ticked; true before there is a tree");
+  .describe(
+    "Whether the element is selected in the publication tree; true while the map has no publication tree",
+  );
 
-const latLon = z.array(z.number()).length(2).describe("[Lat, Lon]; in 3857 likewise [y, x]");
+const latLon = z.array(z.number()).length(2).describe("[Lat, Lon]; in EPSG:3857 [y, x]");
 
 const box = z.object({ sw: latLon, ne: latLon });
 
@@ -34,7 +36,8 @@ const geometry = z
     },
   })
   .describe(
-    "A geometry of GeoJSON (RFC 7946): lon, lat, height; in 3857 x, y, height. A height is optional (0 beside others); numbers after it are dropped",
+    "GeoJSON geometry (RFC 7946): lon, lat, height; in EPSG:3857 x, y, height. The height is optional; it is 0 if " +
+      "other positions of the geometry have one. Further numbers are ignored",
   );
 
 const layer = z.object({
@@ -43,22 +46,25 @@ const layer = z.object({
   code: z.string(),
   name: z.string(),
   sort: z.number(),
-  parent_id: id.describe("0 = top of the tree"),
+  parent_id: id.describe("Id of the parent folder; 0 = root of the tree"),
   selected,
   map_layer_id: id,
   icon: z.string().describe("Path of the icon"),
-  render_type: z.literal([0, 1]).describe("1 = has settings for clients that draw it as vectors"),
+  render_type: z.literal([0, 1]).describe("1 = has settings for clients that render it as vectors"),
   style_mode: z
     .literal([0, 1, 2, 3, 4])
     .describe(
-      "0 = not set, 1 = simple, 2 = CartoCSS, 3 = visualization, 4 = custom visualization; tiles show all by css_style",
+      "0 = not set, 1 = simple, 2 = CartoCSS, 3 = visualization, 4 = custom visualization; tiles always use css_style",
     ),
-  json: anyObject.describe("Settings of the clients' own"),
+  json: anyObject.describe("Free-form settings of clients"),
   css_style: z.string().optional(),
   bbox: box.nullable().optional(),
-  access: z.int().describe("The caller's rights: 1 read, 2 objects, 4 structure, 8 administer").optional(),
-  timestamp: z.int().describe("Unix seconds of the last change").optional(),
-  source: anyObject.describe("What a virtual, materialized or external layer is made from").optional(),
+  access: z
+    .int()
+    .describe("The caller's rights: 1 read, 2 edit objects, 4 edit structure, 8 administer (sum)")
+    .optional(),
+  timestamp: z.int().describe("Time of the last change, in Unix seconds").optional(),
+  source: anyObject.describe("Source of a virtual, materialized or external layer").optional(),
   visualSettings: anyObject.optional(),
   visualCustomSettings: anyObject.optional(),
   vectorSettings: anyObject.optional(),
@@ -135,12 +141,14 @@ const schemas = {
     name: z.string(),
     columns: z.array(z.string()),
     definition: z.array(z.unknown()),
-    raw_definition: z.string().describe("Filter expression that selects the offending objects"),
+    raw_definition: z
+      .string()
+      .describe("Filter expression that selects the objects that violate the constraint"),
     validated: z.boolean(),
   }),
   Object: z.object({
     id,
-    fields: anyObject.describe("Values by column codes; of localised columns in one language").optional(),
+    fields: anyObject.describe("Values by column code; localised values in one language").optional(),
     geom: geometry.nullable().optional(),
     bbox: box.nullable().optional(),
   }),
@@ -194,16 +202,16 @@ const schemas = {
   }),
   Error: z.object({
     error: z.enum(["error", "warning", "notice"]),
-    code: z.string().describe("What failed, for programs"),
-    message: z.string().describe("What failed, for people"),
-    data: anyObject.describe("What helps: missing parameters, columns with reasons"),
+    code: z.string().describe("Machine-readable code of the error"),
+    message: z.string().describe("Human-readable description of the error"),
+    data: anyObject.describe("Details, for example the missing parameters, or the columns with reasons"),
   }),
   Problem: z
     .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
-    .describe("RFC 9457; for clients that accept application/problem+json"),
+    .describe("Problem details (RFC 9457), for clients that accept application/problem+json"),
 };
 
-/** What an answer of that name looks like. */
+/** Type of the response object of that name. */
 export type Answered<Name extends keyof typeof schemas> = DeepReadonly<z.output<(typeof schemas)[Name]>>;
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;

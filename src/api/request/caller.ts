@@ -7,20 +7,21 @@ import type { Services } from "../services.js";
 import { mediaType, multipart } from "./media-type.js";
 import { sizes } from "./schema/sizes.js";
 
-/** Who asks, told by the session token, wherever it travels. */
+/** The caller of a request, authenticated by a session token in the query, a header or the body. */
 
 /**
  * The caller of a request to a project; the public when there is no token.
- * @throws Failure unauthenticated for an unknown or ended session, one of a user who has left the project, or one of
- *   a user who may do more by now than who asked for it; forbidden for a session of another project; too_large for a
- *   body that may hold the token and is longer than is read for that; busy while sessions cannot be checked
+ * @throws Failure unauthenticated for an unknown or expired session, one whose user has left the project, or one whose
+ *   user now has more rights than the user who created it; forbidden for a session of another project; too_large for a
+ *   body that may contain the token and exceeds the limit for bodies without a known sender; busy while sessions cannot
+ *   be checked
  */
 export async function callerOf(request: Request, services: Services, project: ProjectState): Promise<Caller> {
   const token = await tokenOf(request);
   return token === undefined ? publicCaller : callerOfToken(token, services, project);
 }
 
-/** As `callerOf`, for a token that was found already. */
+/** As `callerOf`, for a token that is already known. */
 export async function callerOfToken(
   token: string,
   services: Services,
@@ -29,7 +30,7 @@ export async function callerOfToken(
   return callerOfSession(await services.sessions.find(token), project);
 }
 
-/** The caller that a session stands for. @throws Failure as `callerOf` */
+/** The caller of a session. @throws Failure as `callerOf` */
 function callerOfSession(session: Session | undefined, project: ProjectState): Caller {
   const refusal = refusalOf(session, project);
   if (refusal) throw refusal;
@@ -37,7 +38,7 @@ function callerOfSession(session: Session | undefined, project: ProjectState): C
   return { accountId, login, projectId, ...(grantedBy === undefined ? {} : { grantedBy }) };
 }
 
-/** Why a session stands for nobody in the project; undefined when it does for somebody. */
+/** Why the session is not valid in the project; undefined when it is. */
 export function refusalOf(session: Session | undefined, project: ProjectState): Failure | undefined {
   if (!session) return unauthenticated("The session token is unknown or has expired.");
   const { accountId, login, projectId, grantedBy } = session;
@@ -54,14 +55,14 @@ export function refusalOf(session: Session | undefined, project: ProjectState): 
 const isMember = ({ members }: ProjectState, { accountId, login }: UserName): boolean =>
   members.get(accountId)?.login === login;
 
-/** The public, with a token that counts as none. */
-const unrecognised: Caller = { ...publicCaller };
+/** The public, for requests whose token is invalid and was ignored. */
+const ignoredToken: Caller = { ...publicCaller };
 
 /**
- * The caller of a request for a picture or its description. What the public may see is refused to nobody: there a token
- * that is unknown, of another project, or cannot be checked just now, counts as no token.
- * @param isPublic whether the public may see it
- * @throws Failure as `callerOf` for what the public may not see
+ * The caller of a request for a tile, icon, image or legend. If the public may read it, an invalid token (unknown, of
+ * another project, or not checkable at present) is ignored.
+ * @param isPublic whether the public may read it
+ * @throws Failure as `callerOf` if the public may not read it
  */
 export async function callerOrPublic(
   request: Request,
@@ -74,26 +75,26 @@ export async function callerOrPublic(
   try {
     return await callerOfToken(token, services, project);
   } catch (error) {
-    if (error instanceof Failure && isPublic()) return unrecognised;
+    if (error instanceof Failure && isPublic()) return ignoredToken;
     throw error;
   }
 }
 
-/** Whether a token came, which decides or may decide what this caller gets: such answers are for nobody else. */
-export const usedToken = (caller: Caller): boolean => caller.accountId !== null || caller === unrecognised;
+/** Whether the request has a token. Its response may then depend on the caller and must not be shared. */
+export const usedToken = (caller: Caller): boolean => caller.accountId !== null || caller === ignoredToken;
 
-/** Headers of an answer that depends on the caller. */
+/** Cache headers of a response that may depend on the caller. */
 export const callerHeaders = (caller: Caller): Headers =>
   usedToken(caller) ? { "cache-control": "private, no-store" } : {};
 
-/** A JSON answer to this caller. */
+/** A JSON response to this caller. */
 export const answer = (caller: Caller, value: unknown): Reply => ({
   kind: "json",
   value,
   headers: callerHeaders(caller),
 });
 
-/** JSON that PostgreSQL wrote. */
+/** A response of JSON text that PostgreSQL produced. */
 export const answerText = (caller: Caller, json: string): Reply => ({
   kind: "json_text",
   text: json,
@@ -101,14 +102,14 @@ export const answerText = (caller: Caller, json: string): Reply => ({
 });
 
 /**
- * The token of a request: query, Authorization, X-Token, form or JSON object; the first found counts, so that a body is
- * only read while nothing before it tells who asks.
+ * The token of a request: query, Authorization, X-Token, form or JSON object. The first found is used; the body is only
+ * read if the query and headers have none.
  * @throws Failure too_large
  */
 export const tokenOf = async (request: Request): Promise<string | undefined> =>
   headToken(request) ?? (await bodyToken(request));
 
-/** The token that came before the body. */
+/** The token in the query or a header. */
 export function headToken(request: Request): string | undefined {
   const bearer = /^Bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
   return request.query.get("token") || bearer?.[1] || request.header("x-token") || undefined;
@@ -116,17 +117,17 @@ export function headToken(request: Request): string | undefined {
 
 async function bodyToken(request: Request): Promise<string | undefined> {
   if (request.method === "GET" || request.method === "HEAD" || !hasBody(request)) return undefined;
-  const fields = await earlyFields(request);
+  const fields = await readFields(request);
   if (typeof fields !== "object" || fields === null || !Object.hasOwn(fields, "token")) return undefined;
   const { token } = fields as { token: unknown };
   if (typeof token !== "string" || token === "") return undefined;
-  // What everybody may send can be longer than a body that a token may come in.
+  // Operations open to the public may accept larger bodies than those in which a token is accepted.
   if (request.body.receivedBytes > sizes.small.bytes) throw tokenTooLate();
   return token;
 }
 
-/** What of the body may hold a token, read as far as is done for strangers. */
-async function earlyFields(request: Request): Promise<unknown> {
+/** The fields of a body that may contain a token, read up to the limit for unauthenticated requests. */
+async function readFields(request: Request): Promise<unknown> {
   const { body } = request;
   const { bytes, earlyBytes } = body.limits;
   const type = mediaType(request);
@@ -142,13 +143,13 @@ async function earlyFields(request: Request): Promise<unknown> {
 
 export const isTooLarge = (error: unknown): boolean => error instanceof Failure && error.kind === "too_large";
 
-/** The refusal of a body that is too large for one that nothing before it tells the sender of. */
+/** The error for a body that exceeds the limit for requests without a token in the query or a header. */
 export const tokenTooLate = (): Failure =>
   tooLarge(
-    `Without a session token in the query or a header, the body may have at most ${sizes.small.bytes} bytes: send the token ` +
-      "in the header X-Token.",
+    `Without a session token in the query or a header, the body may have at most ${sizes.small.bytes} bytes: send the ` +
+      "token in the header X-Token.",
   );
 
-/** Whether the request came with a body that is not empty. */
+/** Whether the request has a body that is not empty. */
 const hasBody = (request: Request): boolean =>
   request.header("transfer-encoding") !== undefined || Number(request.header("content-length") ?? 0) > 0;

@@ -2,13 +2,11 @@ import { failed } from "../../errors.js";
 import { choice, text } from "./schema/parameters.js";
 import type { Refuse } from "./schema/schema.js";
 
-/** Parameters that every request below a project may carry. */
+/** Query parameters that all operations below a project accept. */
 
 export const invalidFormat: Refuse = (name, what) => failed("invalid_format", `${name} ${what}.`);
 
-/**
- * `f`, of those that an operation knows. Else invalid_format: who asks for a document is not served with something else.
- */
+/** The parameter `f`, limited to the formats of an operation. Any other value is refused with invalid_format. */
 export const formParameter = <const Form extends "fjson" | "pdf">(
   description: string,
   forms: readonly Form[],
@@ -20,5 +18,8 @@ export const formParameter = <const Form extends "fjson" | "pdf">(
 
 export const commonParameters = {
   lng: text("Language of names; default: the main language of the map.").optional(),
-  f: formParameter("Form of the answer; `fjson` differs where there are values with formats.", ["fjson"]),
+  f: formParameter(
+    "Format of the response; `fjson` returns values formatted as text where columns have a format.",
+    ["fjson"],
+  ),
 };

@@ -15,9 +15,9 @@ import { callerOf } from "./caller.js";
 import { type View, viewOf } from "./paths.js";
 
 /**
- * From the path of a request to what it is about: the project, the map, the layer, who asks, and how names are to be
- * shown. It is known who asks before the map is looked for, and rights are checked before it is said that there is no
- * such layer, so that nobody learns of maps and layers that are hidden.
+ * Resolves the path of a request to its project, map and layer, with the caller and the language of names. The caller
+ * is authenticated before the map is looked up, and rights are checked before a missing layer is reported. So responses
+ * do not reveal which hidden maps and layers exist.
  */
 
 export interface ProjectContext {
@@ -48,14 +48,17 @@ export async function mapContext(request: Request, services: Services): Promise<
   return { project: map.project, map, caller, view };
 }
 
-/** For a user who may read the map. @throws Failure as `mapContext`; unauthenticated for the public */
+/**
+ * As `mapContext`, for a signed-in user who may read the map. @throws Failure as `mapContext`; unauthenticated for the
+ * public
+ */
 export async function signedInMapContext(request: Request, services: Services): Promise<MapContext> {
   const context = await mapContext(request, services);
   requireSignedIn(context);
   return context;
 }
 
-/** The map as it is after a write that was propagated. */
+/** The context with the map as it is after a write was propagated. */
 export async function reload<Context extends MapContext>(
   context: Context,
   services: Services,
@@ -65,15 +68,15 @@ export async function reload<Context extends MapContext>(
 }
 
 /**
- * Whether a request is permitted, before it is told whether there is such a layer.
+ * Checks whether a request is permitted. It is called before a missing layer is reported.
  * @throws Failure unauthenticated, forbidden
  */
 export type Permission = (context: MapContext, layer: LayerNode | undefined) => void;
 
-/** Reading, by the public too. */
+/** Read access, also for the public. */
 export const toRead: Permission = ({ map, caller }, layer) => requireRead(map, caller, layer);
 
-/** Reading what the contract marks with "token required". */
+/** Read access that needs a token, also where the public may read. */
 export const toReadSignedIn: Permission = (context, layer) => {
   requireSignedIn(context);
   requireRead(context.map, context.caller, layer);
@@ -107,7 +110,7 @@ export async function layerContext(
   return { ...context, layer: permittedLayer(context, request, permission) };
 }
 
-/** The layer of the path in a map that is known. @throws Failure as the permission; not_found */
+/** The layer of the path in the context's map. @throws Failure as the permission; not_found */
 export function permittedLayer(context: MapContext, request: Request, permission: Permission): LayerNode {
   const layer = context.map.layers.get(request.params.layer!);
   permission(context, layer);

@@ -20,9 +20,9 @@ import type { BodyDefinition } from "./schema/bodies.js";
 import { text } from "./schema/parameters.js";
 
 /**
- * Writes that a client may send again without doing them twice (`Idempotency-Key`). All that such a request writes is
- * one transaction, and so is the answer: it is made of what that transaction reads, and kept by it. Whatever breaks, the
- * write and its answer are both there or neither is.
+ * Writes that a client may safely retry (`Idempotency-Key`). Everything that such a request writes is one transaction.
+ * The response is built from what that transaction reads and is stored by it, so that after any failure either both the
+ * write and its response are stored, or neither.
  */
 
 const idempotencyHeader = "idempotency-key";
@@ -30,34 +30,34 @@ const longestKey = 255;
 
 export const idempotencyParameters = {
   [idempotencyHeader]: text(
-    `Name of this request, 1 to ${longestKey} characters that nobody guesses, such as a UUID. The same request under ` +
-      "the same name is done once and answered alike for a day.",
+    `Unique key of this request, 1 to ${longestKey} characters that cannot be guessed, such as a UUID. For one day, ` +
+      "a repeated request with the same key is not executed again and gets the stored response.",
     longestKey,
   ).optional(),
 };
 
-/** The name that the client gave the request; undefined = none. @throws Failure bad_request */
+/** The Idempotency-Key of the request; undefined = none. @throws Failure bad_request */
 export function givenKey(request: Request): string | undefined {
   const given = request.header(idempotencyHeader)?.trim();
   if (given === undefined || given === "") return undefined;
-  // A string of RFC 8941 stands in quotes.
+  // RFC 8941 strings are quoted.
   const key = /^"(.*)"$/.exec(given)?.[1] ?? given;
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > longestKey)
     throw badRequest(`Idempotency-Key has 1 to ${longestKey} ASCII characters without spaces.`);
   return key;
 }
 
-/** The answer was given a moment ago to another request with the same key. */
-class Answered extends Error {
+/** Thrown when another request with the same key has stored its response in the meantime. */
+class AlreadyAnswered extends Error {
   constructor(readonly kept: KeptAnswer) {
-    super("answered meanwhile");
+    super("already answered");
   }
 }
 
 /**
- * Answers with what was answered before under the key, or lets the request be handled and keeps the answer.
- * @throws Failure bad_request when the token comes with a file, which is read only once it is known who sends it;
- *   invalid_value when the key was another request's; busy when one with the same key is being handled;
+ * Returns the stored response of the key, or handles the request and stores its response.
+ * @throws Failure bad_request when the token is in a form with a file, which is only read after authentication;
+ *   invalid_value when the key was used for another request; busy while a request with the same key is being handled;
  *   outcome_unknown; as `callerOf`; what the handler throws
  */
 export async function answerOnce(
@@ -71,39 +71,39 @@ export async function answerOnce(
     throw badRequest("With an Idempotency-Key the token of an upload comes in the query or a header.");
   const project = await services.catalog.project(request.params.project!);
   const { accountId } = await callerOf(request, services, project);
-  // The public changes nothing, and is told so before its body is read.
+  // The public may not write: the handler refuses it before it reads the body.
   if (accountId === null) return handle(services);
-  const name: IdempotencyKey = { accountId, key };
-  const asked = () => fingerprint(request, { hasFile });
+  const owned: IdempotencyKey = { accountId, key };
+  const requestHash = () => fingerprint(request, { hasFile });
   const repeat = async (kept: KeptAnswer): Promise<Reply> => {
-    const reply = repeated(kept, await asked());
-    // Whoever asked first may still wait until all nodes have heard of the write.
+    const reply = repeated(kept, await requestHash());
+    // The first request may still be waiting for the write to reach all nodes.
     await services.changes.propagate();
     return reply;
   };
-  const before = await findAnswer(services.db, name);
+  const before = await findAnswer(services.db, owned);
   if (before) return repeat(before);
   const writing = new SingleTransaction(services.db, async (tx) => {
-    await holdKey(tx, name);
-    const kept = await findAnswer(tx, name);
-    if (kept) throw new Answered(kept);
+    await holdKey(tx, owned);
+    const kept = await findAnswer(tx, owned);
+    if (kept) throw new AlreadyAnswered(kept);
   });
   const after: (() => Promise<void>)[] = [];
   let reply: Reply;
   try {
     reply = await handle(within(services, writing, after));
     await writing.commit(async (tx) =>
-      keepAnswer(tx, name, { request: await asked(), answer: written(reply) }),
+      keepAnswer(tx, owned, { request: await requestHash(), answer: serialized(reply) }),
     );
   } catch (error) {
     const failure = await writing.undo(error);
-    // What another request under the key has done may be why this one could not begin.
+    // The transaction may not have begun because another request with the key was faster.
     const kept =
-      failure instanceof Answered
+      failure instanceof AlreadyAnswered
         ? failure.kept
         : writing.hasBegun
           ? undefined
-          : await answeredBy(services.db, name);
+          : await answeredMeanwhile(services.db, owned);
     if (kept) return repeat(kept);
     throw failure;
   }
@@ -114,14 +114,14 @@ export async function answerOnce(
   return reply;
 }
 
-/** The answer of somebody who holds the key or has held it. @throws Failure busy while somebody does */
-const answeredBy = (db: Database, name: IdempotencyKey): Promise<KeptAnswer | undefined> =>
+/** The response stored by another request with the key. @throws Failure busy while one still holds the key */
+const answeredMeanwhile = (db: Database, name: IdempotencyKey): Promise<KeptAnswer | undefined> =>
   db.transaction(async (tx) => {
     await holdKey(tx, name);
     return findAnswer(tx, name);
   });
 
-/** The services as a handler has them whose writes are one transaction. What cannot be undone is left for `after`. */
+/** Services for a handler whose writes are one transaction. What cannot be rolled back is deferred to `after`. */
 function within(services: Services, db: SingleTransaction, after: (() => Promise<void>)[]): Services {
   const stored = services.blobs;
   const blobs: BlobStore = {
@@ -143,7 +143,7 @@ function within(services: Services, db: SingleTransaction, after: (() => Promise
     db,
     blobs,
     search,
-    // Until something is written what everybody sees is right.
+    // Before the first write, the shared caches are up to date.
     get catalog() {
       return db.hasBegun ? fresh : services.catalog;
     },
@@ -154,13 +154,13 @@ function within(services: Services, db: SingleTransaction, after: (() => Promise
       get trusted() {
         return services.changes.trusted;
       },
-      // There is nothing to tell before the transaction is committed.
+      // Nothing to propagate before the transaction is committed.
       propagate: async () => undefined,
     },
   };
 }
 
-/** What makes a request the same as another one. The token does not: a new session may ask again. */
+/** Hash that identifies a repeated request. The token is not part of it: a retry may come from a new session. */
 async function fingerprint(request: Request, { hasFile }: { readonly hasFile: boolean }): Promise<string> {
   const query = new URLSearchParams(request.rawQuery);
   query.delete("token");
@@ -171,7 +171,9 @@ async function fingerprint(request: Request, { hasFile }: { readonly hasFile: bo
   return hash.digest("base64url");
 }
 
-/** A file is read into its place by the handler, once it is known who sends it; for a repeated answer, here. */
+/**
+ * Parts of an upload. The handler has normally received the file, after authentication; for a retry it is read here.
+ */
 async function fileParts(request: Request): Promise<readonly string[]> {
   const { body } = request;
   const { fields, file } =
@@ -187,7 +189,7 @@ async function bodyParts(request: Request): Promise<readonly (string | Uint8Arra
     const isForm = mediaType(request) === multipart;
     return [Object.hasOwn(fields, "token") || isForm ? withoutToken(fields) : await request.body.bytes()];
   } catch (error) {
-    // The handler tells what is wrong with it.
+    // The handler reports the error.
     if (error instanceof Failure) return [];
     throw error;
   }
@@ -198,21 +200,21 @@ function withoutToken(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(others);
 }
 
-type Kept = Omit<Extract<Reply, { kind: "bytes" }>, "body"> & { readonly body: string };
+type SerializedBytes = Omit<Extract<Reply, { kind: "bytes" }>, "body"> & { readonly body: string };
 
-function written(reply: Reply): string {
-  if (reply.kind === "stream") throw new Error("The answer of a write is not a stream.");
+function serialized(reply: Reply): string {
+  if (reply.kind === "stream") throw new Error("The response of a write must not be a stream.");
   if (reply.kind !== "bytes") return JSON.stringify(reply);
-  const kept: Kept = { ...reply, body: Buffer.from(reply.body).toString("base64") };
-  return JSON.stringify(kept);
+  const bytes: SerializedBytes = { ...reply, body: Buffer.from(reply.body).toString("base64") };
+  return JSON.stringify(bytes);
 }
 
 /** @throws Failure invalid_value */
-function repeated({ request, answer }: KeptAnswer, asked: string): Reply {
-  if (request !== asked)
+function repeated({ request, answer }: KeptAnswer, requestHash: string): Reply {
+  if (request !== requestHash)
     throw failed("invalid_value", "This Idempotency-Key was given to another request.", {
       parameter: "Idempotency-Key",
     });
-  const reply = JSON.parse(answer) as Exclude<Reply, { kind: "bytes" }> | Kept;
+  const reply = JSON.parse(answer) as Exclude<Reply, { kind: "bytes" }> | SerializedBytes;
   return reply.kind === "bytes" ? { ...reply, body: Buffer.from(reply.body, "base64") } : reply;
 }

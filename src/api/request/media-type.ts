@@ -1,8 +1,8 @@
 import type { Request } from "../../http/types.js";
 
-/** What a request says that its body is. */
+/** Media type of a request body. */
 
-/** The media type of forms that may hold files. */
+/** Media type of forms with files. */
 export const multipart = "multipart/form-data";
 
 /** The Content-Type without its parameters, in lower case. */

@@ -7,24 +7,24 @@ import { type Answer, isVersioned, type Operation, tags } from "./operation.js";
 import { type JsonSchema, type Members, objectSchema, ref } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
 
-/** The description of the API by OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), made from its operations. */
+/** Generates the OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) from the operations. */
 
 export type OpenApi = { readonly [key: string]: unknown };
 
 const code = { type: "string" };
 const id = { type: "integer" };
 
-/** Variable segments of paths. */
+/** Path parameters. */
 const pathParameters: Readonly<Record<string, { schema: JsonSchema; description: string }>> = {
   project: { schema: code, description: "Code of the project" },
   map: { schema: code, description: "Code of the map" },
   layer: { schema: code, description: "Code of the layer" },
   folder: { schema: code, description: "Code of the folder" },
   column: { schema: code, description: "Code of the column" },
-  object: { schema: id, description: "Id of the object, the value of svc_id" },
+  object: { schema: id, description: "Id of the object, as in `svc_id`" },
   file: { schema: code, description: "Id or uuid of the file" },
-  z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom" },
-  x: { schema: { type: "integer", minimum: 0 }, description: "Column of the tile, from the west" },
+  z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom level" },
+  x: { schema: { type: "integer", minimum: 0 }, description: "Tile column, counted from the west" },
   tile: {
     schema: {
       type: "string",
@@ -32,36 +32,39 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
     },
     description: `${tileFormats
       .map(({ name }) => `\`y.${name}\`, or \`y@2x.${name}\``)
-      .join("; ")} for a tile of 512 × 512 pixels; y = row of the tile, from the north`,
+      .join("; ")} for a tile of 512 × 512 pixels; y = tile row, counted from the north`,
   },
 };
 
-const introduction = `Maps, layers and their objects, by the Map Publishing and Data REST API 2.8.
+const introduction = `Maps, layers and their objects: Map Publishing and Data REST API, version 2.8.
 
-**Session tokens** come from \`login/\` and travel as the parameter \`token\` of the query, as \`Authorization: Bearer …\`,
-as \`X-Token\`, or as \`token\` in a form or a JSON object; the first of these counts. Ten minutes after its last use a
-session ends. Tiles, icons, images and legends that the public may see are answered whatever the token is.
+**Session tokens** are issued by \`login/\`. Send the token as the query parameter \`token\`, as
+\`Authorization: Bearer …\`, as \`X-Token\`, or as the field \`token\` of a form or JSON object; if there are several, the
+first in this order is used. A session expires ten minutes after its last use. For tiles, icons, images and legends that
+the public may read, an invalid token is ignored.
 
-**Bodies** that bring the token themselves, and those of operations that say nothing else, may have
-${sizes.small.bytes} bytes. What a larger one may have is said with its operation (\`x-body-limits\`: \`bytes\`, without its
-file; \`bytesWithoutToken\`, while neither query nor headers have a token; \`fileBytes\`); more is refused with 413,
-unread. In a form the token has to stand before the file.
+**Request bodies** may have up to ${sizes.small.bytes} bytes if the token is in the body, or if the operation states no
+other limit. Operations state their limits in \`x-body-limits\`: \`bytes\` (without the file), \`bytesWithoutToken\` (if
+neither query nor headers have a token) and \`fileBytes\`. Larger bodies are refused with 413 before they are read. In
+multipart forms, the token must come before the file.
 
-**Paths** end in a slash; without it they answer the same. Unknown parameters are ignored.
+**Paths** end in a slash; without it the response is the same. Unknown parameters are ignored.
 
-**Writes** that a client may have to send again carry an \`Idempotency-Key\`: the same request under the same key is
-done once, and answered alike for a day. 503 with \`outcome_unknown\` means that the connection to the database was lost
-while it was written; with the key the same request finds out.
+**Retries** of writes are safe with an \`Idempotency-Key\`: a request with the same key is executed once, and for one day
+repeated requests get the stored response. 503 with \`outcome_unknown\` means that the connection to the database was
+lost during a write, which may or may not have been saved; repeat the request with the same key to find out.
 
-**Failures** have the statuses of each operation. 500 and 503 carry JSON with a \`code\`, the others a short page, or a
-problem (RFC 9457) for clients that accept \`application/problem+json\`.
+**Errors** are listed with each operation. 500 and 503 have a JSON body with a \`code\`; the others have a short HTML page,
+or problem details (RFC 9457) for clients that accept \`application/problem+json\`.
 
-Boxes are Lat, Lon; GeoJSON is lon, lat. The versions 2.0 and 2.2 of the API are served below \`/api/2.0/\` and
-\`/api/2.2/\` with the operations that they had.`;
+**Coordinates** of bounding boxes are Lat, Lon; those of GeoJSON are lon, lat.
 
-/** What the description says of an installation. */
+**Older versions** 2.0 and 2.2 of the API are available below \`/api/2.0/\` and \`/api/2.2/\`, each with the operations of
+that version.`;
+
+/** Settings of the installation that the document contains. */
 export interface Installation {
-  /** Public address that paths are relative to. */
+  /** Public URL that paths are relative to. */
   readonly server: string;
   readonly config: Pick<Config, "maxBodyBytes" | "maxUploadBytes">;
 }
@@ -131,16 +134,16 @@ function described(operation: Operation, method: Method, config: Installation["c
   };
 }
 
-/** How much of a body is taken. */
-interface TakenBytes {
-  /** Of all but its file. */
+/** Size limits of a request body (`x-body-limits`). */
+interface DescribedLimits {
+  /** Without the file. */
   readonly bytes: number;
-  /** The same while neither query nor headers have a token. */
+  /** The same if neither query nor headers have a token. */
   readonly bytesWithoutToken?: number;
   readonly fileBytes?: number;
 }
 
-function bodyLimits({ takes, body }: Operation, config: Installation["config"]): TakenBytes {
+function bodyLimits({ takes, body }: Operation, config: Installation["config"]): DescribedLimits {
   const bytes = Math.min(takes.bytes ?? config.maxBodyBytes, config.maxBodyBytes);
   const early = takes.earlyBytes ?? bytes;
   return {
@@ -150,12 +153,12 @@ function bodyLimits({ takes, body }: Operation, config: Installation["config"]):
   };
 }
 
-const limitText = ({ bytes, bytesWithoutToken, fileBytes }: TakenBytes): string =>
+const limitText = ({ bytes, bytesWithoutToken, fileBytes }: DescribedLimits): string =>
   `At most ${bytes} bytes` +
   (fileBytes === undefined ? "" : `, and a file of at most ${fileBytes}`) +
   (bytesWithoutToken === undefined
     ? "."
-    : `; ${bytesWithoutToken} while neither query nor headers have a token.`);
+    : `; ${bytesWithoutToken} if neither query nor headers have a token.`);
 
 function listed(members: Members, place: "query" | "header") {
   const { properties, required = [] } = objectSchema(members);
@@ -189,17 +192,17 @@ function answered({ description, content: schemas, headers = {} }: Answer): Open
 }
 
 const reasons = {
-  304: "What If-None-Match names is still the same.",
-  400: "The request cannot be read: JSON that does not parse, text in place of a number, damaged encoding.",
-  401: "A token is required, and none came, or it is unknown or has expired.",
-  403: "The rights do not allow it.",
+  304: "Not modified: the ETag in If-None-Match is still current.",
+  400: "The request is malformed: invalid JSON, text instead of a number, invalid encoding.",
+  401: "A token is required but missing, unknown or expired.",
+  403: "The caller does not have the necessary rights.",
   404: "The project has no such map, layer, folder, column, object or file.",
-  412: "The object is no longer the one that If-Match names.",
-  413: "The body is larger than the operation takes.",
-  415: "The body has a Content-Encoding.",
+  412: "The object has changed: its ETag is not in If-Match.",
+  413: "The request body is larger than the limit of the operation.",
+  415: "The request body has a Content-Encoding, which is not supported.",
 } as const;
 
-const refusal = (reason: string): OpenApi => ({
+const clientError = (reason: string): OpenApi => ({
   description: reason,
   content: {
     "text/html": { schema: { type: "string" } },
@@ -207,7 +210,7 @@ const refusal = (reason: string): OpenApi => ({
   },
 });
 
-const failure = (reason: string, codes: readonly string[]): OpenApi => ({
+const serverError = (reason: string, codes: readonly string[]): OpenApi => ({
   description: reason,
   content: {
     "application/json": {
@@ -216,7 +219,7 @@ const failure = (reason: string, codes: readonly string[]): OpenApi => ({
   },
 });
 
-/** Whether something must be there that may be missing. */
+/** Whether a parameter, header or field is required. */
 const hasRequired = ({ query, headers, body }: Operation): boolean =>
   [objectSchema(query), objectSchema(headers), ...Object.values(body?.content ?? {})].some(
     ({ required, items }) => required ?? (items as JsonSchema)?.required,
@@ -225,7 +228,10 @@ const hasRequired = ({ query, headers, body }: Operation): boolean =>
 function responses(operation: Operation, method: Method, ofProject: boolean): Record<string, OpenApi> {
   const { description, path } = operation;
   const refuses = description.refuses ?? [];
-  const found: Record<string, OpenApi> = { 200: answered(description.answer), 400: refusal(reasons[400]) };
+  const found: Record<string, OpenApi> = {
+    200: answered(description.answer),
+    400: clientError(reasons[400]),
+  };
   if (method === "GET" && description.answer.headers?.ETag !== undefined)
     found[304] = { description: reasons[304] };
   const isBelowMap = path.includes("/:map");
@@ -235,7 +241,7 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
     ...(method === "GET" ? [] : ([413, 415] as const)),
     ...refuses.filter((one) => typeof one === "number"),
   ];
-  for (const status of statuses) found[status] = refusal(reasons[status]);
+  for (const status of statuses) found[status] = clientError(reasons[status]);
   const codes = [
     ...(ofProject ? ["project_not_found"] : []),
     ...(isVersioned(path) ? ["invalid_format"] : []),
@@ -244,13 +250,13 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
     ...refuses.filter((one) => typeof one === "string" && one !== "busy"),
     "internal",
   ];
-  found[500] = failure("It failed, for the reason that the code gives.", codes);
+  found[500] = serverError("The request failed; `code` gives the reason.", codes);
   found[503] = description.unavailable
     ? answered(description.unavailable)
-    : failure(
+    : serverError(
         operation.writes
-          ? "There is no room for it now, or it is not known whether it was done; try again after Retry-After seconds."
-          : "There is no room for it now; try again after Retry-After seconds.",
+          ? "The server is overloaded, or it is unknown whether the write was saved. Retry after Retry-After seconds."
+          : "The server is overloaded. Retry after Retry-After seconds.",
         operation.writes ? ["busy", "outcome_unknown"] : ["busy"],
       );
   return found;

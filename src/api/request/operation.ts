@@ -11,11 +11,11 @@ import type { JsonSchema, Members, Values } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
 
 /**
- * Operations of the API: routes that say what they take, answer and refuse. The same definitions read the requests and
- * make the description at `/openapi.json`, so that the two cannot differ.
+ * Operations of the API: routes with schemas of their parameters, bodies, responses and errors. The same definitions
+ * validate requests and generate `/openapi.json`, so that the two cannot differ.
  */
 
-/** Groups of the description, in its order. */
+/** Tags of the OpenAPI document, in its order. */
 export const tags = [
   "Sessions",
   "Maps",
@@ -31,18 +31,18 @@ export const tags = [
 ] as const;
 export type Tag = (typeof tags)[number];
 
-/** Who may ask: anybody whom the map's rights let, or only with a session token. */
+/** `open`: no token needed if the public has the rights; `token`: a session token is always required. */
 export type Access = "open" | "token";
 
 export interface Answer {
   readonly description: string;
-  /** Schemas by media type; none = an answer without a body. */
+  /** Schemas by media type; none = a response without a body. */
   readonly content: Readonly<Record<string, JsonSchema>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Description {
-  /** Unique name; with several methods each of them adds its own. */
+  /** Unique `operationId`; with several methods, each is appended to it. */
   readonly id: string;
   readonly tag: Tag;
   readonly summary: string;
@@ -50,30 +50,30 @@ export interface Description {
   /** Default: open. */
   readonly access?: Access;
   readonly answer: Answer;
-  /** What 503 means here; default: that there is no room. */
+  /** The 503 response; default: the server is overloaded. */
   readonly unavailable?: Answer;
   /**
-   * How it may fail beyond what every request of its kind may: statuses, and codes of the 500 body. Without a path
-   * below a project, 400 is all that every request may be refused with.
+   * Errors of this operation: statuses, and codes of the 500 body. Those common to all operations of its kind are added
+   * by `openapi.ts`.
    */
   readonly refuses?: readonly (401 | 403 | 404 | 412 | ExecutionCode)[];
 }
 
-/** What a request holds. Read when the handler asks, so that rights can come before. */
+/** Input of a request. Each part is parsed when the handler calls for it, so that rights can be checked first. */
 export interface Input<Query, Body, Headers = unknown> {
   query(): Values<Query>;
   body(): Promise<Body>;
   headers(): Values<Headers>;
 }
 
-/** What a body's definition reads. */
+/** Type of the parsed body. */
 export type BodyOf<Definition> = Definition extends BodyDefinition<infer Out> ? Out : never;
 
 interface Definition<Query, Body, Headers> extends Description {
   readonly methods: readonly Method[];
-  /** As in the route table: `/api/2.8/:project/:map/`. */
+  /** Path pattern: `/api/2.8/:project/:map/`. */
   readonly path: string;
-  /** Whether it changes what a project has. Its clients may name requests by an Idempotency-Key. */
+  /** Whether it changes data of a project. Its requests may have an Idempotency-Key. */
   readonly writes?: boolean;
   readonly query?: Query;
   /** Header names in lower case. */
@@ -86,9 +86,9 @@ interface Definition<Query, Body, Headers> extends Description {
   ) => Promise<Reply> | Reply;
 }
 
-/** A route that is described. */
+/** A route with its description. */
 export interface Operation extends Route<Services> {
-  /** The handler of a version of the API that asks or answers otherwise; `adapt` is given what this version does. */
+  /** The handler for an older API version; `adapt` wraps the current handler to convert requests and responses. */
   readonly adapted: (adapt: (current: Handler<Services>) => Handler<Services>) => Handler<Services>;
   readonly writes: boolean;
   readonly takes: BodyLimits;
@@ -102,10 +102,10 @@ const none: Members = {};
 
 const readForm = reader({ f: commonParameters.f });
 
-/** Whether a path is that of an operation of the contract, all of which may be asked for a form and a language. */
+/** Whether a path is below `/api/2.8/:project`. Such operations accept `f` and `lng`. */
 export const isVersioned = (path: string): boolean => path.startsWith(projectPath);
 
-/** Makes the route of a definition. */
+/** Builds the route of a definition. */
 export function operation<Query extends Members, Body = undefined, Headers extends Members = Members>(
   definition: Definition<Query, Body, Headers>,
 ): Operation {
@@ -122,20 +122,22 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     };
     return handle(request, services, input);
   };
-  // Whatever a version adds to an answer belongs to it, when it is kept and when it is made anew.
+  // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
   const guarded =
     (handler: Handler<Services>): Handler<Services> =>
     (request, services) => {
       const key = writes ? givenKey(request) : undefined;
       return answerOvertaken(request, services, (watched) => {
         if (key === undefined) return handler(request, watched);
-        return answerOnce(request, watched, { key, body }, (within) => handler(request, within));
+        return answerOnce(request, watched, { key, body }, (transactional) =>
+          handler(request, transactional),
+        );
       });
     };
   return {
     methods,
     path,
-    takes: takenBy(body?.limits ?? sizes.small, description.access),
+    takes: limitsOf(body?.limits ?? sizes.small, description.access),
     handler: guarded(current),
     adapted: (adapt) => guarded(adapt(current)),
     writes,
@@ -146,11 +148,11 @@ export function operation<Query extends Members, Body = undefined, Headers exten
   };
 }
 
-/** Where a token is needed, no more is read in search of one than strangers may send anywhere. */
-const takenBy = (limits: BodyLimits, access: Access | undefined): BodyLimits =>
+/** If a token is required, only a small body is read to find one. */
+const limitsOf = (limits: BodyLimits, access: Access | undefined): BodyLimits =>
   access === "token" ? { ...limits, earlyBytes: sizes.small.bytes } : limits;
 
-/** An answer of JSON by a schema. */
+/** A JSON response with a schema. */
 export const answers = (description: string, schema: JsonSchema): Answer => ({
   description,
   content: { "application/json": schema },

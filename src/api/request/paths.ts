@@ -1,15 +1,15 @@
 import type { ProjectState } from "../../catalog/state.js";
 import type { Request } from "../../http/types.js";
 
-/** Paths of resources, in the table of routes and in links. */
+/** Paths of resources, for routes and links. */
 
-/** Where addresses of resources begin: version and project follow. */
+/** Base path of the API. */
 export const apiPath = "/api/2.8";
 export const projectPath = `${apiPath}/:project`;
 export const mapPath = `${projectPath}/:map`;
 export const layerPath = `${mapPath}/layers/:layer`;
 
-/** How a request wants things shown. */
+/** Presentation options of a request. */
 export interface View {
   /** Language of names. */
   readonly language: string;
@@ -24,5 +24,5 @@ export function viewOf(request: Request, project: ProjectState): View {
   };
 }
 
-/** The path of a public origin: https://maps.example.org/geo → /geo. */
+/** The path of a public URL: https://maps.example.org/geo → /geo. */
 export const prefixOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/, "");

@@ -3,17 +3,17 @@ import type { Reply, Request } from "../../http/types.js";
 import type { Services } from "../services.js";
 
 /**
- * Requests that a change of the catalogue overtakes. A handler works with the map as it was when the request came. Before
- * its statements run somebody may delete the map, a layer or a column, or give a column another type, and PostgreSQL
- * refuses them in words of its own. What the client is told is decided here for all operations, so that no handler has to
- * think of it: that the map or layer is not there, else what a second attempt with the catalogue of now comes to.
+ * Retries requests whose catalogue snapshot became stale. A handler works with the map as it was when the request
+ * arrived. Before its statements run, another request may delete the map, a layer or a column, or change a column's
+ * type, and PostgreSQL then reports an error. For all operations, this module then returns 404 if the map or layer is
+ * gone, and otherwise runs the handler again with the current catalogue.
  */
 
-/** A second attempt may be overtaken too, by the next change. */
-const attempts = 3;
+/** A retry may meet the next change of the catalogue, too. */
+const maxAttempts = 3;
 
-/** States of statements that were made for what is there no longer, or is no longer so. */
-const states = new Set([
+/** SQLSTATEs of statements that refer to tables, columns or types that have been dropped or changed. */
+const staleStates = new Set([
   "0A000", // feature_not_supported: a statement that was prepared for a result of other types
   "23503", // foreign_key_violation
   "40P01", // deadlock_detected
@@ -27,27 +27,27 @@ const states = new Set([
   "55000", // object_not_in_prerequisite_state
 ]);
 
-/** What PostgreSQL says, in no other language, of an object that goes while a statement is looking at it. */
-const goesMeanwhile =
+/** Messages (never translated) of internal errors when an object is dropped while a statement uses it. */
+const droppedMeanwhile =
   /^(cache lookup failed for|could not open relation with OID|tuple concurrently (updated|deleted))/;
 
-/** Whether an error, or what a failure was made of, may come from a change of the catalogue. */
-function isOvertaken(error: unknown): boolean {
+/** Whether an error, or its cause, may come from a concurrent change of the catalogue. */
+function isStale(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, message } = (error.cause ?? error) as { code?: unknown; message?: unknown };
-  return states.has(String(code)) || (code === "XX000" && goesMeanwhile.test(String(message)));
+  return staleStates.has(String(code)) || (code === "XX000" && droppedMeanwhile.test(String(message)));
 }
 
-/** Whether it is not the request's fault that it has no answer, nor what others did to what it is about. */
-const isOwnFault = (error: unknown): boolean =>
+/** Whether the server failed: not a client error, and no conflict with other requests. */
+const isServerError = (error: unknown): boolean =>
   !(error instanceof Failure) || error.kind === "busy" || error.code === "internal";
 
 type Handle = (services: Services) => Promise<Reply> | Reply;
 
 /**
- * Runs a handler, and again when it was overtaken before it had written anything.
- * @throws Failure project_not_found, not_found when what the path names is gone; outcome_unknown when the server failed
- *   after it had written; else what the last attempt threw
+ * Runs a handler, and runs it again if its catalogue was stale and it has not written anything.
+ * @throws Failure project_not_found, not_found when the project, map or layer of the path is gone; outcome_unknown when
+ *   the server failed after it had written; else what the last attempt threw
  */
 export function answerOvertaken(
   request: Request,
@@ -59,21 +59,21 @@ export function answerOvertaken(
   if (!(reply instanceof Promise)) return reply;
   return reply.catch(async (first: unknown) => {
     let error = first;
-    for (let attempt = 2; isOvertaken(error); attempt++) {
+    for (let attempt = 2; isStale(error); attempt++) {
       await requireNamed(request, services);
-      if (watched.hasWritten() || attempt > attempts) break;
+      if (watched.hasWritten() || attempt > maxAttempts) break;
       try {
         return await handle(watched.services);
       } catch (next) {
         error = next;
       }
     }
-    if (watched.hasWritten() && isOwnFault(error)) throw doneUnanswered(error);
+    if (watched.hasWritten() && isServerError(error)) throw doneUnanswered(error);
     throw error;
   });
 }
 
-/** The services with an eye on whether something was written: what was is told before anything else is done. */
+/** Services that record whether something was written: handlers call `propagate` right after each write. */
 function watchWrites(services: Services) {
   let written = false;
   const changes: Services["changes"] = {
@@ -88,7 +88,10 @@ function watchWrites(services: Services) {
   return { services: { ...services, changes }, hasWritten: () => written };
 }
 
-/** Looks in the database for what the path names. @throws Failure project_not_found, not_found */
+/**
+ * Checks in the database that the project, map and layer of the path exist. @throws Failure project_not_found,
+ * not_found
+ */
 async function requireNamed({ params }: Request, { catalog }: Services): Promise<void> {
   const { project, map: mapCode, layer } = params;
   if (project === undefined) return;

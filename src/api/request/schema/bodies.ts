@@ -7,16 +7,16 @@ import { reader } from "./read.js";
 import { type JsonSchema, type Members, objectSchema, type Values } from "./schema.js";
 import { sizes } from "./sizes.js";
 
-/** Bodies of requests: how they are read, and what the API's description says of them. */
+/** Request bodies: parsing and validation, and their schemas for the OpenAPI document. */
 
 export interface BodyDefinition<Out> {
   /** @throws Failure bad_request, required_parameters, too_large; what its fields throw */
   readonly read: (request: Request) => Promise<Out>;
   /** Schemas by media type. */
   readonly content: Readonly<Record<string, JsonSchema>>;
-  /** How much of it is taken; a file that it brings is not counted. */
+  /** Size limits, without the file. */
   readonly limits: BodyLimits;
-  /** Whether it brings a file, which may be as large as the installation takes (`maxUploadBytes`). */
+  /** Whether it contains a file, of at most `maxUploadBytes`. */
   readonly hasFile?: boolean;
   readonly optional?: boolean;
 }
@@ -36,15 +36,15 @@ export function jsonObject<M extends Members>(fields: M, limits: BodyLimits): Bo
 }
 
 interface ArrayForm {
-  /** What one item and several are called in errors. */
+  /** Singular and plural noun for error messages. */
   readonly item: string;
   readonly items: string;
-  /** Most of them; undefined = as many as the body may hold. */
+  /** Maximum number of items; undefined = limited by the body size only. */
   readonly most?: number;
   readonly limits: BodyLimits;
 }
 
-/** A JSON array of objects with these fields. Reading ends at the first that is wrong. */
+/** A JSON array of objects with these fields. Validation stops at the first invalid one. */
 export function jsonArray<M extends Members>(
   fields: M,
   { item, items, most = Number.POSITIVE_INFINITY, limits }: ArrayForm,
@@ -71,7 +71,7 @@ export function jsonArray<M extends Members>(
   };
 }
 
-/** JSON of any form; `read` turns what was parsed into what the handler works with. */
+/** Any JSON value; `read` converts the parsed value for the handler. */
 export const jsonValue = <Out>(
   schema: JsonSchema,
   read: (value: unknown) => Out,
@@ -82,7 +82,7 @@ export const jsonValue = <Out>(
   read: async (request) => read(await request.body.json()),
 });
 
-/** Parameters that may come in a urlencoded or multipart form, a JSON object, or the query, which comes first. */
+/** Parameters in a urlencoded or multipart form, a JSON object, or the query, which takes precedence. */
 export function form<M extends Members>(parameters: M, limits: BodyLimits): BodyDefinition<Values<M>> {
   const read = reader(parameters);
   const schema = objectSchema(parameters);
@@ -99,36 +99,36 @@ export function form<M extends Members>(parameters: M, limits: BodyLimits): Body
   };
 }
 
-/** The schema of bytes that are no text. */
+/** Schema of binary data. */
 export const binary: JsonSchema = { type: "string", format: "binary" };
 
-/** A file on its way. Rights may come before it is received, and before what came with it is read. */
+/** An upload that is not yet received. Rights can be checked before the file and its parameters are read. */
 export interface Upload<Out> {
   /**
-   * @param admit asked when the file begins, with the token of the form's fields before it, whether it is kept; what it
-   *   throws ends the reading
+   * @param admit called when the file begins, with the token from the form fields before it; returns whether to store
+   *   the file. If it throws, reading stops
    * @throws Failure bad_request, too_large
    */
   readonly receive: (admit: (token: string | undefined) => Promise<boolean>) => Promise<Received<Out>>;
 }
 
 export interface Received<Out> {
-  /** The token that a form may bring, wherever it stood in it. */
+  /** The token of the form, at any position. */
   readonly token: string | undefined;
-  /** Whether a file came that was not admitted. */
+  /** Whether there was a file that was not admitted. */
   readonly fileRefused: boolean;
   /** @throws Failure required_parameters; what the parameters throw */
   readonly read: () => Out;
 }
 
 export interface UploadDefinition {
-  /** What the description says of the file. */
+  /** Description of the file in the OpenAPI document. */
   readonly file: string;
-  /** Schemas by media types of bodies that are the file itself; without them it only comes in a form. */
+  /** Schemas by media type, for bodies that are the file itself; without them, only forms are accepted. */
   readonly raw?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** A file in the field `file` of a multipart form, with parameters beside it or in the query, which comes first. */
+/** A file in the field `file` of a multipart form, with parameters in the form or the query, which takes precedence. */
 export function upload<M extends Members>(
   parameters: M,
   { file: description, raw }: UploadDefinition,

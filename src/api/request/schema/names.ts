@@ -4,10 +4,10 @@ import { failed } from "../../../errors.js";
 import { anything, flag, isObject, type JsonObject } from "./fields.js";
 import type { Values } from "./schema.js";
 
-/** Names that may be in several languages, as bodies give them. */
+/** Names in one or several languages, in request bodies. */
 
 export const nameFields = {
-  name: anything("The name: a string, or an object with one per language code.", {
+  name: anything("The name: a string, or an object with one string per language code.", {
     anyOf: [
       { type: "string", maxLength: maxTextLength },
       {
@@ -17,30 +17,32 @@ export const nameFields = {
       },
     ],
   }).optional(),
-  localized_name: flag("Whether the name is in several languages; default: as `name` is given.").optional(),
+  localized_name: flag(
+    "Whether the name is in several languages; default: true for an object, else unchanged.",
+  ).optional(),
 };
 
 export interface NameContext {
-  /** Language that a single string is in. */
+  /** Language of a name given as a single string. */
   readonly language: string;
   readonly main: string;
-  /** What the name was; absent for a new element. */
+  /** The current name; absent for a new element. */
   readonly previous?: LocalizedName;
 }
 
 /**
- * The name that `name` (a string, or an object of languages) and `localized_name` give; undefined when neither is
- * there. A string for a name in several languages sets the request's language.
+ * The name given by `name` (a string, or an object by language) and `localized_name`; undefined when both are missing.
+ * A single string for a localized name sets the name in the language of the request.
  * @throws Failure invalid_value
  */
 export function nameOf(
-  { name, localized_name: asked }: Values<typeof nameFields>,
+  { name, localized_name: wanted }: Values<typeof nameFields>,
   context: NameContext,
 ): LocalizedName | undefined {
   const given = name ?? undefined;
-  if (given === undefined && asked === undefined) return undefined;
+  if (given === undefined && wanted === undefined) return undefined;
   const { previous, language, main } = context;
-  const localized = asked ?? (isObject(given) || (previous?.localized ?? false));
+  const localized = wanted ?? (isObject(given) || (previous?.localized ?? false));
   if (!localized) {
     if (isObject(given))
       throw failed("invalid_value", "name must be a string while localized_name is not set.");

@@ -4,11 +4,11 @@ import type { Parameters } from "../../../http/types.js";
 import { type Refuse, ruled } from "./schema.js";
 
 /**
- * Parameters of queries, forms and headers: texts that become typed values once, at the edge. One that is empty counts
- * as absent; one that cannot be read is a bad request that names it.
+ * Parameters of queries, forms and headers: strings, validated and converted to typed values. An empty one counts as
+ * absent; an invalid one is a bad request whose message names it.
  */
 
-/** A record of a body (form or JSON) seen as parameters: numbers and flags as text, lists joined by commas. */
+/** Fields of a body (form or JSON) as parameters: numbers and booleans as strings, arrays joined by commas. */
 export function parametersOf(record: Readonly<Record<string, unknown>>): Parameters {
   const get = (name: string): string | undefined => {
     const value = Object.hasOwn(record, name) ? record[name] : undefined;
@@ -18,24 +18,26 @@ export function parametersOf(record: Readonly<Record<string, unknown>>): Paramet
   return { get, has: (name) => get(name) !== undefined, names: () => Object.keys(record) };
 }
 
-/** Parameters of the first of two places that has them; an empty one counts where the other place has none. */
+/**
+ * Two sets of parameters, of which the first takes precedence. An empty value is used only if the other set has none.
+ */
 export const firstOf = (one: Parameters, other: Parameters): Parameters => ({
   get: (name) => one.get(name) || (other.get(name) ?? one.get(name)),
   has: (name) => one.has(name) || other.has(name),
   names: () => new Set([...one.names(), ...other.names()]),
 });
 
-/** Any text of at most `most` characters. */
+/** A string of at most `most` characters. */
 export const text = (description: string, most = 10_000) =>
   z.string().max(most, `has at most ${most} characters`).describe(description);
 
-/** One of the contract's that nothing looks at yet. */
+/** A parameter of the contract that is not implemented. */
 export const withoutEffect = text("Accepted; it has no effect yet.").optional();
 
-/** Digits, or digits with a whole exponent: 1000 and 1e3. */
+/** An integer, also with an exponent: 1000, 1e3. */
 const wholeNumber = /^[+-]?\d+(?:e\+?\d{1,2})?$/i;
 
-/** A whole number from `least` (default 0) to `most`. */
+/** An integer from `least` (default 0) to `most`. */
 export function integer(
   description: string,
   { least = 0, most = Number.MAX_SAFE_INTEGER }: { least?: number; most?: number } = {},
@@ -66,24 +68,24 @@ export const flag = (description: string) =>
     .default(false)
     .describe(description);
 
-/** One of some words or numbers; the first is what counts when none is given. */
+/** One of several values; the first is the default. */
 export function choice<const Word extends string | number>(
   description: string,
   words: readonly [Word, ...Word[]],
   { what = `must be one of ${words.join(", ")}`, refuse }: { what?: string; refuse?: Refuse } = {},
 ) {
-  const known = new Map<unknown, Word>(words.map((word) => [String(word), word]));
-  const schema = z.preprocess((given) => known.get(given), z.literal(words, what));
+  const byText = new Map<unknown, Word>(words.map((word) => [String(word), word]));
+  const schema = z.preprocess((given) => byText.get(given), z.literal(words, what));
   return ruled(schema, refuse ? { refuse } : {})
     .default(words[0])
     .describe(description);
 }
 
-/** A reference system: 4326 (default) or 3857. */
+/** An EPSG code: 4326 (default) or 3857. */
 export const srid = (description: string) =>
   choice(description, [4326, 3857], { what: "must be 4326 or 3857" });
 
-/** The parts of a list, blank ones too. What is beyond the limit is not even looked at. */
+/** The parts of a separated list, also empty ones. Splitting stops beyond the maximum. */
 export const list = ({ separator, most }: { readonly separator: string; readonly most: number }) =>
   z
     .string()

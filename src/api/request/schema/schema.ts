@@ -2,11 +2,11 @@ import { z } from "zod";
 import { Failure } from "../../../errors.js";
 
 /**
- * What a request may hold, told once: zod's schemas read and check its members, and the JSON Schema (2020-12) that the
- * API's description shows is made of them. The contract's codes are told by `Rules`.
+ * Schemas of requests. The zod schemas validate and convert members, and the JSON Schema (2020-12) of the OpenAPI
+ * document is generated from them. `Rules` add error codes and aliases.
  *
- * A schema describes what clients should send. What else they do send (a number as text, 1 for true) is made into that
- * by `z.preprocess`, which JSON Schema does not show.
+ * A schema describes what clients should send. Other accepted input (a number as a string, 1 for true) is converted by
+ * `z.preprocess`, which does not appear in the JSON Schema.
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -14,48 +14,48 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 /** Named members of a request: parameters of the query, headers, or fields of a body. */
 export type Members = Readonly<Record<string, z.ZodType>>;
 
-/** The values that members give. */
+/** The parsed values of members. */
 export type Values<M> = M extends Members ? Readonly<z.output<z.ZodObject<M>>> : unknown;
 
-/** How a value that cannot be read is refused; `what` it should be. */
+/** Makes the error for an invalid value; `what` completes the sentence that begins with the name. */
 export type Refuse = (name: string, what: string) => Failure;
 
-/** What the contract says of a member beyond its schema. */
+/** Rules of a member beyond its schema. */
 export interface Rules {
   /** Default: a bad request. */
   readonly refuse?: Refuse;
-  /** How its absence is refused; default: by one error that names all missing members. */
+  /** Makes the error when it is missing; default: one error with all missing members. */
   readonly absent?: () => Failure;
-  /** Values that count as absent; default: null and the empty text. */
+  /** Values that count as absent; default: null and the empty string. */
   readonly blanks?: readonly unknown[];
-  /** Other names that clients use for it; its own comes first. */
+  /** Alternative names; the own name takes precedence. */
   readonly aliases?: readonly string[];
 }
 
 const registry = z.registry<Rules>();
 
-/** The same schema under these rules too. */
+/** A copy of the schema with these rules. */
 export function ruled<S extends z.ZodType>(schema: S, rules: Rules): S {
   const copy = schema.clone();
   registry.add(copy, rules);
   return copy;
 }
 
-/** The rules of a schema and of the one that it wraps. */
+/** The rules of a schema and of its inner schema. */
 export function rulesOf(schema: z.ZodType): Rules {
   const { innerType, in: input } = schema.def as { innerType?: z.ZodType; in?: z.ZodType };
   const wrapped = innerType ?? input;
   return { ...(wrapped && rulesOf(wrapped)), ...registry.get(schema) };
 }
 
-/** For checks (`refine`) that refuse a value in another way than the member's other checks. */
+/** Parameters of a check (`refine`) that has an error of its own. */
 export const failing = (failure: () => Failure) => ({ params: { failure } });
 
-/** The failure that a check or `readBy` refused a value with. */
+/** The failure of a check with `failing`, or of `readBy`. */
 export const failureOf = (issue: z.core.$ZodIssue): Failure | undefined =>
   issue.code === "custom" ? (issue.params?.failure as (() => Failure) | undefined)?.() : undefined;
 
-/** A value that a function reads. @param read refuses it by a Failure */
+/** A value converted by a function. @param read throws a Failure for invalid values */
 export const readBy = <In, Out>(schema: z.ZodType<In>, read: (given: In) => Out) =>
   schema.transform((given, context) => {
     try {
@@ -67,31 +67,31 @@ export const readBy = <In, Out>(schema: z.ZodType<In>, read: (given: In) => Out)
     }
   });
 
-const asSent: z.core.ToJSONSchemaParams = {
+const inputSchemas: z.core.ToJSONSchemaParams = {
   io: "input",
   unrepresentable: "any",
   override: ({ zodSchema, jsonSchema: made }) => {
-    // zod leaves these out where values are converted. Ours are as clients send them.
+    // zod omits defaults and examples of converted values. Ours are as clients send them.
     if (zodSchema instanceof z.ZodDefault) made.default = zodSchema.def.defaultValue;
     const { examples } = z.globalRegistry.get(zodSchema) ?? {};
     if (examples) made.examples = examples as unknown[];
-    // Every whole number is within these.
+    // The limits of safe integers are no information.
     if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
     if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
   },
 };
 
-/** The JSON Schema of what is sent. */
+/** The JSON Schema of the input. */
 export function jsonSchema(schema: z.ZodType): JsonSchema {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, asSent);
+  const { $schema: _, ...json } = z.toJSONSchema(schema, inputSchemas);
   return json;
 }
 
-/** The JSON Schemas of objects with names, which refer to each other as `ref` does. */
+/** JSON Schemas of named objects, which refer to each other with `$ref`. */
 export function namedSchemas(schemas: Members): Readonly<Record<string, JsonSchema>> {
   const names = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(schemas)) names.add(schema, { id });
-  const made = z.toJSONSchema(names, { ...asSent, uri: pathOf }).schemas;
+  const made = z.toJSONSchema(names, { ...inputSchemas, uri: pathOf }).schemas;
   return Object.fromEntries(
     Object.entries(made).map(([name, { $schema: _, $id: __, ...json }]) => [name, json]),
   );
@@ -102,10 +102,10 @@ export interface ObjectSchema extends JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** Made once of each: those of all operations take some 40 ms. */
+/** Cached, because generating those of all operations takes some 40 ms. */
 const objectSchemas = new WeakMap<Members, ObjectSchema>();
 
-/** The schema of an object with these members; others may be there and are not looked at. */
+/** The schema of an object with these members; additional ones are allowed and ignored. */
 export function objectSchema(members: Members): ObjectSchema {
   const known = objectSchemas.get(members);
   if (known) return known;
@@ -116,5 +116,5 @@ export function objectSchema(members: Members): ObjectSchema {
 
 const pathOf = (name: string): string => `#/components/schemas/${name}`;
 
-/** The definition of `components.schemas` of that name. */
+/** A `$ref` to the schema of that name in `components.schemas`. */
 export const ref = (name: string): JsonSchema => ({ $ref: pathOf(name) });

@@ -3,24 +3,24 @@ import { type BodyLimits, defaultBodyLimits } from "../../../http/types.js";
 const kib = 1024;
 const mib = 1024 * kib;
 
-/** Settings and names of one element of the catalogue. */
+/** Limits for the settings and names of one map, folder, layer or column. */
 const element = { bytes: 256 * kib, members: 5_000, values: 50_000 };
 
 /**
- * How much body operations take. What needs a token takes no more than `small` while nothing before the body tells who
- * asks (`operation.ts`).
+ * Limits of request bodies. Operations that require a token accept at most `small` if neither query nor headers have
+ * one (`operation.ts`).
  */
 export const sizes = {
-  /** Logins, passwords and tokens; the few parameters of a deletion, or beside a file. */
+  /** Logins, passwords and tokens; parameters of a deletion or an upload. */
   small: { ...defaultBodyLimits, bytes: 64 * kib },
-  /** An element of the catalogue without a style. */
+  /** A map, folder, layer or column without a style. */
   element,
   /** One with a style, which may have a million characters. */
   styled: { ...element, bytes: 2 * mib },
-  /** A list that describes a map or layer as a whole. */
+  /** A list for a whole map or layer. */
   list: { bytes: 2 * mib, members: 100_000, values: 250_000 },
-  /** What picks objects: column codes, ids, a value to compare with. Each parameter says how long its own list may be. */
+  /** Parameters that select objects: column codes, ids, a filter value. Each parameter limits its own list. */
   selection: { bytes: mib, members: 1_000, values: 40_000 },
-  /** Values and geometry of objects: as much as the installation takes (`maxBodyBytes`). */
+  /** Values and geometry of objects: limited by `maxBodyBytes` only. */
   data: { bytes: undefined, members: 50_000, values: Number.POSITIVE_INFINITY },
 } as const satisfies Readonly<Record<string, BodyLimits>>;
