@@ -6,23 +6,23 @@ import { anything, flag, number, toNumber } from "../request/schema/fields.js";
 import { nameFields } from "../request/schema/names.js";
 import { readBy, ruled } from "../request/schema/schema.js";
 
-/** What bodies say of a column. */
+/** Fields of a column in request bodies. */
 
 /** Else type_required, unknown_type. */
 const type = readBy(z.unknown(), readColumnType).meta({
-  description: `Type of the values. ${typeDescriptions}. A title heads other columns and has none; \`timestamp\` means \`datetime\`.`,
+  description: `Type of the values. ${typeDescriptions}. A title column groups others; \`timestamp\` means \`datetime\`.`,
   enum: [...columnTypes, "timestamp"],
 });
 
-/** Any text: which ones are codes is told where it is stored. Else invalid_code. */
+/** A string; its pattern is checked when the column is stored. Else invalid_code. */
 const code = ruled(z.string(), {
   refuse: () => failed("invalid_code", "A column code is a text."),
 }).meta({
-  description: "Code, unique in the layer; on a change, the new one.",
+  description: "Code, unique in the layer; for a change, the new code.",
   pattern: columnCodePattern.source,
 });
 
-const sort = number("Place among the parent's columns; default: the last. The others are renumbered.");
+const sort = number("Position among the columns of the parent; default: last. The others are renumbered.");
 
 /** Ids of columns are PostgreSQL integers. */
 const highestId = 2 ** 31 - 1;
@@ -35,16 +35,16 @@ const parent = ruled(
     z.number("must be a number").int(noColumn).min(-highestId, noColumn).max(highestId, noColumn),
   ),
   { blanks: [] },
-).meta({ description: "Id of the title column that it is under; 0 = top level.", minimum: 0 });
+).meta({ description: "Id of the parent title column; 0 = top level.", minimum: 0 });
 
-const words = {
+const localizedText = {
   anyOf: [{ type: "string" }, { type: "object", additionalProperties: { type: "string" } }],
-  description: "A text, or one per language",
+  description: "A string, or an object with one string per language code",
 };
 
-/** It is checked together with the type. */
+/** Validated together with the type. */
 const format = anything(
-  "How values are shown by `f=fjson` and on paper; its kind is the column's type. null takes it away.",
+  "Format of values with `f=fjson` and in PDF; `kind` is the type of the column. null removes it.",
   {
     anyOf: [
       {
@@ -54,8 +54,8 @@ const format = anything(
           kind: { const: "number" },
           decimals: { type: "integer", minimum: 0, maximum: 20 },
           grouping: { type: "boolean" },
-          prefix: words,
-          suffix: words,
+          prefix: localizedText,
+          suffix: localizedText,
         },
       },
       {
@@ -63,13 +63,16 @@ const format = anything(
         required: ["kind", "pattern"],
         properties: {
           kind: { const: "datetime" },
-          pattern: { ...words, description: "As dd.MM.yyyy HH:mm; literal letters stand in quotes" },
+          pattern: {
+            ...localizedText,
+            description: "For example dd.MM.yyyy HH:mm; literal letters are quoted",
+          },
         },
       },
       {
         type: "object",
         required: ["kind"],
-        properties: { kind: { const: "bool" }, true: words, false: words },
+        properties: { kind: { const: "bool" }, true: localizedText, false: localizedText },
       },
       { type: "null" },
     ],
@@ -81,12 +84,14 @@ export const columnFields = {
   type,
   code: code.optional(),
   ...nameFields,
-  localized_value: flag("Whether values are in several languages.").optional(),
-  required: flag("Whether objects have to have a value when they are saved, in some language.").optional(),
+  localized_value: flag("Whether values are localised.").optional(),
+  required: flag(
+    "Whether objects must have a value, in at least one language, when they are saved.",
+  ).optional(),
   sort: sort.optional(),
   parent_id: parent.optional(),
   format: format.optional(),
 };
 
-/** Of a new column, which needs a code. Else also required_parameters. */
+/** Fields of a new column, which requires a code. Else also required_parameters. */
 export const newColumnFields = { ...columnFields, code };

@@ -23,7 +23,7 @@ import { failing, ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 
-/** Constraints of a layer's columns, for administrators. */
+/** Constraints on the columns of a layer, for administrators. */
 
 const limits = { constraints: 200, columns: 100, values: 1_000, nameLength: 200 } as const;
 
@@ -41,15 +41,15 @@ async function replace(
   if (layer.type !== "layer") {
     throw failed("invalid_value", "The objects of this layer come from elsewhere.", { type: layer.type });
   }
-  const wanted = (await body()).map((given) => constraintOf(given, layer));
-  await replaceConstraints(services.db, { mapId: context.map.id, layerId: layer.id }, wanted);
+  const constraints = (await body()).map((given) => constraintOf(given, layer));
+  await replaceConstraints(services.db, { mapId: context.map.id, layerId: layer.id }, constraints);
   await services.changes.propagate();
   const now = await reload(context, services);
   return answerConstraints(services, { ...now, layer: permittedLayer(now, request, toAdminister) });
 }
 
 async function answerConstraints(services: Services, { caller, layer }: LayerContext): Promise<Reply> {
-  const kept = await validated(services.db, layer);
+  const results = await validated(services.db, layer);
   return answer(
     caller,
     (layer.constraints ?? []).map((constraint): Answered<"Constraint"> => {
@@ -60,7 +60,7 @@ async function answerConstraints(services: Services, { caller, layer }: LayerCon
         columns: columns.map(({ code }) => code),
         definition: constraint.definition,
         raw_definition: violationsFilter(constraint, columns),
-        validated: kept.get(constraint.id) ?? true,
+        validated: results.get(constraint.id) ?? true,
       };
     }),
   );
@@ -74,7 +74,9 @@ const constraintFields = {
   type: ruled(z.enum(["enum", "range", "pattern"]), {
     refuse: (name) => refuse(name, "The type of a constraint is enum, range or pattern."),
     blanks: [null],
-  }).describe("enum = one of some values, range = between two, pattern = a regular expression."),
+  }).describe(
+    "enum = one of the given values, range = between two values, pattern = matches a regular expression.",
+  ),
   name: text("Name of the constraint.")
     .refine(
       (name) => name.length <= limits.nameLength,
@@ -87,10 +89,13 @@ const constraintFields = {
       refuse: invalid,
       blanks: [null],
     },
-  ).describe("Codes of the columns that it holds for."),
-  definition: anything("The allowed values; [least, greatest], one of them may be null; one expression.", {
-    anyOf: [{ type: "array", items: {}, maxItems: limits.values }, { type: "string" }],
-  }).optional(),
+  ).describe("Codes of the columns that it applies to."),
+  definition: anything(
+    "The allowed values; [minimum, maximum], one of which may be null; the regular expression.",
+    {
+      anyOf: [{ type: "array", items: {}, maxItems: limits.values }, { type: "string" }],
+    },
+  ).optional(),
 };
 type GivenConstraint = Values<typeof constraintFields>;
 
@@ -98,9 +103,9 @@ type GivenConstraint = Values<typeof constraintFields>;
 function constraintOf(given: GivenConstraint, layer: LayerNode): NewConstraint {
   const { type, name } = given;
   const columns = columnsOf(given.columns, type, layer);
-  // Columns of one type read it alike.
-  const kinds = new Map(columns.map((column) => [column.type, column]));
-  const definitions = [...kinds.values()].map((column) =>
+  // The definition is parsed once per column type.
+  const byType = new Map(columns.map((column) => [column.type, column]));
+  const definitions = [...byType.values()].map((column) =>
     definitionOf(type, given.definition ?? undefined, column),
   );
   const [definition] = definitions;
@@ -122,7 +127,7 @@ function columnsOf(codes: readonly string[], type: ConstraintType, layer: LayerN
   return [...columns];
 }
 
-/** The definition in values of the column's type. */
+/** The definition, converted to the type of the column. */
 function definitionOf(type: ConstraintType, given: unknown, column: Column): unknown[] {
   if (type === "pattern") return [patternOf(Array.isArray(given) && given.length === 1 ? given[0] : given)];
   if (!Array.isArray(given) || given.length === 0 || given.length > limits.values) {
@@ -138,14 +143,14 @@ function definitionOf(type: ConstraintType, given: unknown, column: Column): unk
   });
   if (type === "enum") return read;
   const [least, greatest] = read;
-  const ordered = least === null || greatest === null || order(least) <= order(greatest);
+  const ordered = least === null || greatest === null || sortKey(least) <= sortKey(greatest);
   if (read.length !== 2 || !ordered || (least === null && greatest === null))
     throw refuse("definition", "A range is [least, greatest], one of them may be null.");
   return read;
 }
 
-/** Numbers and moments as numbers that compare alike. */
-const order = (value: unknown): number => (typeof value === "number" ? value : Date.parse(String(value)));
+/** A number or timestamp as a number, for comparison. */
+const sortKey = (value: unknown): number => (typeof value === "number" ? value : Date.parse(String(value)));
 
 function patternOf(given: unknown): string {
   if (typeof given !== "string" || given === "" || given.length > maxExpressionLength) {
@@ -163,7 +168,7 @@ export const constraintOperations: readonly Operation[] = [
   operation({
     id: "listConstraints",
     tag: "Structure",
-    summary: "Constraints of a layer's columns",
+    summary: "Get the constraints of a layer",
     access: "token",
     methods: ["GET"],
     path: `${layerPath}/constraints/`,
@@ -173,10 +178,10 @@ export const constraintOperations: readonly Operation[] = [
   operation({
     id: "saveConstraints",
     tag: "Structure",
-    summary: "Set the constraints of a layer's columns",
+    summary: "Replace the constraints of a layer",
     details:
-      "They hold for what is saved from then on. Objects that are there already stay; `validated` tells whether all " +
-      "of them keep to it, and `raw_definition` selects those that do not.",
+      "Constraints are checked when objects are saved. Existing objects are not changed: `validated` is false if " +
+      "some of them violate the constraint, and `raw_definition` selects these.",
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/constraints/`,

@@ -15,14 +15,14 @@ import { reader } from "../request/schema/read.js";
 import { objectSchema, ruled } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 
-/** Creation of the layers that are not made by hand: virtual, materialized and external ones. */
+/** Creation of virtual, materialized and external layers. */
 
 export type LayerKind = "layer" | DerivedType | "external";
 
 const kind = ruled(
   z.enum(["layer", "virtual", "material", "external"], "is layer, virtual, material or external"),
   { refuse: invalid },
-).describe("`layer`: with objects of its own; the others are made from their `source`.");
+).describe("`layer` has objects of its own; the other types are created from `source`.");
 
 const isCodes = (given: unknown): given is string[] =>
   Array.isArray(given) && given.every((code) => typeof code === "string");
@@ -40,11 +40,11 @@ const columns = ruled(
   },
 ).meta({
   description:
-    "Codes of the columns that it has of the source's, also as one text with commas; default: all.",
+    "Codes of the source's columns to include, as an array or a comma-separated string; default: all.",
   anyOf: [{ type: "array", items: { type: "string" } }, { type: "string" }],
 });
 
-/** What is of another kind names no layer. */
+/** Values of other types are answered as an unknown layer. */
 const sourceName = ruled(anything("Code or id of a layer of this map.", { type: ["string", "integer"] }), {
   absent: () => required(["source.layer"]),
   blanks: [null, ""],
@@ -54,14 +54,14 @@ const sourceName = ruled(anything("Code or id of a layer of this map.", { type: 
 const sourceFields = {
   layer: sourceName,
   filter: text(
-    "Filter expression that selects the source's objects, by the main language's values of localised columns; " +
-      "default: all of them.",
+    "Filter expression that selects objects of the source; localised columns are compared in the main language. " +
+      "Default: all objects.",
   ).default(""),
   columns: columns.optional(),
 };
 const readSource = reader(sourceFields);
 
-/** `source` of external layers, which `readExternalSource` reads. */
+/** `source` of external layers, validated by `readExternalSource`. */
 const externalSchema = {
   type: "object",
   required: ["url"],
@@ -69,8 +69,8 @@ const externalSchema = {
     url: {
       type: "string",
       description:
-        "Address with {z}, {x} and {y} (XYZ) or {-y} (TMS), or with service=WMS in its query, of a host that the " +
-        "installation allows.",
+        "URL template with {z}, {x} and {y} (XYZ) or {-y} (TMS), or a URL with service=WMS in its query. The host " +
+        "must be allowed by the installation.",
     },
     minZoom: { type: "integer", minimum: 0, maximum: maxZoom },
     maxZoom: { type: "integer", minimum: 0, maximum: maxZoom },
@@ -78,16 +78,16 @@ const externalSchema = {
   },
 };
 
-/** Fields of a new layer's body that say what kind of layer it is. */
+/** Body fields for the type and source of a new layer. */
 export const kindFields = {
   type: kind.default("layer"),
-  source: anything("What a layer of another type than `layer` is made from; it has to be there for them.", {
+  source: anything("Source of the layer; required unless `type` is `layer`.", {
     anyOf: [objectSchema(sourceFields), externalSchema],
   }).optional(),
 };
 
 /**
- * Makes a layer of `kind` from the body's `source`.
+ * Creates a layer of `kind` from the `source` of the body.
  * @throws Failure required_parameters, invalid_value, unknown_column; not_found, forbidden (source); those of
  *   `createLayer`
  */
@@ -105,8 +105,8 @@ export async function createFromSource(
       source: readExternalSource(source, services.config.externalHosts),
     });
   }
-  const { layer: named, filter: text, columns } = readSource(fieldsOf(source));
-  const from = sourceLayer(map, named);
+  const { layer: sourceRef, filter: text, columns } = readSource(fieldsOf(source));
+  const from = sourceLayer(map, sourceRef);
   requireRead(map, caller, from);
   const filter = text.trim();
   return createDerived(services.db, map.id, {
@@ -115,22 +115,24 @@ export async function createFromSource(
     sourceId: from.id,
     filter,
     condition: filter === "" ? undefined : await condition(services, filter, map, from),
-    // svc_id comes along under each of its names.
+    // The object id is always included, so its names are not columns.
     columns: columns?.filter((code) => !idNames(from.columns).includes(code)),
   });
 }
 
-/** The layer of that code or id. @throws Failure not_found, invalid_value */
-function sourceLayer(map: MapState, named: unknown): LayerNode {
+/** The layer with that code or id. @throws Failure not_found, invalid_value */
+function sourceLayer(map: MapState, sourceRef: unknown): LayerNode {
   const found =
-    typeof named === "number" ? map.nodes.get(named) : map.layers.get(typeof named === "string" ? named : "");
+    typeof sourceRef === "number"
+      ? map.nodes.get(sourceRef)
+      : map.layers.get(typeof sourceRef === "string" ? sourceRef : "");
   if (!found) throw notFound("source layer of that code in this map");
   if (!isLayer(found) || !hasObjects(found))
     throw failed("invalid_value", `"${found.code}" has no objects.`, { parameter: "source" });
   return found;
 }
 
-/** Localised columns are filtered by the values of the map's main language. */
+/** The filter as SQL. Localised columns are compared in the main language of the map. */
 async function condition(
   services: Services,
   filter: string,

@@ -5,19 +5,19 @@ import { openApi } from "../request/openapi.js";
 import { type Operation, operation } from "../request/operation.js";
 import { prefixOf } from "../request/paths.js";
 import type { Services } from "../services.js";
-import { forever, ownContent, pageReply, revalidate } from "./pages.js";
+import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
 
-/** The API's description at `/openapi.json`, and the page that shows it at `/docs/`. */
+/** The OpenAPI document at `/openapi.json`, and Swagger UI at `/docs/`. */
 
-/** Swagger UI styles elements by attributes; its code and all that it asks for are ours. */
+/** Swagger UI needs inline styles; scripts and requests are limited to this origin. */
 const contentSecurityPolicy = ownContent("'unsafe-inline'");
 
-/** The operation that answers the description of these, and of itself. */
+/** The operation that returns the OpenAPI document of the given operations and of itself. */
 export function descriptionOperation(others: readonly Operation[]): Operation {
   const own: Operation = operation({
     id: "describe",
     tag: "Server",
-    summary: "This description",
+    summary: "Get this API description",
     methods: ["GET"],
     path: "/openapi.json",
     answer: {
@@ -33,7 +33,7 @@ export function descriptionOperation(others: readonly Operation[]): Operation {
   return own;
 }
 
-/** The routes of the page. */
+/** Routes of the documentation page. */
 export function docsRoutesOf(table: DocsFiles): Route<Services>[] {
   return [
     {
@@ -56,7 +56,7 @@ export function docsRoutesOf(table: DocsFiles): Route<Services>[] {
         const { build, file: name = "" } = request.params;
         const file = table.files.get(name);
         if (!file) throw notFound(`file "${name}" of this page`);
-        const cacheControl = build === table.build ? forever : revalidate;
+        const cacheControl = build === table.build ? immutable : revalidate;
         return pageReply(request, file, { cacheControl, contentSecurityPolicy });
       },
     },

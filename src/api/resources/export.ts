@@ -24,7 +24,7 @@ const idsParameter = list({ separator: ",", most: maxIds })
   .transform((parts) => parts.map((part) => (/^\s*-?\d{1,16}\s*$/.test(part) ? Number(part) : Number.NaN)))
   .refine((ids) => ids.every(Number.isSafeInteger), "must be whole numbers separated by commas")
   .meta({
-    description: "Ids of the objects, separated by commas; without it the whole layer.",
+    description: "Ids of the objects, separated by commas; default: all objects of the layer.",
     examples: ["1,2,3"],
   })
   .optional();
@@ -33,28 +33,28 @@ const idsParameter = list({ separator: ",", most: maxIds })
 const languagesParameter = readBy(z.string(), exportLanguages)
   .meta({
     description:
-      "Languages of localised values, separated by commas; without it all. In several languages a column `name` " +
-      "becomes the properties `name_ru`, `name_en`; in one it keeps its code.",
+      "Languages of localised values, separated by commas; default: all. With several languages, a column `name` " +
+      "becomes the properties `name_ru`, `name_en`; with one, it keeps its code.",
     examples: ["ru,en"],
   })
   .optional();
 
-/** A parameter of one format; clients send them whatever the format is. */
+/** A parameter of one format. It is accepted, without effect, if the server does not support the format. */
 const ofFormat = (format: ExportFormat, meaning: string) =>
   exportFormats.includes(format) ? text(`For ${format}: ${meaning}`).optional() : withoutEffect;
 
 const exportParameters = {
-  format: text("Format of the file.").meta({ enum: exportFormats }),
+  format: text("File format.").meta({ enum: exportFormats }),
   langs: languagesParameter,
-  zip: flag("Whether the file is packed into a zip archive."),
+  zip: flag("Whether to return the file in a zip archive."),
   feature_ids: idsParameter,
   fbbox: boxParameter,
-  bboxSR: srid("Reference system of fbbox."),
-  geomSR: srid("Reference system of the file's geometry."),
-  orig: ofFormat("geotif", "whether the image comes as it was uploaded."),
-  encoding: ofFormat("csv", "the text's encoding."),
-  dialect: ofFormat("csv", "`comma` instead of semicolons."),
-  lng: text("Language of the layer's name, which becomes the file's; default: the main language.").optional(),
+  bboxSR: srid("Coordinate system (EPSG) of fbbox."),
+  geomSR: srid("Coordinate system (EPSG) of the geometries in the file."),
+  orig: ofFormat("geotif", "whether to return the image as it was uploaded."),
+  encoding: ofFormat("csv", "the character encoding."),
+  dialect: ofFormat("csv", "`comma` to separate values by commas instead of semicolons."),
+  lng: text("Language of the layer name, which is used as file name; default: the main language.").optional(),
 };
 type ExportParameters = Values<typeof exportParameters>;
 
@@ -96,13 +96,13 @@ async function post(request: Request, services: Services, { body }: Input<unknow
 }
 
 const answer: Answer = {
-  description: "The file, or a zip archive with it. Its name is the layer's.",
+  description: "The file, or a zip archive with it, named after the layer.",
   content: {
     ...Object.fromEntries(exportMediaTypes.map((type) => [type, binary])),
     "application/geo+json": ref("FeatureCollection"),
     "application/zip": binary,
   },
-  headers: { "content-disposition": "The file's name (RFC 6266)." },
+  headers: { "content-disposition": "The file name (RFC 6266)." },
 };
 const refuses = [404, "invalid_format", "unsupported_format"] as const;
 
@@ -110,8 +110,8 @@ export const exportOperations: readonly Operation[] = [
   operation({
     id: "exportLayer",
     tag: "Import and export",
-    summary: "A layer as a file",
-    details: "Streamed: a layer may be of any length.",
+    summary: "Export a layer to a file",
+    details: "The response is streamed; its size is not limited.",
     methods: ["GET"],
     path: `${layerPath}/export/`,
     query: exportParameters,
@@ -122,8 +122,8 @@ export const exportOperations: readonly Operation[] = [
   operation({
     id: "exportObjects",
     tag: "Import and export",
-    summary: "A layer as a file, with the parameters in the body",
-    details: "For ids that an address has no room for.",
+    summary: "Export objects of a layer, with the parameters in the body",
+    details: "As GET, for lists of ids that are too long for a URL.",
     methods: ["POST"],
     path: `${layerPath}/export/`,
     body: form(exportParameters, sizes.selection),

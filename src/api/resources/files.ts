@@ -26,11 +26,11 @@ import { sizes } from "../request/schema/sizes.js";
 import { receive } from "../request/upload.js";
 import type { Services } from "../services.js";
 
-/** Files of objects: attaching, taking away, and getting them. */
+/** Files attached to objects: upload, deletion and download. */
 
 const placeParameters = {
-  field: text("Code of the column, which is of type `file`."),
-  lng: text("Language, where the column's values are in several; default: the main one.").optional(),
+  field: text("Code of a column of type `file`."),
+  lng: text("Language, for a column with localised values; default: the main language.").optional(),
 };
 type PlaceParameters = Values<typeof placeParameters>;
 
@@ -48,15 +48,15 @@ async function attach(
   return answer(context.caller, fileObject(context, id, attached));
 }
 
-/** The blob first, then the row that names it: a crash between the two leaves bytes that are swept away later. */
+/** Stores the blob before the row that refers to it. After a crash in between, the unused blob is deleted later. */
 async function store(services: Services, place: FilePlace, file: UploadedFile): Promise<AttachedFile> {
   const name = cleanName(file.clientName);
-  const mime = mimeOf(await beginning(file.path), name);
+  const mime = mimeOf(await readHead(file.path), name);
   const uuid = await services.blobs.put(file.path);
   try {
     return await attachFile(services.db, place, { uuid, name, mime, bytes: file.bytes });
   } catch (error) {
-    // Any other error may be that of a connection which broke after the row was committed.
+    // Other errors do not prove that the row is missing: the connection may have been lost after the commit.
     if (error instanceof Failure) await services.blobs.delete(uuid);
     throw error;
   }
@@ -77,7 +77,9 @@ async function detach(
   return answer(context.caller, null);
 }
 
-/** The file itself, by its uuid or id. A browser saves it and never shows it as a page of this site. */
+/**
+ * The content of a file, by its uuid or id. The headers make browsers save it instead of rendering it on this origin.
+ */
 async function download(request: Request, services: Services): Promise<Reply> {
   const { layer, caller } = await layerContext(request, services, toRead);
   if (!hasTable(layer)) throw notFound(`layer with objects "${layer.code}"`);
@@ -85,28 +87,28 @@ async function download(request: Request, services: Services): Promise<Reply> {
   const wanted = isUuid(name) ? { uuid: name } : { id: objectId(name) };
   const file = await fileOfObject(services.db, layer, objectId(request.params.object), wanted);
   if (!file) throw notFound("file of that id");
-  // What a file holds never changes.
+  // The content of a file never changes.
   const etag = `"${file.uuid}"`;
   const headers = {
     "content-type": file.mime === "text/plain" ? "text/plain; charset=utf-8" : file.mime,
     "content-disposition": contentDisposition("attachment", file.name),
     "content-security-policy": "default-src 'none'; sandbox",
     etag,
-    // Kept, but asked for anew each time: who may see it can change.
+    // Caches must revalidate each time, because rights can change.
     "cache-control": usedToken(caller) ? "private, no-store" : "no-cache",
   };
   if (matchesEtag(request.header("if-none-match") ?? "", etag)) {
     return { kind: "bytes", status: 304, body: "", headers };
   }
   const chunks = services.blobs.read(file.uuid, { signal: request.signal });
-  if (file.bytes <= wholeBytes) return { kind: "bytes", body: await joined(chunks), headers };
+  if (file.bytes <= maxBufferedBytes) return { kind: "bytes", body: await concatenated(chunks), headers };
   return { kind: "stream", chunks, headers };
 }
 
-/** Files up to this size are sent in one piece. */
-const wholeBytes = maxChunkBytes;
+/** Files up to this size are not streamed. */
+const maxBufferedBytes = maxChunkBytes;
 
-async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function concatenated(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const all: Uint8Array[] = [];
   for await (const chunk of chunks) all.push(chunk);
   return all.length === 1 ? all[0]! : Buffer.concat(all);
@@ -120,7 +122,7 @@ function requireFiles(layer: LayerNode): void {
 
 const hasTable = (layer: LayerNode): boolean => layer.type === "layer" || layer.type === "material";
 
-/** @throws Failure file_column_required; invalid_value for what is no language code */
+/** @throws Failure file_column_required; invalid_value for an invalid language code */
 function placeOf({ map, layer }: LayerContext, object: number, { field, lng }: PlaceParameters): FilePlace {
   const column = fileColumn(layer, field);
   return { layer, objectId: object, column, language: languageFor(column, lng, map) };
@@ -129,7 +131,7 @@ function placeOf({ map, layer }: LayerContext, object: number, { field, lng }: P
 const languageFor = (column: Column, language: string | undefined, map: MapState): string =>
   column.localizedValue && language !== undefined ? checkLanguage(language) : map.project.languages[0];
 
-/** The File of the contract. */
+/** The `File` response object. */
 function fileObject(
   { map, layer, view }: LayerContext,
   object: number,
@@ -146,7 +148,7 @@ function fileObject(
 
 const maxNameLength = 255;
 
-/** What follows the last slash of what the client calls its file, cut to a length that every system takes. */
+/** The base name of the client's file name, cut to a length that all file systems accept. */
 function cleanName(clientName: string): string {
   const name = clientName
     .slice(Math.max(clientName.lastIndexOf("/"), clientName.lastIndexOf("\\")) + 1)
@@ -154,11 +156,11 @@ function cleanName(clientName: string): string {
     .trim();
   if (name.length <= maxNameLength) return name || "file";
   const extension = /\.[^.\s]{1,16}$/.exec(name)?.[0] ?? "";
-  // Whole characters only.
+  // Do not cut a surrogate pair in half.
   return `${name.slice(0, maxNameLength - extension.length).replace(/[\ud800-\udbff]$/, "")}${extension}`;
 }
 
-async function beginning(path: string): Promise<Buffer> {
+async function readHead(path: string): Promise<Buffer> {
   const handle = await open(path, "r");
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
@@ -175,47 +177,47 @@ export const fileOperations: readonly Operation[] = [
     id: "attachFile",
     tag: "Files",
     summary: "Attach a file to an object",
-    details: "The column lists it after those that it has.",
+    details: "The file is appended to the list in the column.",
     access: "token",
     methods: ["POST"],
     path: objectFiles,
     writes: true,
     body: fileBody,
-    answer: answers("The file as it is kept.", ref("File")),
+    answer: answers("The stored file.", ref("File")),
     refuses: ["file_column_required", "invalid_value"],
     handle: attach,
   }),
   operation({
     id: "detachFile",
     tag: "Files",
-    summary: "Take a file away from an object",
+    summary: "Delete a file of an object",
     details:
-      "Which file is told by its id. The column comes in the query or in a form. The last file of a required column " +
-      "stays, with invalid_value.",
+      "The path has the id of the file. The column is a parameter of the query or a form. Deleting the last file of " +
+      "a required column is refused with invalid_value.",
     access: "token",
     methods: ["DELETE"],
     path: `${objectFiles}:file/`,
     writes: true,
     query: { ...placeParameters, field: placeParameters.field.optional() },
     body: { ...form(placeParameters, sizes.small), optional: true },
-    answer: answers("It is gone.", { type: "null" }),
+    answer: answers("The file was deleted.", { type: "null" }),
     refuses: ["file_column_required", "invalid_value"],
     handle: detach,
   }),
   operation({
     id: "getFile",
     tag: "Files",
-    summary: "A file of an object",
-    details: "The `path` of a file leads here. Browsers save it and never show it as a page.",
+    summary: "Download a file of an object",
+    details: "This is the `path` of a file. The file is sent as an attachment.",
     methods: ["GET"],
     path: `${objectFiles}:file/`,
     answer: {
-      description: "The file as it was sent.",
+      description: "The file as it was uploaded.",
       content: { "*/*": binary },
       headers: {
-        ETag: "What a file holds never changes.",
-        "Content-Disposition": "The file's name (RFC 6266).",
-        "Cache-Control": "`private, no-store` where a token decided.",
+        ETag: "Constant, because the content of a file never changes.",
+        "Content-Disposition": "The file name (RFC 6266).",
+        "Cache-Control": "`private, no-store` if the request has a token.",
       },
     },
     handle: download,

@@ -23,9 +23,9 @@ import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-fields.js";
 
-/** Folders: creation, reading, change and deletion. */
+/** Folders: create, get, change, delete. */
 
-/** Every snapshot of the map holds the settings, so they are no place for data. */
+/** Limited because every snapshot of the map in memory contains the settings. */
 const maxSettingsLength = 100_000;
 
 /** An object of moderate size. Else invalid_value. */
@@ -37,7 +37,7 @@ const settings = ruled(
   { refuse: invalid, blanks: [null] },
 )
   .meta({
-    description: "Settings of the clients' own, at most 100 kB.",
+    description: "Free-form settings of clients, at most 100 kB.",
     type: "object",
     additionalProperties: true,
   })
@@ -47,7 +47,7 @@ const createFields = { ...newNodeFields("folder"), json: settings };
 const changeFields = { ...changedNodeFields, json: settings };
 
 const placeParameters = {
-  parent_id: parent("Id of the folder or map that it lies in. Optional; another id is refused.").optional(),
+  parent_id: parent("Id of the parent folder or map. Optional; a different id is refused.").optional(),
 };
 
 async function create(
@@ -84,7 +84,7 @@ async function get(
   return answer(caller, folderObject(map, folder));
 }
 
-/** What is not named stays, by PUT as by PATCH; the parent is where the folder goes. */
+/** PUT and PATCH both keep fields that are missing in the body. `parent_id` is the new parent. */
 async function change(
   request: Request,
   services: Services,
@@ -107,8 +107,8 @@ async function change(
 }
 
 /**
- * Many clients send DELETE without a body, so unlike with PUT the parent may be left out; when it comes, in the
- * query or the body, it must be the one that the folder lies in.
+ * Many clients send DELETE without a body, so unlike with PUT the parent is optional. If given, in the query or the
+ * body, it must be the parent of the folder.
  */
 async function remove(
   request: Request,
@@ -134,7 +134,7 @@ async function answerFolder(services: Services, context: MapContext, id: number)
   return answer(caller, folderObject(map, folder));
 }
 
-/** The folder object of the contract; what cannot be changed of a folder is as clients expect it of any. */
+/** The `Folder` response object. Fields that folders do not support have constant values. */
 function folderObject(map: MapState, folder: TreeNode): Answered<"Folder"> {
   return {
     id: folder.id,
@@ -173,7 +173,7 @@ export const folderOperations: readonly Operation[] = [
   operation({
     id: "getFolder",
     tag: "Folders",
-    summary: "A folder",
+    summary: "Get a folder",
     access: "token",
     methods: ["GET"],
     path: `${mapPath}/folders/:folder/`,
@@ -184,33 +184,33 @@ export const folderOperations: readonly Operation[] = [
   operation({
     id: "changeFolder",
     tag: "Folders",
-    summary: "Change a folder, or move it",
+    summary: "Change or move a folder",
     details:
-      "What is not named stays, by PUT as by PATCH. Without parent_id, or with one that does not exist in this map, " +
-      "the answer is 404.",
+      "PUT and PATCH both keep fields that are missing in the body. Without parent_id, or with one that does not " +
+      "exist in this map, the response is 404.",
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${mapPath}/folders/:folder/`,
     writes: true,
     body: jsonObject(changeFields, sizes.element),
-    answer: answers("The folder as it is now.", ref("Folder")),
+    answer: answers("The changed folder.", ref("Folder")),
     refuses: refusals,
     handle: change,
   }),
   operation({
     id: "deleteFolder",
     tag: "Folders",
-    summary: "Delete a folder with all that it holds",
+    summary: "Delete a folder and its content",
     details:
-      "Nothing is deleted when it holds a layer that the user may not delete (403), or one that layers elsewhere " +
-      "are made from (invalid_value).",
+      "Nothing is deleted if the folder contains a layer that the caller may not delete (403), or a layer that is " +
+      "the source of a layer outside the folder (invalid_value).",
     access: "token",
     methods: ["DELETE"],
     path: `${mapPath}/folders/:folder/`,
     writes: true,
     query: placeParameters,
     body: form(placeParameters, sizes.small),
-    answer: answers("It is gone.", { const: true }),
+    answer: answers("The folder was deleted.", { const: true }),
     refuses: ["invalid_value"],
     handle: remove,
   }),

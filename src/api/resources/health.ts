@@ -4,15 +4,15 @@ import { answers, type Operation, operation } from "../request/operation.js";
 import type { JsonSchema } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 
-/** What load balancers and operators ask: is the process alive, can it serve, what does it do. */
+/** Liveness, readiness and metrics, for load balancers and monitoring. */
 
 const checkMs = 2_000;
 
-/** 200 when PostgreSQL, Redis and the hosts answer, else 503; the body names each. */
+/** 200 when PostgreSQL, Redis and the host processes respond, else 503; the body has the state of each. */
 async function ready(_request: Request, services: Services): Promise<Reply> {
   const [database, redis] = await Promise.all([
-    doesAnswer(services.db.query("select 1")),
-    doesAnswer(services.redis.ping()),
+    succeeds(services.db.query("select 1")),
+    succeeds(services.redis.ping()),
   ]);
   const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready };
   const isReady = Object.values(checks).every(Boolean);
@@ -28,13 +28,13 @@ async function ready(_request: Request, services: Services): Promise<Reply> {
   };
 }
 
-async function doesAnswer(question: Promise<unknown>): Promise<boolean> {
+async function succeeds(check: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(busy("no answer")), checkMs);
   });
   try {
-    await Promise.race([question, late]);
+    await Promise.race([check, timeout]);
     return true;
   } catch {
     return false;
@@ -68,25 +68,28 @@ export const healthOperations: readonly Operation[] = [
     summary: "Whether the process is alive",
     methods: ["GET"],
     path: "/health/live",
-    answer: answers("It is.", state(["live"])),
+    answer: answers("The process is alive.", state(["live"])),
     handle: () => json({ status: "live" }),
   }),
   operation({
     id: "isReady",
     tag: "Server",
-    summary: "Whether the server can serve",
-    details: "It can when PostgreSQL, Redis and the hosts that draw and convert answer.",
+    summary: "Whether the server is ready to handle requests",
+    details: "Checks PostgreSQL, Redis and the processes for rendering and for import and export.",
     methods: ["GET"],
     path: "/health/ready",
-    answer: answers("It can.", state(["ready"], { checks })),
-    unavailable: answers("It cannot, for what is false.", state(["not ready"], { checks })),
+    answer: answers("The server is ready.", state(["ready"], { checks })),
+    unavailable: answers(
+      "The server is not ready; the failed checks are false.",
+      state(["not ready"], { checks }),
+    ),
     handle: ready,
   }),
   operation({
     id: "getMetrics",
     tag: "Server",
     summary: "Metrics for Prometheus",
-    details: "404 where the installation does not give them out.",
+    details: "404 if metrics are disabled in the configuration.",
     methods: ["GET"],
     path: "/metrics",
     answer: {

@@ -17,7 +17,7 @@ import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
 /** Icons of layers, drawn from their styles. */
 
 const iconParameters = {
-  size: integer("Pixels of a side.", { least: 1, most: 1024 }).default(32),
+  size: integer("Width and height in pixels.", { least: 1, most: 1024 }).default(32),
 };
 
 async function icon(
@@ -36,17 +36,19 @@ async function icon(
   const { size } = query();
   const style = await styleOf(services, map, layer);
   const svg = swatchSvg(swatchOf(style ?? noStyle, layer.geometryKind));
-  const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : unkept;
+  const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : notCached;
   return pictureReply(request, pictureTag({ svg, size }), headers, () =>
     services.pictures.drawn({ svg, size }),
   );
 }
 
 const noStyle: CompiledStyle = { styles: [], fields: [], bufferPixels: 1 };
-/** Of an icon that may be another one the next time. */
-const unkept = { "cache-control": "no-store" };
+/** For an icon without its style, which may differ on the next request. */
+const notCached = { "cache-control": "no-store" };
 
-/** The layer's compiled style; a stored one that no longer compiles draws nothing. Undefined: it took too long this time. */
+/**
+ * The compiled style of the layer. A stored style that no longer compiles is empty. Undefined when compiling timed out.
+ */
 async function styleOf(
   services: Services,
   map: MapState,
@@ -70,8 +72,8 @@ export const iconOperations: readonly Operation[] = [
   operation({
     id: "getIcon",
     tag: "Layers",
-    summary: "The icon of a layer",
-    details: "Drawn from the layer's style, so it shows kind of geometry, colour and size.",
+    summary: "Get the icon of a layer",
+    details: "Rendered from the layer's style: it shows the geometry type, colours and sizes.",
     methods: ["GET"],
     path: `${layerPath}/icon/`,
     query: iconParameters,

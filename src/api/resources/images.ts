@@ -18,7 +18,7 @@ import { choice, integer } from "../request/schema/parameters.js";
 import { ruled } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 
-/** Pictures attached to objects, in any size. */
+/** Images attached to objects, resized on request. */
 
 const side = { least: 1, most: 8_192 };
 
@@ -27,13 +27,13 @@ const formatParameter = ruled(z.enum(["png", "jpg", "jpeg"], "must be png, jpg o
   refuse: invalidFormat,
 })
   .transform((format): PictureFormat => (format === "jpg" ? "jpeg" : format))
-  .describe("Format of the answer; default: the picture's own.")
+  .describe("Format of the response; default: the format of the stored image.")
   .optional();
 
 const imageParameters = {
-  w: integer("Width in pixels; alone it keeps the picture's ratio.", side).optional(),
-  h: integer("Height in pixels; alone it keeps the picture's ratio.", side).optional(),
-  fit: choice("How the picture fills w × h, as object-fit of CSS.", pictureFits),
+  w: integer("Width in pixels; without h, the aspect ratio is kept.", side).optional(),
+  h: integer("Height in pixels; without w, the aspect ratio is kept.", side).optional(),
+  fit: choice("How the image fills w × h, as object-fit in CSS.", pictureFits),
   f: formatParameter,
 };
 
@@ -62,21 +62,21 @@ async function image(
   );
 }
 
-/** The map and layer of a file; no layer when it was deleted meanwhile. */
+/** The map and layer of a file; layer is undefined if it was deleted in the meantime. */
 async function placeOf(services: Services, file: FoundFile) {
   const map = await services.catalog.map(file.project, file.map);
   return { map, layer: map.layers.get(file.layer) };
 }
 
-/** Whose layer a picture shows or belongs to. */
-interface Owner {
+/** The layer of an image or icon, and the caller of the request. */
+interface PictureContext {
   readonly map: MapState;
   readonly layer: LayerNode;
   readonly caller: Caller;
 }
 
-/** How long a picture may be kept and by whom: as tiles of its layer. */
-export function pictureHeaders(services: Services, { map, layer, caller }: Owner): Headers {
+/** Cache headers of an image or icon: those of the layer's tiles. */
+export function pictureHeaders(services: Services, { map, layer, caller }: PictureContext): Headers {
   if (usedToken(caller)) return { "cache-control": "private, no-store" };
   return {
     "cache-control": services.config.tiles.cacheControl,
@@ -84,7 +84,7 @@ export function pictureHeaders(services: Services, { map, layer, caller }: Owner
   };
 }
 
-/** A picture, or that the client has it already, which is told before anything is drawn. */
+/** An image, or 304 if the client has the current one, which is checked before anything is rendered. */
 export async function pictureReply(
   request: Request,
   tag: string,
@@ -99,25 +99,25 @@ export async function pictureReply(
   return { kind: "bytes", body: bytes, headers: { "content-type": `image/${format}`, etag, ...headers } };
 }
 
-/** Headers of answers with pictures, as the description has them. */
+/** Descriptions of the response headers of tiles, icons and images. */
 export const describedHeaders = {
-  ETag: "Changes when the picture does; for If-None-Match.",
-  "Cache-Control": "How long who may keep it; `private, no-store` where a token decided.",
+  ETag: "Changes with the image; for use in If-None-Match.",
+  "Cache-Control": "How long it may be cached; `private, no-store` if the request has a token.",
   "Surrogate-Key":
-    "The project, map and layers that it shows, for purging edge caches. Public pictures only.",
+    "Keys of the project, map and layers shown, for purging CDN caches. Only for public responses.",
 };
 
 export const imageOperations: readonly Operation[] = [
   operation({
     id: "getImage",
     tag: "Files",
-    summary: "A picture of an object in any size",
-    details: "The file is told by its uuid. Without w and h the picture keeps its size.",
+    summary: "Get an image of an object in a given size",
+    details: "The path has the uuid of the file. Without w and h, the image keeps its size.",
     methods: ["GET"],
     path: `${projectPath}/image/:file/`,
     query: imageParameters,
     answer: {
-      description: "The picture.",
+      description: "The image.",
       content: Object.fromEntries(
         ["png", "jpeg", "gif", "webp"].map((format) => [`image/${format}`, binary]),
       ),

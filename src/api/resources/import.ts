@@ -19,14 +19,14 @@ import { answerLayer } from "./layer-answer.js";
 
 /** `action`. Else a bad request. */
 const actionParameter = choice(
-  "1 = the data replace the layer's; 2 = objects whose svc_id the data name are changed, others added.",
+  "1 = replace all objects of the layer; 2 = update objects with a matching svc_id and add the others.",
   [2, 1],
   { what: "is 1 (replace) or 2 (merge)" },
 ).transform((action) => (action === 1 ? "replace" : "merge"));
 
 const importParameters = {
   srs: text(
-    "Reference system of the data: an EPSG number, WKT or proj4; default: the file's own, else 4326.",
+    "Coordinate system of the data: an EPSG code, WKT or a proj4 string; default: that of the file, else 4326.",
   ).optional(),
   action: actionParameter,
   raster_bbox: withoutEffect,
@@ -34,12 +34,12 @@ const importParameters = {
 
 const importHeaders = {
   "x-filename": text(
-    `Name of a file that is the body itself; its extension tells the format: ${importFormatList}.`,
+    `File name, if the body is the file itself; the extension determines the format: ${importFormatList}.`,
   ).optional(),
 };
 
 const importBody = upload(importParameters, {
-  file: `The file; the extension of its name tells the format: ${importFormatList}.`,
+  file: `The file; the extension of its name determines the format: ${importFormatList}.`,
   raw: {
     "application/geo+json": ref("FeatureCollection"),
     "application/json": ref("FeatureCollection"),
@@ -80,7 +80,7 @@ function mayAddColumns({ map, caller, layer }: LayerContext): boolean {
   return (rightsOn(map, caller, layer) & Right.editStructure) !== 0;
 }
 
-/** All that counts of a client's file name. @throws Failure unsupported_format when it has none */
+/** The extension of the client's file name, in lower case. @throws Failure unsupported_format when there is none */
 export function extensionOf(name: string): string {
   const extension = /\.([A-Za-z0-9]{1,10})$/.exec(name.trim())?.[1];
   if (extension === undefined) {
@@ -98,9 +98,9 @@ export const transferOperations: readonly Operation[] = [
     tag: "Import and export",
     summary: "Import data into a layer",
     details:
-      "Wholly or not at all: when it fails, the layer is as it was. The data come as GeoJSON in the body, as a file in " +
-      "the field `file` of a form, or as a file that is the body, named by `X-Filename`. Formats of files: " +
-      `${importFormatList}. Properties that have no column get one.`,
+      "The import is atomic: if it fails, the layer is unchanged. The data may be GeoJSON in the body, a file in the " +
+      "form field `file`, or a file as the body, with its name in `X-Filename`. File formats: " +
+      `${importFormatList}. For properties without a matching column, a column is added.`,
     access: "token",
     methods: ["POST"],
     path: `${layerPath}/import/`,

@@ -6,7 +6,7 @@ import type { Services } from "../services.js";
 import { layerObject } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
-/** The layer object as it is now, for who made or changed it. @throws Failure not_found when it is gone */
+/** Responds with the layer after it was created or changed. @throws Failure not_found when it was deleted */
 export async function answerLayer(services: Services, context: MapContext, id: number): Promise<Reply> {
   const { map, caller, view } = await reload(context, services);
   const node = map.nodes.get(id);

@@ -21,12 +21,12 @@ import { changedName, changedNodeFields, newName, newNodeFields } from "./tree-f
 const createFields = {
   ...kindFields,
   ...newNodeFields("layer"),
-  css_style: style("CartoCSS of the layer; default: one that suits its geometries.").optional(),
+  css_style: style("CartoCSS of the layer; default: a style for its geometry type.").optional(),
 };
 
 const changeFields = {
   ...changedNodeFields,
-  css_style: style("CartoCSS of the layer; a blank one asks for the default.").optional(),
+  css_style: style("CartoCSS of the layer; blank = the default style.").optional(),
 };
 
 async function create(
@@ -56,7 +56,7 @@ async function create(
   return answerLayer(services, context, id);
 }
 
-/** PUT gives what it does not name its default again; PATCH leaves it. The code stays in both. */
+/** PUT resets missing fields to their defaults; PATCH keeps them. Both keep a missing code. */
 async function change(
   request: Request,
   services: Services,
@@ -74,7 +74,7 @@ async function change(
     parentId: sent.parent_id,
     sort: sent.sort,
     name,
-    cssStyle: css === "" ? unstyled(layer) : css,
+    cssStyle: css === "" ? defaultStyleOf(layer) : css,
   });
   await services.changes.propagate();
   return answerLayer(services, context, layer.id);
@@ -87,11 +87,11 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   return answer(caller, null);
 }
 
-/** What a layer is drawn with that nobody styles; clients draw external ones themselves. */
-const unstyled = (layer: LayerNode): string =>
+/** The style of a layer without one of its own; external layers are rendered by clients. */
+const defaultStyleOf = (layer: LayerNode): string =>
   layer.type === "external" ? "" : defaultStyle(layer.geometryKind);
 
-/** Compiles the style as that of the map's layer of that code. @throws Failure invalid_style, busy */
+/** Compiles a style to validate it. @throws Failure invalid_style, busy */
 async function compile(
   services: Services,
   map: MapState,
@@ -112,9 +112,9 @@ export const layerEditOperations: readonly Operation[] = [
     tag: "Layers",
     summary: "Create a layer",
     details:
-      "A layer of objects of its own, or one that is made from another layer of the map (virtual, material) or " +
-      "from a service elsewhere (external). External layers are drawn by clients: the map's tiles do not show them. " +
-      "A parent_id that does not exist in this map is answered with 404.",
+      "A layer with objects of its own, a layer derived from another layer of the map (virtual, material), or a " +
+      "layer of an external service (external). External layers are rendered by clients and not included in the " +
+      "map's tiles. If parent_id does not exist in this map, the response is 404.",
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/layers/`,
@@ -127,29 +127,29 @@ export const layerEditOperations: readonly Operation[] = [
   operation({
     id: "changeLayer",
     tag: "Layers",
-    summary: "Change a layer, or move it",
+    summary: "Change or move a layer",
     details:
-      "PUT gives the name and the style their defaults when they are not named, PATCH leaves them. Without " +
-      "parent_id, or with one that does not exist in this map, the answer is 404.",
+      "PUT resets a missing name or style to the default, PATCH keeps it. Without parent_id, or with one that does " +
+      "not exist in this map, the response is 404.",
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${layerPath}/`,
     writes: true,
     body: jsonObject(changeFields, sizes.styled),
-    answer: answers("The layer as it is now.", ref("Layer")),
+    answer: answers("The changed layer.", ref("Layer")),
     refuses: refusals,
     handle: change,
   }),
   operation({
     id: "deleteLayer",
     tag: "Layers",
-    summary: "Delete a layer with its objects",
-    details: "A layer that others are made from stays, with invalid_value.",
+    summary: "Delete a layer and its objects",
+    details: "Refused with invalid_value if the layer is the source of other layers.",
     access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/`,
     writes: true,
-    answer: answers("It is gone.", { type: "null" }),
+    answer: answers("The layer was deleted.", { type: "null" }),
     refuses: ["invalid_value"],
     handle: remove,
   }),

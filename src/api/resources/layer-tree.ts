@@ -14,18 +14,18 @@ import type { Services } from "../services.js";
 import { layerObject } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
-/** The layer tree of a map: everything in it, or what is published. */
+/** The layer tree of a map: all layers and folders, or the published ones. */
 
 export interface TreeOptions {
-  /** Everything instead of the publication tree. */
+  /** The full tree instead of the publication tree. */
   readonly full?: boolean;
   readonly css?: boolean;
-  /** Reference system of the boxes; undefined = without boxes. */
+  /** EPSG code of the bounding boxes; undefined = without boxes. */
   readonly boxSrid?: 4326 | 3857 | undefined;
   readonly access?: boolean;
 }
 
-/** The elements that the context may see, from the top of the tree to its bottom, each folder before what it holds. */
+/** The elements that the caller may read, in depth-first order, each folder before its content. */
 export async function treeElements(
   services: Services,
   { map, caller, view }: MapContext,
@@ -66,15 +66,15 @@ export async function treeElements(
 interface BoxSource {
   readonly services: Services;
   readonly boxSrid: 4326 | 3857;
-  /** Layers of a folder that the context may read. */
+  /** Layers in a folder that the caller may read. */
   readonly held: (folder: TreeNode) => readonly LayerNode[];
 }
 
-/** The box of each element: a layer's own, and for a folder the one around the layers in it. */
+/** The bounding box of each element; for a folder, the union of the boxes of its layers. */
 async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<(ContractBox | null)[]> {
   const { services, boxSrid, held } = source;
   const parents = new Set(shown.map(({ node, element }) => (element ? element.parentId : node.parentId)));
-  /** Layers that an element brings by itself; a folder that nothing is shown under stands for all it holds. */
+  /** Layers whose boxes count for the element itself. A folder without shown children represents all layers in it. */
   const own = shown.map(({ node, element }) => {
     if (isLayer(node)) return [node];
     return parents.has(element ? element.id : node.id) ? [] : held(node);
@@ -82,7 +82,7 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
   const ids = new Set(own.flat().flatMap((layer) => (hasObjects(layer) ? [layer.id] : [])));
   const known = await layersBoxes(services.db, [...ids], boxSrid);
   const boxes = own.map((layers) => unionBoxes(layers.map((layer) => known.get(layer.id) ?? null)));
-  // Each element comes before what it holds, so from the end every folder gets the boxes below it complete.
+  // Children follow their folder, so iterating backwards completes the boxes of children first.
   const below = new Map<number, ContractBox | null>();
   for (let at = shown.length - 1; at >= 0; at--) {
     const { node, element } = shown[at]!;
@@ -95,11 +95,11 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
 }
 
 const treeParameters = {
-  type: choice("`publish`: what the map shows; `full`: all its folders and layers.", ["publish", "full"]),
-  returnBbox: flag("Whether elements come with their boxes; a folder's is around the layers in it."),
-  bboxSR: srid("Reference system of the boxes."),
-  returnCss: flag("Whether elements come with their CartoCSS."),
-  with_access: flag("Whether elements come with the caller's rights on them."),
+  type: choice("`publish`: the publication tree; `full`: all folders and layers.", ["publish", "full"]),
+  returnBbox: flag("Whether to include bounding boxes; the box of a folder encloses its layers."),
+  bboxSR: srid("Coordinate system (EPSG) of the bounding boxes."),
+  returnCss: flag("Whether to include CartoCSS."),
+  with_access: flag("Whether to include the caller's rights."),
 };
 
 async function tree(
@@ -123,10 +123,9 @@ export const treeOperations: readonly Operation[] = [
   operation({
     id: "getLayerTree",
     tag: "Maps",
-    summary: "The layer tree of a map",
+    summary: "Get the layer tree of a map",
     details:
-      "From the top of the tree to its bottom, each folder before what it holds. What the caller may not read is " +
-      "left out.",
+      "A list in depth-first order, each folder before its content. Elements that the caller may not read are omitted.",
     methods: ["GET"],
     path: `${mapPath}/layers/`,
     query: treeParameters,

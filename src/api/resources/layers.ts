@@ -14,12 +14,12 @@ import type { Services } from "../services.js";
 import { layerObject } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
-/** Layers as they are, and their boxes. `layer-edit.ts` makes and changes them. */
+/** Layers and their bounding boxes. `layer-changes.ts` creates and changes layers. */
 
 const getParameters = {
-  returnBbox: flag("Whether the layer comes with the box of its objects, in EPSG:4326."),
-  with_timestamp: flag("Whether it comes with the moment of its last change."),
-  with_access: flag("Whether it comes with the caller's rights on it."),
+  returnBbox: flag("Whether to include the bounding box of the layer, in EPSG:4326."),
+  with_timestamp: flag("Whether to include the time of the last change."),
+  with_access: flag("Whether to include the caller's rights."),
 };
 
 async function get(
@@ -48,9 +48,9 @@ async function get(
   );
 }
 
-const boxParameters = { bboxSR: srid("Reference system of the box.") };
+const boxParameters = { bboxSR: srid("Coordinate system (EPSG) of the bounding box.") };
 
-/** The box of a layer that has objects; null when none of them has a geometry. */
+/** The bounding box of a layer; null when no object has a geometry. */
 async function box(
   request: Request,
   services: Services,
@@ -66,7 +66,7 @@ export const layerOperations: readonly Operation[] = [
   operation({
     id: "getLayer",
     tag: "Layers",
-    summary: "A layer",
+    summary: "Get a layer",
     methods: ["GET"],
     path: `${layerPath}/`,
     query: getParameters,
@@ -76,12 +76,12 @@ export const layerOperations: readonly Operation[] = [
   operation({
     id: "getLayerBox",
     tag: "Layers",
-    summary: "The box around a layer's objects",
-    details: "For layers of objects; others are answered with 404.",
+    summary: "Get the bounding box of a layer",
+    details: "404 for layers without objects.",
     methods: ["GET"],
     path: `${layerPath}/bbox/`,
     query: boxParameters,
-    answer: answers("The box; null when no object has a geometry.", {
+    answer: answers("The bounding box; null when no object has a geometry.", {
       anyOf: [ref("Box"), { type: "null" }],
     }),
     handle: box,

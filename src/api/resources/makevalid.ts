@@ -9,7 +9,7 @@ import type { Services } from "../services.js";
 import { layerObject } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
-/** Repair of a layer's geometry. */
+/** Repair of invalid geometries. */
 
 async function repair(request: Request, services: Services): Promise<Reply> {
   const context = await editableContext(request, services);
@@ -27,7 +27,7 @@ export const makevalidOperations: readonly Operation[] = [
     id: "repairLayer",
     tag: "Layers",
     summary: "Repair the invalid geometries of a layer",
-    details: "Each stays of its dimension: a polygon without any area stays as it is.",
+    details: "The dimension of geometries does not change: a polygon without area is left as it is.",
     access: "token",
     methods: ["POST"],
     path: `${layerPath}/makevalid/`,

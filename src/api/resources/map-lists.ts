@@ -10,7 +10,7 @@ import { projectPath } from "../request/paths.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 
-/** Lists of a project's published maps: those that a user may read, and the administrator's. */
+/** Lists of the published maps of a project: those that the user may read, and all for administrators. */
 
 /** Published maps that the signed-in user may read. */
 async function available(request: Request, services: Services): Promise<Reply> {
@@ -33,23 +33,25 @@ async function publicList(request: Request, services: Services): Promise<Reply> 
   );
 }
 
-/** In the order of the project. */
+/** Sorted as in the project. */
 async function publishedMaps(services: Services, project: ProjectState): Promise<MapState[]> {
   const rows = await services.db.query<{ code: string }>(
     "select code from map where project_id = $1 and has_publication order by sort, id",
     [project.id],
   );
-  const maps = await Promise.all(rows.map((row) => services.catalog.map(project.code, row.code).catch(gone)));
+  const maps = await Promise.all(
+    rows.map((row) => services.catalog.map(project.code, row.code).catch(ignoreDeleted)),
+  );
   return maps.filter((map) => map?.hasPublication) as MapState[];
 }
 
-/** A map that was deleted after the list was read is not in the list. */
-function gone(error: unknown): undefined {
+/** Omits maps that were deleted after the list was read. */
+function ignoreDeleted(error: unknown): undefined {
   if ((error as { kind?: unknown }).kind === "not_found") return undefined;
   throw error;
 }
 
-/** The item of the administrator's list of published maps. */
+/** An item of the list for administrators. */
 function publicItem(map: MapState, language: string, caller: Caller): Answered<"PublicMap"> {
   const { languages } = map.project;
   return {
@@ -84,7 +86,7 @@ function publicItem(map: MapState, language: string, caller: Caller): Answered<"
   };
 }
 
-/** The language's own name for itself: `ru` → русский; the code where it means nothing to `Intl`. */
+/** The name of a language in that language: `ru` → русский; the code if `Intl` does not know it. */
 function languageName(code: string): string {
   try {
     return new Intl.DisplayNames([code], { type: "language", fallback: "code" }).of(code) ?? code;
@@ -97,22 +99,22 @@ export const mapListOperations: readonly Operation[] = [
   operation({
     id: "listAvailableMaps",
     tag: "Maps",
-    summary: "Published maps that the user may read",
+    summary: "List the published maps that the user may read",
     access: "token",
     methods: ["GET"],
     path: `${projectPath}/maps/available/`,
-    answer: answers("The maps, in the order of the project.", { type: "array", items: ref("AvailableMap") }),
+    answer: answers("The maps, sorted as in the project.", { type: "array", items: ref("AvailableMap") }),
     handle: available,
   }),
   operation({
     id: "listPublicMaps",
     tag: "Maps",
-    summary: "All published maps with their settings",
+    summary: "List all published maps with their settings",
     details: "For administrators.",
     access: "token",
     methods: ["GET"],
     path: `${projectPath}/maps/public/`,
-    answer: answers("The maps, in the order of the project.", { type: "array", items: ref("PublicMap") }),
+    answer: answers("The maps, sorted as in the project.", { type: "array", items: ref("PublicMap") }),
     handle: publicList,
   }),
 ];

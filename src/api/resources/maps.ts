@@ -19,7 +19,9 @@ import { mapObject } from "./present.js";
 export const mapFields = {
   code: code("Code of the map, unique in the project."),
   ...nameFields,
-  css_style: style("CartoCSS under the styles of the layers; default: none.").default(""),
+  css_style: style("CartoCSS of the map, applied before the styles of its layers; default: none.").default(
+    "",
+  ),
 };
 
 interface NewMap extends Values<typeof mapFields> {
@@ -59,13 +61,14 @@ async function get(request: Request, services: Services): Promise<Reply> {
   return answer(caller, mapObject(map, view));
 }
 
-/** Creation of a map by a body that has at least `mapFields`. */
+/** The operation that creates a map, with a body that has at least `mapFields`. */
 export const creation = (body: BodyDefinition<NewMap>): Operation =>
   operation({
     id: "createMap",
     tag: "Maps",
     summary: "Create a map",
-    details: "It is published at once. A code that is the name of an operation is refused with invalid_code.",
+    details:
+      "The map is published immediately. Codes that are names of operations are reserved (invalid_code).",
     access: "token",
     methods: ["POST"],
     path: `${projectPath}/`,
@@ -81,7 +84,7 @@ export const mapOperations: readonly Operation[] = [
   operation({
     id: "getMap",
     tag: "Maps",
-    summary: "A map",
+    summary: "Get a map",
     methods: ["GET"],
     path: `${mapPath}/`,
     answer: answers("The map.", ref("Map")),

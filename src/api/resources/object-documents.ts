@@ -17,7 +17,7 @@ import { callerHeaders } from "../request/caller.js";
 import type { Services } from "../services.js";
 import { attribution } from "./tiles.js";
 
-/** An object as a document (`f=pdf`). */
+/** An object as a PDF document (`f=pdf`). */
 
 export interface PrintTarget {
   readonly map: MapState;
@@ -74,7 +74,7 @@ export async function printObject(request: Request, services: Services, target: 
   };
 }
 
-/** The map around the object; a document without it is better than none. */
+/** A map of the object; undefined on errors, because a document without a map is still useful. */
 async function mapOf(
   request: Request,
   services: Services,
@@ -104,7 +104,7 @@ async function mapOf(
   }
 }
 
-/** Attached pictures in the order of the columns that list them; what cannot be shown is left out. */
+/** Attached images in the order of their columns; images that cannot be decoded are omitted. */
 async function picturesOf(
   services: Services,
   layer: LayerNode,

@@ -6,7 +6,7 @@ import type { Reply } from "../../http/types.js";
 import { callerHeaders } from "../request/caller.js";
 import { ruled } from "../request/schema/schema.js";
 
-/** ETags of objects, and writes that are meant for one state of an object (`If-Match`). */
+/** ETags of objects, and conditional writes (`If-Match`). */
 
 /** An object as JSON, with its ETag. */
 export function taggedObject(caller: Caller, layer: LayerNode, { json, version }: ObjectText): Reply {
@@ -18,14 +18,14 @@ export function taggedObject(caller: Caller, layer: LayerNode, { json, version }
   };
 }
 
-const tags = new WeakMap<LayerNode, string>();
+const columnsTags = new WeakMap<LayerNode, string>();
 
-/** What an answer shows of an object depends on its layer's columns too. */
+/** Hash of the layer's columns, on which the representation of an object depends, too. */
 function columnsTag(layer: LayerNode): string {
-  let tag = tags.get(layer);
+  let tag = columnsTags.get(layer);
   if (tag === undefined) {
     tag = createHash("sha256").update(JSON.stringify(layer.columns)).digest("base64url").slice(0, 8);
-    tags.set(layer, tag);
+    columnsTags.set(layer, tag);
   }
   return tag;
 }
@@ -34,8 +34,8 @@ function columnsTag(layer: LayerNode): string {
 const maxTags = 100;
 
 /**
- * `If-Match`: the versions that the object may have; undefined = any. Compared strongly (RFC 9110, 13.1.1), so a weak tag
- * matches nothing, nor does one that this server did not make.
+ * `If-Match`: the accepted versions of the object; undefined = any. The comparison is strong (RFC 9110, 13.1.1), so
+ * weak tags and tags of other servers never match.
  */
 const ifMatch = ruled(z.string(), { blanks: [] })
   .transform((given) => {
@@ -47,8 +47,7 @@ const ifMatch = ruled(z.string(), { blanks: [] })
       .map(([, , tag = ""]) => tag.split("-", 1)[0] ?? "");
   })
   .meta({
-    description:
-      "ETag of the object that the change is meant for; when it is another one by now, the answer is 412.",
+    description: "Expected ETag of the object. If the object has changed since, the response is 412.",
     examples: ['"4711.90f3b6c2d1e7-x8Qz0a1b"'],
   })
   .optional();

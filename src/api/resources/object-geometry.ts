@@ -14,7 +14,7 @@ import type { Services } from "../services.js";
 import { matchHeaders } from "./object-etags.js";
 import { geometryParameters } from "./object-parameters.js";
 
-/** The geometry of an object by itself. */
+/** The geometry of an object: get and change. */
 
 const { geomSR, geomZoom } = geometryParameters;
 const readParameters = { geomSR, geomZoom };
@@ -60,7 +60,7 @@ export const objectGeometryOperations: readonly Operation[] = [
   operation({
     id: "getGeometry",
     tag: "Objects",
-    summary: "The geometry of an object",
+    summary: "Get the geometry of an object",
     access: "token",
     methods: ["GET"],
     path: `${layerPath}/objects/:object/geom/`,
@@ -80,7 +80,7 @@ export const objectGeometryOperations: readonly Operation[] = [
     query: changeParameters,
     headers: matchHeaders,
     body: jsonValue(geometry, (value) => value, sizes.data),
-    answer: answers("The geometry as it is now.", geometry),
+    answer: answers("The changed geometry.", geometry),
     refuses: [404, 412, "invalid_geometry", "invalid_value", "constraint_violated"],
     handle: change,
   }),

@@ -24,30 +24,30 @@ import {
   sortParameter,
 } from "./object-parameters.js";
 
-/** Lists of a layer's objects, and how many there are. */
+/** Lists and counts of the objects of a layer. */
 
 const listParameters = {
   fields: fieldsParameter,
   fcode: text("Code of the column to filter by; it must be among `fields`.").optional(),
   fval: text(
-    "Value to compare with, converted to the column's type; empty matches empty texts and nulls. Localised values " +
-      "are compared, and sorted, in the language of the request.",
+    "Value of the filter column, converted to its type. An empty value matches empty strings and nulls. Localised " +
+      "values are compared and sorted in the language of the request.",
   ).default(""),
-  offset: integer("Number of objects to pass over.").default(0),
-  limit: integer("Most objects to answer; without it the list is whole.").optional(),
+  offset: integer("Number of objects to skip.").default(0),
+  limit: integer("Maximum number of objects; default: all.").optional(),
   sort: sortParameter,
   fbbox: boxParameter,
   ...geometryParameters,
   lng: languageParameter,
   format: choice(
-    "`geojson` answers a FeatureCollection instead of an array of objects.",
+    "`geojson` returns a FeatureCollection instead of an array of objects.",
     ["json", "geojson"],
     {
       what: "must be json or geojson",
       refuse: invalidFormat,
     },
   ),
-  f: formParameter("`fjson`: values as texts, by the formats of their columns.", ["fjson"]),
+  f: formParameter("`fjson`: values as text, in the formats of their columns.", ["fjson"]),
 };
 type ListParameters = Values<typeof listParameters>;
 
@@ -80,7 +80,7 @@ async function listReply(
     offset: parameters.offset,
     limit,
     envelope: filterBox(parameters.fbbox, bboxSR),
-    // A Feature's box is in the system of its geometry (RFC 7946, 5).
+    // The bbox of a Feature is in the coordinate system of its geometry (RFC 7946, 5).
     bbox: parameters.returnBbox ? (features ? parameters.geomSR : bboxSR) : undefined,
     geom: hasGeometry
       ? { ...geometryShape(parameters), centroid: parameters.returnGeom && parameters.returnCentroid }
@@ -105,7 +105,7 @@ async function listReply(
 }
 
 const countParameters = {
-  precise: flag("true: exact, which may be slow; false: an estimate."),
+  precise: flag("true: exact count, which may be slow; false: estimate."),
 };
 
 async function count(
@@ -130,7 +130,7 @@ export const objectListOperations: readonly Operation[] = [
   operation({
     id: "countObjects",
     tag: "Objects",
-    summary: "How many objects a layer has",
+    summary: "Count the objects of a layer",
     methods: ["GET"],
     path: `${layerPath}/count/`,
     query: countParameters,
@@ -141,8 +141,8 @@ export const objectListOperations: readonly Operation[] = [
   operation({
     id: "listObjects",
     tag: "Objects",
-    summary: "Objects of a layer",
-    details: "Streamed: a list may be of any length. Without `fields` the objects come without their values.",
+    summary: "List the objects of a layer",
+    details: "The response is streamed; its size is not limited. Without `fields`, objects have no values.",
     methods: ["GET"],
     path: `${layerPath}/objects/`,
     query: listParameters,
@@ -153,7 +153,7 @@ export const objectListOperations: readonly Operation[] = [
   operation({
     id: "filterObjects",
     tag: "Objects",
-    summary: "Objects of a layer, with the parameters in the body",
+    summary: "List the objects of a layer, with the parameters in the body",
     methods: ["POST"],
     path: `${layerPath}/filter/`,
     body: form(listParameters, sizes.selection),

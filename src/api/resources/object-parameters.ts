@@ -8,19 +8,21 @@ import { mercatorHalf } from "../../geo/tile.js";
 import { flag, integer, list, srid, text } from "../request/schema/parameters.js";
 import { failing, type Values } from "../request/schema/schema.js";
 
-/** Parameters that requests for objects have in common. */
+/** Common parameters of object requests. */
 
-/** How geometries and boxes are answered. */
+/** Options for geometries and bounding boxes. */
 export const geometryParameters = {
-  returnGeom: flag("Whether objects come with their geometry, as GeoJSON."),
-  geomSR: srid("Reference system of geometries, sent and answered."),
+  returnGeom: flag("Whether to include geometries, as GeoJSON."),
+  geomSR: srid("Coordinate system (EPSG) of geometries in requests and responses."),
   geomZoom: integer(
-    "Zoom that lines and polygons are simplified for, without heights; absent = as they are.",
+    "Zoom level to simplify lines and polygons for, which removes heights; default: not simplified.",
     { least: 0, most: 30 },
   ).optional(),
-  returnCentroid: flag("With returnGeom: a point on the object, without a height, instead of its geometry."),
-  returnBbox: flag("Whether objects come with their box."),
-  bboxSR: srid("Reference system of boxes, answered and in fbbox."),
+  returnCentroid: flag(
+    "With returnGeom: return a point on the object, without height, instead of its geometry.",
+  ),
+  returnBbox: flag("Whether to include bounding boxes."),
+  bboxSR: srid("Coordinate system (EPSG) of fbbox and of bounding boxes in responses."),
 };
 
 export function geometryShape(
@@ -33,7 +35,7 @@ export function geometryShape(
   };
 }
 
-/** More than a layer can have columns. */
+/** More than the number of columns that a layer can have. */
 const maxFields = 2_000;
 const maxSortTerms = 100;
 
@@ -44,7 +46,7 @@ export const fieldsParameter = list({ separator: ",", most: maxFields })
     return codes.includes("*") ? "all" : codes.filter(Boolean);
   })
   .meta({
-    description: "Codes of the columns to answer, separated by commas; `*` for all.",
+    description: "Codes of the columns to return, separated by commas; `*` for all.",
     examples: ["*", "name,height"],
   })
   .optional();
@@ -58,7 +60,7 @@ export const sortParameter = list({ separator: "|", most: maxSortTerms })
   )
   .transform((terms) => terms.map(({ code, direction }) => ({ code, descending: direction === "d" })))
   .meta({
-    description: "`col1,a|col2,d`: ascending (the default) or descending.",
+    description: "Sort order, for example `col1,a|col2,d`: a = ascending (default), d = descending.",
     examples: ["name,a|height,d"],
   })
   .optional();
@@ -71,7 +73,7 @@ function sortTerm(term: string): { readonly code: string; readonly direction: st
 
 type FourNumbers = [south: number, west: number, north: number, east: number];
 const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
-/** Longer texts are refused without a look at them. */
+/** Longer numbers are refused without parsing. */
 const maxDigits = 100;
 
 /** `fbbox`: four numbers. Else a bad request. */
@@ -88,23 +90,23 @@ export const boxParameter = z
   )
   .meta({
     description:
-      "`SW_LAT,SW_LON,NE_LAT,NE_LON` in bboxSR (in 3857 likewise y, x): objects whose geometry meets this box. " +
-      "West greater than east crosses the antimeridian.",
+      "`SW_LAT,SW_LON,NE_LAT,NE_LON` in bboxSR (in 3857: y, x): only objects whose geometry intersects this box. " +
+      "If west is greater than east, the box crosses the antimeridian.",
     examples: ["47.2,5.8,55.1,15.1"],
   })
   .optional();
 
-/** The box in degrees. @throws Failure bad_request when it lies outside of its system or is upside down */
+/** The box in degrees. @throws Failure bad_request when it is outside of its coordinate system, or south > north */
 export function filterBox(box: FourNumbers | undefined, system: 4326 | 3857): GeoEnvelope | undefined {
   if (!box) return undefined;
   let [south, west, north, east] = box;
   if (system === 3857) {
-    // From some fifty times the square's height on, all latitudes are 90° within the precision of a double.
-    const least = (metres: number) => Math.max(-1e9, Math.min(1e9, metres));
+    // Beyond some fifty times the height of the Mercator square, latitude is 90° in double precision.
+    const clamp = (metres: number) => Math.max(-1e9, Math.min(1e9, metres));
     if (Math.max(Math.abs(west), Math.abs(east)) > 4 * mercatorHalf)
       throw badRequest("fbbox lies outside of EPSG:3857.");
-    [west, south] = toDegrees(west, least(south));
-    [east, north] = toDegrees(east, least(north));
+    [west, south] = toDegrees(west, clamp(south));
+    [east, north] = toDegrees(east, clamp(north));
   } else if (
     Math.max(Math.abs(west), Math.abs(east)) > 720 ||
     Math.max(Math.abs(south), Math.abs(north)) > 720
@@ -115,9 +117,9 @@ export function filterBox(box: FourNumbers | undefined, system: 4326 | 3857): Ge
   return { west, south, east, north };
 }
 
-/** `lng`, where values are read or written in it and not only names. */
+/** `lng`, where it applies to values, not only to names. */
 export const languageParameter = text(
-  "Language of localised values, which are null where they have none in it; default: the main language.",
+  "Language of localised values, which are null if they have no value in it; default: the main language.",
   100,
 ).optional();
 

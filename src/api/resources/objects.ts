@@ -30,12 +30,12 @@ const objectParameters = { ...geometryParameters, lng: languageParameter };
 const getParameters = {
   ...objectParameters,
   f: formParameter(
-    "`fjson`: values as texts, by the formats of their columns; `pdf`: a document of the object.",
+    "`fjson`: values as text, in the formats of their columns; `pdf`: a PDF document of the object.",
     ["fjson", "pdf"],
   ),
 };
 
-/** An object with all of its columns, and what else the parameters ask for. */
+/** All columns of the object, with the geometry and bounding box that the parameters request. */
 function wholeShape(
   map: MapState,
   layer: LayerNode,
@@ -73,14 +73,16 @@ const geometry = (description: string) =>
   anything(description, { anyOf: [ref("Geometry"), { type: "null" }] });
 
 const createBody = {
-  fields: ruled(values("Values by column codes; all required columns must be among them."), {
+  fields: ruled(values("Values by column code. All required columns must have a value."), {
     blanks: [null],
   }),
   geom: geometry("GeoJSON; null for none.").optional(),
 };
 const changeBody = {
-  fields: values("Values by column codes; what is not named stays. Needed unless geom is there.").optional(),
-  geom: geometry("GeoJSON; null takes the geometry away, absent leaves it.").optional(),
+  fields: values(
+    "Values by column code; columns that are missing keep their values. Required unless geom is given.",
+  ).optional(),
+  geom: geometry("GeoJSON; null removes the geometry; if absent, it is not changed.").optional(),
 };
 
 type Write<Body> = Input<typeof objectParameters, Values<Body>, typeof matchHeaders>;
@@ -113,7 +115,7 @@ async function change(
   const sent = await body();
   const parameters = query();
   const shape = wholeShape(map, layer, parameters);
-  // Only a change of nothing but the geometry may leave `fields` out.
+  // `fields` is optional only if the geometry is changed.
   const given = sent.fields === undefined && sent.geom !== undefined ? {} : sent.fields;
   const wanted: ObjectChange = {
     assignments: readFields(layer, { fields: given, languages: shape.languages, id }),
@@ -141,7 +143,7 @@ async function remove(
   return answer(caller, true);
 }
 
-/** The geometry of a body; null takes an object's geometry away, undefined leaves it. */
+/** The geometry of a body as stored; null removes the geometry, undefined does not change it. */
 function storedGeometry(sent: unknown, layer: LayerNode, srid: 4326 | 3857): Buffer | null | undefined {
   if (sent === undefined || sent === null) return sent;
   return encodeGeometry(sent, { srid, kind: layer.geometryKind });
@@ -149,7 +151,7 @@ function storedGeometry(sent: unknown, layer: LayerNode, srid: 4326 | 3857): Buf
 
 const object: Answer = {
   ...answers("The object with all of its columns.", ref("Object")),
-  headers: { ETag: "Changes with each write of the object; objects of virtual layers have none." },
+  headers: { ETag: "Changes with each write of the object. Objects of virtual layers have no ETag." },
 };
 const writeRefusals = [
   404,
@@ -178,8 +180,8 @@ export const objectOperations: readonly Operation[] = [
   operation({
     id: "getObject",
     tag: "Objects",
-    summary: "An object",
-    details: "An id that no object has is answered with empty fields.",
+    summary: "Get an object",
+    details: "For an unknown id, the response is an object with empty `fields`.",
     methods: ["GET"],
     path: `${layerPath}/objects/:object/`,
     query: getParameters,
@@ -214,7 +216,7 @@ export const objectOperations: readonly Operation[] = [
     path: `${layerPath}/objects/:object/`,
     writes: true,
     headers: matchHeaders,
-    answer: answers("It is gone.", { const: true }),
+    answer: answers("The object was deleted.", { const: true }),
     refuses: [404, 412, "invalid_value"],
     handle: remove,
   }),

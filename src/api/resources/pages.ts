@@ -2,16 +2,17 @@ import { matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { PageFile } from "../../viewer/page-files.js";
 
-/** Files of our own pages as answers. */
+/** Responses with files of the built-in pages. */
 
-/** For what may be another file tomorrow under the same address. */
+/** For URLs whose content changes with updates. */
 export const revalidate = "public, max-age=0, must-revalidate";
-/** For addresses that hold a build: they always mean the same bytes. */
-export const forever = "public, max-age=31536000, immutable";
+/** For URLs that contain the build id: their content never changes. */
+export const immutable = "public, max-age=31536000, immutable";
 
 /**
- * Nothing but our own: no inline code, no foreign address, no plug-ins, no framing by other sites.
- * @param styles sources of styles besides our own files
+ * Content-Security-Policy that allows only this origin: no inline scripts, no other hosts, no plug-ins, no framing by
+ * other sites.
+ * @param styles additional sources of styles
  */
 export const ownContent = (styles = ""): string =>
   [
@@ -30,7 +31,7 @@ export interface PageRules {
   readonly contentSecurityPolicy: string;
 }
 
-/** The file, or that the client has it already. */
+/** The file, or 304 if the client has the current one. */
 export function pageReply(request: Request, file: PageFile, rules: PageRules): Reply {
   const headers: Headers = {
     "content-type": file.type,

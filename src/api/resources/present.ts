@@ -14,9 +14,9 @@ import type { ContractBox } from "../../geo/envelope.js";
 import type { Answered } from "../request/answer-schemas.js";
 import type { View } from "../request/paths.js";
 
-/** The contract's objects, made of catalogue states. */
+/** Builds response objects from the catalogue. */
 
-/** The map object that get-map and create-map answer. */
+/** The `Map` response object. */
 export function mapObject(map: MapState, view: View): Answered<"Map"> {
   return {
     id: map.id,
@@ -28,21 +28,21 @@ export function mapObject(map: MapState, view: View): Answered<"Map"> {
   };
 }
 
-/** What a layer object or tree element has beyond its own state, as asked for. */
+/** Optional parts of a layer or tree element. */
 export interface LayerExtras {
   readonly css?: boolean;
-  /** null = no geometry; undefined = not asked for. */
+  /** null = no geometry; undefined = not requested. */
   readonly bbox?: ContractBox | null | undefined;
   readonly access?: number | undefined;
   /** Unix seconds. */
   readonly timestamp?: number | undefined;
-  /** What a virtual or materialized layer is made from, which is not for everybody who sees the layer. */
+  /** Whether to include the source of a virtual or materialized layer, which needs more than read rights. */
   readonly source?: boolean;
-  /** What a visualization shows of the layer's objects; undefined = what it showed when it was set. */
+  /** Values of the visualization, computed from the objects; undefined = those stored with the settings. */
   readonly values?: VisualValues | undefined;
 }
 
-/** The layer object of the contract; for a folder, the tree element. */
+/** The `Layer` response object; for a folder, its tree element. */
 export function layerObject(
   map: MapState,
   node: TreeNode | LayerNode,
@@ -74,7 +74,7 @@ export function layerObject(
   };
 }
 
-/** `source`, as it was given when the layer was made. Clients draw external layers themselves, so all see theirs. */
+/** `source`, as given at creation. It is always included for external layers, because clients render them. */
 function sourceOf(map: MapState, layer: LayerNode, extras: LayerExtras): Record<string, unknown> {
   if (layer.type === "external") return { source: layer.source ?? {} };
   if (!extras.source || !isDerived(layer)) return {};
@@ -87,7 +87,7 @@ function sourceOf(map: MapState, layer: LayerNode, extras: LayerExtras): Record<
   return { source };
 }
 
-/** Path of the icon that was chosen, else of the one that is generated; folders have chosen ones only. */
+/** Path of the configured icon, else of the generated one; folders have no generated icon. */
 export function iconPath(map: MapState, node: TreeNode, view: View): string {
   if (node.icon || node.type === "folder") return node.icon;
   return `${view.path}/${map.code}/layers/${node.code}/icon/`;

@@ -14,25 +14,25 @@ import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { treeElements } from "./layer-tree.js";
 
-/** The publication tree: saving it. `layers/` serves it. */
+/** Saves the publication tree, which `layers/` returns. */
 
-/** With values that cannot be read as invalid ones, not as bad requests. */
-const invalidly = <S extends z.ZodType>(schema: S) => ruled(schema, { refuse: invalid });
+/** Refuses malformed values with invalid_value instead of a bad request. */
+const orInvalidValue = <S extends z.ZodType>(schema: S) => ruled(schema, { refuse: invalid });
 
 const elementFields = {
-  id: invalidly(integer("Any whole number but 0 that no other element of the request has.")).refine(
+  id: orInvalidValue(integer("An integer other than 0, unique in the request.")).refine(
     (id) => id !== 0,
     "is not 0, which stands for the root",
   ),
-  parent_id: invalidly(integer("`id` of the element that it lies under; 0 = top of the tree.")),
-  map_layer_id: invalidly(integer("Id of the layer or folder of this map that it shows.")),
-  sort: invalidly(number("Place among its siblings; default: their order in the request.")).optional(),
-  selected: invalidly(flag("Whether it is switched on at first.")).default(true),
-  icon: text("Path of an icon in place of the layer's own.").default(""),
+  parent_id: orInvalidValue(integer("`id` of the parent element; 0 = root of the tree.")),
+  map_layer_id: orInvalidValue(integer("Id of a layer or folder of this map.")),
+  sort: orInvalidValue(number("Position among the siblings; default: the order in the request.")).optional(),
+  selected: orInvalidValue(flag("Whether it is visible initially.")).default(true),
+  icon: text("Path of an icon that replaces the icon of the layer.").default(""),
 };
 type GivenElement = Values<typeof elementFields>;
 
-/** The elements of a request. One without `sort` has its place among its siblings, in the order of the request. */
+/** The elements of a request. The default of `sort` is the position among the siblings in the request. */
 function elementsOf(given: readonly GivenElement[]): PublicationElement[] {
   const places = new Map<number, number>();
   return given.map(({ parent_id: parentId, map_layer_id: nodeId, ...element }) => {
@@ -61,15 +61,15 @@ export const publishOperations: readonly Operation[] = [
     tag: "Maps",
     summary: "Save the publication tree",
     details:
-      "From then on the map shows exactly these elements. An element of a layer, folder or parent that " +
-      "does not exist is refused with 404, and the tree stays as it was. Elements go with their layers and folders; one of a " +
-      "folder goes with the last that was under it.",
+      "Replaces the publication tree. If a layer, folder or parent does not exist, the response is 404 and the tree " +
+      "is not changed. Elements are removed when their layer or folder is deleted; an element of a folder is also " +
+      "removed with its last child.",
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/publish/`,
     writes: true,
     body: jsonArray(elementFields, { item: "element", items: "elements", limits: sizes.list }),
-    answer: answers("The tree as `layers/` answers it.", { type: "array", items: ref("TreeElement") }),
+    answer: answers("The new tree, as returned by `layers/`.", { type: "array", items: ref("TreeElement") }),
     refuses: ["invalid_value", "required_parameters"],
     handle: publish,
   }),

@@ -9,7 +9,7 @@ import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import { answerLayer } from "./layer-answer.js";
 
-/** Refresh of a materialized layer, by nobody but its owner. */
+/** Refresh of a materialized layer, only by its owner. */
 
 async function refresh(request: Request, services: Services): Promise<Reply> {
   const context = await layerContext(request, services, toReadSignedIn);
@@ -17,7 +17,7 @@ async function refresh(request: Request, services: Services): Promise<Reply> {
   if (layer.type !== "material")
     throw failed("not_materialized", `The layer "${layer.code}" is not materialized.`, { type: layer.type });
   if (layer.ownerId !== caller.accountId) throw forbidden("Only the owner of the layer may refresh it.");
-  // What the owner may not read any more is not copied for others to read.
+  // An owner who may no longer read the source must not copy it for others.
   const source = map.nodes.get(layer.sourceId ?? 0);
   if (source) requireRead(map, caller, source);
   await refreshMaterial(services.db, map.id, layer.id);
@@ -29,8 +29,8 @@ export const refreshOperations: readonly Operation[] = [
   operation({
     id: "refreshLayer",
     tag: "Layers",
-    summary: "Fill a materialized layer anew from its source",
-    details: "Only its owner may.",
+    summary: "Refresh a materialized layer from its source",
+    details: "Only for the owner of the layer.",
     access: "token",
     methods: ["POST"],
     path: `${layerPath}/refresh/`,

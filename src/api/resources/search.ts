@@ -28,15 +28,15 @@ const maxSettings = 1_000;
 /** The contract's default, whatever the map's main language is. */
 const defaultLanguage = "ru";
 
-/** A text that the database can compare. Else a bad request. */
+/** A string that PostgreSQL can compare. Else a bad request. */
 const comparable = (description: string) =>
   z.string().refine(isStorable, "must not hold NUL or halves of surrogate pairs").describe(description);
 
 const findParameters = {
-  phrase: comparable("What is looked for, without regard to case and accents."),
-  lang: comparable("Language of layers' names; default: lng, else ru.").optional(),
-  lng: comparable("As lang.").optional(),
-  limit: integer("Most results; at most 1000 are given.").default(defaultLimit),
+  phrase: comparable("Search phrase; case and accents are ignored."),
+  lang: comparable("Language of layer names; default: lng, else ru.").optional(),
+  lng: comparable("Same as lang.").optional(),
+  limit: integer("Maximum number of results; at most 1000 are returned.").default(defaultLimit),
 };
 
 async function find(
@@ -56,18 +56,18 @@ async function find(
     caller,
     signal,
   });
-  const shown = { ...view, language };
+  const searchView = { ...view, language };
   return answer(
     caller,
-    hits.map((hit) => withAlias(item(map, hit, shown), services.config.idAlias)),
+    hits.map((hit) => withAlias(item(map, hit, searchView), services.config.idAlias)),
   );
 }
 
-/** An object item has the object's id under its other name too. */
+/** Adds the object id under its configured alias. */
 const withAlias = (item: Answered<"LayerItem"> | Answered<"ObjectItem">, alias: string) =>
   alias !== "" && item.type === "object" ? { ...item, [alias]: item.svc_id } : item;
 
-/** The contract's layer item or object item. */
+/** The `LayerItem` or `ObjectItem` response object. */
 function item(map: MapState, hit: Hit, view: View): Answered<"LayerItem"> | Answered<"ObjectItem"> {
   const { priority } = hit;
   if (hit.kind === "layer") {
@@ -96,23 +96,25 @@ function item(map: MapState, hit: Hit, view: View): Answered<"LayerItem"> | Answ
   };
 }
 
-/** A visit by an administrator of the map. */
-async function administered(request: Request, services: Services): Promise<MapContext> {
+/** The map context, for administrators of the map. */
+async function administratorContext(request: Request, services: Services): Promise<MapContext> {
   const context = await mapContext(request, services);
   requireRight(context.map, context.caller, Right.administer);
   return context;
 }
 
 async function settings(request: Request, services: Services): Promise<Reply> {
-  const { caller, map } = await administered(request, services);
+  const { caller, map } = await administratorContext(request, services);
   return answer(caller, settingItems(map, await loadSettings(services.db, map.id)));
 }
 
 const settingFields = {
   layer: text("Code of the layer."),
-  search_column: text("Code of the column that is searched."),
-  name_column: text("Code of the column that names the objects found; default: the searched one.").optional(),
-  priority: number("Order of the search among its equals.").optional(),
+  search_column: text("Code of the column to search."),
+  name_column: text(
+    "Code of the column with the name of the objects; default: the searched column.",
+  ).optional(),
+  priority: number("Priority in the search order.").optional(),
 };
 type Setting = Values<typeof settingFields>;
 
@@ -121,14 +123,14 @@ async function saveAll(
   services: Services,
   { body }: Input<unknown, Setting[]>,
 ): Promise<Reply> {
-  const { caller, map } = await administered(request, services);
-  const wanted = (await body()).map((setting) => stored(map, setting));
-  await saveSettings(services.db, map.id, wanted);
+  const { caller, map } = await administratorContext(request, services);
+  const settings = (await body()).map((setting) => toStored(map, setting));
+  await saveSettings(services.db, map.id, settings);
   services.search.reconsider();
-  return answer(caller, settingItems(map, wanted));
+  return answer(caller, settingItems(map, settings));
 }
 
-/** As the request gives them, in the order of the search. */
+/** `SearchSetting` response objects, in search order. */
 function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"SearchSetting">[] {
   return list.flatMap(({ layerId, searchColumnId, nameColumnId, priority }) => {
     const layer = map.nodes.get(layerId) as LayerNode | undefined;
@@ -147,7 +149,7 @@ function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"
 }
 
 /** @throws Failure not_found for a layer, unknown_column */
-function stored(map: MapState, setting: Setting): SearchSetting {
+function toStored(map: MapState, setting: Setting): SearchSetting {
   const layer = map.layers.get(setting.layer);
   if (!layer) throw notFound(`layer "${excerpt(setting.layer)}"`);
   return {
@@ -175,7 +177,7 @@ function columnId(
   );
 }
 
-const settingsAnswer = answers("The settings, in the order of the search.", {
+const settingsAnswer = answers("The settings, in search order.", {
   type: "array",
   items: ref("SearchSetting"),
 });
@@ -184,14 +186,14 @@ export const searchOperations: readonly Operation[] = [
   operation({
     id: "search",
     tag: "Search",
-    summary: "Layers and objects that a phrase finds",
+    summary: "Search layers and objects",
     details:
-      "By priority: 30 = the phrase itself, 20 = all of its words, 10 = some of them; then layers before objects, " +
-      "then by value.",
+      "Sorted by priority (30 = whole phrase, 20 = all words, 10 = some words), then layers before objects, then by " +
+      "value.",
     methods: ["GET"],
     path: `${mapPath}/search/`,
     query: findParameters,
-    answer: answers("What was found.", {
+    answer: answers("The results.", {
       type: "array",
       items: { anyOf: [ref("LayerItem"), ref("ObjectItem")] },
     }),
@@ -200,8 +202,8 @@ export const searchOperations: readonly Operation[] = [
   operation({
     id: "getSearchSettings",
     tag: "Search",
-    summary: "What is searched, and in which order",
-    details: "Without settings all texts of the published layers are searched, in the order of the tree.",
+    summary: "Get the search settings of a map",
+    details: "Without settings, all text columns of the published layers are searched, in tree order.",
     access: "token",
     methods: ["GET"],
     path: `${mapPath}/search/settings/`,
@@ -211,7 +213,7 @@ export const searchOperations: readonly Operation[] = [
   operation({
     id: "saveSearchSettings",
     tag: "Search",
-    summary: "Set what is searched, and in which order",
+    summary: "Replace the search settings of a map",
     access: "token",
     methods: ["PUT"],
     path: `${mapPath}/search/settings/`,

@@ -17,14 +17,14 @@ import type { Services } from "../services.js";
 
 /** Sessions and users: login, ext-login, ext-auth, logout, authorized, users/list. */
 
-/** Answers that carry or depend on a token. */
-const privately = (value: unknown): Reply => ({
+/** Responses that contain or depend on a token. */
+const uncached = (value: unknown): Reply => ({
   kind: "json",
   value,
   headers: { "cache-control": "private, no-store" },
 });
 
-/** What tells who a user is: "" is given, and wrong. */
+/** A login or password. "" counts as given, and is wrong. */
 const credential = (description: string, aliases: readonly string[] = []) =>
   ruled(z.string(), { blanks: [], aliases }).describe(description);
 
@@ -33,18 +33,18 @@ const loginParameters = {
   pass: credential("Password.", ["password"]),
 };
 
-/** The handler takes it from wherever tokens may travel. */
+/** The handler also accepts the token wherever session tokens are accepted. */
 const externalLoginParameters = {
-  token: text("The external token, a JWT. It may also travel as session tokens do."),
+  token: text("The external token, a JWT. It can also be sent in the same ways as a session token."),
 };
 
 const externalAuthorizationParameters = { login: credential("Login of the other user.") };
 
 /**
- * A session of the account in the project, opened through the API.
- * @param more of a session that another user asked for
+ * Opens an API session of the account in the project.
+ * @param more set for a session that was created by another user
  */
-async function opened(
+async function openSession(
   services: Services,
   project: ProjectState,
   account: Account,
@@ -57,7 +57,7 @@ async function opened(
     origin: "api",
     ...more,
   });
-  return privately({ token });
+  return uncached({ token });
 }
 
 async function login(
@@ -68,10 +68,10 @@ async function login(
   const project = await services.catalog.project(request.params.project!);
   const { user, pass } = await body();
   const attempt = { login: user, password: pass, address: request.remoteAddress };
-  return opened(services, project, await services.logins.check(project.id, attempt, request.signal));
+  return openSession(services, project, await services.logins.check(project.id, attempt, request.signal));
 }
 
-/** The token is one of another system. Whatever is wrong with it, the answer is the same, so that nobody learns from it. */
+/** Login with a token of another system. All errors get the same response, to reveal nothing about the cause. */
 async function externalLogin(request: Request, services: Services): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
   const token = await tokenOf(request);
@@ -79,13 +79,13 @@ async function externalLogin(request: Request, services: Services): Promise<Repl
   const login = await services.externalTokens.loginOf(token, project.code);
   const account = login === undefined ? undefined : await findMember(services.db, project.id, login);
   if (!account) throw forbidden("The external token is not accepted.");
-  return opened(services, project, account);
+  return openSession(services, project, account);
 }
 
-/** @param caller a signed-in one */
+/** @param caller must be signed in */
 const nameOf = ({ accountId, login }: Caller): UserName => ({ accountId: accountId!, login: login! });
 
-/** A session of another user, for a caller who may do all that this user may. */
+/** Opens a session of another user, whose rights the caller must have as well. */
 async function externalAuthorization(
   request: Request,
   services: Services,
@@ -98,8 +98,8 @@ async function externalAuthorization(
   if (!user || !coversRights(project, caller, user)) {
     throw forbidden("The login is unknown, or its rights go beyond yours.");
   }
-  // Who acts for another already stays the one whose rights count.
-  return opened(services, project, account, { grantedBy: caller.grantedBy ?? nameOf(caller) });
+  // In a session created this way, the rights of the original user still apply.
+  return openSession(services, project, account, { grantedBy: caller.grantedBy ?? nameOf(caller) });
 }
 
 async function logout(request: Request, services: Services): Promise<Reply> {
@@ -108,15 +108,15 @@ async function logout(request: Request, services: Services): Promise<Reply> {
   if (token === undefined) throw unauthenticated();
   await callerOfToken(token, services, project);
   await services.sessions.close(token);
-  return privately({ token: "" });
+  return uncached({ token: "" });
 }
 
-/** true for a live session of this project that came from the API. */
+/** true for a valid session of this project that was opened through the API. */
 async function authorized(request: Request, services: Services): Promise<Reply> {
   const project = await services.catalog.project(request.params.project!);
   const token = await tokenOf(request);
   const session = token === undefined ? undefined : await services.sessions.find(token);
-  return privately(session?.origin === "api" && refusalOf(session, project) === undefined);
+  return uncached(session?.origin === "api" && refusalOf(session, project) === undefined);
 }
 
 async function listUsers(request: Request, services: Services): Promise<Reply> {
@@ -129,8 +129,8 @@ export const sessionOperations: readonly Operation[] = [
   operation({
     id: "login",
     tag: "Sessions",
-    summary: "Open a session with a login and a password",
-    details: "An unknown login, a wrong password and too many attempts are all refused with 403.",
+    summary: "Log in with a login and a password",
+    details: "An unknown login, a wrong password and too many attempts are all answered with 403.",
     methods: ["POST"],
     path: `${projectPath}/login/`,
     body: form(loginParameters, sizes.small),
@@ -141,10 +141,10 @@ export const sessionOperations: readonly Operation[] = [
   operation({
     id: "loginExternally",
     tag: "Sessions",
-    summary: "Open a session with a token of another system",
+    summary: "Log in with a token of another system",
     details:
-      "The token is a JWT that is signed with one of the project's keys and names a user of the project. " +
-      "One that is not accepted is refused with 403.",
+      "The token is a JWT, signed with one of the project's keys, for a user of the project. " +
+      "An invalid token is answered with 403.",
     methods: ["POST"],
     path: `${projectPath}/ext-login/`,
     body: form(externalLoginParameters, sizes.small),
@@ -157,8 +157,9 @@ export const sessionOperations: readonly Operation[] = [
     tag: "Sessions",
     summary: "Open a session of another user",
     details:
-      "For users who may edit the project. A login that is unknown, or whose rights go beyond the caller's, is " +
-      "refused with 403. The session is refused with 401 while the other user may do more than the caller.",
+      "For users who may edit objects in the project. A login that is unknown, or has rights that the caller does " +
+      "not have, is refused with 403. Requests in the session get 401 while the other user has rights that the caller " +
+      "does not have.",
     access: "token",
     methods: ["POST"],
     path: `${projectPath}/ext-auth/`,
@@ -180,11 +181,11 @@ export const sessionOperations: readonly Operation[] = [
   operation({
     id: "isAuthorized",
     tag: "Sessions",
-    summary: "Whether the token is that of a live session",
+    summary: "Whether the session token is valid",
     methods: ["GET"],
     path: `${projectPath}/authorized/`,
     answer: answers(
-      "false without a token, for a session that has ended, and for one that was opened in the administration system.",
+      "false without a token, for an expired session, and for a session of the administration system.",
       { type: "boolean" },
     ),
     handle: authorized,
@@ -192,7 +193,7 @@ export const sessionOperations: readonly Operation[] = [
   operation({
     id: "listUsers",
     tag: "Sessions",
-    summary: "Logins of the project's users",
+    summary: "List the logins of the project's users",
     details: "For administrators.",
     access: "token",
     methods: ["GET"],

@@ -79,7 +79,7 @@ async function structureContext(request: Request, services: Services): Promise<L
   return context;
 }
 
-/** The object id's other name is no column's, which the database does not know. @throws Failure code_exists */
+/** Refuses the configured alias of the object id, which the database does not know. @throws Failure code_exists */
 function requireFree(layer: LayerNode, code: string): void {
   if (idNames(layer.columns).includes(code))
     throw failed("code_exists", `There is a column "${code}" already.`);
@@ -92,8 +92,8 @@ const targetOf = ({ map }: MapContext, layer: LayerNode) => ({
 });
 
 /**
- * What a body says of a column.
- * @param previous the column that is changed
+ * The column settings of a body.
+ * @param previous the column to change; undefined for a new one
  * @throws Failure invalid_value
  */
 function columnInput(
@@ -115,7 +115,7 @@ function columnInput(
   };
 }
 
-/** The column element as it is now. */
+/** Responds with the column after it was created or changed. */
 async function answerColumn(
   services: Services,
   context: MapContext,
@@ -128,7 +128,7 @@ async function answerColumn(
   return answer(caller, columnElement(column, view.language, map.project.languages[0]));
 }
 
-/** The column element of the contract, its title in the language. */
+/** The `Column` response object, with the name in the given language. */
 function columnElement(column: Column, language: string, main: string): Answered<"Column"> {
   return {
     id: column.id,
@@ -145,15 +145,15 @@ function columnElement(column: Column, language: string, main: string): Answered
 }
 
 const structurePath = `${layerPath}/structure/`;
-const column = answers("The column as it is now.", ref("Column"));
+const column = answers("The new or changed column.", ref("Column"));
 const refuses = ["type_required", "unknown_type", "invalid_code", "code_exists", "invalid_value"] as const;
 
 export const structureOperations: readonly Operation[] = [
   operation({
     id: "listColumns",
     tag: "Structure",
-    summary: "Columns of a layer",
-    details: "In their order, `svc_id` and `geom` among them.",
+    summary: "List the columns of a layer",
+    details: "In column order, with `svc_id` and `geom`.",
     methods: ["GET"],
     path: structurePath,
     answer: answers("The columns.", { type: "array", items: ref("Column") }),
@@ -177,8 +177,8 @@ export const structureOperations: readonly Operation[] = [
     tag: "Structure",
     summary: "Change a column",
     details:
-      "What the body does not name stays as it is; `type` is needed, also to keep it. Values that cannot be converted " +
-      "to another type become null.",
+      "Fields that are missing in the body are not changed; only `type` is always required. When the type changes, " +
+      "values that cannot be converted become null.",
     access: "token",
     methods: ["PUT", "PATCH"],
     path: `${structurePath}:column/`,
@@ -191,13 +191,13 @@ export const structureOperations: readonly Operation[] = [
   operation({
     id: "deleteColumn",
     tag: "Structure",
-    summary: "Delete a column with its values",
-    details: "What a title holds moves to the top level.",
+    summary: "Delete a column and its values",
+    details: "Columns below a deleted title move to the top level.",
     access: "token",
     methods: ["DELETE"],
     path: `${structurePath}:column/`,
     writes: true,
-    answer: answers("It is gone.", { type: "null" }),
+    answer: answers("The column was deleted.", { type: "null" }),
     refuses: ["invalid_value"],
     handle: remove,
   }),

@@ -7,16 +7,16 @@ import { type TileFormat, tileFormats } from "../../tiles/formats.js";
 import { choice } from "../request/schema/parameters.js";
 import { ruled, type Values } from "../request/schema/schema.js";
 
-/** What the addresses of tiles hold: parameters of the query, and segments of the path. */
+/** Query and path parameters of tile requests. */
 
 const digits = /^\d{1,8}$/;
 
-/** A whole number that must be there, and not be empty. Else a bad request. */
+/** A required integer from 0. Else a bad request. */
 function coordinate(description: string, most?: number) {
-  const least = z.int("must be a whole number").min(0);
+  const natural = z.int("must be a whole number").min(0);
   const schema = z.preprocess(
     (given) => (digits.test(String(given)) ? Number(given) : given),
-    most === undefined ? least : least.max(most, `must be 0 to ${most}`),
+    most === undefined ? natural : natural.max(most, `must be 0 to ${most}`),
   );
   return ruled(schema, { blanks: [] }).describe(description);
 }
@@ -29,8 +29,8 @@ const layers = ruled(z.string(), { blanks: [] })
   .refine((ids) => ids.length <= maxLayers, `must be at most ${maxLayers} ids`)
   .meta({
     description:
-      "Ids of layers, separated by commas; a folder's stands for all that it holds. Ids that are not of this map are " +
-      "ignored. Without it: what is selected in the publication tree. Empty: no layer.",
+      "Ids of layers, or of folders for all their layers, separated by commas. Ids of other maps are ignored. " +
+      "Default: the layers selected in the publication tree. Empty: no layers.",
     examples: ["12,15"],
   })
   .optional();
@@ -39,39 +39,42 @@ const language = z
   .string()
   .regex(languageTagPattern, "must be a language code")
   .meta({
-    description: "Language of the texts on the map; default: the main language of the map.",
+    description: "Language of labels; default: the main language of the map.",
     examples: ["en"],
   })
   .optional();
 
-const base = choice("1 = over the base map, 0 = without it.", [1, 0]);
+const base = choice("1 = with base map, 0 = without.", [1, 0]);
 const quality = choice(tileFormats.map(({ qualities }) => qualities).join(" "), [0, 1]);
 
-/** What all tiles of a map can be asked for with. */
+/** Parameters that apply to all tiles of a map. */
 export const mapTileParameters = { base, layers, lng: language, q: quality };
 
-/** What a tile can be asked for with. */
+/** Parameters of a single tile. */
 export const tileParameters = {
   base,
   layers,
-  retina: choice<TileScale>("Multiplier for fine screens: 2 gives tiles of 512 × 512 pixels.", [1, 2, 3]),
+  retina: choice<TileScale>(
+    "Scale factor for high-resolution screens: 2 = tiles of 512 × 512 pixels.",
+    [1, 2, 3],
+  ),
   lng: language,
   q: quality,
 };
 
-/** The contract's address of a tile. */
+/** Parameters of the tile URL with all values in the query. */
 export const contractParameters = {
-  x: coordinate("Column of the tile, from the west."),
-  y: coordinate("Row of the tile by TMS: 0 is the southernmost."),
-  z: coordinate("Zoom.", maxZoom),
+  x: coordinate("Tile column, counted from the west."),
+  y: coordinate("Tile row, counted from the south (TMS)."),
+  z: coordinate("Zoom level.", maxZoom),
   ...tileParameters,
 };
 
-/** @throws Failure bad_request when there is no such tile */
+/** @throws Failure bad_request when the coordinates are out of range */
 export const contractCoord = ({ x, y, z }: Values<typeof contractParameters>): TileCoord =>
   coordOf(z, x, flipY(z, y));
 
-/** Reads the path `z/x/y.png` or `z/x/y@2x.png`, XYZ. @throws Failure bad_request */
+/** Parses the path `z/x/y.png` or `z/x/y@2x.png`, XYZ. @throws Failure bad_request */
 export function pathTile(
   z: string,
   x: string,
@@ -95,7 +98,7 @@ function segment(name: string, given: string): number {
   return Number(given);
 }
 
-/** What a tile at `coord` is asked for with. */
+/** The address of a tile with these parameters. */
 export const addressOf = (
   coord: TileCoord,
   format: TileFormat,

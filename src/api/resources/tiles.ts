@@ -20,7 +20,7 @@ import {
   tileParameters,
 } from "./tile-parameters.js";
 
-/** Tiles by the contract's address, by XYZ path, and as TileJSON. Addresses that mean no tile are refused first of all. */
+/** Tiles by TMS query or XYZ path, and TileJSON. Invalid coordinates are refused before anything else is done. */
 
 function contractTile(
   request: Request,
@@ -49,7 +49,7 @@ function tileByPath(
 async function answer(request: Request, services: Services, address: TileAddress): Promise<Reply> {
   const { body, headers } = await services.tileAnswers.make({
     access: async () => {
-      const { map, caller, isPublic } = await seenMap(request, services);
+      const { map, caller, isPublic } = await readableMap(request, services);
       return { map, caller, publicAddress: isPublic ? rawAddress(request) : undefined };
     },
     address,
@@ -65,7 +65,7 @@ async function answer(request: Request, services: Services, address: TileAddress
             }
           : { "cache-control": "private, no-store" }),
       }),
-    // A tile of one colour shares its bytes with all the others; two heads hold the keys.
+    // Solid tiles share their bytes. The surrogate key is kept twice, in the headers and their serialized form.
     bytes: ({ tile, plan }) =>
       1_000 + 4 * plan.surrogateKey.length + (tile.solid === undefined ? tile.bytes.length : 0),
   });
@@ -75,8 +75,8 @@ async function answer(request: Request, services: Services, address: TileAddress
 const rawAddress = (request: Request): string =>
   request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`;
 
-/** The map of the path, if the caller may see it. */
-async function seenMap(request: Request, services: Services) {
+/** The map of the path, if the caller may read it. */
+async function readableMap(request: Request, services: Services) {
   const { project, map: code } = request.params as { project: string; map: string };
   const map = await services.catalog.map(project, code);
   const caller = await callerOrPublic(request, services, map.project, () => mayRead(map, publicCaller));
@@ -90,7 +90,7 @@ async function tileJson(
   services: Services,
   { query }: Input<typeof mapTileParameters, undefined>,
 ): Promise<Reply> {
-  const { map, isPublic } = await seenMap(request, services);
+  const { map, isPublic } = await readableMap(request, services);
   const parameters = query();
   const main = map.project.languages[0];
   return {
@@ -108,19 +108,19 @@ async function tileJson(
       bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
       attribution: attribution(map),
     },
-    // Asked for anew each time: what a map is called is not to be seen once it is closed.
+    // Revalidated each time, because the name of a map must not be shown after it has become private.
     headers: { "cache-control": isPublic ? "public, no-cache" : "private, no-store" },
   };
 }
 
-/** Whom the map's settings name, and the source of the built-in base map. */
+/** The attribution in the map settings, and that of the built-in base map. */
 export function attribution(map: MapState): string {
   const own = typeof map.json.attribution === "string" ? map.json.attribution : "";
   const base = map.project.baseMap.kind === "builtin" ? "Natural Earth" : "";
   return own.includes(base) ? own : [own, base].filter(Boolean).join(", ");
 }
 
-/** What the request asked for goes on to the tiles, the token aside: addresses of tiles are passed around. */
+/** The query for the tile URLs. The token is left out, because tile URLs are often shared. */
 function queryOf({ base, layers, lng, q }: Values<typeof mapTileParameters>): string {
   const kept = new URLSearchParams();
   if (base === 0) kept.set("base", "0");
@@ -131,7 +131,7 @@ function queryOf({ base, layers, lng, q }: Values<typeof mapTileParameters>): st
 }
 
 const tileImage: Answer = {
-  description: "The tile, also where nothing is drawn.",
+  description: "The tile; empty tiles are returned as well.",
   content: Object.fromEntries(tileFormats.map(({ mediaType }) => [mediaType, binary])),
   headers: describedHeaders,
 };
@@ -144,7 +144,7 @@ const tileJsonSchema = {
     name: { type: "string" },
     description: { type: "string" },
     scheme: { const: "xyz" },
-    tiles: { type: "array", items: { type: "string" }, description: "Template of the tiles' addresses" },
+    tiles: { type: "array", items: { type: "string" }, description: "URL template of the tiles" },
     minzoom: { type: "integer" },
     maxzoom: { type: "integer" },
     bounds: { type: "array", items: { type: "number" }, description: "West, south, east, north in degrees" },
@@ -156,10 +156,9 @@ export const tileOperations: readonly Operation[] = [
   operation({
     id: "getTile",
     tag: "Tiles",
-    summary: "A map tile",
+    summary: "Get a map tile (TMS)",
     details:
-      "The contract's address, with `y` counted from the south (TMS). A tile that is asked for after an edit was " +
-      "answered shows that edit.",
+      "`y` is counted from the south (TMS). A tile requested after the response to an edit shows that edit.",
     methods: ["GET"],
     path: "/tms/:project/:map/",
     query: contractParameters,
@@ -169,8 +168,8 @@ export const tileOperations: readonly Operation[] = [
   operation({
     id: "getTileByPath",
     tag: "Tiles",
-    summary: "A map tile by its path",
-    details: "The address that map libraries use, with `y` counted from the north (XYZ).",
+    summary: "Get a map tile by path (XYZ)",
+    details: "The URL scheme of common map libraries: `y` is counted from the north (XYZ).",
     methods: ["GET"],
     path: "/tms/:project/:map/:z/:x/:tile",
     query: tileParameters,
@@ -180,8 +179,8 @@ export const tileOperations: readonly Operation[] = [
   operation({
     id: "getTileJson",
     tag: "Tiles",
-    summary: "The map as TileJSON",
-    details: "For clients that read TileJSON 3.0.0. The parameters become those of its tiles.",
+    summary: "Get the TileJSON of a map",
+    details: "TileJSON 3.0.0. The parameters are added to the tile URLs.",
     methods: ["GET"],
     path: "/tms/:project/:map/tile.json",
     query: mapTileParameters,

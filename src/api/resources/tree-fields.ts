@@ -4,21 +4,21 @@ import { code, neededParent, number, parent } from "../request/schema/fields.js"
 import { type NameContext, nameFields, nameOf } from "../request/schema/names.js";
 import type { Values } from "../request/schema/schema.js";
 
-/** What bodies say of a layer or folder alike: its code, its name, and its place in the tree. */
+/** Body fields that layers and folders have in common: code, name, and position in the tree. */
 
 export const newNodeFields = (what: "layer" | "folder") => ({
-  code: code(`Code of the ${what}, unique among the map's ${what}s; default: a new one.`).optional(),
+  code: code(`Code of the ${what}, unique among the ${what}s of the map; default: generated.`).optional(),
   ...nameFields,
-  parent_id: parent("Id of the folder or map that it lies in; default: the map.").optional(),
-  sort: number("Place among the siblings, which are numbered anew; default: last.").optional(),
+  parent_id: parent("Id of the parent folder or map; default: the map.").optional(),
+  sort: number("Position among the siblings, which are renumbered; default: last.").optional(),
 });
 
 export const changedNodeFields = {
-  code: code("New code; default: as it is.").optional(),
+  code: code("New code; default: unchanged.").optional(),
   ...nameFields,
-  parent_id: neededParent("Id of the folder or map that it lies in from now on."),
+  parent_id: neededParent("Id of the new parent folder or map; the current one to stay there."),
   sort: number(
-    "Place among the siblings, which are numbered anew; default: where it is, or last in another parent.",
+    "Position among the siblings, which are renumbered; default: unchanged, or last in a new parent.",
   ).optional(),
 };
 
@@ -29,13 +29,13 @@ const contextOf = ({ map, view }: MapContext): NameContext => ({
   main: map.project.languages[0],
 });
 
-/** The name of a new element; undefined = none was given. @throws Failure invalid_value */
+/** The name of a new element; undefined = not given. @throws Failure invalid_value */
 export const newName = (sent: Named, context: MapContext): LocalizedName | undefined =>
   nameOf(sent, contextOf(context));
 
 /**
- * The name of an element after a change; undefined = as it was.
- * @param previous what it was; undefined where the change replaces the whole, so that without a name it has none
+ * The name of an element after a change; undefined = unchanged.
+ * @param previous the current name; undefined to replace it, so that a missing name becomes empty
  * @throws Failure invalid_value
  */
 export function changedName(

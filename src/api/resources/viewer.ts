@@ -7,9 +7,9 @@ import { callerOf, usedToken } from "../request/caller.js";
 import { text } from "../request/schema/parameters.js";
 import { reader } from "../request/schema/read.js";
 import type { Services } from "../services.js";
-import { forever, ownContent, pageReply, revalidate } from "./pages.js";
+import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
 
-/** The map page at `/`, its files, and the list of maps that it offers. */
+/** The map viewer at `/`, its files, and its list of maps. */
 
 const contentSecurityPolicy = ownContent();
 
@@ -22,7 +22,7 @@ const listParameters = {
 };
 const readList = reader(listParameters);
 
-/** All public maps by their projects; with `project`, that one with the maps that the caller may see. */
+/** All public maps, grouped by project; with `project`, the maps of that project that the caller may read. */
 async function listMaps(request: Request, services: Services): Promise<Reply> {
   const { lng: language, project: only } = readList(request.query);
   if (only === undefined) {
@@ -33,19 +33,19 @@ async function listMaps(request: Request, services: Services): Promise<Reply> {
   const project = await services.catalog.project(only);
   const caller = await callerOf(request, services, project);
   const found = await findMaps(services.db, { project, caller });
-  // A project of which the public may see nothing is for its users alone.
+  // The existence of a project without public maps is only shown to its users.
   const listed = found.filter(({ maps }) => usedToken(caller) || maps.length > 0);
   const value = listed.map((one) => shownProject(one, language));
   return { kind: "json", value, headers: { "cache-control": "private, no-store" } };
 }
 
-/** The routes over a table of files; `loadViewerFiles()` reads it. */
+/** Routes of the viewer, for the files loaded by `loadViewerFiles()`. */
 export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
-  /** A file of another build (a page opened before an update) is answered with today's, and not kept. */
+  /** A request with an older build id (a page opened before an update) gets the current file, not as immutable. */
   const built = (request: Request, name: string): Reply => {
     const file = table.files.get(name);
     if (!file) throw notFound(`file "${name}" of the viewer`);
-    return fileReply(request, file, request.params.build === table.build ? forever : revalidate);
+    return fileReply(request, file, request.params.build === table.build ? immutable : revalidate);
   };
   return [
     {

@@ -19,7 +19,7 @@ import { answerLayer } from "./layer-answer.js";
 
 /** Visualization and vector settings of a layer, and the legend of a visualization. */
 
-/** The layer of the path, for a user who may change how it looks. */
+/** The layer of the path, for users who may change its settings. @throws Failure as `layerContext`; invalid_value */
 async function settingsContext(request: Request, services: Services): Promise<LayerContext> {
   const context = await layerContext(request, services, toEditStructure);
   const { layer } = context;
@@ -34,10 +34,10 @@ async function changed(context: LayerContext, services: Services): Promise<Reply
   return answerLayer(services, context, context.layer.id);
 }
 
-/** What a request stores. */
+/** Settings in a request. */
 interface GivenSettings {
   readonly kind: SettingsKind;
-  /** As the client sent them. */
+  /** Not yet validated. */
   readonly settings: unknown;
 }
 
@@ -50,13 +50,13 @@ async function put(
   const { map, layer } = context;
   const given = await body();
   const checked = readSettings(layer, given.kind, given.settings);
-  const settings = await computed(services, context, given.kind, checked);
+  const settings = await withCurrentValues(services, context, given.kind, checked);
   await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, given.kind, settings);
   return changed(context, services);
 }
 
-/** With what a visualization shows of the objects now, so that there is something to show whenever that takes long. */
-async function computed(
+/** Adds the current values of a visualization, which are shown whenever computing them takes too long. */
+async function withCurrentValues(
   services: Services,
   { map, layer }: LayerContext,
   kind: SettingsKind,
@@ -71,11 +71,14 @@ const settingsField = (kind: SettingsKind, description: string) =>
   anything(description, settingsJsonSchemas[kind]).optional();
 
 const visualFields = {
-  visualSettings: settingsField("visualSettings", "A visualization of one of the seven kinds."),
-  visualCustomSettings: settingsField("visualCustomSettings", "A visualization by a plug-in, instead."),
+  visualSettings: settingsField("visualSettings", "A visualization of one of the seven built-in types."),
+  visualCustomSettings: settingsField(
+    "visualCustomSettings",
+    "A visualization by a plug-in; excludes visualSettings.",
+  ),
 };
 
-/** A body of settings under their name, or of the settings by themselves. */
+/** A body with an object that has the settings as a field, or with the settings themselves. */
 function settingsBody(
   wrapped: JsonSchema,
   kinds: readonly SettingsKind[],
@@ -89,7 +92,7 @@ function settingsBody(
   return jsonValue<GivenSettings>({ anyOf: [wrapped, ...bare] }, read, sizes.list);
 }
 
-/** The one kind of settings that the body holds. @throws Failure required_parameters, invalid_value */
+/** Accepts exactly one kind of settings. @throws Failure required_parameters, invalid_value */
 const visualBody = settingsBody(
   objectSchema(visualFields),
   ["visualSettings", "visualCustomSettings"],
@@ -100,7 +103,7 @@ const visualBody = settingsBody(
       throw failed("invalid_value", "A layer has visualSettings or visualCustomSettings, not both.");
     if (simple !== undefined) return { kind: "visualSettings", settings: simple };
     if (custom !== undefined) return { kind: "visualCustomSettings", settings: custom };
-    // Kinds of our own have numbers, plug-ins have names.
+    // Built-in types are numbers, types of plug-ins are strings.
     const type = own(body, "type") ?? undefined;
     if (type === undefined) throw required(["visualSettings"]);
     return { kind: typeof type === "string" ? "visualCustomSettings" : "visualSettings", settings: body };
@@ -108,7 +111,7 @@ const visualBody = settingsBody(
 );
 
 const vectorFields = {
-  vectorSettings: settingsField("vectorSettings", "How clients draw the layer as vectors."),
+  vectorSettings: settingsField("vectorSettings", "Settings for clients that render the layer as vectors."),
 };
 const vectorBody = settingsBody(objectSchema(vectorFields), ["vectorSettings"], (body) => {
   const settings = own(body, "vectorSettings") ?? body;
@@ -119,7 +122,7 @@ const vectorBody = settingsBody(objectSchema(vectorFields), ["vectorSettings"], 
   return { kind: "vectorSettings", settings };
 });
 
-const drop = (kind: SettingsKind) => async (request: Request, services: Services) => {
+const remove = (kind: SettingsKind) => async (request: Request, services: Services) => {
   const context = await settingsContext(request, services);
   await storeSettings(services.db, { mapId: context.map.id, layerId: context.layer.id }, kind, null);
   return changed(context, services);
@@ -143,21 +146,20 @@ async function getLegend(request: Request, services: Services): Promise<Reply> {
   );
 }
 
-/** What the server draws of a layer, whatever it is given here. */
-const drawnByStyle = "the map's tiles show the layer by its `css_style`.";
+const tilesUseStyle = "The tiles of the map always use `css_style`.";
 
-const layerAnswer = answers("The layer object.", ref("Layer"));
+const layerAnswer = answers("The changed layer.", ref("Layer"));
 const refuses = ["invalid_value", "unknown_column", "required_parameters"] as const;
 
 export const visualizationOperations: readonly Operation[] = [
   operation({
     id: "getLegend",
     tag: "Layers",
-    summary: "The legend of a visualization",
-    details: "Only for layers with a visualization of one of the seven kinds; others have none (404).",
+    summary: "Get the legend of a layer",
+    details: "404 for layers without a visualization of one of the seven built-in types.",
     methods: ["GET"],
     path: `${layerPath}/legend/`,
-    answer: answers("The legend; its values and borders are computed from the objects.", ref("Legend")),
+    answer: answers("The legend, with values and class breaks computed from the objects.", ref("Legend")),
     handle: getLegend,
   }),
   operation({
@@ -165,9 +167,9 @@ export const visualizationOperations: readonly Operation[] = [
     tag: "Layers",
     summary: "Set a layer's visualization",
     details:
-      "`classesSettings` depend on the kind: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
-      "charts, 7 heat map. Columns are named by id or code. Counts and class borders are computed by the server. " +
-      `Drawing is the client's: ${drawnByStyle}`,
+      "`classesSettings` depend on the type: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
+      "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server. " +
+      `Visualizations are rendered by clients. ${tilesUseStyle}`,
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/visualization/`,
@@ -180,20 +182,20 @@ export const visualizationOperations: readonly Operation[] = [
   operation({
     id: "deleteVisualization",
     tag: "Layers",
-    summary: "Take a layer's visualization away",
+    summary: "Delete a layer's visualization",
     access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/visualization/`,
     writes: true,
     answer: layerAnswer,
     refuses: ["invalid_value"],
-    handle: drop("visualSettings"),
+    handle: remove("visualSettings"),
   }),
   operation({
     id: "saveVectorSettings",
     tag: "Layers",
-    summary: "Set how clients draw a layer as vectors",
-    details: `They draw it besides: ${drawnByStyle}`,
+    summary: "Set a layer's vector settings",
+    details: `For clients that render the layer as vectors. ${tilesUseStyle}`,
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/vector/`,
@@ -206,13 +208,13 @@ export const visualizationOperations: readonly Operation[] = [
   operation({
     id: "deleteVectorSettings",
     tag: "Layers",
-    summary: "Take a layer's vector settings away",
+    summary: "Delete a layer's vector settings",
     access: "token",
     methods: ["DELETE"],
     path: `${layerPath}/vector/`,
     writes: true,
     answer: layerAnswer,
     refuses: ["invalid_value"],
-    handle: drop("vectorSettings"),
+    handle: remove("vectorSettings"),
   }),
 ];
