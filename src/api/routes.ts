@@ -57,7 +57,7 @@ const resources: readonly Operation[] = [
   ...healthOperations,
 ];
 
-/** Every route but the pages' and the older versions'. `test/api/rights-table.test.ts` has a line for each. */
+/** All routes except those of pages and older versions. `test/api/rights-table.test.ts` has a line for each. */
 export const apiRoutes: readonly Operation[] = [...resources, descriptionOperation(resources)];
 
 /** The routes of the older versions: the same handlers, so the same rights. */

@@ -22,7 +22,7 @@ import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
 
-/** What handlers work with; wired together in `node.ts`. */
+/** Dependencies of handlers; created in `node.ts`. */
 export interface Services {
   readonly config: Config;
   readonly log: Log;
@@ -37,14 +37,14 @@ export interface Services {
   readonly transfer: TransferHost;
   readonly image: ImageHost;
   readonly pictures: Pictures;
-  /** Bytes of attached files. */
+  /** Content of attached files. */
   readonly blobs: BlobStore;
   readonly changes: Changes;
   readonly planner: Planner;
   readonly search: SearchService;
-  /** What the viewer offers to everybody. */
+  /** The viewer's list of public maps. */
   readonly publicMaps: PublicMaps;
-  /** What visualizations show of their layers' objects. */
+  /** Values of visualizations, computed from the objects of their layers. */
   readonly visuals: Visuals;
   readonly tiles: TileService;
   readonly tileAnswers: TileAnswers<CachedAnswer>;

@@ -1,8 +1,8 @@
 import type { Column } from "../catalog/state.js";
 
-/** The two indexes of a searched column: their names, and the SQL of what they hold. */
+/** The two indexes of a searched column: their names, and the SQL of the indexed expressions. */
 
-/** @param columnId id of the column in the catalogue; migration 008 makes the same names */
+/** @param columnId id of the column in the catalogue; migration 008 uses the same names */
 export const indexNames = (columnId: number): { readonly words: string; readonly exact: string } => ({
   words: `s${columnId}_words`,
   exact: `s${columnId}_exact`,
@@ -10,17 +10,19 @@ export const indexNames = (columnId: number): { readonly words: string; readonly
 
 type Physical = Pick<Column, "physical">;
 
-/** Folded value, which phrases are compared with; the index `words` has its trigrams. */
+/** Folded value, to compare with phrases; the index `words` has its trigrams. */
 export const foldOf = ({ physical }: Physical): string => `mapwright.search_fold(${physical})`;
 
-/** Terms of a value, for what trigrams miss: signs and single characters; in the index `words`, too. */
+/** Terms of a value, for symbols and single characters, which trigrams do not cover; also in the index `words`. */
 export const termsOf = (column: Physical): string => `mapwright.search_terms(${foldOf(column)})`;
 
-/** Characters of a folded value that the index `exact` has. */
+/** Length of the prefix of a folded value in the index `exact`, in characters. */
 export const keyLength = 100;
 
-/** What plain values are ordered by, and found by as a whole; the index `exact` of these. */
+/** Sort key of non-localised values, also to find exact matches; expression of the index `exact`. */
 export const orderOf = (column: Physical): string => `left(${foldOf(column)},${keyLength}) collate "C"`;
 
-/** The beginnings of all languages' values; the index `exact` of localised values. They have no order. */
+/**
+ * Prefixes of the values in all languages; expression of the index `exact` for localised values, which are not sorted.
+ */
 export const valuesOf = ({ physical }: Physical): string => `mapwright.search_values(${physical})`;

@@ -2,9 +2,9 @@ import { layerTable } from "../catalog/layer-table.js";
 import type { Statement } from "../features/sql.js";
 import { indexNames } from "./column-indexes.js";
 
-/** How much text there is to search in columns. */
+/** Estimates of the amount of text in searched columns. */
 
-/** Where a column's values are. */
+/** Table and name of a column. */
 export interface ColumnPlace {
   readonly layerId: number;
   /** Id of the column in the catalogue. */
@@ -15,24 +15,24 @@ export interface ColumnPlace {
 export interface ColumnStatistics {
   /** Whether both indexes of the column are complete. */
   readonly indexed: boolean;
-  /** Whether the layer is a view, which has no indexes but its source's. */
+  /** Whether the layer is a view, which has only the indexes of its source. */
   readonly virtual: boolean;
   /** Objects of the layer, or of a virtual layer's source, as the planner's statistics estimate them. */
   readonly rows: number;
   /**
-   * How many usual values one of its values counts as, by a few of its rows. (The planner's statistics count a long value
-   * as short when it is stored apart from its row.)
+   * Average size of its values relative to `usualBytes`, at least 1, from a sample of rows. (The planner's statistics
+   * underestimate long values, because these are TOASTed.)
    */
   readonly weight: number;
 }
 
 /**
- * From how many values on, long ones counting as several, a column has indexes: fewer are quicker compared one by one
- * than kept in an index.
+ * Minimum number of values (rows × weight) from which a column is indexed. For fewer, a sequential scan is cheaper than
+ * maintaining an index.
  */
 export const indexedValues = 2_000;
 
-/** Bytes of a usual name. Longer values take longer to compare, and count as several. */
+/** Size of a typical name. Longer values take longer to compare and get a higher weight. */
 const usualBytes = 60;
 
 const tablesSql = `
@@ -42,7 +42,7 @@ const tablesSql = `
      where s.relnamespace = c.relnamespace and s.relname = any(array[e.words, e.exact])) as indexed
   from jsonb_to_recordset($1::jsonb) e (place int, layer text, words text, exact text)
   left join pg_class c on c.oid = to_regclass(e.layer)
-  -- The table of a virtual layer is its source's.
+  -- For a virtual layer, the table of its source.
   left join pg_class t on t.oid = case when c.relkind <> 'v' then c.oid else (
     select d.refobjid from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass
       and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
@@ -50,8 +50,8 @@ const tablesSql = `
   order by place`;
 
 /**
- * The statistics of these columns. A layer that has gone has no rows; a weight that could not be read is 1.
- * @param query runs a statement; it may give undefined for one that fails
+ * The statistics of these columns. A deleted layer has 0 rows; a weight that could not be read is 1.
+ * @param query runs a statement; it may return undefined if that fails
  */
 export async function readStatistics(
   columns: readonly ColumnPlace[],
@@ -71,12 +71,12 @@ export async function readStatistics(
       `(select greatest(1, coalesce(avg(pg_column_size(${physical})), 0)::float8 / ${usualBytes})
         from (select ${physical} from ${layerTable(layerId)} where ${physical} is not null limit 20) few)`,
   );
-  const weighed = await query<{ weights: number[] }>({
+  const weightRows = await query<{ weights: number[] }>({
     text: `select array[${weights.join(",")}]::float8[] as weights`,
     values: [],
   });
   return columns.map((_, i) => {
     const table = tables?.[i] ?? { virtual: false, rows: 0, indexed: false };
-    return { ...table, virtual: table.virtual === true, weight: weighed?.[0]?.weights[i] ?? 1 };
+    return { ...table, virtual: table.virtual === true, weight: weightRows?.[0]?.weights[i] ?? 1 };
   });
 }

@@ -11,16 +11,16 @@ import {
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import type { SearchSetting } from "./settings.js";
 
-/** Where a search looks: the published layers by their names, and columns of layers for objects. */
+/** What a search covers: names of published layers, and columns of layers. */
 
-/** A column of a layer whose values are searched, and the column that names the objects found. */
+/** A column whose values are searched, and the column with the names of the objects. */
 export interface SearchEntry {
   readonly layer: LayerNode;
   readonly search: Column;
   readonly name: Column;
 }
 
-/** The layers that are published and that the caller may read, each once, from the top of the tree to its bottom. */
+/** The published layers that the caller may read, without duplicates, in tree order. */
 export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
   const readable = (layer: LayerNode) => mayRead(map, caller, layer);
   const { publication } = map;
@@ -29,15 +29,15 @@ export function publishedLayers(map: MapState, caller: Caller): LayerNode[] {
   const parents = new Set(publication.map((element) => element.parentId));
   const layers = shown.flatMap(({ node, element }) => {
     if (isLayer(node)) return [node];
-    // The element of a folder with nothing under it stands for what the folder holds.
+    // The element of a folder without child elements represents all layers in the folder.
     return element && !parents.has(element.id) ? layersInFolder(map, node.id).filter(readable) : [];
   });
   return [...new Set(layers)];
 }
 
 /**
- * The entries of the settings that the caller may read, those of higher priority first; without settings every string
- * and text column of the published layers, named by the first of the layer's.
+ * The entries of the settings that the caller may read, sorted by descending priority. Without settings: every string
+ * and text column of the published layers, with the first of each layer as name column.
  */
 export function searchEntries(
   map: MapState,
@@ -45,7 +45,7 @@ export function searchEntries(
   published: readonly LayerNode[],
   settings: readonly SearchSetting[],
 ): SearchEntry[] {
-  if (settings.length === 0) return published.filter(hasObjects).flatMap(everyText);
+  if (settings.length === 0) return published.filter(hasObjects).flatMap(textEntries);
   return [...settings]
     .sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0))
     .flatMap((setting) => {
@@ -57,14 +57,14 @@ export function searchEntries(
     });
 }
 
-function everyText(layer: LayerNode): SearchEntry[] {
-  const texts = layer.columns.filter(isText);
-  return texts.map((search) => ({ layer, search, name: texts[0]! }));
+function textEntries(layer: LayerNode): SearchEntry[] {
+  const columns = layer.columns.filter(isText);
+  return columns.map((search) => ({ layer, search, name: columns[0]! }));
 }
 
 /** Whether a column's values can be searched. */
 export const isSearchable = (column: Column): boolean =>
   hasValues(column) && definitionOf(column).isSearchable;
 
-/** Whether a column's values can name objects. */
+/** Whether a column's values can be used as names of objects. */
 export const isNaming = (column: Column): boolean => hasValues(column) && definitionOf(column).isComparable;

@@ -1,15 +1,17 @@
 import { lettered } from "./phrase.js";
 
-/** How many rows of a column are expected to hold a phrase's needles. */
+/** Expected number of rows that match the needles of a phrase. */
 export interface Estimate {
-  /** Rows with all needles, and with some of those that have letters. */
+  /** Rows with all needles, and rows with at least one of those that have letters. */
   readonly all: number;
   readonly some: number;
-  /** The rarest first, of equal ones the longest: an index then looks for the others only where that one is. */
+  /**
+   * Sorted by frequency, the rarest first, then the longest first: the index scan begins with the most selective one.
+   */
   readonly needles: readonly string[];
 }
 
-/** @param counts rows with each needle, as expected; @param rows rows of the column */
+/** @param counts expected rows with each needle; @param rows rows of the column */
 export function estimateOf(needles: readonly string[], counts: readonly number[], rows: number): Estimate {
   const share = new Map(
     needles.map((needle, i) => [needle, Math.min(1, (counts[i] ?? 0) / Math.max(1, rows))]),

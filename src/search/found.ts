@@ -3,13 +3,13 @@ import type { SearchEntry } from "./entries.js";
 import type { Priority } from "./phrase.js";
 import type { FoundRow } from "./statements.js";
 
-/** What a search finds. */
+/** A search result. */
 export type Hit = LayerHit | ObjectHit;
 
 export interface LayerHit {
   readonly kind: "layer";
   readonly priority: Priority;
-  /** The folded value, which results are ordered by. */
+  /** The folded value, by which results are sorted. */
   readonly key: string;
   readonly layer: LayerNode;
   /** The layer's name in the request's language, else its code. */
@@ -26,7 +26,7 @@ export interface ObjectHit {
   readonly value: string | null;
 }
 
-/** Collects hits; an object that several columns lead to counts once, by the best of them. */
+/** Collects hits. An object found by several columns counts once, with its highest priority. */
 export class Found {
   private readonly layers: LayerHit[] = [];
   private readonly objects = new Map<string, ObjectHit>();
@@ -49,7 +49,7 @@ export class Found {
     return this.hits().filter(({ priority }) => priority >= least).length;
   }
 
-  /** The best hits: by priority, layers before objects, then by value; equal ones in the order of the search. */
+  /** The best hits, sorted by priority, layers before objects, then by value; the sort is stable. */
   best(limit: number): Hit[] {
     const byPriorityAndValue = (a: Hit, b: Hit) =>
       b.priority - a.priority || (a.kind === b.kind ? compare(a.key, b.key) : a.kind === "layer" ? -1 : 1);

@@ -7,25 +7,25 @@ import { foldOf, indexNames, orderOf, termsOf, valuesOf } from "./column-indexes
 import { type ColumnPlace, indexedValues, readStatistics } from "./column-statistics.js";
 
 /**
- * Keeps the indexes of searched columns: makes those of layers that have grown or were named in search settings, drops
- * those that nobody searches. It works in the background, a column after the other, in one node at a time; objects can
- * be read and written meanwhile. What is wanted is read from the database each time, so nothing is forgotten.
+ * Creates indexes of searched columns when a layer has grown or search settings change, and drops unused ones. It runs
+ * in the background, one column after the other, on one node at a time, and does not block reads and writes of objects.
+ * The required indexes are determined from the database on each run, so no change is missed.
  */
 export interface SearchIndexes {
-  /** Something may have to be done now. */
+  /** Starts a run, or another one after the current run. */
   kick(): void;
-  /** Resolves when nothing is being done. */
+  /** Resolves when no run is active. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
 
-const everyMs = 30_000;
-/** When a layer is looked at again that an import held. */
-const heldMs = 1_000;
-/** A layer must shrink well below the size from which it has indexes to lose them. */
+const intervalMs = 30_000;
+/** Delay of the next run when a layer was locked by an import. */
+const retryMs = 1_000;
+/** Indexes are dropped below this size: well below `indexedValues`, to avoid repeated creation and deletion. */
 const keptValues = indexedValues / 4;
-/** Of a map without search settings so many columns of each layer get indexes; more are searched as far as time goes. */
-const columnsOfLayer = 8;
+/** Maximum indexed columns per layer, for maps without search settings. Others are searched as far as time permits. */
+const maxColumnsPerLayer = 8;
 
 interface WantedColumn extends ColumnPlace {
   readonly isLocalised: boolean;
@@ -43,9 +43,9 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
     client = await db.dedicated();
     client.on("error", () => undefined);
     try {
-      const held = await adjustIndexes(client, () => stopped, log);
+      const incomplete = await adjustIndexes(client, () => stopped, log);
       clearTimeout(retry);
-      if (held) retry = setTimeout(kick, heldMs).unref();
+      if (incomplete) retry = setTimeout(kick, retryMs).unref();
     } finally {
       await client.end();
       client = undefined;
@@ -67,7 +67,7 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
     again = true;
     running ??= work();
   };
-  const timer = setInterval(kick, everyMs);
+  const timer = setInterval(kick, intervalMs);
   timer.unref();
   return {
     kick,
@@ -77,28 +77,28 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
       clearInterval(timer);
       clearTimeout(retry);
       const pid = (client as unknown as { processID?: number | null } | undefined)?.processID;
-      // An index that is being made is left unfinished, and made anew by who comes next.
+      // An unfinished index is invalid; the next run drops and recreates it.
       if (pid) await db.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
       await running;
     },
   };
 }
 
-/** Gives whether to look again soon: an import held a layer, which was left as it was, or a layer or column went. */
+/** Returns whether to run again soon: a layer was locked by an import, or a layer or column was deleted meanwhile. */
 async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log): Promise<boolean> {
   const lock = await client.query<{ ours: boolean }>(
     `select pg_try_advisory_lock(${workLock.searchIndexes}) as ours`,
   );
   if (!lock.rows[0]!.ours) return false;
   await client.query("set lock_timeout = '60s'");
-  // A GIN index of a million names fits in it; with less it takes twice as long to make.
+  // Enough for a GIN index of a million names; with less memory, creation takes twice as long.
   await client.query("set maintenance_work_mem = '256MB'");
   const present = await presentIndexes(client);
   const wanted = await wantedColumns(client);
   const statistics = await readStatistics(
     wanted,
     async ({ text, values }) => (await client.query(text, [...values])).rows,
-  ).catch(goneMeanwhile);
+  ).catch(undefinedIfDropped);
   if (!statistics) return true;
   const amounts = statistics.map(({ rows, weight }) => rows * weight);
   const kept = new Set(wanted.filter((_, i) => amounts[i]! >= keptValues).flatMap(namesOf));
@@ -107,19 +107,19 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
     if (valid && kept.has(name)) continue;
     await client.query(`drop index concurrently if exists layers.${name}`);
   }
-  let held = false;
+  let locked = false;
   for (const [i, column] of wanted.entries()) {
     if (amounts[i]! < indexedValues || statistics[i]!.indexed) continue;
     if (stopped()) return false;
     const started = performance.now();
     try {
-      if (!(await makeIndexes(client, column))) {
-        held = true;
+      if (!(await createIndexes(client, column))) {
+        locked = true;
         continue;
       }
     } catch (error) {
       if (stopped() || !(error instanceof pg.DatabaseError)) throw error;
-      // Other columns get theirs all the same.
+      // Continue with the other columns.
       log.warn({ err: error, column: column.id }, "the indexes of a searched column could not be made");
       continue;
     }
@@ -128,12 +128,12 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
       "made the indexes of a searched column",
     );
   }
-  return held;
+  return locked;
 }
 
 const namesOf = (column: WantedColumn): string[] => Object.values(indexNames(column.id));
 
-/** Names of all indexes of search, and whether they are complete. Nobody else is making one now. */
+/** Names of all search indexes, and whether they are valid. The lock ensures that none is being created. */
 async function presentIndexes(client: pg.Client): Promise<Map<string, boolean>> {
   const { rows } = await client.query<{ name: string; valid: boolean }>(
     `select c.relname as name, i.indisvalid as valid from pg_class c join pg_index i on i.indexrelid = c.oid
@@ -142,7 +142,7 @@ async function presentIndexes(client: pg.Client): Promise<Map<string, boolean>> 
   return new Map(rows.map((row) => [row.name, row.valid]));
 }
 
-/** Columns that searches go through. */
+/** Columns that are searched. */
 async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
   const { rows } = await client.query<WantedColumn>(
     `with wanted as (
@@ -154,7 +154,7 @@ async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
          join project p on p.id = m.project_id
          where c.type in ('string', 'text') and not p.hidden
            and not exists (select from search_setting s where s.map_id = m.id)) texts
-       where place <= ${columnsOfLayer})
+       where place <= ${maxColumnsPerLayer})
      select c.id, c.layer_id as "layerId", c.localized_value and c.code <> 'svc_id' as "isLocalised",
        case when c.code = 'svc_id' then 'svc_id' else 'c' || c.id end as physical
      from wanted join layer_column c using (id)
@@ -164,13 +164,13 @@ async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
   return rows;
 }
 
-function goneMeanwhile(error: unknown): undefined {
+function undefinedIfDropped(error: unknown): undefined {
   // undefined_table, undefined_column
   if (!["42P01", "42703"].includes((error as { code?: string }).code ?? "")) throw error;
 }
 
-/** Makes a column's indexes; false when an import holds the layer, which would wait for us and we for it. */
-async function makeIndexes(client: pg.Client, column: WantedColumn): Promise<boolean> {
+/** Creates the indexes of a column; false when an import has locked the layer, which could cause a deadlock. */
+async function createIndexes(client: pg.Client, column: WantedColumn): Promise<boolean> {
   const key = importLock("$1");
   const lock = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
     column.layerId,
@@ -179,7 +179,7 @@ async function makeIndexes(client: pg.Client, column: WantedColumn): Promise<boo
   try {
     const { words, exact } = indexNames(column.id);
     const table = layerTable(column.layerId);
-    // A search goes through what has not been merged into a GIN index yet: a little of it is no burden.
+    // Searches scan the pending list of a GIN index, so it is kept small.
     await client.query(
       `create index concurrently if not exists ${words} on ${table}
        using gin (${foldOf(column)} gin_trgm_ops, (${termsOf(column)})) with (gin_pending_list_limit = 256)`,
@@ -190,7 +190,7 @@ async function makeIndexes(client: pg.Client, column: WantedColumn): Promise<boo
            using gin (${valuesOf(column)}) with (gin_pending_list_limit = 256)`
         : `create index concurrently if not exists ${exact} on ${table} ((${orderOf(column)}), svc_id)`,
     );
-    // Statistics of the index expressions, by which the planner picks one.
+    // The planner needs statistics of the index expressions.
     await client.query(`analyze ${table}`);
     return true;
   } finally {

@@ -15,49 +15,50 @@ import {
   type TextQuery,
 } from "./statements.js";
 
-/** No statement begins after this time: what was found by then is the answer. */
-const beginMs = 600;
-/** Values without an index that are compared, long ones counting as several: of one column, and of all together. */
+/** No statement is started after this time; the results so far are returned. */
+const startLimitMs = 600;
+/** Maximum number of values (rows × weight) scanned without an index: per column, and in total. */
 const tableValues = 20_000;
 const allTableValues = 60_000;
-/** Candidates by the index, the first in their order, those with one beginning, and of a sample. (5 µs each.) */
+/** Maximum candidates: from the index, first in sort order, per prefix, and from a sample. (5 µs each.) */
 const indexValues = 500;
 const orderValues = 250;
 const startValues = 125;
 const sampleValues = 2_000;
-/** Of very long values at least so many. */
-const leastRows = 25;
-/** Rows that the index lists in less than 10 ms. With more expected, a needle or phrase is frequent. */
-const listedRows = 50_000;
-/** Words that values are looked for that begin with them. */
+/** Minimum number of rows, also of very long values. */
+const minRows = 25;
+/** If more rows are expected, a needle or phrase is frequent. (An index scan of so many takes less than 10 ms.) */
+const frequentRows = 50_000;
+/** Maximum number of words used as prefixes. */
 const maxStarts = 4;
 
-/** A column that is searched, and how much there is in it. */
+/** A searched column with its statistics. */
 interface SearchedColumn extends ColumnStatistics {
   readonly entry: SearchEntry;
 }
 
 interface IndexedColumn extends SearchedColumn {
-  /** Whether enough of its first values have some words. */
+  /** Whether the first values in sort order gave enough results with some of the words. */
   firstHaveSome: boolean;
   estimate?: Estimate;
 }
 
-/** A virtual layer has its source's, if any. */
+/** A virtual layer may have the indexes of its source. */
 const mayHaveIndexes = ({ virtual, indexed, rows }: ColumnStatistics): boolean =>
   virtual ? rows >= indexedValues : indexed;
 
 /**
- * One search of the entries, in a transaction of its own. Of columns with indexes come exact values first. For all words,
- * and then for some if these are not enough, it tries in turn the first values in their order, what begins with a frequent
- * word, a sample for frequent words, and the index of words. Statements that take too long are left out.
+ * One search of the entries, in its own transaction. In indexed columns it finds exact matches first. Then, for all
+ * words, and after that for some words if there are too few results, it tries in turn: the first values in sort order,
+ * values that begin with a frequent word, a sample for frequent words, and the index of words. Statements that time out
+ * are skipped.
  */
 export class SearchRun {
-  private readonly until = performance.now() + beginMs;
-  /** Values without an index that may still be compared. */
+  private readonly deadline = performance.now() + startLimitMs;
+  /** Remaining number of values that may be scanned without an index. */
   private valuesLeft = allTableValues;
-  /** Whether a layer or column turned out to have gone or changed a moment ago. */
-  overtaken = false;
+  /** Whether a layer or column was dropped or changed during the search. */
+  isStale = false;
 
   constructor(
     private readonly tx: Queryable,
@@ -66,9 +67,9 @@ export class SearchRun {
     private readonly query: TextQuery,
   ) {}
 
-  /** Searches the entries until enough was found; gives whether one of them lacks indexes that it should have. */
+  /** Searches the entries until there are enough results; returns whether an index is missing. */
   async run(entries: readonly SearchEntry[]): Promise<boolean> {
-    // What fails, such as by taking too long, is left out; the rest of the search goes on from here.
+    // After a failed statement, for example a timeout, the search continues from this savepoint.
     await this.tx.execute("savepoint search");
     const { limit, phrase } = this.query;
     const indexed: IndexedColumn[] = [];
@@ -92,7 +93,7 @@ export class SearchRun {
     return indexMissing;
   }
 
-  /** Compares so many values of a column without indexes as there is time for. */
+  /** Scans a column without indexes, up to the limits. */
   private async scan(column: SearchedColumn): Promise<void> {
     const values = Math.min(tableValues, this.valuesLeft);
     if (values === 0) return;
@@ -100,18 +101,18 @@ export class SearchRun {
     await this.find(column, { by: "scan", rows: rowsOf(values, column) });
   }
 
-  /** Finds what has all (or some) words in a column with indexes. */
+  /** Finds values with all (or some) words in a column with indexes. */
   private async findMatches(column: IndexedColumn, match: "all" | "some"): Promise<void> {
     if (match === "all" ? await this.findFirst(column) : column.firstHaveSome) return;
     column.estimate ??= await this.estimate(column);
     const needles = match === "all" ? column.estimate.needles : lettered(column.estimate.needles);
     const expected = column.estimate[match];
-    if (expected >= listedRows && (await this.findFrequent(column, match, expected))) return;
+    if (expected >= frequentRows && (await this.findFrequent(column, match, expected))) return;
     const rows = Math.max(rowsOf(indexValues, column), 2 * this.query.limit);
     await this.find(column, { by: "index", match, needles, rows });
   }
 
-  /** Finds what is among the first values in their order; gives whether enough of these have all words. */
+  /** Searches the first values in sort order; returns whether enough of these have all words. */
   private async findFirst(column: IndexedColumn): Promise<boolean> {
     if (isLocalised(column.entry.search)) return false;
     const first = await this.find(column, { by: "order", start: "", rows: rowsOf(orderValues, column) });
@@ -119,7 +120,7 @@ export class SearchRun {
     return this.isEnough(first, "all");
   }
 
-  /** Finds what begins with the phrase (or a word), or else is in a sample; gives whether that is enough. */
+  /** Finds values that begin with the phrase (or a word), else those in a sample; returns whether these are enough. */
   private async findFrequent(
     column: IndexedColumn,
     match: "all" | "some",
@@ -135,16 +136,16 @@ export class SearchRun {
       }
       if (this.isEnough(begin, match)) return true;
     }
-    // A view has no sample.
+    // TABLESAMPLE does not work on views.
     if (column.virtual) return false;
-    // Of several words the planner does not know how often they meet: a small sample tells.
+    // The planner cannot estimate how often several words occur together, so a small sample is tried first.
     const wanted = match === "all" && phrase.needles.length > 1 ? 8 * limit : indexValues;
     const rows = rowsOf(Math.min(sampleValues, (wanted * column.rows) / expected), column);
     const percent = Math.min(100, (100 * rows) / column.rows);
     return this.isEnough(await this.find(column, { by: "scan", percent, rows }), match);
   }
 
-  /** Whether so many objects as are asked for have all (or some) words. */
+  /** Whether enough distinct objects have all (or some) words. */
   private isEnough(rows: readonly FoundRow[] | undefined, match: "all" | "some"): boolean {
     const matching = rows?.filter(({ priority }) => match === "some" || priority >= 20);
     return new Set(matching?.map(({ id }) => id)).size >= this.query.limit;
@@ -152,18 +153,18 @@ export class SearchRun {
 
   private async estimate({ entry, rows }: SearchedColumn): Promise<Estimate> {
     const { needles } = this.query.phrase;
-    if (needles.length === 1 && rows < listedRows) return { all: 0, some: 0, needles };
+    if (needles.length === 1 && rows < frequentRows) return { all: 0, some: 0, needles };
     const [explained] = (await this.attempt<Explained>(estimateStatement(entry, needles))) ?? [];
     const counts = explained?.["QUERY PLAN"][0].Plan.Plans.map((plan) => plan["Plan Rows"]) ?? [];
     return estimateOf(needles, counts, rows);
   }
 
-  /** Adds what a statement finds, and gives it; undefined when it could not be run to its end. */
+  /** Adds and returns the rows of a statement; undefined when it was not run or failed. */
   private async find(
     { entry }: SearchedColumn,
     strategy: SearchStrategy,
   ): Promise<readonly FoundRow[] | undefined> {
-    if (performance.now() > this.until || this.signal.aborted) return undefined;
+    if (performance.now() > this.deadline || this.signal.aborted) return undefined;
     const rows = await this.attempt<FoundRow>(searchStatement(entry, this.query, strategy));
     if (rows) this.found.addObjects(entry, rows);
     return rows;
@@ -175,7 +176,7 @@ export class SearchRun {
     } catch (error) {
       const { code = "" } = error as { code?: string };
       // undefined_table, undefined_column, datatype_mismatch
-      if (["42P01", "42703", "42804"].includes(code)) this.overtaken = true;
+      if (["42P01", "42703", "42804"].includes(code)) this.isStale = true;
       // query_canceled: out of time
       else if (code !== "57014") throw error;
       await this.tx.execute("rollback to savepoint search");
@@ -184,6 +185,6 @@ export class SearchRun {
   }
 }
 
-/** How many rows of a column have so many usual values. */
+/** Number of rows of a column for a number of values (rows × weight). */
 const rowsOf = (values: number, { weight }: ColumnStatistics): number =>
-  Math.max(leastRows, Math.floor(values / weight));
+  Math.max(minRows, Math.floor(values / weight));

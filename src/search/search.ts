@@ -7,14 +7,14 @@ import { phraseTexts, priorityOf, readPhrase } from "./phrase.js";
 import { SearchRun } from "./search-run.js";
 import { type SearchSetting, settingsSql } from "./settings.js";
 
-/** Search of a map: its layers by name, their objects by what the search settings name. */
+/** Search of a map: layers by name, and objects by the columns in the search settings. */
 
 export interface SearchRequest {
   /** Without NUL and lone surrogates. */
   readonly phrase: string;
-  /** Language of names and values; the map's main one stands in. */
+  /** Language of names and values; the fallback is the main language of the map. */
   readonly language: string;
-  /** Most results. */
+  /** Maximum number of results. */
   readonly limit: number;
   readonly caller: Caller;
   readonly signal: AbortSignal;
@@ -22,18 +22,18 @@ export interface SearchRequest {
 
 export interface SearchResult {
   readonly hits: readonly Hit[];
-  /** Whether a column of many objects was gone through without an index. */
+  /** Whether a large column was scanned without an index. */
   readonly indexMissing: boolean;
 }
 
-/** How long a statement may take. With the limit of `SearchRun` a search takes less than a second in all. */
-const statementMs = 250;
+/** Timeout of a statement. With the limit of `SearchRun`, a search takes less than a second in total. */
+const statementTimeoutMs = 250;
 
 /**
- * What is in the map that the caller may read: exact matches first, then what has all words of the phrase, then what
- * has some. Where thousands of objects match, the index alone is asked, and the order by value is that of the objects
- * looked at.
- * @throws Failure not_found when the map goes meanwhile
+ * Finds layers and objects that the caller may read: exact matches first, then those with all words of the phrase, then
+ * those with some. If thousands of objects match, only some of them are examined, and sorting by value applies to
+ * these.
+ * @throws Failure not_found when the map is deleted meanwhile
  */
 export async function search(db: Database, map: MapState, request: SearchRequest): Promise<SearchResult> {
   const main = map.project.languages[0];
@@ -41,9 +41,9 @@ export async function search(db: Database, map: MapState, request: SearchRequest
   const names = published.map((layer) => localName(layer, request.language, main) || layer.code);
   const texts = phraseTexts(request.phrase);
   return db.transaction(async (tx) => {
-    // Expressions that fold a text cost more than the planner can know; without an index `SearchRun` bounds the rows.
+    // The planner underestimates the cost of `search_fold` in sequential scans; `SearchRun` limits the rows of these.
     const [first] = await tx.query<{ folds: string[]; settings: SearchSetting[] }>(
-      `select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '${statementMs}', true),
+      `select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '${statementTimeoutMs}', true),
          array(select mapwright.search_fold(t) from unnest($2::text[]) with ordinality u (t, n) order by n) as folds,
          ${settingsSql("$1")} as settings`,
       [map.id, [...texts, ...names]],
@@ -66,8 +66,8 @@ export async function search(db: Database, map: MapState, request: SearchRequest
       limit: request.limit,
     });
     const indexMissing = entries.length > 0 && (await run.run(entries));
-    // A layer less is a result; the whole map less is none.
-    if (run.overtaken && (await tx.query("select from map where id = $1", [map.id])).length === 0)
+    // A deleted layer is just omitted; for a deleted map, the response is 404.
+    if (run.isStale && (await tx.query("select from map where id = $1", [map.id])).length === 0)
       throw notFound(`map "${map.code}"`);
     return { hits: found.best(request.limit), indexMissing };
   });

@@ -6,27 +6,27 @@ import type { Hit } from "./found.js";
 import { keepSearchIndexes, type SearchIndexes } from "./indexes.js";
 import { type SearchRequest, search } from "./search.js";
 
-/** Search as a node offers it: a bounded number of searches at once, and the indexes that they need. */
+/** Search on a node: limits concurrent searches and maintains the indexes. */
 export class SearchService {
   private readonly gate: Semaphore;
   private readonly indexes: SearchIndexes;
 
   /**
-   * @param places searches at once; each holds a connection for up to a second
-   * @param patienceMs how long others wait for a place
+   * @param concurrency maximum of concurrent searches; each uses a connection for up to a second
+   * @param queueTimeoutMs how long further searches wait
    */
   constructor(
     private readonly db: Database,
     log: Log,
-    places: number,
-    patienceMs = 5_000,
+    concurrency: number,
+    queueTimeoutMs = 5_000,
   ) {
-    this.gate = new Semaphore(places, patienceMs, "Too many searches are running now.");
+    this.gate = new Semaphore(concurrency, queueTimeoutMs, "Too many searches are running now.");
     this.indexes = keepSearchIndexes(db, log);
   }
 
   /**
-   * What is in the map, at most a second's worth of it; the caller's right to read the map is the asker's to check.
+   * Searches a map for at most about a second. The right to read the map must have been checked.
    * @throws Failure busy
    */
   async find(map: MapState, request: SearchRequest): Promise<readonly Hit[]> {
@@ -40,7 +40,7 @@ export class SearchService {
     }
   }
 
-  /** Search settings or a layer's objects changed: indexes may have to be made or dropped. Done in the background. */
+  /** Call when search settings or objects have changed. Creates or drops indexes in the background. */
   reconsider(): void {
     this.indexes.kick();
   }

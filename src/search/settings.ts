@@ -2,24 +2,24 @@ import { lockMap } from "../catalog/tree.js";
 import { notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 
-/** The search settings of a map: which columns are searched for objects, in which order. */
+/** The search settings of a map: which columns are searched, in which order. */
 
 export interface SearchSetting {
   readonly layerId: number;
   readonly searchColumnId: number;
-  /** The column whose value is the name of an object found. */
+  /** The column with the names of the objects. */
   readonly nameColumnId: number;
-  /** Entries with a higher one are searched before others; null counts as 0. */
+  /** Entries with a higher priority are searched first; null counts as 0. */
   readonly priority: number | null;
 }
 
-/** SQL of a map's settings as JSON, in their order; the map's id is bound at `placeholder`. */
+/** SQL for the settings of a map as JSON, in order; `placeholder` is the parameter with the map id. */
 export const settingsSql = (placeholder: string): string =>
   `(select coalesce(json_agg(json_build_object('layerId', layer_id, 'searchColumnId', search_column_id,
      'nameColumnId', name_column_id, 'priority', priority) order by place), '[]')
    from search_setting where map_id = ${placeholder})`;
 
-/** The map's settings in their order; empty = the default set. */
+/** The settings of a map, in order; empty = default settings. */
 export async function loadSettings(db: Queryable, mapId: number): Promise<SearchSetting[]> {
   const [row] = await db.query<{ settings: SearchSetting[] }>(`select ${settingsSql("$1")} as settings`, [
     mapId,
@@ -28,8 +28,8 @@ export async function loadSettings(db: Queryable, mapId: number): Promise<Search
 }
 
 /**
- * Puts these in the place of the map's settings; none = the default set.
- * @throws Failure not_found when the map, or a layer or column among them, is gone
+ * Replaces the settings of a map; empty = default settings.
+ * @throws Failure not_found when the map, or a layer or column in the settings, was deleted
  */
 export async function saveSettings(
   db: Database,

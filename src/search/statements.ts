@@ -7,13 +7,13 @@ import type { SearchEntry } from "./entries.js";
 import { containing, type Phrase } from "./phrase.js";
 import { needsTrigrams, requiredTerms } from "./terms.js";
 
-/** The statements that search one column of one layer. */
+/** SQL statements that search one column of a layer. */
 
-/** What a statement's row has. */
+/** A row of a search statement. */
 export interface FoundRow {
   readonly id: number;
   readonly priority: 30 | 20 | 10;
-  /** The beginning of the searched value, folded: what results are ordered by. */
+  /** Prefix of the searched value, folded; results are sorted by it. */
   readonly key: string;
   /** The searched value and the object's name in the request's language. */
   readonly value: string | null;
@@ -21,24 +21,25 @@ export interface FoundRow {
 }
 
 /**
- * Which rows of a column are candidates: their values are compared with the phrase. Each strategy serves phrases that the
- * others do not. The times are of PostgreSQL's processor, for ten results of a million names (localised: of 300,000).
+ * How candidate rows of a column are selected, whose values are then compared with the phrase. Each strategy is the
+ * best for some phrases. Times are CPU times of PostgreSQL, for ten results among a million names (localised: 300,000).
  */
 export type SearchStrategy =
   /**
-   * Those whose value is the phrase. The index of words gives any 500 that have the words of a phrase, and a value that is
-   * the phrase need not be among them. One result takes 2 ms, and without this strategy 14 to 22 ms.
+   * Values that equal the phrase. (The index of words returns any 500 values with the words of the phrase, possibly
+   * without an exact match.) One result takes 2 ms; without this strategy 14 to 22 ms.
    */
   | { readonly by: "exact" }
   /**
-   * The first in the order of their values, of those that begin with the words of `start` ("" = of all). Of plain values
-   * only. The first that have a part of a word that four names in ten have take 5 ms; a sample takes 8 ms and gives others.
-   * With `start` a hundred results of such a word take 7 ms, by a sample 11 ms, by the index 46 ms.
+   * The first values in sort order, of those that begin with `start` ("" = of all). Only for non-localised values. For
+   * a part of a word that occurs in 40 % of the names: 5 ms (a sample: 8 ms, and not the first results). With `start`,
+   * a hundred results of such a word take 7 ms (a sample: 11 ms, the index: 46 ms).
    */
   | { readonly by: "order"; readonly start: string; readonly rows: number }
   /**
-   * Any that hold all (or some) needles, by the index of words, which is read in the order of the needles: the only way to
-   * rare words. Three frequent words that never meet take 23 ms the rarest first, and 36 ms as they were typed.
+   * Any values with all (or some) needles, from the index of words, which is scanned in the order of the needles. The
+   * only strategy for rare words. Three frequent words that never occur together take 23 ms with the rarest first, 36
+   * ms in the order of the phrase.
    */
   | {
       readonly by: "index";
@@ -47,16 +48,16 @@ export type SearchStrategy =
       readonly rows: number;
     }
   /**
-   * Any: where there is no index, or from a random sample of `percent` of the table. A sample finds frequent words that
-   * begin no value, or that are in values without an order: two letters in 10 ms, and 30 ms by the index; a frequent word
-   * of localised values in 11 ms, and 28 ms.
+   * Any values, if there is no index, or from a random sample of `percent` of the table. A sample is used for frequent
+   * words that are not at the beginning of values, or are in localised values: two letters take 10 ms (the index: 30
+   * ms), a frequent word in localised values 11 ms (28 ms).
    */
   | { readonly by: "scan"; readonly percent?: number; readonly rows: number };
 
 export interface TextQuery {
   readonly phrase: Phrase;
   readonly languages: Languages;
-  /** Most results. */
+  /** Maximum number of results. */
   readonly limit: number;
 }
 
@@ -85,48 +86,48 @@ export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: 
   };
 }
 
-/** What follows FROM. */
+/** SQL after the table in FROM. */
 function candidatesOf(
   column: Column,
   { phrase, limit }: TextQuery,
   strategy: SearchStrategy,
   values: Values,
 ): string {
-  const most = (rows: number) => ` limit ${values.bind(rows)}::bigint`;
+  const limitTo = (rows: number) => ` limit ${values.bind(rows)}::bigint`;
   const order = orderOf(column);
   switch (strategy.by) {
     case "exact": {
       const beginning = `left(${values.bind(phrase.folded)}::text,${keyLength})`;
       if (isLocalised(column))
-        return ` where ${valuesOf(column)} @> array[${beginning}]${most(1_000 + limit)}`;
+        return ` where ${valuesOf(column)} @> array[${beginning}]${limitTo(1_000 + limit)}`;
       const isWhole = `${foldOf(column)}=${values.bind(phrase.folded)}`;
-      return ` where ${order}=${beginning} and ${isWhole} order by ${order},svc_id${most(limit)}`;
+      return ` where ${order}=${beginning} and ${isWhole} order by ${order},svc_id${limitTo(limit)}`;
     }
     case "order": {
       const { start, rows } = strategy;
-      // A space stands before every word, and no character comes after U+10FFFF. (`^@` would fold each value again.)
+      // Folded values have a space before each word. U+10FFFF sorts last. (`^@` would fold each value again.)
       const first = start && `${values.bind(` ${start.trim()}`)}::text`;
       const range = first && ` where ${order}>=${first} and ${order}<${first}||U&'\\+10FFFF'`;
-      return `${range} order by ${order},svc_id${most(rows)}`;
+      return `${range} order by ${order},svc_id${limitTo(rows)}`;
     }
     case "index": {
       const { match, needles, rows } = strategy;
       const condition =
         match === "all"
-          ? holdsAll(column, needles, values)
-          : needles.map((needle) => `(${holdsAll(column, [needle], values)})`).join(" or ");
-      return ` where ${condition}${most(rows)}`;
+          ? containsAll(column, needles, values)
+          : needles.map((needle) => `(${containsAll(column, [needle], values)})`).join(" or ");
+      return ` where ${condition}${limitTo(rows)}`;
     }
     case "scan": {
       const { percent, rows } = strategy;
       const sample = percent ? ` tablesample system (${values.bind(percent)}::float8) repeatable (0)` : "";
-      return sample + most(rows);
+      return sample + limitTo(rows);
     }
   }
 }
 
-/** SQL of what the index tells of values that hold all needles. */
-function holdsAll(column: Column, needles: readonly string[], values: Values): string {
+/** Indexable SQL condition that values with all needles meet. */
+function containsAll(column: Column, needles: readonly string[], values: Values): string {
   const terms = requiredTerms(needles);
   return [
     ...(terms.length > 0 ? [`${termsOf(column)} @> ${values.bind(terms)}::text[]`] : []),
@@ -137,24 +138,24 @@ function holdsAll(column: Column, needles: readonly string[], values: Values): s
 }
 
 /**
- * The statement that tells how many rows hold each needle, as the planner expects. Its one row is an `Explained`, of a
+ * The statement that returns the planner's estimate of rows for each needle. Its only row is an `Explained`, with a
  * plan for each needle.
  */
 export function estimateStatement(entry: SearchEntry, needles: readonly string[]): Statement {
   const values = new Values();
   const rows = needles.map(
     (needle) =>
-      `array(select 1 from ${layerTable(entry.layer.id)} where ${holdsAll(entry.search, [needle], values)})`,
+      `array(select 1 from ${layerTable(entry.layer.id)} where ${containsAll(entry.search, [needle], values)})`,
   );
   return { text: `explain (format json) select ${rows.join(",")}`, values: values.list };
 }
 
-/** What EXPLAIN gives. */
+/** Output of EXPLAIN (FORMAT JSON). */
 export interface Explained {
   readonly "QUERY PLAN": readonly [{ readonly Plan: { readonly Plans: readonly { "Plan Rows": number }[] } }];
 }
 
-/** SQL of a value as the text that a reader sees. */
+/** SQL of a value as display text. */
 function textOf(column: Column, languages: Languages, values: Values): string {
   const value = readableValue(column, languages, values);
   const { isText, searchText } = definitionOf(column);

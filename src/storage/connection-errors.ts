@@ -1,11 +1,13 @@
 import pg from "pg";
 import { busy, causedBy, type Failure } from "../errors.js";
 
-/** What an error of PostgreSQL or of the network means for the connection that it came from, and for the caller. */
+/**
+ * Classifies errors of PostgreSQL and the network: whether the connection is broken, and the failure for the caller.
+ */
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code);
 
-/** The server refuses connections, or is not there: errors of the network, cannot_connect_now, too_many_connections. */
+/** The server is unreachable or refuses connections: network errors, cannot_connect_now, too_many_connections. */
 const unreachable = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "57P03", "53300"]);
 
 const brokenSocket = new Set([
@@ -18,8 +20,8 @@ const brokenSocket = new Set([
 ]);
 
 /**
- * @throws Failure busy when none of the pool's connections became free in time, or the database cannot be reached; the
- *   error itself when it is another
+ * @throws Failure busy when no connection of the pool became free in time, or the database cannot be reached; otherwise
+ *   the error itself
  */
 export function connectFailed(error: unknown): never {
   if ((error as Error).message === "timeout exceeded when trying to connect")
@@ -29,17 +31,17 @@ export function connectFailed(error: unknown): never {
   throw error;
 }
 
-/** Whether a connection is of no use after this error: anything but the refusal of one statement. */
+/** Whether the connection is unusable after this error: true unless only a statement failed. */
 export const endsConnection = (error: unknown): boolean =>
   !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
 
-/** Whether the connection broke while a statement ran on it, so that its result is not known here. */
+/** Whether the connection was lost while a statement ran, so that its outcome is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return endsConnection(error);
   if (!(error instanceof Error)) return false;
   return /^Connection terminated/.test(error.message) || brokenSocket.has(codeOf(error));
 }
 
-/** The answer to a read, or to a transaction that was not being committed yet: nothing was changed. */
+/** The failure when the connection is lost in a read, or in a transaction before its commit: nothing was changed. */
 export const connectionLost = (cause: unknown): Failure =>
   causedBy(busy("The connection to the database was lost; nothing was done."), cause);

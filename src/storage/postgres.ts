@@ -7,51 +7,51 @@ import { type Lookup, Lookups } from "./lookups.js";
 import { Semaphore } from "./semaphore.js";
 import { Watchdog } from "./watchdog.js";
 
-/** PostgreSQL: a pool, transactions, and cursors for results of any length. */
+/** PostgreSQL: connection pool, transactions, and cursors for large results. */
 
-// Ids are bigint (int8, OID 20): they stay below 2^53 by construction, so they arrive as numbers.
+// Ids are bigint (int8, OID 20). They are always below 2^53, so they are parsed as numbers.
 pg.types.setTypeParser(20, Number);
 
-/** How one statement is run. */
+/** Options of a statement. */
 export interface QueryOptions {
-  /** Keep the parsed statement on each connection: for texts that come again and again with other values. */
+  /** Use a prepared statement on each connection, for statements that are often repeated with other values. */
   readonly prepare?: boolean;
-  /** Cancels the running statement when it aborts; the call then rejects. Not within transactions. */
+  /** Aborting it cancels the statement, and the call rejects. Not supported in transactions. */
   readonly signal?: AbortSignal;
 }
 
-/** How a result is streamed. */
+/** Options of a streamed result. */
 export interface StreamOptions {
-  /** Rows to fetch next; a function is asked before each batch. */
+  /** Number of rows per batch; a function is called before each batch. */
   readonly batch: number | (() => number);
   readonly signal?: AbortSignal;
-  /** How long the consumer may leave a batch lying before its connection is taken back; default 30 s. */
+  /** How long the consumer may take for a batch before the stream is closed; default 30 s. */
   readonly timeoutMs?: number;
 }
 
-/** Something that runs one statement; values are always bound. */
+/** Runs statements; values are always bound parameters. */
 export interface Queryable {
   query<Row extends object>(
     text: string,
     values?: readonly unknown[],
     options?: QueryOptions,
   ): Promise<Row[]>;
-  /** As `query`, for a statement that changes something. @throws Failure outcome_unknown when the connection is lost meanwhile */
+  /** As `query`, for a statement that writes. @throws Failure outcome_unknown when the connection is lost meanwhile */
   write<Row extends object>(
     text: string,
     values?: readonly unknown[],
     options?: Pick<QueryOptions, "prepare">,
   ): Promise<Row[]>;
-  /** As `write`, with the number of rows that it touched. */
+  /** As `write`; returns the number of affected rows. */
   execute(text: string, values?: readonly unknown[]): Promise<number>;
-  /** The row with that key, read together with others that are looked up at the same time. */
+  /** The row with that key. Simultaneous lookups are combined in one statement. */
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined>;
 }
 
-/** A connection that hears notifications. */
+/** A connection for LISTEN. */
 export interface ListeningConnection {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: object[] }>;
-  /** Called when the connection is lost, perhaps twice. */
+  /** Called when the connection is lost, possibly twice. */
   onLost(listener: (error?: Error) => void): void;
   onNotification(listener: (payload: string) => void): void;
   end(): Promise<void>;
@@ -59,9 +59,13 @@ export interface ListeningConnection {
 
 export interface Database extends Queryable {
   readonly url: string;
-  /** This database, outside of a transaction that it may stand for: what is written there stays whatever happens to that. */
+  /**
+   * The database outside of the current `SingleTransaction`, if any: writes through it are not rolled back with that.
+   */
   readonly apart: Database;
-  /** Runs `work` when that transaction has ended, well or not; at once where there is none. It must not throw. */
+  /**
+   * Runs `work` after that transaction was committed or rolled back, or immediately without one. `work` must not throw.
+   */
   afterwards(work: () => Promise<void>): Promise<void>;
   /**
    * Runs `work` in one transaction; an error rolls everything back.
@@ -69,9 +73,9 @@ export interface Database extends Queryable {
    */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   /**
-   * Rows in batches through a cursor, so that memory does not depend on the length of the result. When the
+   * Rows in batches through a cursor, so that memory use does not depend on the size of the result. When the
    * consumer stops early, stalls or `signal` aborts, the query is cancelled and its connection goes back to the
-   * pool. Streams take at most half of the pool, so that slow readers cannot keep others from it.
+   * pool. Streams take at most half of the pool, so that slow readers cannot exhaust it.
    * @throws Failure busy when too many streams run already
    */
   stream<Row extends object>(
@@ -79,35 +83,35 @@ export interface Database extends Queryable {
     values: readonly unknown[],
     options: StreamOptions,
   ): AsyncGenerator<Row[], void, undefined>;
-  /** A connection of its own outside the pool (locks, COPY). The caller ends it. */
+  /** A connection outside of the pool (for locks, COPY). The caller must end it. */
   dedicated(): Promise<pg.Client>;
-  /** A connection of its own for notifications. The caller ends it. */
+  /** A connection outside of the pool for notifications. The caller must end it. */
   listening(): Promise<ListeningConnection>;
-  /** Gives up the connections of the pool once they are free: what they lead to is not the database any more. */
+  /** Replaces the pool, for example after a failover. Connections in use are closed when they are released. */
   renew(): void;
-  /** Connections in use, idle and waited for. */
+  /** Number of connections, of idle ones, and of waiting requests. */
   counts(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   readonly url: string;
-  /** Sessions of the pool say so that they are a node's, whose transactions are announced as its own. */
+  /** Set as `mapwright.node` in the sessions of the pool, so that changes are attributed to this node. */
   readonly nodeId?: string;
   readonly connections: number;
   readonly statementTimeoutMs: number;
   readonly log: Log;
 }
 
-/** Settings of every session: names resolve in our schema first; JIT costs more than it gives on short queries. */
+/** Settings of each session. JIT is off, because it makes short queries slower. */
 const sessionOptions = (timeoutMs: number, nodeId = ""): string =>
   `-c search_path=mapwright,public -c jit=off -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning -c mapwright.node=${nodeId}`;
 
-/** Prepared statements that one connection keeps; each costs the server some 50 kB. */
+/** Maximum number of prepared statements per connection; each takes some 50 kB on the server. */
 const statementsPerConnection = 200;
 const stallMs = 30_000;
-/** How much longer than the server works on a statement its answer is waited for. */
-const answerMs = 5_000;
+/** Time to wait for a response beyond the statement timeout of the server. */
+const responseGraceMs = 5_000;
 
 class PooledDatabase implements Database {
   readonly url: string;
@@ -124,7 +128,7 @@ class PooledDatabase implements Database {
 
   constructor(private readonly options: DatabaseOptions) {
     this.url = options.url;
-    this.mostSilenceMs = options.statementTimeoutMs + answerMs;
+    this.mostSilenceMs = options.statementTimeoutMs + responseGraceMs;
     this.streams = new Semaphore(
       Math.max(1, Math.floor(options.connections / 2)),
       5_000,
@@ -145,9 +149,9 @@ class PooledDatabase implements Database {
     });
     pool.on("acquire", (client) => this.watchdog.expect(client, this.mostSilenceMs));
     pool.on("release", (_error, client) => this.watchdog.stopExpecting(client));
-    // An idle connection that breaks (server restart) is dropped by the pool; the next query opens another.
+    // The pool removes an idle connection that breaks (server restart); the next query opens a new one.
     pool.on("error", (error) => log.warn({ err: error }, "a database connection broke"));
-    // One that breaks while in use fails its statement; without a listener the event would end the process.
+    // If a connection breaks while in use, its statement fails. Without a listener, the event would end the process.
     pool.on("connect", (client) => client.on("error", () => undefined));
     return pool;
   }
@@ -202,14 +206,14 @@ class PooledDatabase implements Database {
     } finally {
       if (cancel) {
         signal.removeEventListener("abort", cancel);
-        // The request to cancel must have arrived before another statement runs on this connection.
+        // The cancel request must arrive before another statement runs on this connection.
         await cancelled;
       }
       client.release(broken);
     }
   }
 
-  /** Runs a statement on a connection, prepared under a name of our own when asked. */
+  /** Runs a statement on a connection, as a prepared statement if requested. */
   private async run<Row extends object>(
     client: pg.ClientBase,
     text: string,
@@ -231,7 +235,7 @@ class PooledDatabase implements Database {
     if (!names.has(name)) {
       if (names.size >= statementsPerConnection) {
         await client.query("deallocate all");
-        // pg remembers by name what it has prepared and would otherwise not prepare it again.
+        // pg caches the names of prepared statements and would not prepare them again.
         (client as unknown as { connection: { parsedStatements: object } }).connection.parsedStatements = {};
         names.clear();
       }
@@ -253,15 +257,15 @@ class PooledDatabase implements Database {
     values: readonly unknown[] = [],
     { prepare = false }: Pick<QueryOptions, "prepare"> = {},
   ): Promise<Row[]> {
-    return this.commit((client) => this.run<Row>(client, text, values, prepare));
+    return this.autocommit((client) => this.run<Row>(client, text, values, prepare));
   }
 
   execute(text: string, values: readonly unknown[] = []): Promise<number> {
-    return this.commit(async (client) => (await client.query(text, values as unknown[])).rowCount ?? 0);
+    return this.autocommit(async (client) => (await client.query(text, values as unknown[])).rowCount ?? 0);
   }
 
-  /** Runs one statement, which commits itself. */
-  private async commit<T>(statement: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  /** Runs a single statement with autocommit. */
+  private async autocommit<T>(statement: (client: pg.ClientBase) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch(connectFailed);
     let broken: Error | undefined;
     try {
@@ -283,7 +287,7 @@ class PooledDatabase implements Database {
       const result = await work(this.inside(client));
       committing = true;
       const { command } = await client.query("commit");
-      // What the work made nothing of has undone the others' work, too.
+      // If `work` ignored a failed statement, PostgreSQL rolls back instead of committing.
       if (command !== "COMMIT") throw new Error("A statement of the transaction had failed.");
       return result;
     } catch (error) {
@@ -298,11 +302,11 @@ class PooledDatabase implements Database {
   }
 
   private inside(client: pg.ClientBase): Queryable {
-    /** Whether the transaction has just now another time limit than the pool, or none. */
-    let hasOwnLimit = false;
+    /** Whether the transaction has set a statement timeout of its own. */
+    let hasOwnTimeout = false;
     const expectAnswer = (text: string) => {
-      if (text.includes("statement_timeout")) hasOwnLimit = !text.includes("statement_timeout to default");
-      if (hasOwnLimit) this.watchdog.stopExpecting(client);
+      if (text.includes("statement_timeout")) hasOwnTimeout = !text.includes("statement_timeout to default");
+      if (hasOwnTimeout) this.watchdog.stopExpecting(client);
       else this.watchdog.expect(client, this.mostSilenceMs);
     };
     const query = <Row extends object>(
@@ -354,13 +358,13 @@ class PooledDatabase implements Database {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
         await cancelled;
-        // One that failed is closed already, and would wait in vain to hear so.
-        client.release(lost ?? (failed ? undefined : await closed(cursor)));
+        // A failed cursor is already closed; closing it again would wait until the timeout.
+        client.release(lost ?? (failed ? undefined : await closeCursor(cursor)));
         release();
       })();
       return finished;
     };
-    // A running query needs the server's help to stop; one that waits for its consumer is closed at once.
+    // A running query must be cancelled on the server; a cursor that waits for its consumer is closed immediately.
     const abort = () => {
       if (running) cancelled ??= this.cancel(client);
       else void finish();
@@ -380,7 +384,7 @@ class PooledDatabase implements Database {
             running = false;
           });
         if (rows.length === 0) return;
-        // It is the reader's turn, who has a time of his own.
+        // Now waiting for the consumer, which has a separate timeout.
         this.watchdog.stopExpecting(client);
         timer = setTimeout(() => {
           stalled = true;
@@ -398,7 +402,7 @@ class PooledDatabase implements Database {
     }
   }
 
-  /** Asks the server to stop what `client` runs, over a connection of its own: the pool may have none left. */
+  /** Cancels the statement of `client`, over a new connection, because the pool may be exhausted. */
   private async cancel(client: pg.ClientBase): Promise<void> {
     const pid = (client as unknown as { processID: number | null }).processID;
     if (pid === null) return;
@@ -406,7 +410,7 @@ class PooledDatabase implements Database {
       const other = await this.dedicated();
       await other.query("select pg_cancel_backend($1)", [pid]).finally(() => other.end());
     } catch {
-      // The statement timeout is what remains when the server takes no more connections.
+      // If the server accepts no more connections, the statement timeout ends the statement.
     }
   }
 
@@ -435,11 +439,11 @@ class PooledDatabase implements Database {
 const socketOf = (client: pg.ClientBase): { destroy(): void } =>
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;
 
-/** Closes a cursor; an error, when its connection is of no use any more. */
-async function closed(cursor: Cursor): Promise<Error | undefined> {
+/** Closes a cursor. Returns an error if its connection is unusable. */
+async function closeCursor(cursor: Cursor): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined;
   try {
-    // After a connection was lost the server's answer to the close never comes.
+    // After a lost connection, the server never responds to the close.
     await Promise.race([
       cursor.close(),
       new Promise((_, reject) => {
@@ -454,5 +458,5 @@ async function closed(cursor: Cursor): Promise<Error | undefined> {
   }
 }
 
-/** Opens the pool; connections are made when they are needed. */
+/** Creates the pool; connections are opened when needed. */
 export const openDatabase = (options: DatabaseOptions): Database => new PooledDatabase(options);

@@ -4,7 +4,7 @@ import type { Services } from "../services.js";
 import { commonParameters } from "./common-parameters.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { projectPath } from "./paths.js";
-import { answerOvertaken } from "./retry.js";
+import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
 import type { JsonSchema, Members, Values } from "./schema/schema.js";
@@ -127,7 +127,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     (handler: Handler<Services>): Handler<Services> =>
     (request, services) => {
       const key = writes ? givenKey(request) : undefined;
-      return answerOvertaken(request, services, (watched) => {
+      return retryIfStale(request, services, (watched) => {
         if (key === undefined) return handler(request, watched);
         return answerOnce(request, watched, { key, body }, (transactional) =>
           handler(request, transactional),

@@ -49,11 +49,7 @@ type Handle = (services: Services) => Promise<Reply> | Reply;
  * @throws Failure project_not_found, not_found when the project, map or layer of the path is gone; outcome_unknown when
  *   the server failed after it had written; else what the last attempt threw
  */
-export function answerOvertaken(
-  request: Request,
-  services: Services,
-  handle: Handle,
-): Promise<Reply> | Reply {
+export function retryIfStale(request: Request, services: Services, handle: Handle): Promise<Reply> | Reply {
   const watched = request.method === "GET" ? { services, hasWritten: () => false } : watchWrites(services);
   const reply = handle(watched.services);
   if (!(reply instanceof Promise)) return reply;

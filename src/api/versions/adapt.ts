@@ -9,32 +9,32 @@ import { iconPath } from "../resources/present.js";
 import type { Services } from "../services.js";
 import { type Adaptation, rewriting } from "./older.js";
 
-/** What the answers of the older versions looked like, made from those of the current one. */
+/** Converts responses of the current version to those of older versions. */
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** In which the older versions differ among themselves. */
+/** Differences between the older versions. */
 export interface TreeTraits {
-  /** Whether a visualization has the type `visual` in the tree, whatever kind of layer it is. */
+  /** Whether layers with a visualization have the type `visual` in the tree. */
   readonly visualType: boolean;
 }
 
-/** Twice the size that an icon has when no size is asked for. */
+/** Twice the default size of icons, in pixels. */
 const retinaSize = 64;
 
 /**
- * A layer object or element as it was: with `icon_retina` and `g_type`, and without custom visualizations, which came
- * with 2.8. The server draws their layers by CartoCSS, so that is what their style mode says. Icons keep the address
- * that the current version gives them, since the older ones have no operation for them.
+ * A layer object or tree element of an older version: with `icon_retina` and `g_type`, and without custom
+ * visualizations, which were added in 2.8. Layers with these have the style mode of CartoCSS, by which they are
+ * rendered. Icons keep their current URLs, because the older versions have no operation for icons.
  */
 function olderLayer(value: Plain, node: TreeNode | undefined, { map, view }: Shown): Plain {
-  const { visualCustomSettings: _, ...known } = value;
+  const { visualCustomSettings: _, ...supported } = value;
   const icon = typeof value.icon === "string" ? value.icon : "";
-  const drawn = node && isLayer(node) && !node.icon && icon === iconPath(map, node, view);
+  const isGenerated = node && isLayer(node) && !node.icon && icon === iconPath(map, node, view);
   return {
-    ...known,
+    ...supported,
     ...(value.style_mode === 4 ? { style_mode: 2 } : {}),
-    icon_retina: drawn ? `${icon}?size=${retinaSize}` : icon,
+    icon_retina: isGenerated ? `${icon}?size=${retinaSize}` : icon,
     g_type: node && isLayer(node) ? node.geometryKind : "Unknown",
   };
 }
@@ -44,13 +44,13 @@ interface Shown {
   readonly view: View;
 }
 
-/** The map of the path as it is now, for a caller whom the current handler let pass. */
+/** The current map of the path. The current handler has checked the rights. */
 async function shownMap(request: Request, services: Services): Promise<Shown> {
   const map = await services.catalog.map(request.params.project!, request.params.map!);
   return { map, view: viewOf(request, map.project) };
 }
 
-/** Elements of the tree as they were. */
+/** Tree elements of an older version. */
 export function olderTree(elements: readonly Plain[], shown: Shown, traits: TreeTraits): Plain[] {
   return elements.map((element) => {
     const node = shown.map.nodes.get(Number(element.map_layer_id));
@@ -60,7 +60,7 @@ export function olderTree(elements: readonly Plain[], shown: Shown, traits: Tree
   });
 }
 
-/** An operation that answers the layer object: it always has its box. */
+/** For operations that return a layer object: `bbox` is always included. */
 export const layerAnswer: Adaptation = rewriting(async (value, request, services) => {
   if (!isObject(value)) return value;
   const shown = await shownMap(request, services);
@@ -69,24 +69,24 @@ export const layerAnswer: Adaptation = rewriting(async (value, request, services
   return { ...olderLayer(value, node, shown), bbox };
 });
 
-/** The layer tree: its elements always have their boxes. */
+/** For the layer tree: `bbox` is always included. */
 export const treeAnswer =
   (traits: TreeTraits): Adaptation =>
   (current) => {
     const adapted = rewriting(async (value, request, services) =>
       olderTree(value as Plain[], await shownMap(request, services), traits),
     )(current);
-    return (request, services) => adapted(asking(request, "returnBbox", "1"), services);
+    return (request, services) => adapted(withParameter(request, "returnBbox", "1"), services);
   };
 
-/** Saving the publication tree, which answers what the layer tree is without parameters: here, with boxes. */
+/** For saving the publication tree, which returns the layer tree: `bbox` is always included. */
 export const publicationAnswer = (traits: TreeTraits): Adaptation =>
   rewriting(async (_, request, services) => {
     const context = await mapContext(request, services);
     return olderTree(await treeElements(services, context, { boxSrid: 4326 }), context, traits);
   });
 
-/** A column element, or a list of them: moments were timestamps. */
+/** For a column, or a list of columns: the type `datetime` was called `timestamp`. */
 export const columnAnswer: Adaptation = rewriting((value) =>
   Array.isArray(value) ? value.map(olderColumn) : olderColumn(value),
 );
@@ -94,7 +94,7 @@ export const columnAnswer: Adaptation = rewriting((value) =>
 const olderColumn = (value: unknown): unknown =>
   isObject(value) && value.type === "datetime" ? { ...value, type: "timestamp" } : value;
 
-/** A file, which the version itself serves. */
+/** For a file: its path is below the older version. */
 export const fileAnswer = (version: string): Adaptation =>
   rewriting((value) =>
     isObject(value) && typeof value.path === "string"
@@ -102,14 +102,14 @@ export const fileAnswer = (version: string): Adaptation =>
       : value,
   );
 
-/** The request with a parameter of the query, whatever the client gave for it. */
-function asking(request: Request, name: string, value: string): Request {
+/** The request with a query parameter added or replaced. */
+function withParameter(request: Request, name: string, value: string): Request {
   const { query } = request;
-  const asked: Parameters = {
+  const changed: Parameters = {
     get: (wanted) => (wanted === name ? value : query.get(wanted)),
     has: (wanted) => wanted === name || query.has(wanted),
     names: () => (query.has(name) ? query.names() : [...query.names(), name]),
   };
-  // Not a copy: parts of a request are made when they are asked for.
-  return Object.create(request, { query: { value: asked, enumerable: true } }) as Request;
+  // Not a copy, because request properties are evaluated lazily.
+  return Object.create(request, { query: { value: changed, enumerable: true } }) as Request;
 }

@@ -12,21 +12,21 @@ import { olderTree, type TreeTraits } from "./adapt.js";
 
 const settingsParameters = {
   map_code: text("Code of the map."),
-  bboxSR: srid("Reference system of boxes."),
+  bboxSR: srid("Coordinate system (EPSG) of bounding boxes."),
 };
 const readSettings = reader(settingsParameters);
 
 /**
- * Initial settings of a public map, `GET P/?map_code=…`: all that a client needs to show the map, in one answer.
+ * Initial settings of a map, `GET P/?map_code=…`: everything that a client needs to show the map, in one response.
  *
  *     {
- *       map:       the map object, as GET P/<map_code>/ answers it
- *       languages: codes of the project's languages, the main one first; each can be asked for with lng
- *       bbox:      {sw: [Lat, Lon], ne: [Lat, Lon]} around all that the tree shows; null when there is no geometry
- *       layers:    the publication tree, as GET P/<map_code>/layers/ answers it
+ *       map:       the map object, as returned by GET P/<map_code>/
+ *       languages: codes of the project's languages, the main language first; these are the values of lng
+ *       bbox:      {sw: [Lat, Lon], ne: [Lat, Lon]} of all layers in the tree; null when there is no geometry
+ *       layers:    the publication tree, as returned by GET P/<map_code>/layers/
  *     }
  *
- * `lng` is the language of names, `bboxSR` the reference system of all boxes.
+ * `lng` is the language of names, `bboxSR` the EPSG code of all bounding boxes.
  */
 export const initialSettings =
   (traits: TreeTraits): Handler<Services> =>

@@ -8,18 +8,18 @@ import { initialSettings } from "./settings.js";
 import { version22 } from "./v22.js";
 
 /**
- * Version 2.0 of the API: 2.2 without some operations, and with differences of its own. That the ids of a publication
- * tree are whole numbers and none comes twice is so in every version; addresses of tiles have no version.
+ * Version 2.0 of the API: 2.2 without some operations, and with some differences. In all versions, ids in publication
+ * trees are unique integers. URLs of tiles are not versioned.
  */
 
 const traits = { visualType: true };
 
-/** A map could be made without being shown to the public at once. */
+/** In 2.0, maps could be created unpublished. */
 const createMap = creation(
-  jsonObject({ ...mapFields, publish: flag("Whether the public may see it.").default(true) }, sizes.styled),
+  jsonObject({ ...mapFields, publish: flag("Whether the map is published.").default(true) }, sizes.styled),
 );
 
-const lacking = new Set([
+const notSupported = new Set([
   "GET P/:map/layers/:layer/count/",
   "POST P/:map/layers/:layer/objects/",
   "PUT P/:map/layers/:layer/objects/:object/",
@@ -29,7 +29,7 @@ const lacking = new Set([
 export const version20: OlderVersion = {
   name: "2.0",
   operations: {
-    ...Object.fromEntries(Object.entries(version22.operations).filter(([key]) => !lacking.has(key))),
+    ...Object.fromEntries(Object.entries(version22.operations).filter(([key]) => !notSupported.has(key))),
     "POST P/": () => createMap.handler,
     "GET P/:map/layers/": treeAnswer(traits),
     "POST P/:map/publish/": publicationAnswer(traits),

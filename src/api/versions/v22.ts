@@ -1,19 +1,19 @@
 import { columnAnswer, fileAnswer, layerAnswer, publicationAnswer, treeAnswer } from "./adapt.js";
-import { asItIs, type OlderVersion } from "./older.js";
+import { type OlderVersion, unchanged } from "./older.js";
 import { initialSettings } from "./settings.js";
 
-/** Version 2.2 of the API. What the contract does not name among the differences is as it is today. */
+/** Version 2.2 of the API. Only the differences that the contract lists are adapted. */
 
 const traits = { visualType: false };
 
 export const version22: OlderVersion = {
   name: "2.2",
   operations: {
-    "POST P/login/": asItIs,
-    "POST P/logout/": asItIs,
+    "POST P/login/": unchanged,
+    "POST P/logout/": unchanged,
 
-    "POST P/": asItIs,
-    "GET P/:map/": asItIs,
+    "POST P/": unchanged,
+    "GET P/:map/": unchanged,
     "GET P/:map/layers/": treeAnswer(traits),
     "POST P/:map/publish/": publicationAnswer(traits),
 
@@ -21,29 +21,29 @@ export const version22: OlderVersion = {
     "GET P/:map/layers/:layer/": layerAnswer,
     "PUT P/:map/layers/:layer/": layerAnswer,
     "PATCH P/:map/layers/:layer/": layerAnswer,
-    "DELETE P/:map/layers/:layer/": asItIs,
-    "GET P/:map/layers/:layer/legend/": asItIs,
+    "DELETE P/:map/layers/:layer/": unchanged,
+    "GET P/:map/layers/:layer/legend/": unchanged,
 
     "GET P/:map/layers/:layer/structure/": columnAnswer,
     "PUT P/:map/layers/:layer/structure/:column/": columnAnswer,
     "PATCH P/:map/layers/:layer/structure/:column/": columnAnswer,
 
     "POST P/:map/layers/:layer/import/": layerAnswer,
-    "GET P/:map/layers/:layer/export/": asItIs,
+    "GET P/:map/layers/:layer/export/": unchanged,
 
-    "GET P/:map/layers/:layer/count/": asItIs,
-    "GET P/:map/layers/:layer/objects/": asItIs,
-    "POST P/:map/layers/:layer/objects/": asItIs,
-    "GET P/:map/layers/:layer/objects/:object/": asItIs,
-    "PUT P/:map/layers/:layer/objects/:object/": asItIs,
-    "DELETE P/:map/layers/:layer/objects/:object/": asItIs,
-    "GET P/:map/layers/:layer/objects/:object/geom/": asItIs,
-    "PUT P/:map/layers/:layer/objects/:object/geom/": asItIs,
+    "GET P/:map/layers/:layer/count/": unchanged,
+    "GET P/:map/layers/:layer/objects/": unchanged,
+    "POST P/:map/layers/:layer/objects/": unchanged,
+    "GET P/:map/layers/:layer/objects/:object/": unchanged,
+    "PUT P/:map/layers/:layer/objects/:object/": unchanged,
+    "DELETE P/:map/layers/:layer/objects/:object/": unchanged,
+    "GET P/:map/layers/:layer/objects/:object/geom/": unchanged,
+    "PUT P/:map/layers/:layer/objects/:object/geom/": unchanged,
 
     "POST P/:map/layers/:layer/objects/:object/files/": fileAnswer("2.2"),
-    "GET P/:map/layers/:layer/objects/:object/files/:file/": asItIs,
-    "DELETE P/:map/layers/:layer/objects/:object/files/:file/": asItIs,
-    "GET P/image/:file/": asItIs,
+    "GET P/:map/layers/:layer/objects/:object/files/:file/": unchanged,
+    "DELETE P/:map/layers/:layer/objects/:object/files/:file/": unchanged,
+    "GET P/image/:file/": unchanged,
   },
   own: { "GET P/": initialSettings(traits) },
 };
