@@ -4,7 +4,7 @@ import { addMember } from "../../src/access/accounts.js";
 import { openSessions } from "../../src/access/sessions.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
-import { valueColumns } from "../../src/features/columns.js";
+import { valueColumns } from "../../src/features/column-sql.js";
 import { createStatement } from "../../src/features/edit.js";
 import { readFields } from "../../src/features/fields.js";
 import { encodeGeometry } from "../../src/features/geometry.js";

@@ -1,4 +1,4 @@
-import { valueColumns } from "../../src/features/columns.js";
+import { valueColumns } from "../../src/features/column-sql.js";
 import { getStatement } from "../../src/features/get.js";
 import { besideQuery } from "../bare-query.js";
 import { withCatalogue } from "../catalogue.js";

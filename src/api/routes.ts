@@ -8,8 +8,8 @@ import { folderOperations } from "./resources/folders.js";
 import { healthOperations } from "./resources/health.js";
 import { iconOperations } from "./resources/icons.js";
 import { imageOperations } from "./resources/images.js";
-import { transferOperations } from "./resources/import.js";
-import { layerEditOperations } from "./resources/layer-changes.js";
+import { importOperations } from "./resources/import.js";
+import { layerEditOperations } from "./resources/layer-edits.js";
 import { treeOperations } from "./resources/layer-tree.js";
 import { layerOperations } from "./resources/layers.js";
 import { makevalidOperations } from "./resources/makevalid.js";
@@ -52,7 +52,7 @@ const resources: readonly Operation[] = [
   ...refreshOperations,
   ...makevalidOperations,
   ...visualizationOperations,
-  ...transferOperations,
+  ...importOperations,
   ...exportOperations,
   ...healthOperations,
 ];

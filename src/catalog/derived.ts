@@ -4,7 +4,7 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { type CopiedColumn, copyColumns } from "./derived-columns.js";
 import { layerTable } from "./layer-table.js";
 import { insertLayer, type NewLayer } from "./layers.js";
-import { fillTimeoutMs, synchronize } from "./material.js";
+import { fillTimeoutMs, synchronize } from "./materialized.js";
 import type { LayerSource, NodeType } from "./state.js";
 import { deletedProject, dependedOn, lockMap } from "./tree.js";
 

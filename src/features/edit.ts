@@ -3,7 +3,7 @@ import { requireFilled, requireGeometry } from "../catalog/required.js";
 import type { LayerNode } from "../catalog/state.js";
 import { preconditionFailed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { enforceConstraints } from "./enforce.js";
+import { enforceConstraints } from "./check-constraints.js";
 import { type Assignment, assignedValue, listedFiles, mayBecomeEmpty } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
 import { getObject, type ObjectRow, type ObjectText, objectText } from "./get.js";

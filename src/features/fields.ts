@@ -4,7 +4,7 @@ import { type Column, isId, type LayerNode } from "../catalog/state.js";
 import { hasValues } from "../column-types/column-types.js";
 import type { ColumnValue } from "../column-types/definition.js";
 import { failed, Reasons, refusedValues, required } from "../errors.js";
-import { findColumn, type Languages, unknownColumns } from "./columns.js";
+import { findColumn, type Languages, unknownColumns } from "./column-sql.js";
 import type { Values } from "./sql.js";
 import { boundType, readValue } from "./values.js";
 

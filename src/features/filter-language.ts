@@ -3,7 +3,7 @@ import { type Column, isId } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
-import { comparable, unknownColumns } from "./columns.js";
+import { comparable, unknownColumns } from "./column-sql.js";
 import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
 import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";

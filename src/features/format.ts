@@ -1,5 +1,5 @@
 import { type Column, isId } from "../catalog/state.js";
-import type { Languages } from "./columns.js";
+import type { Languages } from "./column-sql.js";
 import {
   type BoolFormat,
   type DatetimeFormat,

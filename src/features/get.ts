@@ -1,7 +1,7 @@
 import type { LayerNode } from "../catalog/state.js";
 import type { Lookup } from "../storage/lookups.js";
 import type { Queryable } from "../storage/postgres.js";
-import { valueColumns } from "./columns.js";
+import { valueColumns } from "./column-sql.js";
 import { type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 import { readFailed } from "./statement-failure.js";

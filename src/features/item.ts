@@ -1,5 +1,5 @@
 import type { Column } from "../catalog/state.js";
-import { jsonValue, type Languages, readableJson } from "./columns.js";
+import { jsonValue, type Languages, readableJson } from "./column-sql.js";
 import { type GeometryShape, geometryJson, type Srid } from "./geometry-sql.js";
 import { concat, literal, type Values } from "./sql.js";
 import { otherTranslations, type Translations, translatedValues } from "./translations.js";

@@ -9,7 +9,7 @@ import {
   type Languages,
   unknownColumns,
   valueColumns,
-} from "./columns.js";
+} from "./column-sql.js";
 import type { GeometryShape, Srid } from "./geometry-sql.js";
 import { columnsRead, featureJson, type ObjectShape, objectJson } from "./item.js";
 import { layerTable, type Statement, Values } from "./sql.js";

@@ -2,7 +2,7 @@ import type { LayerNode } from "../catalog/state.js";
 import type { Limit, VisualValues } from "../catalog/visual-values.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
-import type { Languages } from "./columns.js";
+import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
 import { categoryValue, measure, shownValue } from "./visual-columns.js";
 import type { VisualQuestion } from "./visual-question.js";

@@ -1,7 +1,7 @@
 import { type Column, isId } from "../catalog/state.js";
 import type { Limit } from "../catalog/visual-values.js";
 import { definitionOf } from "../column-types/column-types.js";
-import { type Languages, readableValue } from "./columns.js";
+import { type Languages, readableValue } from "./column-sql.js";
 import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
 import { readValue } from "./values.js";

@@ -1,7 +1,7 @@
 import { withoutIdAlias } from "../catalog/id-alias.js";
 import { type Column, type LayerNode, localName } from "../catalog/state.js";
 import { hasValues } from "../column-types/column-types.js";
-import type { Languages } from "../features/columns.js";
+import type { Languages } from "../features/column-sql.js";
 import { columnFormatter } from "../features/format.js";
 import type { PrintedItem } from "../hosts/messages.js";
 

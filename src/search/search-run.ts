@@ -1,4 +1,4 @@
-import { isLocalised } from "../features/columns.js";
+import { isLocalised } from "../features/column-sql.js";
 import type { Statement } from "../features/sql.js";
 import type { Queryable } from "../storage/postgres.js";
 import { type ColumnStatistics, indexedValues, readStatistics } from "./column-statistics.js";

@@ -1,6 +1,6 @@
 import type { Column } from "../catalog/state.js";
 import { definitionOf } from "../column-types/column-types.js";
-import { isLocalised, type Languages, readableValue } from "../features/columns.js";
+import { isLocalised, type Languages, readableValue } from "../features/column-sql.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import { foldOf, keyLength, orderOf, termsOf, valuesOf } from "./column-indexes.js";
 import type { SearchEntry } from "./entries.js";

@@ -1,5 +1,5 @@
 import { layerTable } from "../catalog/layer-table.js";
-import { readableSql } from "../catalog/readable.js";
+import { readableSql } from "../catalog/localized-value.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { mercatorHalf } from "../geo/tile.js";

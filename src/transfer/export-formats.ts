@@ -1,7 +1,7 @@
 import { failed } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
-import { writeGeoJson } from "./geojson.js";
+import { writeGeoJson } from "./write-geojson.js";
 
 /** The export formats and their writers. */
 

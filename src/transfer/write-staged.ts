@@ -8,10 +8,10 @@ import type { ImportResponse } from "../hosts/messages.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { checkCoordinates, checkFiles, checkIds, checkValues } from "./check.js";
-import { dropReserved, registerColumns, reserveColumns } from "./columns.js";
-import { enforceOnImport } from "./enforce.js";
+import { enforceOnImport } from "./check-constraints.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
 import { type Matched, matchFields } from "./match.js";
+import { dropReserved, registerColumns, reserveColumns } from "./reserve-columns.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
 
 /** Writes a staged file to its layer: checks, new columns, objects, and what the catalogue says of the layer. */

@@ -1,5 +1,5 @@
 import t from "tap";
-import { valueColumns } from "../../src/features/columns.js";
+import { valueColumns } from "../../src/features/column-sql.js";
 import {
   createObject,
   createStatement,

@@ -92,7 +92,7 @@ export function extensionOf(name: string): string {
   return extension.toLowerCase();
 }
 
-export const transferOperations: readonly Operation[] = [
+export const importOperations: readonly Operation[] = [
   operation({
     id: "importData",
     tag: "Import and export",

@@ -14,7 +14,7 @@ import type { Services } from "../services.js";
 import { layerObject } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
-/** Layers and their bounding boxes. `layer-changes.ts` creates and changes layers. */
+/** Layers and their bounding boxes. `layer-edits.ts` creates and changes layers. */
 
 const getParameters = {
   returnBbox: flag("Whether to include the bounding box of the layer, in EPSG:4326."),

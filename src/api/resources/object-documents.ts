@@ -3,7 +3,7 @@ import { isPicture } from "../../catalog/file-types.js";
 import { type AttachedFile, filesOfObject } from "../../catalog/files.js";
 import { type Caller, type LayerNode, localName, type MapState } from "../../catalog/state.js";
 import { Failure, failed, notFound } from "../../errors.js";
-import { type Languages, valueColumns } from "../../features/columns.js";
+import { type Languages, valueColumns } from "../../features/column-sql.js";
 import { getGeometry } from "../../features/edit.js";
 import { getObject } from "../../features/get.js";
 import type { ContractBox } from "../../geo/envelope.js";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { MapState } from "../../catalog/state.js";
 import { badRequest } from "../../errors.js";
-import type { Languages } from "../../features/columns.js";
+import type { Languages } from "../../features/column-sql.js";
 import type { GeometryShape } from "../../features/geometry-sql.js";
 import { type GeoEnvelope, toDegrees } from "../../geo/envelope.js";
 import { mercatorHalf } from "../../geo/tile.js";

@@ -1,6 +1,6 @@
 import type { LayerNode, MapState } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
-import { valueColumns } from "../../features/columns.js";
+import { valueColumns } from "../../features/column-sql.js";
 import { createObject, deleteObject, type ObjectChange, updateObject } from "../../features/edit.js";
 import { readFields } from "../../features/fields.js";
 import { objectFormatter } from "../../features/format.js";

@@ -1,5 +1,5 @@
 import { requireRead } from "../../access/rights.js";
-import { refreshMaterial } from "../../catalog/material.js";
+import { refreshMaterial } from "../../catalog/materialized.js";
 import { failed, forbidden } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { layerContext, toReadSignedIn } from "../request/context.js";

@@ -3,7 +3,7 @@ import { layerTable } from "../catalog/layer-table.js";
 import { emptySql, mustBeFilled } from "../catalog/required.js";
 import { type Column, type ColumnConstraint, isId } from "../catalog/state.js";
 import { failed } from "../errors.js";
-import { reasonOf } from "../features/enforce.js";
+import { reasonOf } from "../features/check-constraints.js";
 import type { Queryable } from "../storage/postgres.js";
 import { idSql } from "./check.js";
 

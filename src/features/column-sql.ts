@@ -1,4 +1,4 @@
-import { type Languages, readableSql } from "../catalog/readable.js";
+import { type Languages, readableSql } from "../catalog/localized-value.js";
 import { type Column, isId, type LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
