@@ -6,6 +6,9 @@ import { ownFolder } from "../../bench/against/build.js";
 import { bench } from "../../bench/bench.js";
 import { haveFigures, small } from "./support.js";
 
+// It measures, so it takes long where the machine has other work.
+t.setTimeout(400_000);
+
 t.test("each measure of the comparison with another build runs and gives figures", async (t) => {
   const rows = await bench({ ...small, against: ownFolder, progress: (text) => t.comment(text) });
   t.equal(rows.length, 10, "there is a row for each figure");

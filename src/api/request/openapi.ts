@@ -40,8 +40,8 @@ const introduction = `Maps, layers and their objects: Map Publishing and Data RE
 
 **Session tokens** are issued by \`login/\`. Send the token as the query parameter \`token\`, as
 \`Authorization: Bearer …\`, as \`X-Token\`, or as the field \`token\` of a form or JSON object; if there are several, the
-first in this order is used. A session expires ten minutes after its last use. For tiles, icons, images and legends that
-the public may read, an invalid token is ignored.
+first in this order is used. A session expires some time after its last use, ten minutes if the installation does not say
+otherwise. For tiles, icons, images and legends that the public may read, an invalid token is ignored.
 
 **Request bodies** may have up to ${sizes.small.bytes} bytes if the token is in the body, or if the operation states no
 other limit. Operations state their limits in \`x-body-limits\`: \`bytes\` (without the file), \`bytesWithoutToken\` (if
