@@ -18,7 +18,7 @@ export function median(values: readonly number[]): number {
 const missed = 0.05;
 
 /**
- * Where the median of all values that could be measured lies, with a certainty of 95 %: from the kth smallest of these
+ * Where the median of all values that could be measured lies, with a certainty of 95 % at each look: from the kth smallest of these
  * values to the kth largest, for the greatest k that is certain enough (the interval of the sign test). Values that are
  * far off widen it no more than near ones do.
  * @returns undefined for fewer than six values, of which not even the smallest and the largest are certain enough

@@ -40,7 +40,7 @@ export function checkColumnCode(code: string): string {
 export const languagePattern = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/;
 
 /** Languages of requests and values; more lenient, as clients also send `EN`, `en_US` and `i-klingon`. */
-export const languageTagPattern = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/;
+export const languageTagPattern = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,7}$/;
 
 /** Whether localised values can have this language. */
 export const isLanguageTag = (text: string): boolean => languageTagPattern.test(text);

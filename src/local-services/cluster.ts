@@ -59,6 +59,7 @@ function run(tools: ClusterTools, program: string, args: readonly string[], inpu
     stdio: ["pipe", "pipe", "pipe", tools.folder],
     input,
     encoding: "utf8",
+    maxBuffer: 64 * 1024 ** 2,
   });
   if (error) throw error;
   // The single-user server goes on after an error and ends with 0.

@@ -18,7 +18,7 @@ export async function endLeftovers(
     const waitedMs = Date.now() - began;
     if (waitedMs > 20_000) throw new Error(`Processes of an earlier start do not end: ${pids.join(", ")}.`);
     const signal = waitedMs > 15_000 ? "SIGKILL" : endSignal;
-    if (signal === sent) continue;
+    if (signal === sent && signal !== "SIGKILL") continue;
     sent = signal;
     for (const pid of pids) {
       try {

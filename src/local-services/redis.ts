@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createLog } from "../log.js";
-import { openRedis } from "../storage/redis.js";
+import { Redis } from "ioredis";
 import { inheritedFolder } from "./account.js";
 import {
   configFolder,
@@ -52,6 +51,13 @@ export async function startRedis({ dataDir, secrets, durable, log }: ServiceCont
 
 /** Rejects while Redis does not answer commands, as when it loads its file. */
 async function connect(url: string): Promise<void> {
-  const redis = openRedis(url, createLog("silent", "redis"));
-  await redis.connect().finally(() => redis.disconnect());
+  // The client's own check of readiness would wait as long as Redis expects to load, up to 10 s at a time.
+  const redis = new Redis(url, { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null });
+  redis.on("error", () => undefined);
+  try {
+    await redis.connect();
+    await redis.ping();
+  } finally {
+    redis.disconnect();
+  }
 }

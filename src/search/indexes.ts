@@ -4,7 +4,12 @@ import type { Log } from "../log.js";
 import { importLock, workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
 import { foldOf, indexNames, orderOf, termsOf, valuesOf } from "./column-indexes.js";
-import { type ColumnPlace, indexedValues, readStatistics } from "./column-statistics.js";
+import {
+  type ColumnPlace,
+  type ColumnStatistics,
+  indexedValues,
+  readStatistics,
+} from "./column-statistics.js";
 
 /**
  * Creates indexes of searched columns when a layer has grown or search settings change, and drops unused ones. It runs
@@ -90,26 +95,28 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
     `select pg_try_advisory_lock(${workLock.searchIndexes}) as ours`,
   );
   if (!lock.rows[0]!.ours) return false;
-  await client.query("set lock_timeout = '60s'");
   // Enough for a GIN index of a million names; with less memory, creation takes twice as long.
   await client.query("set maintenance_work_mem = '256MB'");
   const present = await presentIndexes(client);
   const wanted = await wantedColumns(client);
-  const statistics = await readStatistics(
-    wanted,
-    async ({ text, values }) => (await client.query(text, [...values])).rows,
-  ).catch(undefinedIfDropped);
-  if (!statistics) return true;
-  const amounts = statistics.map(({ rows, weight }) => rows * weight);
-  const kept = new Set(wanted.filter((_, i) => amounts[i]! >= keptValues).flatMap(namesOf));
+  const statistics = await statisticsOf(client, wanted);
+  const amountOf = (column: WantedColumn): number | undefined => {
+    const known = statistics.get(column);
+    return known && known.rows * known.weight;
+  };
+  // Without statistics a column keeps what it has.
+  const kept = new Set(
+    wanted.filter((column) => (amountOf(column) ?? keptValues) >= keptValues).flatMap(namesOf),
+  );
+  await client.query("set lock_timeout = '60s'");
   for (const [name, valid] of present) {
     if (stopped()) return false;
     if (valid && kept.has(name)) continue;
     await client.query(`drop index concurrently if exists layers.${name}`);
   }
-  let locked = false;
-  for (const [i, column] of wanted.entries()) {
-    if (amounts[i]! < indexedValues || statistics[i]!.indexed) continue;
+  let locked = statistics.size < wanted.length;
+  for (const column of wanted) {
+    if ((amountOf(column) ?? 0) < indexedValues || statistics.get(column)?.indexed) continue;
     if (stopped()) return false;
     const started = performance.now();
     try {
@@ -164,9 +171,32 @@ async function wantedColumns(client: pg.Client): Promise<WantedColumn[]> {
   return rows;
 }
 
-function undefinedIfDropped(error: unknown): undefined {
-  // undefined_table, undefined_column
-  if (!["42P01", "42703"].includes((error as { code?: string }).code ?? "")) throw error;
+/**
+ * Statistics of the columns; none for those of layers that were locked or just deleted. One layer at a time: a statement
+ * over many tables locks them all until it ends, and would wait for the one that somebody else has locked.
+ * @param wanted the columns of a layer follow each other
+ */
+async function statisticsOf(
+  client: pg.Client,
+  wanted: readonly WantedColumn[],
+): Promise<Map<WantedColumn, ColumnStatistics>> {
+  await client.query("set lock_timeout = '1s'");
+  const found = new Map<WantedColumn, ColumnStatistics>();
+  for (let start = 0, end = 0; start < wanted.length; start = end) {
+    while (end < wanted.length && wanted[end]!.layerId === wanted[start]!.layerId) end++;
+    const columns = wanted.slice(start, end);
+    try {
+      const statistics = await readStatistics(
+        columns,
+        async ({ text, values }) => (await client.query(text, [...values])).rows,
+      );
+      for (const [i, column] of columns.entries()) found.set(column, statistics[i]!);
+    } catch (error) {
+      // undefined_table, undefined_column, lock_not_available
+      if (!["42P01", "42703", "55P03"].includes((error as { code?: string }).code ?? "")) throw error;
+    }
+  }
+  return found;
 }
 
 /** Creates the indexes of a column; false when an import has locked the layer, which could cause a deadlock. */

@@ -17,12 +17,14 @@ export class FolderBlobStore implements BlobStore {
   async put(source: string | AsyncIterable<Uint8Array>): Promise<string> {
     const key = randomUUID();
     const target = this.path(key);
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    const created = await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     try {
       if (typeof source === "string") await moveFile(source, target);
       else await writeFile(source, target);
-      // A name is safe only when its folder is, and new folders have names too.
-      for (const folder of [dirname(target), this.folder, dirname(this.folder)]) await sync(folder);
+      // A name is durable when its folder has been synced; the store's own folder has a name, too, when it is new.
+      await sync(dirname(target));
+      await sync(this.folder);
+      if (created === this.folder) await sync(dirname(this.folder));
     } catch (error) {
       await rm(target, { force: true });
       throw error;

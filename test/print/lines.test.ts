@@ -88,7 +88,7 @@ t.test("the order is that within the line, by the directions of the paragraph", 
 });
 
 t.test("a text from right to left takes time in proportion to its length", async (t) => {
-  for (const part of ["ONE (two) 3 ", "A(", "A1", "([{A}])"]) {
+  for (const part of ["ONE (two) 3 ", "A(", "A1", "([{A}])", "A 12.3 % 1, 2"]) {
     const text = hebrew(part.repeat(Math.ceil(200_000 / part.length)));
     let length = 0;
     for (const line of linesOf(text, 80, (some) => some.length)) length += line.parts.join("").length;

@@ -164,6 +164,22 @@ t.test("an import under way is not disturbed", async (t) => {
   t.same(await adjusted(), both("names").sort());
 });
 
+t.test("a layer that is locked for long keeps its indexes, and holds up no other", async (t) => {
+  const other = await bench.layer("parks", [{ code: "name", type: "string" }]);
+  await sql.query(
+    `insert into ${other.table} (${other.physical.name}) select 'Park ' || g from generate_series(1, 5000) g`,
+  );
+  await sql.query(`analyze ${other.table}`);
+  await sql.query("begin");
+  await sql.query(`lock table ${streets.table} in access exclusive mode`);
+  const made = await adjusted();
+  await sql.query("rollback");
+  t.same(made, [...both("names"), `s${other.ids.name}_exact`, `s${other.ids.name}_words`].sort());
+  await sql.query(`truncate ${other.table}`);
+  await sql.query(`analyze ${other.table}`);
+  t.same(await adjusted(), both("names").sort());
+});
+
 t.test("few long texts have indexes, too, and are found in either way", async (t) => {
   const tales = await bench.layer("tales", [{ code: "text", type: "text" }]);
   // Texts that do not compress to nothing.

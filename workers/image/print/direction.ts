@@ -16,11 +16,31 @@ export interface Directions {
 /** Characters of scripts from right to left. */
 const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
+/** UTF-16 units that are analysed at a time: the library's time grows with the square of their number. */
+const maxAnalysed = 500;
+
 /** Directions of a text without line ends; undefined when all of it goes from left to right. */
 export function directionsOf(paragraph: string): Directions | undefined {
   if (!rightToLeft.test(paragraph)) return undefined;
-  const { levels, paragraphs } = bidi.getEmbeddingLevels(withinBasicPlane(paragraph));
-  return { levels, level: paragraphs[0]!.level };
+  const text = withinBasicPlane(paragraph);
+  const levels = new Uint8Array(text.length);
+  let level: number | undefined;
+  for (let start = 0, end = 0; start < text.length; start = end) {
+    end = endOfPart(text, start);
+    const base = level === undefined ? "auto" : level === 1 ? "rtl" : "ltr";
+    const part = bidi.getEmbeddingLevels(text.slice(start, end), base);
+    level ??= part.paragraphs[0]!.level;
+    levels.set(part.levels, start);
+  }
+  return { levels, level: level ?? 0 };
+}
+
+/** Where a part that begins at `start` ends: behind a space, if there is one. */
+function endOfPart(text: string, start: number): number {
+  const end = start + maxAnalysed;
+  if (end >= text.length) return text.length;
+  const space = text.lastIndexOf(" ", end - 1);
+  return space > start ? space + 1 : end;
 }
 
 /** The algorithm knows characters of one UTF-16 unit only; others are replaced by two that behave like them. */
