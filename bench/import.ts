@@ -3,6 +3,8 @@ import { createMap } from "../src/catalog/maps.js";
 import { createProject } from "../src/catalog/projects.js";
 import { startTransferHost } from "../src/hosts/transfer.js";
 import { openDatabase } from "../src/storage/postgres.js";
+import type { TileAddress } from "../src/tiles/address.js";
+import { png } from "../src/tiles/formats.js";
 import { importIntoLayer } from "../src/transfer/import.js";
 import type { World } from "./world.js";
 
@@ -57,3 +59,13 @@ export async function importMap(
 /** XYZ address of a tile of the map, without the base map. */
 export const tilePath = ({ z, x, y }: { z: number; x: number; y: number }): string =>
   `/tms/${mapCode}/${mapCode}/${z}/${x}/${y}.png?base=0`;
+
+/** What the planner is asked for a tile of that address, besides its coordinates. */
+export const tileOptions: Omit<TileAddress, "coord"> = {
+  base: false,
+  layers: undefined,
+  scale: 1,
+  language: undefined,
+  format: png,
+  quality: 0,
+};

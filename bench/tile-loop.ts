@@ -3,9 +3,8 @@ import type { Config } from "../src/config.js";
 import type { TileCoord } from "../src/geo/tile.js";
 import { createLog } from "../src/log.js";
 import { type Node, startNode } from "../src/node.js";
-import { png } from "../src/tiles/formats.js";
 import { answerParent } from "./child.js";
-import { mapCode } from "./import.js";
+import { mapCode, tileOptions } from "./import.js";
 import type { Done } from "./throughput.js";
 
 /** The product's way to a tile without HTTP around it: rights, plan, freshness, caches. */
@@ -30,16 +29,8 @@ answerParent<TileLoopRequest, Done>(async (request) => {
     while (performance.now() < until) {
       const coord = request.coords[served++ % request.coords.length]!;
       const map = await catalog.map(mapCode, mapCode);
-      const look = {
-        base: false,
-        layers: undefined,
-        scale: 1,
-        language: undefined,
-        format: png,
-        quality: 0,
-      } as const;
-      const plan = await planner.plan(map, publicCaller, { coord, ...look });
-      await tiles.tile({ plan, coord, format: png, quality: 0, signal: () => signal });
+      const plan = await planner.plan(map, publicCaller, { coord, ...tileOptions });
+      await tiles.tile({ plan, coord, ...tileOptions, signal: () => signal });
     }
   };
   await Promise.all(Array.from({ length: request.concurrency }, loop));

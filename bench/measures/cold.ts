@@ -2,13 +2,12 @@ import { publicCaller } from "../../src/catalog/state.js";
 import { metatileOf, type TileCoord } from "../../src/geo/tile.js";
 import { hostEnvironment } from "../../src/hosts/environment.js";
 import { startNode } from "../../src/node.js";
-import { png } from "../../src/tiles/formats.js";
 import { startChild } from "../child.js";
 import type { Context } from "../context.js";
 import { cpuSeconds } from "../cpu.js";
 import { fetchAll } from "../fetch.js";
-import { mapCode, tilePath } from "../import.js";
-import type { DrawRequest, Sheet } from "../reference/mapnik.js";
+import { mapCode, tileOptions, tilePath } from "../import.js";
+import type { DrawRequest, MapDefinition } from "../reference/mapnik.js";
 import type { Row } from "../report.js";
 import { compare } from "../rounds.js";
 import { type Server, startServer } from "../server.js";
@@ -16,7 +15,7 @@ import { type Throughput, throughput, throughputFigures } from "../throughput.js
 import type { World } from "../world.js";
 
 /**
- * Tiles that nobody has, over HTTP, beside a bare loop of Mapnik over the same metatiles of the same sheets, in
+ * Tiles that nobody has, over HTTP, beside a bare loop of Mapnik over the same metatiles of the same Mapnik maps, in
  * tiles per CPU second. The CPU time is that of the front, its hosts and Redis, or of the loop, and in both cases
  * of PostgreSQL.
  */
@@ -30,7 +29,7 @@ export async function coldTiles({ world, tiles, size }: Context): Promise<Row[]>
   const config = world.config({ redisPrefix: "bench-cold:" });
   const coords = tiles(size.coldTiles, 9);
   const drawing: DrawRequest = {
-    sheets: await sheetsOf(world, coords),
+    maps: await mapsOf(world, coords),
     metatiles: metatilesOf(coords),
     // The product hands its host one metatile more than it draws at once.
     concurrency: config.render.concurrency + 1,
@@ -80,27 +79,19 @@ export async function drawCold(
   );
 }
 
-/** The sheets that the product draws these tiles from, by zoom. */
-async function sheetsOf(world: World, coords: readonly TileCoord[]): Promise<Record<number, Sheet>> {
+/** The Mapnik maps from which the product renders these tiles, by zoom. */
+async function mapsOf(world: World, coords: readonly TileCoord[]): Promise<Record<number, MapDefinition>> {
   const node = await startNode(world.config(), world.log);
   try {
     const { catalog, planner } = node.services;
     const map = await catalog.map(mapCode, mapCode);
-    const sheets: Record<number, Sheet> = {};
+    const maps: Record<number, MapDefinition> = {};
     for (const coord of coords) {
-      if (sheets[coord.z]) continue;
-      const look = {
-        base: false,
-        layers: undefined,
-        scale: 1,
-        language: undefined,
-        format: png,
-        quality: 0,
-      } as const;
-      const plan = await planner.plan(map, publicCaller, { coord, ...look });
-      sheets[coord.z] = { xml: plan.map.xml, bufferPixels: plan.bufferPixels };
+      if (maps[coord.z]) continue;
+      const plan = await planner.plan(map, publicCaller, { coord, ...tileOptions });
+      maps[coord.z] = { xml: plan.map.xml, bufferPixels: plan.bufferPixels };
     }
-    return sheets;
+    return maps;
   } finally {
     await node.stop(0);
   }
