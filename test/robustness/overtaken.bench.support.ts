@@ -4,7 +4,13 @@ import { createMap } from "../../src/catalog/maps.js";
 import { removePortion } from "../../src/catalog/removal.js";
 import type { ProjectState } from "../../src/catalog/state.js";
 import { startServer, type TestServer } from "../support/server.js";
-import { type Change, holdNotifications, interceptStatements, Rival } from "./overtaken.support.js";
+import {
+  type Change,
+  holdNotifications,
+  interceptStatements,
+  Rival,
+  startIntercepted,
+} from "./overtaken.support.js";
 import { type Case, visualSettings } from "./overtaken-cases.support.js";
 
 /** Requests beside a rival who changes what they name, which the node that answers them does not hear of meanwhile. */
@@ -51,7 +57,7 @@ const picture = Buffer.from(
 const pause = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 export async function overtakenBench(): Promise<OvertakenBench> {
-  const server = await startServer();
+  const server = await startIntercepted(() => startServer());
   const [node] = server.nodes;
   const { services } = node!;
   const { db } = services;

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import pg from "pg";
 import { parseNotification } from "../../src/changes/notification.js";
 import { Failure } from "../../src/errors.js";
@@ -99,11 +100,20 @@ const isAside = (text: string): boolean =>
   /^\s*(set |savepoint |select set_config|select nextval)/.test(text) ||
   (text.includes("staging.") && !text.includes("layers."));
 
-/** Calls `before` with the number, from 1, of each statement that a node is about to send, until the returned function is called. */
+/** Whether the running code was begun by the node's start and not by a request: it removes what was deleted, from time to time. */
+const nodeStart = new AsyncLocalStorage<true>();
+
+/** Starts nodes whose own statements, unlike those of requests, are not intercepted. */
+export const startIntercepted = <T>(start: () => Promise<T>): Promise<T> => nodeStart.run(true, start);
+
+/**
+ * Calls `before` with the number, from 1, of each statement that a node is about to send for a request, until the
+ * returned function is called.
+ */
 export function interceptStatements(db: Database, before: (statement: number) => Promise<void>): () => void {
   let statements = 0;
   const next = async (text: string) => {
-    if (!isAside(text)) await before(++statements);
+    if (!nodeStart.getStore() && !isAside(text)) await before(++statements);
   };
   const { query, write, execute, transaction, stream } = db;
   const within = (tx: Queryable): Queryable => ({
