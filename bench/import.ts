@@ -42,9 +42,9 @@ export async function importMap(
       const started = performance.now();
       const { id } = await createLayer(db, map, { code, cssStyle: "" });
       const { rows, vertices } = await importIntoLayer(
-        { db, transfer, log: world.log },
+        { db, transfer, log: world.log, config },
         { layerId: id, language: "en" },
-        { path, extension: "geojsonl", action: "replace" },
+        { files: [{ path, name: "features.geojsonl" }], action: "replace" },
       );
       const seconds = ((performance.now() - started) / 1000).toFixed(1);
       progress(`imported ${code}: ${rows} objects, ${vertices} vertices, ${seconds} s`);

@@ -140,6 +140,8 @@ export const configSchema = z.strictObject({
       jobsPerHost: count(1, 10_000).default(50),
       deadlineMs: count(1_000, 86_400_000).default(3_600_000),
       memoryBytes: bytes.default(2 * 1024 ** 3),
+      /** Files in an uploaded archive, unpacked, in all. */
+      unpackedBytes: bytes.default(4 * 1024 ** 3),
     })
     .prefault({}),
   images: z

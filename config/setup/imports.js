@@ -18,7 +18,8 @@ const order = [
   ["src/column-types"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
-  ["src/hosts/messages", "src/storage/blob-store"],
+  ["src/hosts/import-messages", "src/storage/blob-store"],
+  ["src/hosts/messages"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
   ["src/style"],
@@ -54,7 +55,15 @@ const reserved = [
 const apart = [
   {
     place: "workers",
-    may: ["workers", "src/hosts/messages", "src/style", "src/geo", "src/errors", "src/log"],
+    may: [
+      "workers",
+      "src/hosts/messages",
+      "src/hosts/import-messages",
+      "src/style",
+      "src/geo",
+      "src/errors",
+      "src/log",
+    ],
   },
   { place: "src/viewer/browser", may: ["src/viewer/browser"] },
 ];

@@ -1,9 +1,9 @@
 import { access, constants } from "node:fs/promises";
-import { extname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { createLayer, deleteLayer } from "../catalog/layers.js";
 import { removePortion } from "../catalog/removal.js";
-import { importFormatList } from "../hosts/messages.js";
+import { importFormatList } from "../hosts/import-messages.js";
 import { startTransferHost } from "../hosts/transfer.js";
 import { importIntoLayer } from "../transfer/import.js";
 import {
@@ -91,9 +91,9 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
   const transfer = startTransferHost(config, log);
   try {
     const result = await importIntoLayer(
-      { db, transfer, log },
+      { db, transfer, log, config },
       { layerId, language: map.project.languages[0], idAlias: config.idAlias },
-      { path, extension: extname(path).slice(1).toLowerCase(), srs: job.srs, action: job.action },
+      { files: [{ path, name: path }], srs: job.srs, action: job.action },
       { onStaged: (rows) => say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`) },
     );
     for (const note of result.notes) say(env, note);

@@ -7,10 +7,7 @@ import type { Imported, ImportTarget } from "../transfer/import-request.js";
 
 /** Imports data that come with the program, in the same way as users' files. */
 
-export interface LoadDependencies extends ImportDependencies {
-  /** Folder for the files that the transfer host reads. */
-  readonly dataDir: string;
-}
+export type LoadDependencies = ImportDependencies;
 
 /** A feature that may lack its geometry: a merge then keeps that of the object. */
 export type Row = Pick<Feature, "type" | "properties"> & Partial<Pick<Feature, "geometry">>;
@@ -26,7 +23,7 @@ export async function importRows(
   target: ImportTarget,
   rows: Iterable<Row>,
 ): Promise<Imported> {
-  const folder = resolve(deps.dataDir, "tmp");
+  const folder = resolve(deps.config.dataDir, "tmp");
   const path = join(folder, `${randomUUID()}.geojsonl`);
   await mkdir(folder, { recursive: true });
   try {
@@ -43,7 +40,10 @@ export async function importRows(
     } finally {
       await file.close();
     }
-    return await importIntoLayer(deps, target, { path, extension: "geojsonl", action: "merge" });
+    return await importIntoLayer(deps, target, {
+      files: [{ path, name: "features.geojsonl" }],
+      action: "merge",
+    });
   } finally {
     await rm(path, { force: true });
   }

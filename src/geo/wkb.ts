@@ -21,6 +21,13 @@ export type GeometryType = keyof typeof types;
 export const isGeometryType = (type: unknown): type is GeometryType =>
   typeof type === "string" && Object.hasOwn(types, type);
 
+/** The geometry type of a WKB code; undefined for curves, triangles, solids and unknown codes. */
+export const typeOfCode = (code: number): GeometryType | undefined => typesByCode.get(code);
+
+const typesByCode: ReadonlyMap<number, GeometryType> = new Map(
+  Object.entries(types).map(([type, { code }]) => [code, type as GeometryType]),
+);
+
 /** The kind of layers that hold geometry of the type. */
 export const kindOf = (type: GeometryType): GeometryKind => types[type].kind;
 

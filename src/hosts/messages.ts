@@ -1,7 +1,6 @@
-import type { ValueType } from "../column-types/column-types.js";
 import type { TileCoord } from "../geo/tile.js";
-import type { GeometryKind } from "../geo/wkb.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
+import type { ImportRequest, ImportResponse } from "./import-messages.js";
 
 /** The messages between the server process and its worker hosts: kind → [request, response]. Plain data only. */
 
@@ -136,56 +135,6 @@ export interface ImageMessages {
   draw: [DrawRequest, Uint8Array];
   ping: [null, "pong"];
 }
-
-/**
- * Import formats: the name shown to users, and the file extensions (lower case). The transfer host has a reader for
- * each; documentation and error messages take the names from here.
- */
-export const importFormats = {
-  GeoJSON: ["geojson", "json"],
-  "GeoJSON of one feature a line": ["geojsonl", "geojsons", "ndjson"],
-} as const;
-export type ImportFormat = keyof typeof importFormats;
-
-/** For error messages and help: `GeoJSON (.geojson, .json), …`. */
-export const importFormatList: string = Object.entries(importFormats)
-  .map(([format, extensions]) => `${format} (${extensions.map((extension) => `.${extension}`).join(", ")})`)
-  .join(", ");
-
-/** Import of one file into a staging table. */
-export interface ImportRequest {
-  /** Temporary file whose name the server made. */
-  readonly path: string;
-  /** Lower-case extension, which decides the format: geojson, geojsonl, … */
-  readonly extension: string;
-  /** Spatial reference of the data as the client gave it; absent = the file's own, else EPSG:4326. */
-  readonly srs?: string;
-  /** Connection string of the database, and the name of the staging table (made by the server, in schema `staging`). */
-  readonly databaseUrl: string;
-  readonly stagingTable: string;
-}
-/** A property of the file, in the file's order. Staging has it as column `p<index>` (text). */
-export interface ImportedField {
-  readonly name: string;
-  readonly type: Exclude<ValueType, "file">;
-}
-/** Errors have codes of the contract. Nothing is left out silently. */
-export type ImportResponse =
-  | {
-      readonly ok: true;
-      readonly fields: readonly ImportedField[];
-      readonly rows: number;
-      readonly geometryKind: GeometryKind;
-      readonly vertices: number;
-      /** What was left out, in sentences for the user. */
-      readonly notes: readonly string[];
-    }
-  | {
-      readonly ok: false;
-      readonly code: "import_failed" | "unsupported_format" | "no_georeference" | "invalid_geometry";
-      readonly error: string;
-      readonly data?: Readonly<Record<string, unknown>>;
-    };
 
 export interface TransferMessages {
   import: [ImportRequest, ImportResponse];

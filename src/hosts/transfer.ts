@@ -3,7 +3,8 @@ import { failed } from "../errors.js";
 import type { Log } from "../log.js";
 import { hostEnvironment } from "./environment.js";
 import { HostError, WorkerHost } from "./host.js";
-import type { ImportRequest, ImportResponse, TransferMessages } from "./messages.js";
+import type { ImportRequest, ImportResponse } from "./import-messages.js";
+import type { TransferMessages } from "./messages.js";
 
 /** The child process that reads files of geodata through GDAL. */
 export interface TransferHost {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Config } from "../config.js";
 import { ensureBaseMap } from "../demo/base-map.js";
 import { type DemoAccount, loadDemo } from "../demo/load.js";
@@ -5,6 +6,7 @@ import { startTransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import { migrate } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
+import { sweepImportFolders } from "../transfer/import-folder.js";
 import { sweepStaging } from "../transfer/staging.js";
 
 /** Prepares the database before nodes start. */
@@ -37,9 +39,10 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
       await client.end();
     }
     await sweepStaging(db);
+    await sweepImportFolders(join(config.dataDir, "tmp"));
     const transfer = startTransferHost(config, log);
     try {
-      const deps = { db, transfer, log, dataDir: config.dataDir, databaseUrl: config.databaseUrl };
+      const deps = { db, transfer, log, config };
       await ensureBaseMap(deps, progress);
       const demoAccounts = options.demo ? await loadDemo(deps, progress) : [];
       return { demoAccounts };

@@ -10,13 +10,20 @@ export interface ImportTarget {
   readonly idAlias?: string;
 }
 
-export interface ImportSource {
-  /** Path of a file whose name was not chosen by a client. */
+export interface ImportFile {
+  /** Path that was not chosen by a client. */
   readonly path: string;
-  /** Lower-case extension without a dot, which determines the format. */
-  readonly extension: string;
+  /** The client's name of the file: its extension determines the format; never part of a path. */
+  readonly name: string;
+}
+
+export interface ImportSource {
+  /** One file, or several that belong together, such as the parts of a shapefile. */
+  readonly files: readonly ImportFile[];
   /** EPSG number, WKT or proj4; absent = that of the file, else EPSG:4326. */
   readonly srs?: string | undefined;
+  /** Text encoding; absent = what the file says, else what its bytes look like. */
+  readonly encoding?: string | undefined;
   readonly action: "replace" | "merge";
 }
 

@@ -1,7 +1,10 @@
+import { join } from "node:path";
+import type { Config } from "../config.js";
 import { failed } from "../errors.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
+import { makeImportFolder } from "./import-folder.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
 import { lockStaging, type StagingLock } from "./staging.js";
 import { type StagedFile, writeStaged } from "./write-staged.js";
@@ -12,6 +15,7 @@ export interface ImportDependencies {
   readonly db: Database;
   readonly transfer: Pick<TransferHost, "import">;
   readonly log: Log;
+  readonly config: Pick<Config, "dataDir" | "transfer">;
 }
 
 /**
@@ -56,16 +60,23 @@ async function stage(
   source: ImportSource,
   signal: AbortSignal | undefined,
 ): Promise<StagedFile> {
-  const response = await deps.transfer.import(
-    {
-      path: source.path,
-      extension: source.extension,
-      databaseUrl: deps.db.url,
-      stagingTable: lock.table,
-      ...(source.srs === undefined || source.srs === "" ? {} : { srs: source.srs }),
-    },
-    signal,
-  );
+  const { srs, encoding } = source;
+  const folder = await makeImportFolder(join(deps.config.dataDir, "tmp"), source.files);
+  const response = await deps.transfer
+    .import(
+      {
+        folder: folder.path,
+        files: folder.files,
+        databaseUrl: deps.db.url,
+        stagingTable: lock.table,
+        maxUnpackedBytes: deps.config.transfer.unpackedBytes,
+        partial: false,
+        ...(srs === undefined || srs === "" ? {} : { srs }),
+        ...(encoding === undefined || encoding === "" ? {} : { encoding }),
+      },
+      signal,
+    )
+    .finally(() => folder.remove());
   if (!response.ok) throw failed(response.code, response.error, response.data ?? {});
   return response;
 }

@@ -4,7 +4,7 @@ import { idNames } from "../catalog/id-alias.js";
 import { type Column, isId } from "../catalog/state.js";
 import { hasValues } from "../column-types/column-types.js";
 import { translationName } from "../features/translations.js";
-import type { ImportedField } from "../hosts/messages.js";
+import type { ImportedField } from "../hosts/import-messages.js";
 import { columnCodes } from "./codes.js";
 
 /** Matches properties of a file with columns of a layer. Pure. */

@@ -4,7 +4,7 @@ import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
 import { Failure, failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
-import type { ImportResponse } from "../hosts/messages.js";
+import type { ImportResponse } from "../hosts/import-messages.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { checkCoordinates, checkFiles, checkIds, checkValues } from "./check.js";

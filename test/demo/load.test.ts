@@ -14,8 +14,9 @@ import { quietLog } from "../support/log.js";
 const database = await freshDatabase();
 const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
 const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
-const transfer = startTransferHost(configSchema.parse({ databaseUrl: database.url }), quietLog);
-const deps = { db, transfer, log: quietLog, dataDir };
+const config = configSchema.parse({ databaseUrl: database.url, dataDir });
+const transfer = startTransferHost(config, quietLog);
+const deps = { db, transfer, log: quietLog, config };
 t.teardown(async () => {
   await transfer.stop();
   await db.close();

@@ -8,7 +8,7 @@ import { createProject } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { startTransferHost, type TransferHost } from "../../src/hosts/transfer.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { type ImportDependencies, importIntoLayer } from "../../src/transfer/import.js";
 import type { Imported, ImportSource } from "../../src/transfer/import-request.js";
 import { freshDatabase } from "./database.js";
 import { quietLog } from "./log.js";
@@ -22,7 +22,9 @@ export interface ImportBench {
   /** Creates an empty layer; returns its id. */
   layer(): Promise<number>;
   /** Imports a file with this content; values other than strings and buffers are serialized as JSON. */
-  import(layerId: number, content: unknown, source?: Partial<ImportSource>): Promise<Imported>;
+  import(layerId: number, content: unknown, source?: ImportVariant): Promise<Imported>;
+  /** What an import of a file depends on. */
+  readonly deps: ImportDependencies;
   /** Writes a file with this content; returns its path. */
   file(content: unknown, extension?: string): string;
   /** Objects sorted by id, as values by column code, with `svc_id` and the geometry as WKT. */
@@ -32,11 +34,16 @@ export interface ImportBench {
   stop(): Promise<void>;
 }
 
+/** Extension of the file (default: geojson), and whatever differs from a merge. */
+export type ImportVariant = Partial<ImportSource> & { readonly extension?: string };
+
 export async function importBench(): Promise<ImportBench> {
   const database = await freshDatabase();
   const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
   const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
-  const transfer = startTransferHost(configSchema.parse({ databaseUrl: database.url }), quietLog);
+  const config = configSchema.parse({ databaseUrl: database.url, dataDir: folder });
+  const transfer = startTransferHost(config, quietLog);
+  const deps = { db, transfer, log: quietLog, config };
   const projectId = await createProject(db, { code: "p", languages: ["en", "ru"] });
   const mapId = await createMap(db, projectId, { code: "m" });
   let files = 0;
@@ -54,12 +61,13 @@ export async function importBench(): Promise<ImportBench> {
       );
       return path;
     },
-    import: (layerId, content, source = {}) => {
-      const extension = source.extension ?? "geojson";
+    deps,
+    import: (layerId, content, { extension = "geojson", ...source } = {}) => {
+      const path = bench.file(content, extension);
       return importIntoLayer(
-        { db, transfer, log: quietLog },
+        deps,
         { layerId, language: "en" },
-        { path: bench.file(content, extension), extension, action: "merge", ...source },
+        { files: [{ path, name: path }], action: "merge", ...source },
       );
     },
     objects: async (layerId) => {

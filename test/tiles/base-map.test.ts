@@ -11,7 +11,7 @@ const server = await startServer();
 t.teardown(() => server.stop());
 const { services } = server.nodes[0]!;
 await ensureBaseMap(
-  { db: services.db, transfer: services.transfer, log: quietLog, dataDir: services.config.dataDir },
+  { db: services.db, transfer: services.transfer, log: quietLog, config: services.config },
   () => undefined,
 );
 await services.changes.propagate();

@@ -1,5 +1,4 @@
 import t from "tap";
-import { extensionOf } from "../../src/api/resources/import.js";
 import { startServer } from "../support/server.js";
 import { collection, feature, point } from "../support/transfer.js";
 
@@ -137,11 +136,4 @@ t.test("new columns need the right to edit the structure", async (t) => {
   await services.changes.propagate();
   t.equal((await send(JSON.stringify(collection(feature({ n: 5 }))), `?token=${viewer}`)).status, 200);
   t.equal((await send(JSON.stringify(collection(feature({ fresh: 5 }))), `?token=${viewer}`)).status, 403);
-});
-
-t.test("extensions are read from names however they are written", async (t) => {
-  t.equal(extensionOf("a.b.GeoJSON "), "geojson");
-  for (const name of ["", "geojson", "a.", "a.geo json", "a.\u0000", `a.${"x".repeat(20)}`]) {
-    t.throws(() => extensionOf(name), JSON.stringify(name));
-  }
 });

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -10,8 +11,9 @@ import * as importCommand from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import * as serveCommand from "../../src/commands/serve.js";
 import { loadConfig } from "../../src/config.js";
-import { type ImportFormat, importFormats } from "../../src/hosts/messages.js";
+import { type ImportFormat, importFormats } from "../../src/hosts/import-messages.js";
 import { exportFormats } from "../../src/transfer/export-formats.js";
+import { writeGdalFile } from "../support/gdal-files.js";
 import { startServer } from "../support/server.js";
 import { feature, point } from "../support/transfer.js";
 
@@ -25,15 +27,31 @@ await server.api("POST", "", { token, body: { code: "m" } });
 const config = loadConfig({ environment: {}, flags: {} });
 const extensions: readonly string[] = Object.values(importFormats).flat();
 
+function madeByGdal(driver: string, extension: string): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  try {
+    return writeGdalFile(folder, { driver, extension, features: [{ wkt: "POINT (1 2)" }] })[
+      `data.${extension}`
+    ]!;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** A file of each format, with one object. */
-const samples: Readonly<Record<ImportFormat, string>> = {
+const samples: Readonly<Record<ImportFormat, string | Buffer>> = {
   GeoJSON: JSON.stringify({ type: "FeatureCollection", features: [feature({ a: 1 }, point(1, 2))] }),
   "GeoJSON of one feature a line": `${JSON.stringify(feature({ a: 1 }, point(1, 2)))}\n`,
+  Shapefile: madeByGdal("ESRI Shapefile", "shp"),
+  DXF: madeByGdal("DXF", "dxf"),
+  GeoPackage: madeByGdal("GPKG", "gpkg"),
+  GML: madeByGdal("GML", "gml"),
+  FlatGeobuf: madeByGdal("FlatGeobuf", "fgb"),
 };
 
 /** Formats by all names that people give them, and that mean nothing else. */
 const formatNames =
-  /\b(shp|shapefiles?|mif|mapinfo|geojson|geojsonl|geojsons|ndjson|kml|kmz|xlsx?|excel|dxf|csv|sxf|geotiff?|tiff?|gpkg|geopackage|gml|gpx|rasters?)\b/gi;
+  /\b(shp|shapefiles?|mif|mapinfo|fgb|flatgeobuf|parquet|geojson|geojsonl|geojsons|ndjson|kml|kmz|xlsx?|excel|dxf|csv|sxf|geotiff?|tiff?|gpkg|geopackage|gml|gpx|rasters?)\b/gi;
 
 /** What every command says of itself, by its name. */
 async function helpTexts(): Promise<Record<string, string>> {
@@ -67,13 +85,14 @@ const told: Readonly<Record<string, string>> = {
 };
 
 t.test("no format is named to people that neither import nor export have", async (t) => {
-  const working = new Set<string>([...extensions, ...exportFormats]);
+  const names = Object.keys(importFormats).flatMap((name) => name.toLowerCase().split(/[ /]/));
+  const working = new Set<string>([...extensions, ...exportFormats, ...names]);
   t.ok(Object.keys(help).length > 20, "all commands have been found");
   for (const [place, text] of Object.entries(told)) {
     // An answer's type may be any of the contract's.
-    const names = [...text.replace(/"enum":\["layer","virtual"[^\]]*\]/g, "").matchAll(formatNames)];
+    const named = [...text.replace(/"enum":\["layer","virtual"[^\]]*\]/g, "").matchAll(formatNames)];
     t.same(
-      [...new Set(names.map(([name]) => name.toLowerCase()))].filter((name) => !working.has(name)),
+      [...new Set(named.map(([name]) => name.toLowerCase()))].filter((name) => !working.has(name)),
       [],
       place,
     );
@@ -100,7 +119,7 @@ t.test("files of every format named are imported, and layers exported", async (t
       const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${extension}/import/`, {
         method: "POST",
         headers: { "x-token": token, "x-filename": `x.${extension}` },
-        body: samples[format as ImportFormat],
+        body: samples[format as ImportFormat] as never,
       });
       t.equal(answer.status, 200, extension);
       t.equal((await server.api("GET", `m/layers/${extension}/count/?precise=1`)).json, 1, extension);

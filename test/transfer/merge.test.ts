@@ -1,7 +1,6 @@
 import t from "tap";
 import { addColumns } from "../../src/catalog/columns.js";
 import { importIntoLayer } from "../../src/transfer/import.js";
-import { quietLog } from "../support/log.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 
 const bench = await importBench();
@@ -126,11 +125,12 @@ t.test("values are converted to the type that a column has", async (t) => {
     { n: null },
   ]);
   await importIntoLayer(
-    { db: bench.db, transfer: bench.transfer, log: quietLog },
+    bench.deps,
     { layerId: layer, language: "ru" },
     {
-      path: bench.file({ type: "Feature", properties: { svc_id: 1, l: "привет" } }),
-      extension: "geojson",
+      files: [
+        { path: bench.file({ type: "Feature", properties: { svc_id: 1, l: "привет" } }), name: "a.geojson" },
+      ],
       action: "merge",
     },
   );
@@ -205,17 +205,11 @@ t.test("ids must be whole, positive and each of one feature", async (t) => {
 t.test("columns are added only by those who may", async (t) => {
   const layer = await bench.layer();
   const source = {
-    path: bench.file(collection(feature({ a: 1 }))),
-    extension: "geojson",
+    files: [{ path: bench.file(collection(feature({ a: 1 }))), name: "a.geojson" }],
     action: "merge",
   } as const;
   const run = (mayAddColumns: boolean) =>
-    importIntoLayer(
-      { db: bench.db, transfer: bench.transfer, log: quietLog },
-      { layerId: layer, language: "en" },
-      source,
-      { mayAddColumns },
-    );
+    importIntoLayer(bench.deps, { layerId: layer, language: "en" }, source, { mayAddColumns });
   t.match(await run(false).catch((error: unknown) => error), { kind: "forbidden" });
   t.strictSame((await run(true)).added, ["a"]);
   t.strictSame((await run(false)).added, []);

@@ -1,6 +1,6 @@
-import type { ImportedField } from "../../src/hosts/messages.js";
+import type { ImportedField } from "../../src/hosts/import-messages.js";
 import { Byte, parseAt, stringAt } from "./json.js";
-import { refused } from "./refusal.js";
+import { badFeature, refused } from "./refusal.js";
 
 /** Collects the properties of all features and infers the column type of each. */
 
@@ -44,17 +44,16 @@ export class FieldSet {
   }
 
   /**
-   * Records the type of the value in [start, end) and returns its text for the staging table: the characters of a string,
-   * the JSON text of other values, so that no digit is lost; undefined for null.
+   * Records the type of the JSON value in [start, end) and returns its text for the staging table: the characters of a
+   * string, the JSON text of other values, so that no digit is lost; undefined for null.
    */
-  value(name: string, bytes: Buffer, start: number, end: number): string | undefined {
+  json(name: string, bytes: Buffer, start: number, end: number): string | undefined {
     const field = this.field(name);
     const first = bytes[start]!;
     let text: string;
     if (first === Byte.quote) {
       text = stringAt(bytes, start, end);
-      if (unstorable.test(text)) throw unstorableValue(name);
-      field.seen |= isDatetime(text) ? TypeFlag.datetime : TypeFlag.string;
+      this.string(field, text);
     } else if (first === Byte.openObject || first === Byte.openArray) {
       const value = parseAt(bytes, start, end);
       text = bytes.toString("utf8", start, end);
@@ -72,9 +71,38 @@ export class FieldSet {
     return text;
   }
 
+  /** As `json`, of a value in memory. Whole numbers beyond 2^53 are given as text to `untyped`. */
+  value(name: string, value: string | number | boolean | null): string | undefined {
+    const field = this.field(name);
+    if (value === null) return undefined;
+    if (typeof value === "string") this.string(field, value);
+    // JSON has no NaN and no infinities either: they are no values.
+    else if (typeof value === "number" && !Number.isFinite(value)) return undefined;
+    else field.seen |= typeof value === "boolean" ? TypeFlag.bool : TypeFlag.number;
+    const text = String(value);
+    if (text.length > field.maxTextLength) field.maxTextLength = text.length;
+    return text;
+  }
+
+  /** As `json`, of a text whose type is not known: it counts as what it looks like. */
+  untyped(name: string, text: string | null): string | undefined {
+    const field = this.field(name);
+    if (text === null) return undefined;
+    if (text === "true" || text === "false") field.seen |= TypeFlag.bool;
+    else if (number.test(text) && isExact(text)) field.seen |= TypeFlag.number;
+    else this.string(field, text);
+    if (text.length > field.maxTextLength) field.maxTextLength = text.length;
+    return text;
+  }
+
   /** The properties by index, each with the narrowest type for all its values. */
   result(): ImportedField[] {
     return [...this.fields.values()].map((field) => ({ name: field.name, type: typeOf(field) }));
+  }
+
+  private string(field: Field, text: string): void {
+    if (unstorable.test(text)) throw unstorableValue(field.name);
+    field.seen |= isDatetime(text) ? TypeFlag.datetime : TypeFlag.string;
   }
 
   private field(name: string): Field {
@@ -142,7 +170,7 @@ function isDatetime(text: string): boolean {
 }
 
 const unstorableValue = (name: string): Error =>
-  refused(`The property "${name}" has a value with characters that cannot be stored.`);
+  badFeature(`the property "${name}" has a value with characters that cannot be stored`);
 
 /** Recursive: `value` is JSON of limited depth. */
 function holdsUnstorable(value: unknown): boolean {

@@ -1,13 +1,15 @@
-import { type ImportRequest, type ImportResponse, importFormatList } from "../../src/hosts/messages.js";
-import type { FeatureReader } from "./documents.js";
-import { RowEncoder } from "./features.js";
-import { readerFor } from "./formats.js";
+import { extname, join } from "node:path";
+import {
+  type ImportRequest,
+  type ImportResponse,
+  importFormatList,
+  sidecarExtensions,
+} from "../../src/hosts/import-messages.js";
+import { readerFor } from "./readers/formats.js";
 import { Refusal } from "./refusal.js";
+import { RowSink } from "./sink.js";
 import { transformFrom } from "./srs.js";
 import { StagingTable } from "./staging.js";
-
-/** Approximate size of a batch of rows. */
-const batchBytes = 1024 ** 2;
 
 /**
  * Reads a file of geodata into a new staging table, which the caller drops. Memory use depends on the largest feature, not
@@ -15,16 +17,8 @@ const batchBytes = 1024 ** 2;
  * @returns also errors in the file; other errors of PostgreSQL are thrown
  */
 export async function importFile(request: ImportRequest): Promise<ImportResponse> {
-  const reader = readerFor(request.extension);
-  if (!reader) {
-    return {
-      ok: false,
-      code: "unsupported_format",
-      error: `Files of type "${request.extension}" cannot be imported; these can: ${importFormatList}.`,
-    };
-  }
   try {
-    return await stage(request, reader);
+    return await stage(request);
   } catch (error) {
     if (error instanceof Refusal)
       return { ok: false, code: error.code, error: error.message, data: error.data };
@@ -36,55 +30,41 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
   }
 }
 
-async function stage(request: ImportRequest, reader: FeatureReader): Promise<ImportResponse> {
-  const requested = request.srs === undefined || request.srs === "" ? undefined : request.srs;
-  const transform = requested === undefined ? undefined : transformFrom(requested);
+async function stage(request: ImportRequest): Promise<ImportResponse> {
+  const datasets = datasetsOf(request.files);
+  const isGiven = request.srs !== undefined && request.srs !== "";
+  const srs = { isGiven, transform: isGiven ? transformFrom(request.srs!) : undefined };
   const staging = await StagingTable.create(request.databaseUrl, request.stagingTable);
   try {
-    let encoder = new RowEncoder(transform);
-    const crs = await send(reader(request.path), encoder, staging);
-    // `crs` may come after the features, so the file may have to be read twice. The request's srs takes precedence.
-    const fileTransform = crs === undefined || requested !== undefined ? undefined : transformFrom(crs);
-    if (fileTransform) {
-      await staging.clear();
-      encoder = new RowEncoder(fileTransform);
-      await send(reader(request.path), encoder, staging);
+    const sink = new RowSink(staging, { partial: request.partial });
+    for (const { name, read } of datasets) {
+      sink.transform = srs.transform;
+      await read({ path: join(request.folder, name), sink, srs, encoding: request.encoding });
     }
-    return {
-      ok: true,
-      fields: encoder.fields.result(),
-      rows: encoder.rows,
-      geometryKind: encoder.kind ?? "Unknown",
-      vertices: encoder.vertices,
-      notes: encoder.measures
-        ? ["Positions keep their heights; the numbers after them (measures) were left out."]
-        : [],
-    };
+    return { ok: true, ...(await sink.finish()) };
   } finally {
     await staging.close();
   }
 }
 
-/** Writes all features to the staging table. @returns the name of the file's spatial reference, if it has one */
-async function send(
-  features: ReturnType<FeatureReader>,
-  encoder: RowEncoder,
-  staging: StagingTable,
-): Promise<string | undefined> {
-  for (;;) {
-    const next = features.next();
-    if (next.done) {
-      if (encoder.out.length > 0)
-        await staging.send(encoder.out.take(encoder.out.length), encoder.fields.count);
-      await staging.finish();
-      return next.value;
-    }
-    const before = encoder.out.length;
-    const columns = encoder.fields.count;
-    encoder.add(next.value);
-    if (encoder.fields.count > columns && before > 0) await staging.send(encoder.out.take(before), columns);
-    if (encoder.out.length >= batchBytes) {
-      await staging.send(encoder.out.take(encoder.out.length), encoder.fields.count);
-    }
-  }
+/** The files with a reader, which are not parts of another one. @throws Refusal unsupported_format */
+function datasetsOf(files: readonly string[]) {
+  const extensionOf = (name: string) => extname(name).slice(1);
+  const stems = new Set(files);
+  const isSidecar = (name: string) => {
+    const extension = extensionOf(name);
+    const stem = name.slice(0, -extension.length);
+    return Object.entries(sidecarExtensions).some(
+      ([main, others]) => others.includes(extension) && stems.has(stem + main),
+    );
+  };
+  const mains = files.filter((name) => !isSidecar(name));
+  return mains.map((name) => {
+    const read = readerFor(extensionOf(name));
+    if (read) return { name, read };
+    throw new Refusal(
+      "unsupported_format",
+      `Files of type "${extensionOf(name)}" cannot be imported; these can: ${importFormatList}.`,
+    );
+  });
 }

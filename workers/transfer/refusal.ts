@@ -1,11 +1,11 @@
-import type { ImportResponse } from "../../src/hosts/messages.js";
+import type { ImportResponse } from "../../src/hosts/import-messages.js";
 
-type Refused = Extract<ImportResponse, { ok: false }>;
+type Code = Extract<ImportResponse, { ok: false }>["code"];
 
-/** An error in the file: one sentence for the user, and the position in the file. */
+/** An error in the file, which ends the import: one sentence for the user, and details. */
 export class Refusal extends Error {
   constructor(
-    readonly code: Refused["code"],
+    readonly code: Code,
     message: string,
     readonly data: Readonly<Record<string, unknown>> = {},
   ) {
@@ -14,9 +14,20 @@ export class Refusal extends Error {
   }
 }
 
+/** A feature that cannot be imported; the others can. The message is a clause, without the feature's number and a full stop. */
+export class BadFeature extends Error {
+  constructor(
+    readonly code: Code,
+    message: string,
+  ) {
+    super(message);
+    this.name = "BadFeature";
+  }
+}
+
 export const refused = (message: string, data?: Readonly<Record<string, unknown>>): Refusal =>
   new Refusal("import_failed", message, data);
 
-/** `feature` counts from 1. */
-export const badGeometry = (feature: number, reason: string): Refusal =>
-  new Refusal("invalid_geometry", `Feature ${feature}: ${reason}.`, { feature });
+export const badFeature = (reason: string): BadFeature => new BadFeature("import_failed", reason);
+
+export const badGeometry = (reason: string): BadFeature => new BadFeature("invalid_geometry", reason);

@@ -7,7 +7,7 @@ import { badGeometry, refused } from "./refusal.js";
  */
 
 /** Little-endian WKB in the source's coordinates (x = east) to WKB in EPSG:4326, longitude first. */
-export type Transform = (wkb: Buffer, feature: number) => Buffer;
+export type Transform = (wkb: Buffer) => Buffer;
 
 const maxLength = 10_000;
 const epsg = /^(?:EPSG:{1,2}|urn:ogc:def:crs:EPSG:[\d.]*:)?(\d{1,6})$/i;
@@ -51,6 +51,16 @@ export function transformFrom(srs: string): Transform | undefined {
   }
 }
 
+/**
+ * The transform from a file's own spatial reference; undefined when that is EPSG:4326.
+ * @throws Refusal import_failed when it refers to other files, or cannot be transformed
+ */
+export function transformOf(srs: gdal.SpatialReference): Transform | undefined {
+  const code = srs.getAuthorityCode(null as never);
+  if (srs.getAuthorityName(null as never) === "EPSG" && /^\d{1,6}$/.test(code)) return transformFrom(code);
+  return transformFrom(srs.toWKT());
+}
+
 const unknown = (): Error =>
   refused("The parameter srs is neither an EPSG number nor WKT or proj4 that is supported here.");
 
@@ -82,17 +92,17 @@ function eastFirst(srs: gdal.SpatialReference): gdal.SpatialReference {
 }
 
 function transformer(transformation: gdal.CoordinateTransformation): Transform {
-  return (wkb, feature) => {
+  return (wkb) => {
     const geometry = gdal.Geometry.fromWKB(wkb);
     if (geometry.isEmpty()) return wkb;
     try {
       geometry.transform(transformation);
     } catch {
-      throw badGeometry(feature, "its coordinates cannot be transformed to EPSG:4326");
+      throw badGeometry("its coordinates cannot be transformed to EPSG:4326");
     }
     const box = geometry.getEnvelope();
     if (![box.minX, box.minY, box.maxX, box.maxY].every(Number.isFinite)) {
-      throw badGeometry(feature, "its coordinates lie outside the area of the given projection");
+      throw badGeometry("its coordinates lie outside the area of the given projection");
     }
     return geometry.toWKB("LSB");
   };

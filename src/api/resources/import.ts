@@ -1,7 +1,7 @@
 import { rightsOn } from "../../access/rights.js";
 import { type LayerNode, Right } from "../../catalog/state.js";
 import { failed } from "../../errors.js";
-import { importFormatList } from "../../hosts/messages.js";
+import { importFormatList } from "../../hosts/import-messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { importIntoLayer } from "../../transfer/import.js";
 import type { LayerContext } from "../request/context.js";
@@ -27,6 +27,9 @@ const actionParameter = choice(
 const importParameters = {
   srs: text(
     "Coordinate system of the data: an EPSG code, WKT or a proj4 string; default: that of the file, else 4326.",
+  ).optional(),
+  encoding: text(
+    "Character encoding of the texts, such as UTF-8, windows-1251 or cp866; default: what the file says or looks like.",
   ).optional(),
   action: actionParameter,
   raster_bbox: withoutEffect,
@@ -63,7 +66,12 @@ async function importFile(
       language: view.language,
       idAlias: services.config.idAlias,
     },
-    { path: sent.file.path, extension: extensionOf(clientName), srs: sent.srs, action: sent.action },
+    {
+      files: [{ path: sent.file.path, name: clientName }],
+      srs: sent.srs,
+      encoding: sent.encoding,
+      action: sent.action,
+    },
     { mayAddColumns: mayAddColumns(context), signal: request.signal },
   );
   await services.changes.propagate();
@@ -78,18 +86,6 @@ function requireOwnObjects(layer: LayerNode): void {
 
 function mayAddColumns({ map, caller, layer }: LayerContext): boolean {
   return (rightsOn(map, caller, layer) & Right.editStructure) !== 0;
-}
-
-/** The extension of the client's file name, in lower case. @throws Failure unsupported_format when there is none */
-export function extensionOf(name: string): string {
-  const extension = /\.([A-Za-z0-9]{1,10})$/.exec(name.trim())?.[1];
-  if (extension === undefined) {
-    throw failed(
-      "unsupported_format",
-      `The name of the file has no extension that tells its format: ${importFormatList}.`,
-    );
-  }
-  return extension.toLowerCase();
 }
 
 export const importOperations: readonly Operation[] = [

@@ -1,15 +1,45 @@
 import { closeSync, openSync } from "node:fs";
-import { Byte, parseAt, stringAt } from "./json.js";
-import { refused } from "./refusal.js";
-import { JsonWindow, type Span } from "./window.js";
+import { Byte, parseAt, stringAt } from "../json.js";
+import { refused } from "../refusal.js";
+import type { RowSink } from "../sink.js";
+import { transformFrom } from "../srs.js";
+import { JsonWindow, type Span } from "../window.js";
+import { writeFeature } from "./geojson-feature.js";
+import type { Reader } from "./reader.js";
 
 /** Reads features from a GeoJSON file or a GeoJSON text sequence. */
 
-/** Yields the features of a file one by one; returns the name in its `crs` member, if it has one. */
-export type FeatureReader = (path: string) => Generator<Span, string | undefined, undefined>;
+/**
+ * One GeoJSON text: a FeatureCollection, a single Feature or a bare geometry (RFC 7946). It has its own reader because
+ * GDAL's changes values: it chooses types by what it can store, rewrites dates and rounds large numbers.
+ */
+export const readGeoJson: Reader = async ({ path, sink, srs }) => {
+  const crs = await addAll(documentFeatures(path), sink);
+  // The member may come after the features, so the file may have to be read twice. The request's srs takes precedence.
+  const transform = crs === undefined || srs.isGiven ? undefined : transformFrom(crs);
+  if (!transform) return;
+  await sink.restart();
+  sink.transform = transform;
+  await addAll(documentFeatures(path), sink);
+};
 
-/** One GeoJSON text: a FeatureCollection, a single Feature or a bare geometry (RFC 7946). */
-export const readGeoJson: FeatureReader = function* (path) {
+/** GeoJSON texts one after the other, usually one per line, with or without record separators (RFC 8142). */
+export const readGeoJsonSequence: Reader = async ({ path, sink }) => {
+  await addAll(sequenceFeatures(path), sink);
+};
+
+/** Adds all features. @returns what the generator returns */
+async function addAll<T>(features: Generator<Span, T, undefined>, sink: RowSink): Promise<T> {
+  for (;;) {
+    const next = features.next();
+    if (next.done) return next.value;
+    sink.add((row) => writeFeature(row, next.value));
+    if (sink.isFull) await sink.flush();
+  }
+}
+
+/** Yields the features of a file one by one; returns the name in its `crs` member, if it has one. */
+function* documentFeatures(path: string): Generator<Span, string | undefined, undefined> {
   const file = openSync(path, "r");
   try {
     const window = new JsonWindow(file);
@@ -51,24 +81,23 @@ export const readGeoJson: FeatureReader = function* (path) {
   } finally {
     closeSync(file);
   }
-};
+}
 
-/** GeoJSON texts one after the other, usually one per line, with or without record separators (RFC 8142). */
-export const readGeoJsonSequence: FeatureReader = function* (path) {
+function* sequenceFeatures(path: string): Generator<Span, void, undefined> {
   const file = openSync(path, "r");
   try {
     const window = new JsonWindow(file);
     for (;;) {
       while (window.accept(Byte.recordSeparator));
       const next = window.peek();
-      if (next === -1) return undefined;
+      if (next === -1) return;
       if (next !== Byte.openObject) throw refused("The file is not a sequence of GeoJSON features.");
       yield window.value();
     }
   } finally {
     closeSync(file);
   }
-};
+}
 
 function* arrayElements(window: JsonWindow): Generator<Span, void, undefined> {
   window.expect(Byte.openArray);

@@ -21,14 +21,13 @@ import { badGeometry } from "./refusal.js";
 const exactPowers = Array.from({ length: 23 }, (_, power) => 10 ** power);
 const exactMantissa = 2 ** 53;
 
-/** Encodes the geometries of a file and counts their vertices. */
-export class GeometryEncoder {
-  vertices = 0;
-  /** Whether any position had more than three numbers. */
+/** Encodes GeoJSON geometries, one after the other. */
+export class GeoJsonGeometry {
+  /** Of the last geometry. */
+  positions = 0;
+  /** Whether a position of the last geometry had more than three numbers. */
   measures = false;
   private readonly wkb: WkbWriter;
-  private feature = 0;
-  private firstVertex = 0;
   private bytes: Buffer = Buffer.alloc(0);
   private at = 0;
   private end = 0;
@@ -39,12 +38,11 @@ export class GeometryEncoder {
 
   /**
    * Writes the geometry in [start, end) as WKB without SRID. In a geometry with heights a position without one gets height 0.
-   * @param feature number of the feature (from 1), for messages
-   * @throws Refusal invalid_geometry
+   * @throws BadFeature invalid_geometry
    */
-  encode(bytes: Buffer, start: number, end: number, feature: number): GeometryKind {
-    this.feature = feature;
-    this.firstVertex = this.vertices;
+  encode(bytes: Buffer, start: number, end: number): GeometryKind {
+    this.positions = 0;
+    this.measures = false;
     this.wkb.dimensions = 2;
     const place = this.out.length;
     try {
@@ -54,7 +52,7 @@ export class GeometryEncoder {
       if (reason !== heightFound) throw reason;
       this.wkb.dimensions = 3;
       this.out.length = place;
-      this.vertices = this.firstVertex;
+      this.positions = 0;
       return this.geometry(bytes, start, end, 0);
     }
   }
@@ -167,7 +165,7 @@ export class GeometryEncoder {
       else z = number;
     }
     this.wkb.position(x, y, z);
-    if (++this.vertices - this.firstVertex > maxPositions) {
+    if (++this.positions > maxPositions) {
       throw this.invalid(`the geometry has more than ${maxPositions} positions`);
     }
   }
@@ -240,6 +238,6 @@ export class GeometryEncoder {
   }
 
   private invalid(reason: string): Error {
-    return badGeometry(this.feature, reason);
+    return badGeometry(reason);
   }
 }

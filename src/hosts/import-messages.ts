@@ -1,0 +1,85 @@
+import type { ValueType } from "../column-types/column-types.js";
+import type { GeometryKind } from "../geo/wkb.js";
+
+/** The task of importing files of geodata into a staging table, and its result. */
+
+/**
+ * Import formats: the name shown to users, and the file extensions (lower case). The transfer host has a reader for
+ * each; documentation and error messages take the names from here.
+ */
+export const importFormats = {
+  GeoJSON: ["geojson", "json"],
+  "GeoJSON of one feature a line": ["geojsonl", "geojsons", "ndjson"],
+  Shapefile: ["shp"],
+  DXF: ["dxf"],
+  GeoPackage: ["gpkg"],
+  GML: ["gml"],
+  FlatGeobuf: ["fgb"],
+} as const;
+export type ImportFormat = keyof typeof importFormats;
+
+/** Extensions of files that belong to a file of the same name in another format, by its extension. */
+export const sidecarExtensions: Readonly<Record<string, readonly string[]>> = {
+  shp: ["dbf", "shx", "prj", "cpg"],
+  tab: ["dat", "map", "id", "ind"],
+  mif: ["mid"],
+  sxf: ["rsc"],
+};
+
+/** For error messages and help: `GeoJSON (.geojson, .json), …`. */
+export const importFormatList: string = Object.entries(importFormats)
+  .map(([format, extensions]) => `${format} (${extensions.map((extension) => `.${extension}`).join(", ")})`)
+  .join(", ");
+
+/** Import of one file, or of several that belong together, into a staging table. */
+export interface ImportRequest {
+  /** A folder of this import alone, which the server removes afterwards. The host unpacks archives there. */
+  readonly folder: string;
+  /** Names of the files in the folder, made by the server; their extensions (lower case) decide the format. */
+  readonly files: readonly string[];
+  /** Spatial reference of the data as the client gave it; absent = the file's own, else EPSG:4326. */
+  readonly srs?: string;
+  /** Text encoding as the client gave it; absent = what the file says, else what its bytes look like. */
+  readonly encoding?: string;
+  /** Bound on the size of all unpacked files. */
+  readonly maxUnpackedBytes: number;
+  /** Whether features that cannot be imported are left out, instead of ending the import. */
+  readonly partial: boolean;
+  /** Connection string of the database, and the name of the staging table (made by the server, in schema `staging`). */
+  readonly databaseUrl: string;
+  readonly stagingTable: string;
+}
+
+/** A property of the file, in the file's order. Staging has it as column `p<index>` (text). */
+export interface ImportedField {
+  readonly name: string;
+  readonly type: Exclude<ValueType, "file">;
+}
+
+/** A feature that cannot be imported. */
+export interface BadRow {
+  /** Number of the feature in the file, from 1. */
+  readonly row: number;
+  readonly reason: string;
+}
+
+/** Errors have codes of the contract. Nothing is left out silently. */
+export type ImportResponse =
+  | {
+      readonly ok: true;
+      readonly fields: readonly ImportedField[];
+      /** Features of the file, the bad ones included; staging has only the others. */
+      readonly rows: number;
+      /** Features that were left out; the first of them one by one. */
+      readonly bad: { readonly count: number; readonly rows: readonly BadRow[] };
+      readonly geometryKind: GeometryKind;
+      readonly vertices: number;
+      /** What was left out or changed, in sentences for the user. */
+      readonly notes: readonly string[];
+    }
+  | {
+      readonly ok: false;
+      readonly code: "import_failed" | "unsupported_format" | "no_georeference" | "invalid_geometry";
+      readonly error: string;
+      readonly data?: Readonly<Record<string, unknown>>;
+    };

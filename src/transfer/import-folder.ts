@@ -1,0 +1,74 @@
+import { mkdir, mkdtemp, readdir, rm, stat, symlink } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { failed } from "../errors.js";
+import { importFormatList } from "../hosts/import-messages.js";
+import type { ImportFile } from "./import-request.js";
+
+/** The private folder of an import: the transfer host finds the files there by names that we make, and unpacks archives there. */
+
+const prefix = "import-";
+/** Files of a folder that was left behind are removed after this time. */
+const abandonedMs = 86_400_000;
+
+export interface ImportFolder {
+  readonly path: string;
+  /** Names of the files in the folder: a number for each name of the client without its extension, and the extension. */
+  readonly files: readonly string[];
+  remove(): Promise<void>;
+}
+
+/** @throws Failure unsupported_format for a name without an extension; import_failed for two files of one name */
+export async function makeImportFolder(tempDir: string, files: readonly ImportFile[]): Promise<ImportFolder> {
+  const names = serverNames(files);
+  await mkdir(tempDir, { recursive: true, mode: 0o700 });
+  const path = await mkdtemp(join(tempDir, prefix));
+  const remove = () => rm(path, { recursive: true, force: true });
+  try {
+    for (const [index, file] of files.entries()) await symlink(resolve(file.path), join(path, names[index]!));
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { path, files: names, remove };
+}
+
+function serverNames(files: readonly ImportFile[]): string[] {
+  const stems: string[] = [];
+  const names = files.map(({ name }) => {
+    const extension = extensionOf(name);
+    const stem = name
+      .trim()
+      .slice(0, -extension.length - 1)
+      .toLowerCase();
+    if (!stems.includes(stem)) stems.push(stem);
+    return `${stems.indexOf(stem)}.${extension}`;
+  });
+  if (new Set(names).size < names.length) throw failed("import_failed", "Two files have the same name.");
+  return names;
+}
+
+/** The extension of the client's file name, in lower case. @throws Failure unsupported_format when there is none */
+function extensionOf(name: string): string {
+  const extension = /\.([A-Za-z0-9]{1,10})$/.exec(name.trim())?.[1];
+  if (extension === undefined) {
+    throw failed(
+      "unsupported_format",
+      `The name of the file has no extension that tells its format: ${importFormatList}.`,
+    );
+  }
+  return extension.toLowerCase();
+}
+
+/** Removes folders that a killed server left behind a day ago or earlier; other nodes may use the same place. */
+export async function sweepImportFolders(tempDir: string): Promise<void> {
+  const names = await readdir(tempDir).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(tempDir, name);
+    const age = await stat(path).then(
+      (found) => Date.now() - found.mtimeMs,
+      () => 0,
+    );
+    if (age > abandonedMs) await rm(path, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,141 @@
+import type { BadRow } from "../../src/hosts/import-messages.js";
+import { BadFeature, Refusal } from "./refusal.js";
+import { RowEncoder } from "./rows.js";
+import type { StagingTable } from "./staging.js";
+
+/** Approximate size of a batch of rows. */
+const batchBytes = 1024 ** 2;
+/** Number of bad rows that are reported one by one; the others are counted. */
+const reportedRows = 100;
+
+export interface SinkOptions {
+  /** Whether rows that cannot be imported are left out; else the import ends soon after the first one. */
+  readonly partial: boolean;
+}
+
+/** Encoded rows of the same number of columns. */
+interface Segment {
+  readonly end: number;
+  readonly columns: number;
+}
+
+/** Takes the features of a file from its reader and sends them to the staging table in batches. */
+export class RowSink {
+  private row = new RowEncoder();
+  private segments: Segment[] = [];
+  private count = 0;
+  private columns = 0;
+  private bad: BadRow[] = [];
+  private badCount = 0;
+  private firstBad: BadFeature | undefined;
+  private readonly told = new Set<string>();
+
+  constructor(
+    private readonly staging: StagingTable,
+    private readonly options: SinkOptions,
+  ) {}
+
+  /** Features so far, bad ones included. */
+  get rows(): number {
+    return this.count;
+  }
+
+  /** The transform of the following geometries to EPSG:4326; undefined = they are in EPSG:4326. */
+  set transform(transform: RowEncoder["transform"]) {
+    this.row.transform = transform;
+  }
+
+  /** Adds a sentence on data that the import leaves out or changes, once. */
+  note(sentence: string): void {
+    this.told.add(sentence);
+  }
+
+  /** Whether `flush` should be called before the next feature. */
+  get isFull(): boolean {
+    return this.row.out.length >= batchBytes;
+  }
+
+  /**
+   * Adds one feature. A feature for which `write` throws `BadFeature` is counted as a bad row.
+   * @throws Refusal when there are too many bad rows
+   */
+  add(write: (row: RowEncoder) => void): void {
+    const { row } = this;
+    this.count++;
+    const place = row.out.length;
+    try {
+      row.begin(this.count);
+      write(row);
+      row.end();
+    } catch (error) {
+      if (!(error instanceof BadFeature)) throw error;
+      row.out.length = place;
+      this.reject(error);
+      return;
+    }
+    const columns = row.fields.count;
+    if (columns > this.columns) {
+      if (place > 0) this.segments.push({ end: place, columns: this.columns });
+      this.columns = columns;
+    }
+  }
+
+  /** Counts a feature that the reader could not even read. @throws Refusal when there are too many */
+  reject(error: BadFeature): void {
+    this.firstBad ??= error;
+    this.badCount++;
+    if (this.bad.length < reportedRows) this.bad.push({ row: this.count, reason: `${error.message}.` });
+    if (!this.options.partial && this.bad.length === reportedRows) this.refuseBad();
+  }
+
+  /** Sends what was added. */
+  async flush(): Promise<void> {
+    const { out } = this.row;
+    let sent = 0;
+    for (const { end, columns } of this.segments) {
+      await this.staging.send(out.take(end - sent), columns);
+      sent = end;
+    }
+    this.segments = [];
+    if (out.length > 0) await this.staging.send(out.take(out.length), this.columns);
+  }
+
+  /** Forgets everything, for a reader that begins again. */
+  async restart(): Promise<void> {
+    const { transform } = this.row;
+    this.row = new RowEncoder();
+    this.row.transform = transform;
+    this.segments = [];
+    this.count = this.columns = this.badCount = 0;
+    this.bad = [];
+    this.firstBad = undefined;
+    await this.staging.finish();
+    await this.staging.clear();
+  }
+
+  /** @throws Refusal when there were bad rows that may not be left out */
+  async finish() {
+    if (this.badCount > 0 && !this.options.partial) this.refuseBad();
+    await this.flush();
+    await this.staging.finish();
+    const { row } = this;
+    if (row.measures)
+      this.note("Positions keep their heights; the numbers after them (measures) were left out.");
+    return {
+      fields: row.fields.result(),
+      rows: this.count,
+      bad: { count: this.badCount, rows: this.bad },
+      geometryKind: row.kind ?? ("Unknown" as const),
+      vertices: row.vertices,
+      notes: [...this.told],
+    };
+  }
+
+  private refuseBad(): never {
+    const [first] = this.bad;
+    throw new Refusal(this.firstBad!.code, `Feature ${first!.row}: ${first!.reason}`, {
+      feature: first!.row,
+      rows: this.bad,
+    });
+  }
+}
