@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import gdal from "gdal-async";
 import { badFeature, badGeometry, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
@@ -13,6 +14,7 @@ export const readGdal =
   async ({ path, sink, srs, encoding }) => {
     configure(encoding);
     const dataset = open(path, driver);
+    if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
     try {
       const layers = featureLayers(dataset, sink);
       for (const layer of layers) {
@@ -23,6 +25,23 @@ export const readGdal =
       dataset.close();
     }
   };
+
+const cutOff = "The file has no mark at its end (EOF), so it may be cut off: objects may be missing.";
+
+/** Whether a DXF file has its last line. GDAL reads files without it as far as they go. */
+function endsWithMark(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(64);
+    const { size } = fstatSync(file);
+    const read = readSync(file, bytes, 0, bytes.length, Math.max(0, size - bytes.length));
+    const end = bytes.toString("latin1", 0, read);
+    // Binary DXF ends with the mark and a NUL.
+    return /EOF[\s\0]*$/.test(end);
+  } finally {
+    closeSync(file);
+  }
+}
 
 /** Options of drivers that GDAL reads from its configuration, which holds for the process. */
 function configure(encoding: string | undefined): void {
@@ -65,9 +84,11 @@ interface LayerTask {
 }
 
 async function readLayer(layer: gdal.Layer, { dataset, sink, named }: LayerTask): Promise<void> {
-  const names = layer.fields.getNames();
+  const fields = layer.fields.map(
+    ({ name, type }): FieldReader => ({ name, write: fieldWriters[type] ?? writeValue }),
+  );
   const source = typedLayer(dataset, layer);
-  const layerName = named && !names.includes("layer") ? layer.name : undefined;
+  const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
   const before = sink.rows;
   // Counts are known before the first feature is read where the format has them.
   const expected = layer.features.count();
@@ -77,7 +98,7 @@ async function readLayer(layer: gdal.Layer, { dataset, sink, named }: LayerTask)
     const read = feature;
     sink.add((row) => {
       writeGeometry(row, read);
-      writeFields(row, names, read);
+      writeFields(row, fields, read);
       if (layerName !== undefined) row.property("layer", layerName);
     });
     if (sink.isFull) await sink.flush();
@@ -102,7 +123,8 @@ function typedLayer(dataset: gdal.Dataset, layer: gdal.Layer): gdal.Layer {
     const name = quoted(field.name);
     return isInexact(field) ? `cast(${name} as character(64)) as ${name}` : name;
   });
-  return dataset.executeSQL(`select ${list.join(", ")} from ${quoted(layer.name)}`);
+  // GDAL's own dialect keeps the geometry, which a database's SQL leaves out unless it is named.
+  return dataset.executeSQL(`select ${list.join(", ")} from ${quoted(layer.name)}`, undefined, "OGRSQL");
 }
 
 const inexactTypes: ReadonlySet<string> = new Set([
@@ -129,18 +151,42 @@ function writeGeometry(row: RowEncoder, feature: gdal.Feature): void {
   row.wkbGeometry(wkb);
 }
 
-function writeFields(row: RowEncoder, names: readonly string[], feature: gdal.Feature): void {
+interface FieldReader {
+  readonly name: string;
+  readonly write: FieldWriter;
+}
+
+type FieldWriter = (row: RowEncoder, name: string, value: unknown) => void;
+
+const writeValue: FieldWriter = (row, name, value) => {
+  if (typeof value === "string" || typeof value === "number") row.property(name, value);
+  else row.json(name, JSON.stringify(value));
+};
+
+/** Writers for the types that `typedLayer` turns into text. */
+const fieldWriters: Readonly<Record<string, FieldWriter>> = {
+  [gdal.OFTInteger64]: (row, name, value) => row.untyped(name, String(value)),
+  [gdal.OFTDate]: (row, name, value) => row.property(name, isoText(String(value))),
+  [gdal.OFTDateTime]: (row, name, value) => row.property(name, isoText(String(value))),
+};
+
+/** GDAL's text of a date, such as `2024/02/29 23:59:58.125+03`, in ISO 8601. A date has no time. */
+const isoText = (text: string): string =>
+  text
+    .replace(/^(\d{4})\/(\d\d)\/(\d\d) ?/, (_, year, month, day) => `${year}-${month}-${day}T`)
+    .replace(/T(00:00:00)?$/, "");
+
+function writeFields(row: RowEncoder, fields: readonly FieldReader[], feature: gdal.Feature): void {
   let values: unknown[];
   try {
     values = feature.fields.toArray();
   } catch {
     throw badFeature("its values cannot be read");
   }
-  for (let index = 0; index < names.length; index++) {
+  for (let index = 0; index < fields.length; index++) {
+    const { name, write } = fields[index]!;
     const value = values[index];
-    const name = names[index]!;
     if (value === null || value === undefined) row.property(name, null);
-    else if (typeof value === "string" || typeof value === "number") row.property(name, value);
-    else row.json(name, JSON.stringify(value));
+    else write(row, name, value);
   }
 }

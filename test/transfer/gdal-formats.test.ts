@@ -1,0 +1,185 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import gdal from "gdal-async";
+import t from "tap";
+import { type GdalFile, writeGdalFile } from "../support/gdal-files.js";
+import { failureOf, importBench } from "../support/transfer.js";
+
+/** Values and geometries of files that GDAL reads, as they come into a layer. */
+
+const bench = await importBench();
+t.teardown(() => bench.stop());
+
+/** Writes the file and returns its main part. */
+function made(file: GdalFile): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  try {
+    return writeGdalFile(folder, file)[`data.${file.extension}`]!;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const fields = {
+  текст: gdal.OFTString,
+  i: gdal.OFTInteger,
+  big: gdal.OFTInteger64,
+  r: gdal.OFTReal,
+  t: gdal.OFTDateTime,
+  d: gdal.OFTDate,
+};
+const long = "ё".repeat(400);
+const values = {
+  текст: 'Ёлки "\n палки',
+  i: 7,
+  big: "9007199254740993",
+  r: 0.1,
+  t: "2024-02-29T23:59:58.125+03:00",
+  d: "1969-12-31",
+};
+const polygon = "POLYGON ((170 10,190 10,190 20,170 20,170 10),(175 12,180 12,180 14,175 14,175 12))";
+
+t.test("every value comes as it is in the file", async (t) => {
+  for (const [driver, extension] of [
+    ["GPKG", "gpkg"],
+    ["FlatGeobuf", "fgb"],
+    ["GML", "gml"],
+  ] as const) {
+    const layer = await bench.layer();
+    const features = [
+      { values, wkt: polygon },
+      { values: { текст: long, big: "12", i: 2 }, wkt: "POLYGON ((0 0,1 0,1 1,0 0))" },
+      { values: { текст: "[1]", i: 1 }, wkt: "POLYGON ((0 0,1 0,1 1,0 0))" },
+    ];
+    const file = made({ driver, extension, fields, features, geometryType: gdal.wkbPolygon });
+    const { notes } = await bench.import(layer, file, { extension });
+    t.same(notes, [], extension);
+    const objects = (await bench.objects(layer)).sort((a, b) => Number(a.i) - Number(b.i));
+    t.match(
+      objects,
+      [
+        { tekst: "[1]", i: 1, big: null, r: null, t: null, d: null },
+        { tekst: long, i: 2, big: "12" },
+        {
+          tekst: values.текст,
+          i: 7,
+          big: "9007199254740993",
+          r: 0.1,
+          t: "2024-02-29T20:59:58.125+00:00",
+          d: "1969-12-31T00:00:00+00:00",
+        },
+      ],
+      extension,
+    );
+    t.equal(objects[2]!.geom, polygon.replace("POLYGON ((", "POLYGON(("), extension);
+  }
+});
+
+t.test("every geometry comes as it is in the file", async (t) => {
+  const geometries = [
+    "POINT(1 2)",
+    "POINT Z (1 2 3)",
+    "MULTIPOINT((1 2),(3 4))",
+    "LINESTRING(1 2,3 4)",
+    "MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((5 5,9 5,9 9,5 5),(6 5.5,7 5.5,7 6,6 5.5)))",
+    "GEOMETRYCOLLECTION(POINT(1 2),LINESTRING(1 2,3 4))",
+    "LINESTRING EMPTY",
+  ];
+  const file = made({
+    driver: "GPKG",
+    extension: "gpkg",
+    geometryType: gdal.wkbUnknown,
+    features: [...geometries.map((wkt) => ({ wkt })), {}, { wkt: "LINESTRING M (1 2 5,3 4 6)" }],
+  });
+  const layer = await bench.layer();
+  const { notes } = await bench.import(layer, file, { extension: "gpkg" });
+  t.same(
+    (await bench.objects(layer)).map(({ geom }) => geom),
+    [...geometries, null, "LINESTRING(1 2,3 4)"],
+  );
+  t.match(notes, [/measures/]);
+});
+
+t.test("curves are refused by their row", async (t) => {
+  const file = made({
+    driver: "GPKG",
+    extension: "gpkg",
+    geometryType: gdal.wkbUnknown,
+    features: [{ wkt: "POINT (1 2)" }, { wkt: "CIRCULARSTRING (0 0,1 1,2 0)" }],
+  });
+  t.match(await failureOf(bench.import(await bench.layer(), file, { extension: "gpkg" })), {
+    code: "invalid_geometry",
+    data: { feature: 2, rows: [{ row: 2, reason: /curve/ }] },
+  });
+});
+
+t.test("coordinates are transformed from the file's own reference system", async (t) => {
+  for (const epsg of [3857, 32637, 27700]) {
+    const target = gdal.SpatialReference.fromEPSG(epsg);
+    const place = gdal.Geometry.fromWKT(epsg === 27700 ? "POINT (-1 52)" : "POINT (38 55)");
+    const source = gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
+    place.transform(new gdal.CoordinateTransformation(source, target));
+    for (const [driver, extension] of [
+      ["GPKG", "gpkg"],
+      ["FlatGeobuf", "fgb"],
+      ["GML", "gml"],
+    ] as const) {
+      const layer = await bench.layer();
+      await bench.import(layer, made({ driver, extension, epsg, features: [{ wkt: place.toWKT() }] }), {
+        extension,
+      });
+      const [object] = await bench.objects(layer);
+      const [x, y] = String(object!.geom)
+        .match(/-?[\d.]+/g)!
+        .map(Number);
+      const [lon, lat] = epsg === 27700 ? [-1, 52] : [38, 55];
+      t.ok(
+        Math.abs(x! - lon!) < 1e-6 && Math.abs(y! - lat!) < 1e-6,
+        `${extension}, ${epsg}: ${object!.geom}`,
+      );
+    }
+  }
+});
+
+t.test("a file that is cut off is refused, not read in part", async (t) => {
+  const features = Array.from({ length: 500 }, (_, n) => ({ values: { i: n }, wkt: `POINT (${n / 10} 1)` }));
+  for (const [driver, extension] of [
+    ["GPKG", "gpkg"],
+    ["FlatGeobuf", "fgb"],
+    ["GML", "gml"],
+    ["ESRI Shapefile", "shp"],
+  ] as const) {
+    const file = made({ driver, extension, fields: { i: gdal.OFTInteger }, features });
+    for (const part of [0.5, 0.9, 0.99]) {
+      const cut = file.subarray(0, Math.floor(file.length * part));
+      const { code } = await failureOf(bench.import(await bench.layer(), cut, { extension }));
+      t.equal(code, "import_failed", `${extension}, ${part}`);
+    }
+  }
+});
+
+t.test("a DXF file without its end is imported with a warning", async (t) => {
+  const file = made({
+    driver: "DXF",
+    extension: "dxf",
+    features: [{ wkt: "POINT (1 2)" }, { wkt: "LINESTRING (1 2,3 4)" }],
+  });
+  const whole = await bench.import(await bench.layer(), file, { extension: "dxf" });
+  t.same(whole.notes, []);
+  const end = file.lastIndexOf("ENDSEC");
+  const cut = await bench.import(await bench.layer(), file.subarray(0, end - 10), { extension: "dxf" });
+  t.match(cut.notes, [/cut off/]);
+});
+
+t.test("Gauss-Kruger coordinates are shifted to WGS 84", async (t) => {
+  // Without an EPSG number, as ESRI's .prj files have it.
+  const zone =
+    "+proj=tmerc +lat_0=0 +lon_0=39 +k=1 +x_0=7500000 +y_0=0 +ellps=krass +towgs84=23.57,-140.95,-79.8,0,0.35,0.79,-0.22 +units=m +no_defs";
+  const layer = await bench.layer();
+  await bench.import(layer, { type: "Point", coordinates: [7436194.99, 6097564.87] }, { srs: zone });
+  const [x, y] = String((await bench.objects(layer))[0]!.geom)
+    .match(/-?[\d.]+/g)!
+    .map(Number);
+  t.ok(Math.abs(x! - 38) < 0.01 && Math.abs(y! - 55) < 0.01, `${x} ${y}`);
+});
