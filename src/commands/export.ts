@@ -1,11 +1,13 @@
-import { extname } from "node:path";
+import { basename, extname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
+import { boxParameter, filterBox } from "../api/resources/object-parameters.js";
 import { hasObjects } from "../catalog/state.js";
+import { Failure } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { exportLayer } from "../transfer/export.js";
-import { exportFormats, formatOfExtension } from "../transfer/export-formats.js";
-import { type ExportLanguages, exportLanguages } from "../transfer/export-request.js";
+import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../transfer/export-formats.js";
+import { type ExportRequest, exportLanguages } from "../transfer/export-request.js";
 import { writeFileAtomically } from "./atomic-file.js";
 import {
   type CommandEnvironment,
@@ -23,15 +25,22 @@ interface ExportOptions {
   readonly langs?: string;
   readonly srs: "4326" | "3857";
   readonly zip?: boolean;
+  readonly ids?: string;
+  readonly bbox?: string;
+  readonly bboxSrs: "4326" | "3857";
+  readonly fields?: string;
+  readonly filter?: string;
 }
 
 /** Which layer is written to which file, and how. */
-interface Job extends ExportOptions {
+interface Job {
   readonly project: string;
   readonly map: string;
   readonly layer: string;
   readonly file: string;
   readonly format: string;
+  readonly zip: boolean;
+  readonly selection: Omit<ExportRequest, "signal">;
 }
 
 /** FILE that stands for standard output. */
@@ -57,13 +66,27 @@ export function register(program: Command, env: CommandEnvironment): void {
         .choices(["4326", "3857"])
         .default("4326"),
     )
-    .option("--zip", "pack the file into a zip archive")
+    .option("--zip", "pack the file into a zip archive; a file name that ends in .zip says the same")
+    .option("--ids <list>", "only objects with these ids, separated by commas")
+    .option("--bbox <south,west,north,east>", "only objects that intersect this box")
+    .addOption(
+      new Option("--bbox-srs <number>", "EPSG number of the box's reference system")
+        .choices(["4326", "3857"])
+        .default("4326"),
+    )
+    .option("--fields <list>", "codes of the columns to write, separated by commas (default: all)")
+    .option("--filter <condition>", "only objects that a condition in the filter language selects")
     .addHelpText(
       "after",
       `
 Examples:
   $ mapwright export city main roads roads.geojson
   $ mapwright export city main roads - --format geojson --langs en | gzip > roads.geojson.gz
+  $ mapwright export city main roads roads.geojson.zip --fields name,lanes --filter "lanes >= 4"
+
+The extension tells the format, and has to be true: an archive is named .zip, as in roads.geojson.zip, and a file in one
+format is not given the extension of another. What the format cannot hold is said on the standard error, and in an
+archive in the file README.txt too.
 
 The file appears when it is complete. A failure, Ctrl-C (exit status 130) or SIGTERM (143) leaves nothing of it, and
 an existing file as it was.`,
@@ -77,49 +100,99 @@ an existing file as it was.`,
         options: ExportOptions,
         command: Command,
       ) => {
-        const format = options.format ?? formatOfExtension(extname(file).slice(1).toLowerCase());
-        if (format === undefined)
-          throw new UsageError(
-            `--format must be given: the name ${file} has no extension of a known format.`,
-          );
-        const job = { project, map, layer, file, ...options, format };
-        const languages = languagesOf(options);
-        await withServices(env, command, ({ db }) => run(env, db, job, languages));
+        const job = {
+          project,
+          map,
+          layer,
+          file,
+          ...packaging(file, options),
+          selection: selectionOf(options),
+        };
+        await withServices(env, command, ({ db }) => run(env, db, job));
       },
     );
 }
 
-/** @throws UsageError */
-function languagesOf({ langs = "" }: ExportOptions): ExportLanguages | undefined {
+/**
+ * Format and packaging of FILE by its extensions and the options.
+ * @throws UsageError when they contradict each other, Failure unsupported_format
+ */
+function packaging(
+  file: string,
+  options: Pick<ExportOptions, "format" | "zip">,
+): { readonly format: string; readonly zip: boolean } {
+  const name = basename(file);
+  const hasZip = extname(name).toLowerCase() === ".zip";
+  const inner = hasZip ? name.slice(0, -".zip".length) : name;
+  const told = file === standardOutput ? undefined : formatOfExtension(extname(inner).slice(1).toLowerCase());
+  const format = options.format ?? told;
+  if (format === undefined)
+    throw new UsageError(`--format must be given: the name ${file} has no extension of a known format.`);
+  const { hasSeveralFiles = false, isArchive = false } = formatOf(format);
+  const zip = !isArchive && (hasSeveralFiles || options.zip === true || hasZip);
+  if (file === standardOutput) return { format, zip };
+  if (told !== undefined && !isSameFormat(told, format))
+    throw new UsageError(`The name ${file} has the extension of ${told}, but the format is ${format}.`);
+  if (hasZip && isArchive)
+    throw new UsageError(`A file of the format ${format} is not packed into a zip archive.`);
+  if (zip && !hasZip && told !== undefined) throw new UsageError(`A zip archive is named .zip: ${file}.zip.`);
+  return { format, zip };
+}
+
+/** @throws UsageError with the reason of a Failure */
+function usable<T>(read: () => T, option: string): T {
   try {
-    return exportLanguages(langs);
+    return read();
   } catch (error) {
-    throw new UsageError(`--langs: ${reasonOf(error)}`);
+    if (!(error instanceof Failure)) throw error;
+    throw new UsageError(`${option}${reasonOf(error)}`);
   }
 }
 
-async function run(
-  env: CommandEnvironment,
-  db: Database,
-  job: Job,
-  languages: ExportLanguages | undefined,
-): Promise<void> {
+/** @throws UsageError */
+function selectionOf(options: ExportOptions): Omit<ExportRequest, "signal"> {
+  const { langs = "", fields, filter = "" } = options;
+  return {
+    srid: options.srs === "3857" ? 3857 : 4326,
+    languages: usable(() => exportLanguages(langs), "--langs: "),
+    ids: idsOf(options.ids),
+    envelope: boxOf(options),
+    fields: fields
+      ?.split(",")
+      .map((code) => code.trim())
+      .filter(Boolean),
+    filter: filter.trim() || undefined,
+  };
+}
+
+/** @throws UsageError */
+function idsOf(list: string | undefined): readonly number[] | undefined {
+  const ids = list?.split(",").map((id) => (/^\s*-?\d{1,16}\s*$/.test(id) ? Number(id) : Number.NaN));
+  if (ids?.every(Number.isSafeInteger) === false)
+    throw new UsageError("--ids: must be whole numbers separated by commas.");
+  return ids;
+}
+
+/** @throws UsageError */
+function boxOf({ bbox, bboxSrs }: ExportOptions): ExportRequest["envelope"] {
+  if (bbox === undefined) return undefined;
+  const { data, success } = boxParameter.safeParse(bbox);
+  if (!success) throw new UsageError("--bbox: must be four numbers: south,west,north,east.");
+  return usable(() => filterBox(data, bboxSrs === "3857" ? 3857 : 4326), "--bbox: ");
+}
+
+async function run(env: CommandEnvironment, db: Database, job: Job): Promise<void> {
   const map = await findMap(db, job.project, job.map);
   const layer = map.layers.get(job.layer);
   if (!layer) throw new CommandError(`There is no layer "${job.layer}" in the map "${job.map}".`);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env);
+  let notes: readonly string[] = [];
   const make = async (signal: AbortSignal) => {
-    const request = {
-      srid: job.srs === "3857" ? 3857 : 4326,
-      languages,
-      signal,
-      onObjects: (count: number) => progress.add(count),
-    } as const;
-    const file = await exportLayer(db, { map, layer }, request, {
-      format: job.format,
-      zip: job.zip ?? false,
-    });
+    const { selection, format, zip } = job;
+    const request = { ...selection, signal, onObjects: (count: number) => progress.add(count) };
+    const file = await exportLayer({ db }, { map, layer }, request, { format, zip });
+    notes = file.notes;
     return file.chunks;
   };
   const write = async (signal: AbortSignal) => {
@@ -137,6 +210,7 @@ async function run(
   } finally {
     progress.end();
   }
+  for (const note of notes) say(env, note);
   const place = job.file === standardOutput ? "the standard output" : job.file;
   say(env, `${job.project}/${job.map}/${job.layer}: ${progress.objects} objects written to ${place}.`);
 }

@@ -1,49 +1,61 @@
 import { failed } from "../errors.js";
-import type { Database } from "../storage/postgres.js";
-import type { ExportRequest, ExportTarget } from "./export-request.js";
+import type { FormatWriter } from "./export-content.js";
 import { writeGeoJson } from "./write-geojson.js";
 
 /** The export formats and their writers. */
 
-/** Names of formats in the API; those without a writer are not supported yet. */
+/** Names of formats in the contract; those without a writer are not supported yet. */
 const contractFormats = ["shp", "mif", "tab", "geojson", "kml", "kmz", "xls", "geotif", "csv"] as const;
-export type ExportFormat = (typeof contractFormats)[number];
+/** Formats and names beyond the contract. */
+const otherFormats = ["xlsx", "gpkg", "gml", "gpx", "fgb", "parquet"] as const;
+const formatNames = [...contractFormats, ...otherFormats];
+export type ExportFormat = (typeof formatNames)[number];
 
-export interface FormatWriter {
+export interface ExportFormatDefinition {
   /** Extension of the file, without a dot. */
   readonly extension: string;
+  /** Of the file; a format of several files is always a zip archive. */
   readonly mediaType: string;
-  /**
-   * The file as a stream of chunks. Rejects if the statement fails immediately. A caller that stops reading early must call
-   * the iterator's `return`.
-   */
-  readonly write: (
-    db: Database,
-    target: ExportTarget,
-    request: ExportRequest,
-  ) => Promise<AsyncIterable<string | Uint8Array>>;
+  /** Whether a layer becomes several files, which are always packed into a zip archive. */
+  readonly hasSeveralFiles?: boolean;
+  /** Whether the format is a compressed archive itself, which is never packed again. */
+  readonly isArchive?: boolean;
+  readonly write: FormatWriter;
 }
 
-const writers: Readonly<Partial<Record<ExportFormat, FormatWriter>>> = {
+const formats: Readonly<Partial<Record<ExportFormat, ExportFormatDefinition>>> = {
   geojson: { extension: "geojson", mediaType: "application/geo+json", write: writeGeoJson },
 };
 
 /** Names of the supported formats, for messages, descriptions and help. */
-export const exportFormats: readonly ExportFormat[] = contractFormats.filter((name) => writers[name]);
+export const exportFormats: readonly ExportFormat[] = formatNames.filter((name) => formats[name]);
 
 /** Media types of exported files, without those of archives. */
-export const exportMediaTypes: readonly string[] = exportFormats.map((name) => writers[name]!.mediaType);
+export const exportMediaTypes: readonly string[] = [
+  ...new Set(exportFormats.map((name) => formats[name]!.mediaType)),
+];
 
 /** @throws Failure invalid_format for an unknown format, unsupported_format for one without a writer */
-export function writerOf(format: string): FormatWriter {
-  const known = contractFormats.find((name) => name === format);
+export function formatOf(name: string): ExportFormatDefinition {
+  const known = formatNames.find((one) => one === name);
   const supported = `Layers can be exported as: ${exportFormats.join(", ")}.`;
   if (!known) throw failed("invalid_format", `The format is unknown. ${supported}`);
-  const writer = writers[known];
-  if (!writer) throw failed("unsupported_format", `Layers cannot be exported as ${known} yet. ${supported}`);
-  return writer;
+  const format = formats[known];
+  if (!format) throw failed("unsupported_format", `Layers cannot be exported as ${known} yet. ${supported}`);
+  return format;
 }
 
+const otherExtensions: Readonly<Record<string, ExportFormat>> = { json: "geojson" };
+
 /** The format for a lower-case file extension; undefined when there is none. */
-export const formatOfExtension = (extension: string): string | undefined =>
-  extension === "json" ? "geojson" : contractFormats.find((name) => name === extension);
+export const formatOfExtension = (extension: string): ExportFormat | undefined =>
+  Object.hasOwn(otherExtensions, extension)
+    ? otherExtensions[extension]
+    : formatNames.find((name) => name === extension);
+
+/** Whether two names mean the same format. */
+export const isSameFormat = (one: string, other: string): boolean =>
+  one === other ||
+  (exportFormats.some((name) => name === one) &&
+    exportFormats.some((name) => name === other) &&
+    formatOf(one).extension === formatOf(other).extension);

@@ -1,5 +1,5 @@
 import { isLanguageTag } from "../catalog/codes.js";
-import type { LayerNode, MapState } from "../catalog/state.js";
+import { type LayerNode, localName, type MapState } from "../catalog/state.js";
 import { badRequest } from "../errors.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 
@@ -17,15 +17,27 @@ export interface ExportRequest {
   readonly ids?: readonly number[] | undefined;
   /** Only objects whose geometry intersects this box. */
   readonly envelope?: GeoEnvelope | undefined;
+  /** Only objects that this condition in the filter language selects; it compares localised values of the main language. */
+  readonly filter?: string | undefined;
+  /** Codes of the columns to write; undefined = all. The object id is always written. */
+  readonly fields?: readonly string[] | undefined;
   readonly srid: 4326 | 3857;
   /** Languages of localised columns; undefined = all. */
   readonly languages?: ExportLanguages | undefined;
+  /** Language of the layer's title; default: the project's main language. */
+  readonly titleLanguage?: string | undefined;
   readonly signal: AbortSignal;
   /** Called with the number of objects of each batch that was read. */
   readonly onObjects?: ((count: number) => void) | undefined;
 }
 
 export type ExportLanguages = readonly [string, ...string[]];
+
+/** The layer's name in the language of the request; "" if it has none. */
+export function layerTitle({ map, layer }: ExportTarget, { titleLanguage }: ExportRequest): string {
+  const main = map.project.languages[0];
+  return localName(layer, titleLanguage ?? main, main);
+}
 
 const maxLanguages = 100;
 

@@ -1,7 +1,7 @@
 import { listStatement } from "../features/list.js";
 import { readList } from "../features/read.js";
 import type { Translations } from "../features/translations.js";
-import type { Database } from "../storage/postgres.js";
+import type { ExportContent, ExportServices } from "./export-content.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
 
 /** Writes layers as GeoJSON; an import of the file restores the same objects. */
@@ -11,15 +11,16 @@ const crs = { type: "name", properties: { name: "urn:ogc:def:crs:EPSG::3857" } }
 
 /** A FeatureCollection, sorted by object id. */
 export async function writeGeoJson(
-  db: Database,
+  { db }: ExportServices,
   target: ExportTarget,
   request: ExportRequest,
-): Promise<AsyncIterable<string>> {
+): Promise<ExportContent> {
   const { layer, map } = target;
   const main = map.project.languages[0];
   const statement = listStatement(layer, {
-    fields: "all",
+    fields: request.fields ?? "all",
     ids: request.ids,
+    condition: request.filter,
     envelope: request.envelope,
     sort: [],
     offset: 0,
@@ -37,7 +38,10 @@ export async function writeGeoJson(
     signal: request.signal,
     onObjects: request.onObjects,
   });
-  return typeof text === "string" ? whole(text) : text;
+  return {
+    files: [{ ending: ".geojson", chunks: typeof text === "string" ? whole(text) : text }],
+    notes: [],
+  };
 }
 
 function translationsOf({ layer, map }: ExportTarget, requested: ExportRequest["languages"]): Translations {

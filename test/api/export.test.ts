@@ -344,6 +344,32 @@ t.test("objects are chosen by id and by box", async (t) => {
   t.equal(await ids("&fbbox=1,2,3"), 400);
 });
 
+t.test("objects are chosen by a filter, and columns by their codes", async (t) => {
+  await layer({ code: "picked" });
+  await column("picked", { code: "n", type: "number" });
+  await column("picked", { code: "s", type: "string" });
+  for (let n = 1; n <= 3; n++) await must("POST", "m/layers/picked/objects/", { fields: { n, s: `s${n}` } });
+  const ask = (query: Record<string, string>) => exported("picked", `&${new URLSearchParams(query)}`);
+  const properties = async (query: Record<string, string>) =>
+    (await ask(query)).json.features.map(({ properties: { svc_id: _, ...rest } }: any) => rest);
+  t.same(await properties({ filter: "n > 1 and s <> 's3'" }), [{ n: 2, s: "s2" }]);
+  t.same(await properties({ filter: " ", fields: "s" }), [{ s: "s1" }, { s: "s2" }, { s: "s3" }]);
+  t.same(await properties({ filter: "s matches 's[13]'", fields: "n,svc_id" }), [{ n: 1 }, { n: 3 }]);
+  t.same(await properties({ fields: "*", filter: "n = 1" }), [{ n: 1, s: "s1" }]);
+  for (const [query, code] of [
+    [{ filter: "n > " }, "invalid_value"],
+    [{ filter: "none > 1" }, "unknown_column"],
+    [{ filter: "s matches '['" }, "invalid_value"],
+    [{ filter: "n > 1); drop table layer; --" }, "invalid_value"],
+    [{ fields: "n,none" }, "unknown_column"],
+    [{ fields: "n;drop" }, "unknown_column"],
+  ] as const)
+    t.match(await ask(query), { status: 500, json: { code } }, JSON.stringify(query));
+  const body = { format: "geojson", filter: "n = 3", fields: "n" };
+  const answer = await server.api("POST", "m/layers/picked/export/", { body });
+  t.match(answer.json.features, [{ properties: { n: 3 } }]);
+});
+
 t.test("more ids than an address holds come in a body", async (t) => {
   const some = await objects("chosen");
   const list = [...Array.from({ length: 29_998 }, (_, i) => 10_000_000 + i), some[0].id, some[4].id];

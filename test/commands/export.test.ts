@@ -115,6 +115,50 @@ t.test("a zip holds the file", async (t) => {
   await rm(at("a.zip"));
 });
 
+t.test("the extension of the file is true to what is in it", async (t) => {
+  const before = await files();
+  for (const [args, reason] of [
+    [[at("x.geojson"), "--zip"], /named \.zip: .*x\.geojson\.zip/],
+    [[at("x.json"), "--zip"], /named \.zip/],
+    [[at("x.csv"), "--format", "geojson"], /extension of csv, but the format is geojson/],
+    [[at("x.csv.zip"), "--format", "geojson"], /extension of csv/],
+    [[at("x.zip")], /--format must be given/],
+    [[at("x.txt")], /--format must be given/],
+    [[at("x.geojson"), "--bbox", "1,2,3"], /--bbox/],
+    [[at("x.geojson"), "--bbox", "3,2,1,4"], /--bbox/],
+    [[at("x.geojson"), "--ids", "1,x"], /--ids/],
+  ] as const) {
+    const result = await run("p", "m", "l", ...args);
+    t.match(result, { status: 2, stdout: "", stderr: reason }, args.join(" "));
+  }
+  t.same(await files(), before);
+  for (const [file, ...options] of [
+    ["x.geojson.zip"],
+    ["x.json.zip", "--zip"],
+    ["x.zip", "--format", "geojson"],
+    ["x.dat", "--format", "geojson", "--zip"],
+  ] as const) {
+    t.equal((await run("p", "m", "l", at(file), ...options, "--ids", "1")).status, 0, file);
+    t.equal((await readFile(at(file))).toString("latin1", 0, 2), "PK", file);
+    await rm(at(file));
+  }
+});
+
+t.test("objects and columns are chosen by options", async (t) => {
+  const chosen = async (...options: string[]) => {
+    const result = await run("p", "m", "l", "-", "--format", "geojson", ...options);
+    t.equal(result.status, 0, result.stderr);
+    return JSON.parse(result.stdout).features.map((feature: any) => feature.properties);
+  };
+  t.same(await chosen("--ids", "3, 1", "--fields", ""), [{ svc_id: 1 }, { svc_id: 3 }]);
+  t.match(await chosen("--filter", "name = 'n7'", "--langs", "en"), [{ name: "n7" }]);
+  t.equal((await chosen("--bbox", "49,0.5,51,1.5", "--filter", "svc_id < 100")).length, 2);
+  const [west, south, east, north] = [55_000, 6_440_000, 170_000, 6_460_000];
+  const box = ["--bbox", [south, west, north, east].join(","), "--bbox-srs", "3857"];
+  t.equal((await chosen(...box, "--filter", "svc_id < 100")).length, 2);
+  t.match(await run("p", "m", "l", "-", "--format", "geojson", "--fields", "none"), { status: 1 });
+});
+
 t.test("a failure leaves what was there, and nothing else", async (t) => {
   await writeFile(at("kept.geojson"), "as it was");
   const before = await files();

@@ -10,7 +10,7 @@ async function* breaking(): AsyncGenerator<string, void> {
 }
 
 t.test("a source that breaks before anybody reads is an error of the reading", async (t) => {
-  const archive = zipped("a.txt", breaking());
+  const archive = zipped([{ name: "a.txt", chunks: breaking() }]);
   await sleep(20);
   await t.rejects(
     async () => {
@@ -30,7 +30,7 @@ t.test("an archive that nobody reads stops its source", async (t) => {
       return { done: true, value: undefined };
     },
   };
-  await zipped("a.txt", source).return?.();
+  await zipped([{ name: "a.txt", chunks: source }]).return?.();
   await sleep(20);
   t.ok(stopped);
 });

@@ -3,6 +3,7 @@ import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { exportLayer } from "../../transfer/export.js";
 import { type ExportFormat, exportFormats, exportMediaTypes } from "../../transfer/export-formats.js";
+import { notesHeader } from "../../transfer/export-notes.js";
 import { exportLanguages } from "../../transfer/export-request.js";
 import { callerHeaders } from "../request/caller.js";
 import { type LayerContext, objectsContext, toRead } from "../request/context.js";
@@ -13,7 +14,7 @@ import { flag, list, srid, text, withoutEffect } from "../request/schema/paramet
 import { readBy, ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
-import { boxParameter, filterBox } from "./object-parameters.js";
+import { boxParameter, fieldsParameter, filterBox } from "./object-parameters.js";
 
 /** Export of layers to files. */
 
@@ -51,6 +52,19 @@ const exportParameters = {
   fbbox: boxParameter,
   bboxSR: srid("Coordinate system (EPSG) of fbbox."),
   geomSR: srid("Coordinate system (EPSG) of the geometries in the file."),
+  fields: fieldsParameter
+    .unwrap()
+    .meta({
+      description:
+        "Codes of the columns to write, separated by commas; default: all. The object id is always written.",
+      examples: ["name,height"],
+    })
+    .optional(),
+  filter: text(
+    "Only objects that this condition selects, in the filter language of virtual layers: `height > 100 and name like 'A%'`. " +
+      "Localised values are compared in the main language.",
+    100_000,
+  ).optional(),
   orig: ofFormat("geotif", "whether to return the image as it was uploaded."),
   encoding: ofFormat("csv", "the character encoding."),
   dialect: ofFormat("csv", "`comma` to separate values by commas instead of semicolons."),
@@ -63,21 +77,25 @@ async function exportFile(
   parameters: ExportParameters,
   { request, services }: { readonly request: Request; readonly services: Services },
 ): Promise<Reply> {
-  const { chunks, mediaType, name } = await exportLayer(
-    services.db,
+  const { chunks, mediaType, name, notes } = await exportLayer(
+    services,
     { map, layer },
     {
       ids: parameters.feature_ids,
       envelope: filterBox(parameters.fbbox, parameters.bboxSR),
       srid: parameters.geomSR,
       languages: parameters.langs,
+      fields: parameters.fields === "all" ? undefined : parameters.fields,
+      filter: parameters.filter?.trim() || undefined,
+      titleLanguage: parameters.lng,
       signal: request.signal,
     },
-    { format: parameters.format, zip: parameters.zip, language: parameters.lng },
+    { format: parameters.format, zip: parameters.zip },
   );
   const headers = {
     "content-type": mediaType,
     "content-disposition": contentDisposition("attachment", name),
+    ...(notes.length > 0 ? { "x-export-notes": notesHeader(notes) } : {}),
     ...callerHeaders(caller),
   };
   return { kind: "stream", chunks, headers };
@@ -102,9 +120,14 @@ const answer: Answer = {
     "application/geo+json": ref("FeatureCollection"),
     "application/zip": binary,
   },
-  headers: { "content-disposition": "The file name (RFC 6266)." },
+  headers: {
+    "content-disposition": "The file name (RFC 6266).",
+    "x-export-notes":
+      "What the format cannot hold, with the columns concerned: a JSON array of sentences, in ASCII. Absent when the file " +
+      "has everything. In a zip archive the file README.txt has the same sentences.",
+  },
 };
-const refuses = [404, "invalid_format", "unsupported_format"] as const;
+const refuses = [404, "invalid_format", "unsupported_format", "unknown_column", "invalid_value"] as const;
 
 export const exportOperations: readonly Operation[] = [
   operation({
