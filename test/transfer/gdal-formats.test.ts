@@ -101,7 +101,18 @@ t.test("every geometry comes as it is in the file", async (t) => {
   t.match(notes, [/measures/]);
 });
 
-t.test("curves are refused by their row", async (t) => {
+t.test("a layer of curves comes as lines", async (t) => {
+  const curve =
+    '<gml:Curve srsName="EPSG:4326"><gml:segments><gml:ArcString><gml:posList>0 0 1 1 0 2</gml:posList></gml:ArcString></gml:segments></gml:Curve>';
+  const file = `<?xml version="1.0"?><c:C xmlns:c="urn:c" xmlns:gml="http://www.opengis.net/gml/3.2"><c:member>
+    <c:f><c:big>9007199254740993</c:big><c:shape>${curve}</c:shape></c:f></c:member></c:C>`;
+  const layer = await bench.layer();
+  const { notes } = await bench.import(layer, file, { extension: "gml" });
+  t.match(notes, [/Curves/]);
+  t.match(await bench.objects(layer), [{ big: "9007199254740993", geom: /^LINESTRING\(0 0,.{500}/ }]);
+});
+
+t.test("curves among other geometries are refused by their row", async (t) => {
   const file = made({
     driver: "GPKG",
     extension: "gpkg",

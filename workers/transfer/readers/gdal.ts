@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import gdal from "gdal-async";
 import { badFeature, badGeometry, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
@@ -19,7 +20,9 @@ export const readGdal =
       const layers = featureLayers(dataset, sink);
       for (const layer of layers) {
         if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
-        await readLayer(layer, { dataset, sink, named: layers.length > 1 });
+        const task = { dataset, sink, named: layers.length > 1 };
+        if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
+        else await readLayer(layer, task);
       }
     } finally {
       dataset.close();
@@ -76,6 +79,36 @@ function featureLayers(dataset: gdal.Dataset, sink: RowSink): gdal.Layer[] {
   return spatial;
 }
 
+/** Whether the layer is one of curves, which the binding does not hand over. */
+function isCurved({ geomType }: gdal.Layer): boolean {
+  const code = geomType % 1000;
+  return code >= 8 && code <= 14;
+}
+
+/** Reads a layer of curves by way of a file with lines in place of them. */
+async function readCurves(layer: gdal.Layer, path: string, task: LayerTask): Promise<void> {
+  const options = [
+    "-f",
+    "FlatGeobuf",
+    "-nlt",
+    "CONVERT_TO_LINEAR",
+    "-lco",
+    "SPATIAL_INDEX=NO",
+    "-nln",
+    layer.name,
+  ];
+  // What is written can only be read after it was closed.
+  gdal.vectorTranslate(path, task.dataset, [...options, layer.name]).close();
+  const lines = gdal.open(path, "r", "FlatGeobuf");
+  task.sink.note("Curves were replaced by lines with short segments.");
+  try {
+    await readLayer(lines.layers.get(0), { ...task, dataset: lines }, layer.features.count());
+  } finally {
+    lines.close();
+    rmSync(path);
+  }
+}
+
 interface LayerTask {
   readonly dataset: gdal.Dataset;
   readonly sink: RowSink;
@@ -83,15 +116,18 @@ interface LayerTask {
   readonly named: boolean;
 }
 
-async function readLayer(layer: gdal.Layer, { dataset, sink, named }: LayerTask): Promise<void> {
+/** @param expected the number of features, which formats know or GDAL counts */
+async function readLayer(
+  layer: gdal.Layer,
+  { dataset, sink, named }: LayerTask,
+  expected = layer.features.count(),
+): Promise<void> {
   const fields = layer.fields.map(
     ({ name, type }): FieldReader => ({ name, write: fieldWriters[type] ?? writeValue }),
   );
   const source = typedLayer(dataset, layer);
   const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
   const before = sink.rows;
-  // Counts are known before the first feature is read where the format has them.
-  const expected = layer.features.count();
   const { features } = source;
   gdal.lastError = null;
   for (let feature = features.first(); feature; feature = features.next()) {
@@ -137,18 +173,15 @@ const inexactTypes: ReadonlySet<string> = new Set([
 const quoted = (name: string): string => `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
 function writeGeometry(row: RowEncoder, feature: gdal.Feature): void {
-  const geometry = feature.getGeometry();
-  if (!geometry) {
-    row.noGeometry();
-    return;
-  }
-  let wkb: Buffer;
+  let wkb: Buffer | undefined;
   try {
-    wkb = geometry.toWKB("LSB");
+    wkb = feature.getGeometry()?.toWKB("LSB");
   } catch {
-    throw badGeometry("its geometry cannot be read");
+    // Geometries of curves within a layer of mixed ones, and solids.
+    throw badGeometry("its geometry is of a kind that cannot be stored, such as a curve or a solid");
   }
-  row.wkbGeometry(wkb);
+  if (wkb) row.wkbGeometry(wkb);
+  else row.noGeometry();
 }
 
 interface FieldReader {
