@@ -79,7 +79,12 @@ export type ImportResponse =
     }
   | {
       readonly ok: false;
-      readonly code: "import_failed" | "unsupported_format" | "no_georeference" | "invalid_geometry";
+      readonly code:
+        | "import_failed"
+        | "unsupported_format"
+        | "no_georeference"
+        | "invalid_geometry"
+        | "invalid_value";
       readonly error: string;
       readonly data?: Readonly<Record<string, unknown>>;
     };

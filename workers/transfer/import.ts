@@ -5,6 +5,7 @@ import {
   importFormatList,
   sidecarExtensions,
 } from "../../src/hosts/import-messages.js";
+import { requestedEncoding } from "./encodings.js";
 import { readerFor } from "./readers/formats.js";
 import { Refusal } from "./refusal.js";
 import { RowSink } from "./sink.js";
@@ -34,12 +35,13 @@ async function stage(request: ImportRequest): Promise<ImportResponse> {
   const datasets = datasetsOf(request.files);
   const isGiven = request.srs !== undefined && request.srs !== "";
   const srs = { isGiven, transform: isGiven ? transformFrom(request.srs!) : undefined };
+  const encoding = request.encoding === undefined ? undefined : requestedEncoding(request.encoding);
   const staging = await StagingTable.create(request.databaseUrl, request.stagingTable);
   try {
     const sink = new RowSink(staging, { partial: request.partial });
     for (const { name, read } of datasets) {
       sink.transform = srs.transform;
-      await read({ path: join(request.folder, name), sink, srs, encoding: request.encoding });
+      await read({ path: join(request.folder, name), sink, srs, encoding });
     }
     return { ok: true, ...(await sink.finish()) };
   } finally {
