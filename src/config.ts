@@ -148,6 +148,8 @@ export const configSchema = z.strictObject({
     .strictObject({
       /** Resized pictures and icons kept in the memory of one node. */
       memoryBytes: bytes.default(64 * 1024 ** 2),
+      /** Resized pictures kept on disk, for all nodes together; 0 = none. */
+      diskBytes: bytes.default(1024 ** 3),
       /** Memory of the process that makes them; one that holds more is replaced. */
       hostBytes: bytes.default(1024 ** 3),
       deadlineMs: count(100, 600_000).default(20_000),

@@ -16,6 +16,7 @@ import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { VisualCache } from "./features/visual-cache.js";
 import { createImageHost } from "./hosts/image.js";
+import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
 import { Pictures } from "./hosts/pictures.js";
 import { startRenderHost } from "./hosts/render.js";
 import { startTransferHost } from "./hosts/transfer.js";
@@ -58,7 +59,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const render = startRenderHost(config, log);
   const transfer = startTransferHost(config, log);
   const image = createImageHost(config, log);
-  const blobs = new FolderBlobStore(join(config.dataDir, "files"));
+  const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
+  const blobs = withPictureFiles(new FolderBlobStore(join(config.dataDir, "files")), pictureFiles);
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
@@ -119,7 +121,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     render,
     transfer,
     image,
-    pictures: new Pictures(image, blobs, config.images.memoryBytes),
+    pictures: new Pictures({ host: image, blobs, files: pictureFiles }, config.images.memoryBytes),
     blobs,
     changes,
     planner,

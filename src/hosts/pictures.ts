@@ -5,8 +5,12 @@ import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import { HostError } from "./host.js";
 import type { ImageHost } from "./image.js";
 import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse } from "./messages.js";
+import type { PictureFiles } from "./picture-files.js";
 
-/** Images made by the image host, cached up to a number of bytes. Concurrent requests for one image share the work. */
+/**
+ * Images made by the image host, kept in memory up to a number of bytes, and those made of blobs on disk too. Concurrent
+ * requests for one image share the work.
+ */
 
 export interface Picture {
   readonly bytes: Uint8Array;
@@ -22,16 +26,22 @@ export interface ResizedBlob extends ResizeOptions {
 /** Memory of an entry besides its bytes: key, object, list node. */
 const overheadBytes = 400;
 
+export interface PictureSources {
+  readonly host: ImageHost;
+  readonly blobs: BlobStore;
+  readonly files: PictureFiles;
+}
+
 export class Pictures {
   private readonly cache: LRUCache<string, Picture>;
   private readonly running = new Map<string, Promise<Picture>>();
 
+  /** @param memoryBytes for images kept in memory */
   constructor(
-    private readonly host: ImageHost,
-    private readonly blobs: BlobStore,
-    bytes: number,
+    private readonly sources: PictureSources,
+    memoryBytes: number,
   ) {
-    const maxSize = Math.max(bytes, overheadBytes);
+    const maxSize = Math.max(memoryBytes, overheadBytes);
     this.cache = new LRUCache({
       maxSize,
       // One large image must not evict all others.
@@ -47,11 +57,21 @@ export class Pictures {
    */
   resized(wanted: ResizedBlob): Promise<Picture> {
     const { blob, ...options } = wanted;
-    return this.once(pictureTag(wanted), async () => {
-      const response = await this.blobs
-        .withLocalCopy(blob, (path) => this.host.call("resize", { path, ...options }))
+    const { host, blobs, files } = this.sources;
+    const tag = pictureTag(wanted);
+    const name = { blob, tag, format: wanted.format };
+    return this.once(tag, async () => {
+      const stored = await files.read(name);
+      if (stored) return stored;
+      const response = await blobs
+        .withLocalCopy(blob, (path) => host.call("resize", { path, ...options }))
         .catch(unreadable);
-      if (response.ok) return response;
+      if (response.ok) {
+        await files.write(name, response);
+        // A blob that was deleted meanwhile leaves no pictures behind.
+        await blobs.size(blob).catch(() => files.forget(blob));
+        return response;
+      }
       if (response.reason === "result_too_large") throw badRequest("The picture would be too large.");
       throw failed(
         "unsupported_format",
@@ -65,7 +85,7 @@ export class Pictures {
   /** PNG of an SVG that the server made. @throws Failure internal, busy */
   drawn(request: DrawRequest): Promise<Picture> {
     return this.once(pictureTag(request), async () => ({
-      bytes: await this.host.call("draw", request),
+      bytes: await this.sources.host.call("draw", request),
       format: "png",
     }));
   }

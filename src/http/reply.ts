@@ -57,7 +57,7 @@ export function sendReply(reply: Reply, context: ReplyContext): Promise<number> 
         context,
       );
     case "stream":
-      return sendStream(reply.chunks, { "cache-control": "no-store", ...reply.headers }, context);
+      return sendStream(reply, context);
   }
 }
 
@@ -114,12 +114,11 @@ async function sendEarly(
 }
 
 async function sendStream(
-  chunks: AsyncIterable<Uint8Array | string>,
-  headers: Headers,
+  { chunks, headers, status = 200, bytes }: Extract<Reply, { kind: "stream" }>,
   context: ReplyContext,
 ): Promise<number> {
   const { writer, head, base } = context;
-  const lines = responseHeaders(headers, base);
+  const lines = responseHeaders({ "cache-control": "no-store", ...headers }, base);
   const source = chunks[Symbol.asyncIterator]();
   let finished = false;
   let started = false;
@@ -131,9 +130,9 @@ async function sendStream(
   };
   if (head) {
     context.beforeSend();
-    writer.sendHead(200, lines);
+    writer.sendHead(status, bytes === undefined ? lines : `${lines}\r\ncontent-length: ${bytes}`);
     stop();
-    return 200;
+    return status;
   }
   writer.onDisconnect(stop);
   try {
@@ -141,11 +140,11 @@ async function sendStream(
     let next = await source.next();
     started = true;
     context.beforeSend();
-    await writer.startStream(200, lines);
+    await writer.startStream(status, lines);
     while (!next.done && (await writer.write(next.value))) next = await source.next();
     if (next.done) finished = true;
     writer.endStream();
-    return 200;
+    return status;
   } catch (error) {
     finished = true;
     if (!started || writer.disconnected) throw error;

@@ -112,6 +112,9 @@ export type Reply =
   /** Sent with backpressure; when the client disconnects, the iterator's `return` is called. */
   | {
       readonly kind: "stream";
+      readonly status?: number;
+      /** Length of the body, where it is known: HEAD tells it. */
+      readonly bytes?: number;
       readonly chunks: AsyncIterable<Uint8Array | string>;
       readonly headers: Headers;
     };

@@ -1,6 +1,10 @@
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import sharp from "sharp";
 import t from "tap";
+import { PictureFiles } from "../../src/hosts/picture-files.js";
+import { Pictures } from "../../src/hosts/pictures.js";
+import { quietLog } from "../support/log.js";
 import { makeMap } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { startServer } from "../support/server.js";
@@ -8,9 +12,11 @@ import { makeFileLayer, makeObject, send } from "./files.support.js";
 
 /** Attached pictures in other sizes and formats, hostile ones among them. */
 
-const server = await startServer({ config: { "images.memoryBytes": 1_000_000 } });
+const server = await startServer({
+  config: { "images.memoryBytes": 1_000_000, "images.diskBytes": 2_000_000 },
+});
 t.teardown(() => server.stop());
-const { pictures, image } = server.nodes[0]!.services;
+const { pictures, image, config, blobs } = server.nodes[0]!.services;
 await makeMap(server, "m");
 await makeFileLayer(server, "a");
 const object = await makeObject(server, "a");
@@ -193,6 +199,38 @@ t.test("a thousand sizes of one picture stay within the memory that they may hav
   }
   t.ok(pictures.counts().pictures > 10);
   t.ok(pictures.counts().bytes <= 1_000_000);
+  const kept = await onDisk();
+  t.ok(kept.length > 10);
+  // Each takes a block.
+  t.ok(kept.length * 4_096 <= 2_000_000, `${kept.length} files`);
+});
+
+/** Paths of the resized pictures that are kept on disk. */
+const onDisk = async () =>
+  (await readdir(join(config.dataDir, "resized"), { recursive: true })).filter((path) => /\.\w+$/.test(path));
+
+t.test("a picture on disk is not made again, and goes with its file", async (t) => {
+  const uuid = await attach(await solid(50, 50, "#00ffff").png().toBuffer());
+  const { body } = await get(uuid, "?w=33&f=jpg");
+  const own = async () => (await onDisk()).filter((path) => path.includes(uuid));
+  t.match(await own(), [/\.jpeg$/]);
+  // What is on disk is sent as it is.
+  const marked = Buffer.concat([body, Buffer.from("marked")]);
+  await writeFile(join(config.dataDir, "resized", (await own())[0]!), marked);
+  const files = new PictureFiles(join(config.dataDir, "resized"), 2_000_000, quietLog);
+  const later = new Pictures({ host: image, blobs, files }, 1_000_000);
+  const again = await later.resized({
+    blob: uuid,
+    width: 33,
+    height: undefined,
+    fit: "fill",
+    format: "jpeg",
+  });
+  t.ok(marked.equals(again.bytes));
+  const { rows } = await server.sql.query("select id from file where uuid = $1", [uuid]);
+  const address = `m/layers/a/objects/${object}/files/${rows[0].id}/?field=files`;
+  t.equal((await server.api("DELETE", address, { token: await server.token("editor") })).status, 200);
+  t.same(await own(), []);
 });
 
 t.test("a host that is killed is replaced", async (t) => {

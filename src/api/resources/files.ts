@@ -11,10 +11,11 @@ import {
 } from "../../catalog/files.js";
 import type { Column, LayerNode, MapState } from "../../catalog/state.js";
 import { Failure, failed, notFound } from "../../errors.js";
-import { contentDisposition, matchesEtag } from "../../http/headers.js";
+import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request, UploadedFile } from "../../http/types.js";
-import { isUuid, maxChunkBytes } from "../../storage/blob-store.js";
+import { isUuid } from "../../storage/blob-store.js";
 import type { Answered } from "../request/answer-schemas.js";
+import { blobReply } from "../request/blob-reply.js";
 import { answer, usedToken } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditObjects, toRead } from "../request/context.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
@@ -87,31 +88,16 @@ async function download(request: Request, services: Services): Promise<Reply> {
   const wanted = isUuid(name) ? { uuid: name } : { id: objectId(name) };
   const file = await fileOfObject(services.db, layer, objectId(request.params.object), wanted);
   if (!file) throw notFound("file of that id");
-  // The content of a file never changes.
-  const etag = `"${file.uuid}"`;
-  const headers = {
-    "content-type": file.mime === "text/plain" ? "text/plain; charset=utf-8" : file.mime,
-    "content-disposition": contentDisposition("attachment", file.name),
-    "content-security-policy": "default-src 'none'; sandbox",
-    etag,
-    // Caches must revalidate each time, because rights can change.
-    "cache-control": usedToken(caller) ? "private, no-store" : "no-cache",
-  };
-  if (matchesEtag(request.header("if-none-match") ?? "", etag)) {
-    return { kind: "bytes", status: 304, body: "", headers };
-  }
-  const chunks = services.blobs.read(file.uuid, { signal: request.signal });
-  if (file.bytes <= maxBufferedBytes) return { kind: "bytes", body: await concatenated(chunks), headers };
-  return { kind: "stream", chunks, headers };
-}
-
-/** Files up to this size are not streamed. */
-const maxBufferedBytes = maxChunkBytes;
-
-async function concatenated(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return all.length === 1 ? all[0]! : Buffer.concat(all);
+  return blobReply(request, services.blobs, {
+    blob: file.uuid,
+    bytes: file.bytes,
+    headers: {
+      "content-type": file.mime === "text/plain" ? "text/plain; charset=utf-8" : file.mime,
+      "content-disposition": contentDisposition("attachment", file.name),
+      // Caches must revalidate each time, because rights can change.
+      "cache-control": usedToken(caller) ? "private, no-store" : "no-cache",
+    },
+  });
 }
 
 /** @throws Failure file_column_required */
@@ -208,7 +194,8 @@ export const fileOperations: readonly Operation[] = [
     id: "getFile",
     tag: "Files",
     summary: "Download a file of an object",
-    details: "This is the `path` of a file. The file is sent as an attachment.",
+    details:
+      "This is the `path` of a file. The file is sent as an attachment. A part of it is sent (206) if `Range` asks for one.",
     methods: ["GET"],
     path: `${objectFiles}:file/`,
     answer: {
@@ -216,6 +203,7 @@ export const fileOperations: readonly Operation[] = [
       content: { "*/*": binary },
       headers: {
         ETag: "Constant, because the content of a file never changes.",
+        "Accept-Ranges": "`bytes`.",
         "Content-Disposition": "The file name (RFC 6266).",
         "Cache-Control": "`private, no-store` if the request has a token.",
       },
