@@ -1,23 +1,25 @@
-import { access, constants } from "node:fs/promises";
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { createLayer, deleteLayer } from "../catalog/layers.js";
 import { removePortion } from "../catalog/removal.js";
 import { importFormatList } from "../hosts/import-messages.js";
 import { startTransferHost } from "../hosts/transfer.js";
 import { importIntoLayer } from "../transfer/import.js";
+import type { ImportFile } from "../transfer/import-request.js";
 import {
   type CommandEnvironment,
   CommandError,
   type CommandServices,
   print,
   say,
+  UsageError,
   withServices,
 } from "./environment.js";
 import { findMap } from "./find-map.js";
+import { sourceFiles } from "./import-files.js";
 
 interface ImportOptions {
   readonly srs?: string;
+  readonly format?: string;
   readonly action: "replace" | "merge";
   readonly json?: boolean;
 }
@@ -38,7 +40,11 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<project>", "code of the project")
     .argument("<map>", "code of the map")
     .argument("<layer>", "code of the layer")
-    .argument("<file>", importFormatList)
+    .argument(
+      "<file>",
+      `${importFormatList}; files that belong to it are found beside it; - reads standard input`,
+    )
+    .option("--format <extension>", "format of standard input, such as geojson")
     .option(
       "--srs <srs>",
       "spatial reference of the data: EPSG number, WKT or proj4 (default: the file's own, else 4326)",
@@ -57,7 +63,9 @@ export function register(program: Command, env: CommandEnvironment): void {
       `
 Examples:
   $ mapwright import city main roads roads.geojson
-  $ mapwright import city main parcels parcels.geojsonl --srs 3857 --action replace`,
+  $ mapwright import city main parcels parcels.geojsonl --srs 3857 --action replace
+  $ mapwright import city main streets streets.shp
+  $ curl https://data.example.org/trees.geojson | mapwright import city main trees - --format geojson`,
     )
     .action(
       async (
@@ -68,6 +76,8 @@ Examples:
         options: ImportOptions,
         command: Command,
       ) => {
+        if ((file === "-") !== (options.format !== undefined))
+          throw new UsageError("--format is given with the file -, which is standard input, and only then.");
         await withServices(env, command, (services) =>
           run(env, services, { project, map, layer, file, ...options }),
         );
@@ -76,11 +86,21 @@ Examples:
 }
 
 async function run(env: CommandEnvironment, services: CommandServices, job: Job): Promise<void> {
-  const { config, log, db } = services;
-  const path = resolve(job.file);
-  await access(path, constants.R_OK).catch(() => {
-    throw new CommandError(`The file ${job.file} cannot be read.`);
-  });
+  const { config } = services;
+  const files = await sourceFiles(env, config, job);
+  try {
+    await importFiles(env, services, job, files.list);
+  } finally {
+    await files.remove();
+  }
+}
+
+async function importFiles(
+  env: CommandEnvironment,
+  { config, log, db }: CommandServices,
+  job: Job,
+  files: readonly ImportFile[],
+): Promise<void> {
   const map = await findMap(db, job.project, job.map);
   const known = map.layers.get(job.layer);
   if (known && known.type !== "layer")
@@ -93,7 +113,7 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
     const result = await importIntoLayer(
       { db, transfer, log, config },
       { layerId, language: map.project.languages[0], idAlias: config.idAlias },
-      { files: [{ path, name: path }], srs: job.srs, action: job.action },
+      { files, srs: job.srs, action: job.action },
       { onStaged: (rows) => say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`) },
     );
     for (const note of result.notes) say(env, note);

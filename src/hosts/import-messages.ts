@@ -11,20 +11,32 @@ export const importFormats = {
   GeoJSON: ["geojson", "json"],
   "GeoJSON of one feature a line": ["geojsonl", "geojsons", "ndjson"],
   Shapefile: ["shp"],
+  "dBASE table": ["dbf"],
+  "MapInfo TAB": ["tab"],
+  "MapInfo MIF": ["mif"],
   DXF: ["dxf"],
   GeoPackage: ["gpkg"],
   GML: ["gml"],
   FlatGeobuf: ["fgb"],
+  "ZIP archive of such files": ["zip"],
 } as const;
 export type ImportFormat = keyof typeof importFormats;
 
 /** Extensions of files that belong to a file of the same name in another format, by its extension. */
 export const sidecarExtensions: Readonly<Record<string, readonly string[]>> = {
   shp: ["dbf", "shx", "prj", "cpg"],
-  tab: ["dat", "map", "id", "ind"],
+  tab: ["dat", "map", "id", "ind", "dbf"],
   mif: ["mid"],
   sxf: ["rsc"],
 };
+
+const importable: ReadonlySet<string> = new Set([
+  ...Object.values(importFormats).flat(),
+  ...Object.values(sidecarExtensions).flat(),
+]);
+
+/** Whether files with the extension (lower case) are of an import format, or belong to such a file. */
+export const isImportable = (extension: string): boolean => importable.has(extension);
 
 /** For error messages and help: `GeoJSON (.geojson, .json), …`. */
 export const importFormatList: string = Object.entries(importFormats)

@@ -17,7 +17,7 @@ import type { TempFiles } from "./uploads.js";
 export interface BodyStorage {
   /** Maximum size of JSON, and of forms without their file, which are held in memory. */
   readonly memoryBytes: number;
-  /** Maximum size of an uploaded file. */
+  /** Maximum size of the uploaded files of a request. */
   readonly fileBytes: number;
   readonly temp: TempFiles;
 }
@@ -51,12 +51,11 @@ export class RequestBody implements Body {
     {
       bytes: maxBytes = storage.memoryBytes,
       earlyBytes = maxBytes,
-      members,
-      values,
+      ...counts
     }: BodyLimits = defaultBodyLimits,
   ) {
     const bytes = Math.min(maxBytes, storage.memoryBytes);
-    this.limits = { bytes, earlyBytes: Math.min(earlyBytes, bytes), members, values };
+    this.limits = { ...counts, bytes, earlyBytes: Math.min(earlyBytes, bytes) };
   }
 
   get receivedBytes(): number {
@@ -127,14 +126,13 @@ export class RequestBody implements Body {
 
   async upload(name: string, admit: Admit): Promise<Form> {
     const { contentType } = this.headers;
-    if (!isMultipart(contentType))
-      return { file: undefined, fields: await this.fields(), fileRefused: false };
+    if (!isMultipart(contentType)) return { files: [], fields: await this.fields(), fileRefused: false };
     this.readAs("upload");
     const { temp, fileBytes } = this.storage;
     this.form ??= readForm(this.incoming, {
       contentType,
       bytes: this.limits.bytes,
-      file: { name, bytes: fileBytes, admit, temp },
+      file: { name, most: this.limits.files, bytes: fileBytes, admit, temp },
     });
     return this.form;
   }

@@ -5,12 +5,15 @@ import { boundaryOf, MultipartParser, type PartEvent } from "./multipart.js";
 import type { Admit, Form } from "./types.js";
 import type { GrowingFile, TempFiles } from "./uploads.js";
 
-/** Reads a multipart body: fields into memory, and one file to disk, with backpressure. */
+/** Reads a multipart body: fields into memory, and files to disk, with backpressure. */
 
-/** The file that a form may contain. Other files are skipped. */
-export interface WantedFile {
-  /** Name of the form field; of several files the first is used. */
+/** The files that a form may contain. Other files are skipped. */
+export interface WantedFiles {
+  /** Name of the form field. */
   readonly name: string;
+  /** How many are accepted; undefined = the first is used, and others are skipped. */
+  readonly most: number | undefined;
+  /** Of all together. */
   readonly bytes: number;
   readonly admit: Admit;
   readonly temp: TempFiles;
@@ -18,9 +21,9 @@ export interface WantedFile {
 
 export interface FormRules {
   readonly contentType: string;
-  /** Maximum size of the body without that file. */
+  /** Maximum size of the body without those files. */
   readonly bytes: number;
-  readonly file?: WantedFile;
+  readonly file?: WantedFiles;
 }
 
 /**
@@ -54,17 +57,17 @@ export async function readForm(body: IncomingBody, rules: FormRules): Promise<Fo
 
 class FormReader implements Form {
   readonly fields: Record<string, unknown> = Object.create(null);
-  file: GrowingFile | undefined;
+  readonly files: GrowingFile[] = [];
   fileRefused = false;
   private name = "";
   /** The current part: chunks of a field, the file, or undefined for a skipped file. */
   private part: Buffer[] | GrowingFile | undefined;
-  private fileSeen = false;
+  private filesSeen = 0;
 
-  constructor(private readonly wanted: WantedFile | undefined) {}
+  constructor(private readonly wanted: WantedFiles | undefined) {}
 
   get keptBytes(): number {
-    return this.file?.bytes ?? 0;
+    return this.files.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   async take(event: PartEvent): Promise<void> {
@@ -78,11 +81,16 @@ class FormReader implements Form {
 
   private async open(name: string, filename: string): Promise<GrowingFile | undefined> {
     const { wanted } = this;
-    if (!wanted || name !== wanted.name || this.fileSeen) return undefined;
-    this.fileSeen = true;
+    if (!wanted || name !== wanted.name) return undefined;
+    if (this.filesSeen >= (wanted.most ?? 1)) {
+      if (wanted.most === undefined) return undefined;
+      throw badRequest(`The form has more than ${wanted.most} files.`);
+    }
+    this.filesSeen++;
     if (await wanted.admit(this.fields)) {
-      this.file = await wanted.temp.open(filename);
-      return this.file;
+      const file = await wanted.temp.open(filename);
+      this.files.push(file);
+      return file;
     }
     this.fileRefused = true;
     return undefined;
@@ -90,7 +98,7 @@ class FormReader implements Form {
 
   private async append(file: GrowingFile, bytes: Buffer): Promise<void> {
     const limit = this.wanted?.bytes ?? 0;
-    if (file.bytes + bytes.length > limit) throw tooLarge(`The file is larger than ${limit} bytes.`);
+    if (this.keptBytes + bytes.length > limit) throw tooLarge(`The file is larger than ${limit} bytes.`);
     await file.write(bytes);
   }
 
@@ -105,8 +113,8 @@ class FormReader implements Form {
       await part.close();
       // An empty file input of a browser sends a part with an empty file name.
       if (part.bytes === 0 && part.clientName === "") {
-        this.file = undefined;
-        this.fileSeen = false;
+        this.files.pop();
+        this.filesSeen--;
       }
     }
   }

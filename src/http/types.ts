@@ -31,6 +31,8 @@ export interface BodyLimits {
   readonly members: number;
   /** JSON values: members of objects and items of arrays. */
   readonly values: number;
+  /** Files of one form field that are kept; a form with more is refused. Absent: the first is kept, others are skipped. */
+  readonly files?: number;
 }
 
 /** Default of `Route.takes`. */
@@ -38,7 +40,7 @@ export const defaultBodyLimits: BodyLimits = { bytes: 64 * 1024, members: 1_000,
 
 /** The body, under the limits of the route (413 for too many bytes; 400 for too many members or values). */
 export interface Body {
-  readonly limits: Readonly<Required<BodyLimits>> & { readonly bytes: number };
+  readonly limits: BodyLimits & { readonly bytes: number; readonly earlyBytes: number };
   /** Bytes received so far. */
   readonly receivedBytes: number;
   /**
@@ -57,9 +59,9 @@ export interface Body {
   /** The raw body in a temporary file that is removed after the reply. */
   toFile(): Promise<UploadedFile>;
   /**
-   * The first file named `name` of a multipart body, and the fields. Other files, and one that is not admitted, are skipped
-   * and count towards the limit of the body.
-   * @param admit called with the preceding fields when the file begins; decides whether it is stored. Reading pauses until
+   * The files named `name` of a multipart body, as many as `limits.files`, and the fields. Other files, and one that is not
+   * admitted, are skipped and count towards the limit of the body.
+   * @param admit called with the preceding fields when a file begins; decides whether it is stored. Reading pauses until
    *   it resolves, and stops when it throws
    */
   upload(name: string, admit: Admit): Promise<Form>;
@@ -70,7 +72,7 @@ export type Admit = (fields: Readonly<Record<string, unknown>>) => Promise<boole
 export interface Form {
   /** Without prototype; the first of repeated names is used. */
   readonly fields: Record<string, unknown>;
-  readonly file: UploadedFile | undefined;
+  readonly files: readonly UploadedFile[];
   /** Whether a file was not admitted. */
   readonly fileRefused: boolean;
 }

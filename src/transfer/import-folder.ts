@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat, symlink } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
 import { failed } from "../errors.js";
-import { importFormatList } from "../hosts/import-messages.js";
+import { importFormatList, isImportable } from "../hosts/import-messages.js";
 import type { ImportFile } from "./import-request.js";
 
 /** The private folder of an import: the transfer host finds the files there by names that we make, and unpacks archives there. */
@@ -14,22 +14,43 @@ export interface ImportFolder {
   readonly path: string;
   /** Names of the files in the folder: a number for each name of the client without its extension, and the extension. */
   readonly files: readonly string[];
+  /** Sentences on files of the client that are not in the folder. */
+  readonly notes: readonly string[];
   remove(): Promise<void>;
 }
 
 /** @throws Failure unsupported_format for a name without an extension; import_failed for two files of one name */
 export async function makeImportFolder(tempDir: string, files: readonly ImportFile[]): Promise<ImportFolder> {
-  const names = serverNames(files);
+  const taken = importableOf(files);
+  const names = serverNames(taken);
   await mkdir(tempDir, { recursive: true, mode: 0o700 });
   const path = await mkdtemp(join(tempDir, prefix));
   const remove = () => rm(path, { recursive: true, force: true });
   try {
-    for (const [index, file] of files.entries()) await symlink(resolve(file.path), join(path, names[index]!));
+    for (const [index, file] of taken.entries()) await symlink(resolve(file.path), join(path, names[index]!));
   } catch (error) {
     await remove();
     throw error;
   }
-  return { path, files: names, remove };
+  return { path, files: names, notes: notesOn(files.filter((file) => !taken.includes(file))), remove };
+}
+
+/** The files that are of import formats or belong to one; all files when there is none, since errors name their types. */
+function importableOf(files: readonly ImportFile[]): readonly ImportFile[] {
+  const importable = files.filter(({ name }) => isImportable(extname(name.trim()).slice(1).toLowerCase()));
+  return importable.length > 0 ? importable : files;
+}
+
+function notesOn(ignored: readonly ImportFile[]): string[] {
+  if (ignored.length === 0) return [];
+  const names = ignored.map(({ name }) =>
+    JSON.stringify(
+      basename(name)
+        .replace(/\p{Cc}/gu, "")
+        .slice(-100),
+    ),
+  );
+  return [`Files that were not read: ${names.join(", ")}.`];
 }
 
 function serverNames(files: readonly ImportFile[]): string[] {

@@ -78,5 +78,5 @@ async function stage(
     )
     .finally(() => folder.remove());
   if (!response.ok) throw failed(response.code, response.error, response.data ?? {});
-  return response;
+  return { ...response, notes: [...folder.notes, ...response.notes] };
 }

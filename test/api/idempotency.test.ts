@@ -129,13 +129,15 @@ t.test("the token of an upload comes before it", async (t) => {
 });
 
 t.test("a key stands for one file", async (t) => {
-  const send = async (name: string) => {
+  const send = async (name: string, other?: string, key = "file") => {
     const form = new FormData();
-    const features = [{ type: "Feature", properties: { name }, geometry: null }];
-    form.set("file", new File([JSON.stringify({ type: "FeatureCollection", features })], "a.geojson"));
+    for (const value of other === undefined ? [name] : [name, other]) {
+      const feature = { type: "Feature", properties: { name: value }, geometry: null };
+      form.append("file", new File([JSON.stringify(feature)], `${value}.geojson`));
+    }
     const answer = await fetch(`${server.url}/api/2.8/p/m/layers/l/import/`, {
       method: "POST",
-      headers: { "x-token": token, "idempotency-key": "file" },
+      headers: { "x-token": token, "idempotency-key": key },
       body: form,
     });
     const text = await answer.text();
@@ -148,6 +150,10 @@ t.test("a key stands for one file", async (t) => {
   const other = await send("bbb");
   t.equal(other.json.code, "invalid_value", "one of the same length, too");
   t.equal(await count(), before + 1);
+  t.equal((await send("aaa", "ccc", "two-files")).status, 200);
+  t.equal((await send("aaa", "ddd", "two-files")).json.code, "invalid_value", "all files of a form count");
+  t.equal((await send("aaa", "ccc", "two-files")).status, 200);
+  t.equal(await count(), before + 3);
 });
 
 t.test("an import under a key leaves nothing behind, and holds nobody up", async (t) => {

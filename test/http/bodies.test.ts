@@ -27,7 +27,8 @@ const routes: readonly Route<undefined>[] = [
     methods: ["POST"],
     path: "/upload/",
     handler: async ({ body }) => {
-      const { file, fields } = await body.upload("file", () => true);
+      const { files, fields } = await body.upload("file", () => true);
+      const [file] = files;
       const text = file && (await readFile(file.path, "latin1"));
       return json({
         fields: { ...fields },

@@ -31,11 +31,16 @@ const routes: readonly Route<undefined>[] = [
   route(
     "/form/",
     async (body) => {
-      const { file, fields, fileRefused } = await body.upload("file", (fields) => admit(fields));
+      const { files, fields, fileRefused } = await body.upload("file", (fields) => admit(fields));
+      const [file] = files;
       return { bytes: file?.bytes ?? null, fields: { ...fields }, fileRefused, kept: await kept() };
     },
     { ...limits, bytes: 2_000 },
   ),
+  route("/files/", async (body) => (await body.upload("file", () => true)).files.map(({ bytes }) => bytes), {
+    ...limits,
+    files: 2,
+  }),
   route(
     "/watched/",
     async (body) => {
@@ -177,6 +182,15 @@ t.test("a file is kept where one is wanted and admitted, and goes by anywhere el
     json: ["b"],
   });
   t.equal(await kept(), 0);
+});
+
+t.test("a route that takes several files takes no more, and bounds their size together", async (t) => {
+  const type = "multipart/form-data; boundary=b0";
+  const send = (...parts: string[]) => post("/files/", `${parts.join("")}--b0--\r\n`, type);
+  t.same((await send(file("x"), field("a", "1"), file("yy"), file("z", "other"))).json, [1, 2]);
+  t.match(await send(file("x"), file("y"), file("z")), { status: 400, text: /more than 2 files/ });
+  t.equal((await send(file("x".repeat(60_000)), file("y".repeat(40_000)))).status, 200);
+  t.equal((await send(file("x".repeat(60_000)), file("y".repeat(40_001)))).status, 413);
 });
 
 t.test("all but the file that is kept counts as the rest of the body", async (t) => {

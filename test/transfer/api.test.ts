@@ -72,6 +72,19 @@ t.test("a file comes in a multipart form, with the token and the parameters besi
   t.equal(Math.round(object.geom.coordinates[1] * 1e6), 50e6);
 });
 
+t.test("files that belong together come as several fields", async (t) => {
+  const body = form(data, "one.geojson", { token: editor, action: "1" });
+  body.append("file", new Blob([`${JSON.stringify(feature({ name: "c", n: 3 }))}\n`]), "two.geojsonl");
+  const answer = await send(body);
+  t.equal(answer.status, 200, answer.text);
+  t.same(
+    (await objects()).map(({ fields }: any) => fields.name),
+    ["Мир", "b", "c"],
+  );
+  for (let more = 0; more < 63; more++) body.append("file", new Blob(["{}"]), `${more}.geojson`);
+  t.equal((await send(body)).status, 400, "at most 64");
+});
+
 t.test("a file comes as the body with X-Filename, of which only the extension counts", async (t) => {
   const lines = data.features.map((one) => JSON.stringify(one)).join("\n");
   for (const name of ["a.geojsonl", "../../etc/x.GEOJSONL", "C:\\x\\..\\y.geojsonl"]) {

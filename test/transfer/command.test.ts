@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
+import gdal from "gdal-async";
 import t from "tap";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
@@ -9,6 +10,7 @@ import { register } from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
+import { writeGdalFile } from "../support/gdal-files.js";
 import { quietLog } from "../support/log.js";
 import { testRedisUrl } from "../support/redis.js";
 import { collection, feature, point } from "../support/transfer.js";
@@ -25,14 +27,18 @@ t.teardown(async () => {
 
 function file(name: string, content: unknown): string {
   const path = join(folder, name);
-  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  const isText = typeof content === "string" || Buffer.isBuffer(content);
+  writeFileSync(path, isText ? content : JSON.stringify(content));
   return path;
 }
 
-async function run(...args: string[]) {
+const run = (...args: string[]) => runWith("", ...args);
+
+/** @param input what standard input gives */
+async function runWith(input: string, ...args: string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const variables = { DATABASE_URL: database.url, REDIS_URL: testRedisUrl(), MAPWRIGHT_DATA_DIR: folder };
-  const env = { stdin: Readable.from([]), stdout, stderr, variables };
+  const env = { stdin: Readable.from([input]), stdout, stderr, variables };
   const program = buildProgram(env);
   register(program, env);
   const status = await runProgram(program, env, ["import", ...args]);
@@ -64,6 +70,34 @@ t.test("a sequence of features in another system is read too", async (t) => {
     `select round(st_x(geom)) as x, round(st_y(geom)) as y from layers.l${id}`,
   );
   t.match(place, { x: 10, y: 50 });
+});
+
+t.test("files that belong to the file are found beside it", async (t) => {
+  const { "data.shp": shp, ...others } = writeGdalFile(mkdtempSync(join(folder, "gdal-")), {
+    driver: "ESRI Shapefile",
+    extension: "shp",
+    fields: { name: gdal.OFTString },
+    features: [{ values: { name: "oak" }, wkt: "POINT (1 2)" }],
+  });
+  const path = file("Trees.shp", shp);
+  for (const [name, content] of Object.entries(others))
+    file(name.replace("data", "TREES").toUpperCase(), content);
+  file("other.dbf", "x");
+  const { stdout, stderr, status } = await run("p", "m", "trees", path, "--json");
+  t.equal(status, 0, stderr);
+  t.match(JSON.parse(stdout), { inserted: 1, columns: ["name"] });
+});
+
+t.test("standard input is a file whose format is named", async (t) => {
+  const lines = `${JSON.stringify(feature({ a: 1 }, point(1, 2)))}\n`;
+  t.match(await runWith(lines, "p", "m", "input", "-", "--format", "geojsonl"), {
+    status: 0,
+    stdout: "p/m/input: 1 objects added, 0 changed\n",
+  });
+  t.match(await runWith(lines, "p", "m", "input", "-"), { status: 2, stderr: /--format/ });
+  t.equal((await run("p", "m", "input", "a.geojson", "--format", "geojson")).status, 2);
+  t.match(await runWith("", "p", "m", "input", "-", "--format", "geojson"), { status: 1 });
+  t.strictSame(readdirSync(join(folder, "tmp")), [], "nothing is left in the temporary folder");
 });
 
 t.test("a file that cannot be imported leaves nothing behind", async (t) => {

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
+import gdal from "gdal-async";
 import t from "tap";
 import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
@@ -16,6 +17,7 @@ import { exportFormats } from "../../src/transfer/export-formats.js";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { startServer } from "../support/server.js";
 import { feature, point } from "../support/transfer.js";
+import { zipOf } from "../support/zip.js";
 
 /** The formats that people are told of are those that work. */
 
@@ -27,26 +29,34 @@ await server.api("POST", "", { token, body: { code: "m" } });
 const config = loadConfig({ environment: {}, flags: {} });
 const extensions: readonly string[] = Object.values(importFormats).flat();
 
-function madeByGdal(driver: string, extension: string): Buffer {
+type Files = Readonly<Record<string, string | Buffer>>;
+
+/** All files that GDAL writes, named `data`. */
+function madeByGdal(driver: string, extension: string): Files {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  const fields = driver === "DXF" ? {} : { a: gdal.OFTInteger };
   try {
-    return writeGdalFile(folder, { driver, extension, features: [{ wkt: "POINT (1 2)" }] })[
-      `data.${extension}`
-    ]!;
+    return writeGdalFile(folder, { driver, extension, fields, features: [{ wkt: "POINT (1 2)" }] });
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** A file of each format, with one object. */
-const samples: Readonly<Record<ImportFormat, string | Buffer>> = {
+const shapefile = madeByGdal("ESRI Shapefile", "shp");
+
+/** A file of each format with one object, or that and the files that belong to it. */
+const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
   GeoJSON: JSON.stringify({ type: "FeatureCollection", features: [feature({ a: 1 }, point(1, 2))] }),
   "GeoJSON of one feature a line": `${JSON.stringify(feature({ a: 1 }, point(1, 2)))}\n`,
-  Shapefile: madeByGdal("ESRI Shapefile", "shp"),
-  DXF: madeByGdal("DXF", "dxf"),
-  GeoPackage: madeByGdal("GPKG", "gpkg"),
-  GML: madeByGdal("GML", "gml"),
-  FlatGeobuf: madeByGdal("FlatGeobuf", "fgb"),
+  Shapefile: shapefile,
+  "dBASE table": shapefile["data.dbf"]!,
+  "MapInfo TAB": madeByGdal("MapInfo File", "tab"),
+  "MapInfo MIF": madeByGdal("MapInfo File", "mif"),
+  DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
+  GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
+  GML: madeByGdal("GML", "gml")["data.gml"]!,
+  FlatGeobuf: madeByGdal("FlatGeobuf", "fgb")["data.fgb"]!,
+  "ZIP archive of such files": await zipOf(shapefile),
 };
 
 /** Formats by all names that people give them, and that mean nothing else. */
@@ -116,10 +126,15 @@ t.test("files of every format named are imported, and layers exported", async (t
   for (const [format, all] of Object.entries(importFormats)) {
     for (const extension of all) {
       await server.api("POST", "m/layers/", { token, body: { code: extension } });
+      const sample = samples[format as ImportFormat];
+      const isOne = typeof sample === "string" || Buffer.isBuffer(sample);
+      const form = new FormData();
+      for (const [name, bytes] of Object.entries(isOne ? {} : sample))
+        form.append("file", new Blob([bytes as never]), name);
       const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${extension}/import/`, {
         method: "POST",
         headers: { "x-token": token, "x-filename": `x.${extension}` },
-        body: samples[format as ImportFormat] as never,
+        body: isOne ? (sample as never) : form,
       });
       t.equal(answer.status, 200, extension);
       t.equal((await server.api("GET", `m/layers/${extension}/count/?precise=1`)).json, 1, extension);

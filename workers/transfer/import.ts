@@ -3,14 +3,18 @@ import {
   type ImportRequest,
   type ImportResponse,
   importFormatList,
+  isImportable,
   sidecarExtensions,
 } from "../../src/hosts/import-messages.js";
+import { type Unpacked, unpack } from "./archive.js";
 import { requestedEncoding } from "./encodings.js";
 import { readerFor } from "./readers/formats.js";
-import { Refusal } from "./refusal.js";
+import type { Reader } from "./readers/reader.js";
+import { Refusal, refused } from "./refusal.js";
 import { RowSink } from "./sink.js";
 import { transformFrom } from "./srs.js";
 import { StagingTable } from "./staging.js";
+import { ByteBudget } from "./zip-archive.js";
 
 /**
  * Reads a file of geodata into a new staging table, which the caller drops. Memory use depends on the largest feature, not
@@ -32,16 +36,21 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
 }
 
 async function stage(request: ImportRequest): Promise<ImportResponse> {
-  const datasets = datasetsOf(request.files);
+  const budget = new ByteBudget(request.maxUnpackedBytes);
+  const { files, notes } = await unpackAll(request, budget);
+  const { datasets, orphans } = datasetsOf(files);
   const isGiven = request.srs !== undefined && request.srs !== "";
   const srs = { isGiven, transform: isGiven ? transformFrom(request.srs!) : undefined };
   const encoding = request.encoding === undefined ? undefined : requestedEncoding(request.encoding);
   const staging = await StagingTable.create(request.databaseUrl, request.stagingTable);
   try {
     const sink = new RowSink(staging, { partial: request.partial });
+    for (const note of notes) sink.note(note);
+    for (const extension of orphans) sink.note(`${orphanReason(extension)} It was not read.`);
     for (const { name, read } of datasets) {
-      sink.transform = srs.transform;
-      await read({ path: join(request.folder, name), sink, srs, encoding });
+      sink.begin(srs.transform);
+      const path = join(request.folder, name);
+      await read({ path, sink, srs, encoding, budget });
     }
     return { ok: true, ...(await sink.finish()) };
   } finally {
@@ -49,24 +58,60 @@ async function stage(request: ImportRequest): Promise<ImportResponse> {
   }
 }
 
-/** The files with a reader, which are not parts of another one. @throws Refusal unsupported_format */
+/** Unpacks the archives. @returns the files that are none, and those of the archives */
+async function unpackAll({ folder, files }: ImportRequest, budget: ByteBudget): Promise<Unpacked> {
+  const unpacked: string[] = [];
+  const notes: string[] = [];
+  for (const name of files) {
+    if (extensionOf(name) !== "zip") {
+      unpacked.push(name);
+      continue;
+    }
+    const archive = await unpack({ folder, archive: name }, budget);
+    unpacked.push(...archive.files);
+    notes.push(...archive.notes);
+  }
+  return { files: unpacked, notes };
+}
+
+/**
+ * The files with a reader, which are not parts of another one, and the extensions of parts without the file that they belong
+ * to.
+ * @throws Refusal unsupported_format; import_failed when there are only parts
+ */
 function datasetsOf(files: readonly string[]) {
-  const extensionOf = (name: string) => extname(name).slice(1);
-  const stems = new Set(files);
-  const isSidecar = (name: string) => {
+  const mains = files.filter((name) => !isSidecar(name, files));
+  const datasets: { name: string; read: Reader }[] = [];
+  const orphans: string[] = [];
+  for (const name of mains) {
     const extension = extensionOf(name);
-    const stem = name.slice(0, -extension.length);
-    return Object.entries(sidecarExtensions).some(
-      ([main, others]) => others.includes(extension) && stems.has(stem + main),
-    );
-  };
-  const mains = files.filter((name) => !isSidecar(name));
-  return mains.map((name) => {
-    const read = readerFor(extensionOf(name));
-    if (read) return { name, read };
-    throw new Refusal(
-      "unsupported_format",
-      `Files of type "${extensionOf(name)}" cannot be imported; these can: ${importFormatList}.`,
-    );
-  });
+    const read = readerFor(extension);
+    if (read) datasets.push({ name, read });
+    else if (isImportable(extension)) orphans.push(extension);
+    else {
+      throw new Refusal(
+        "unsupported_format",
+        `Files of type "${extension}" cannot be imported; these can: ${importFormatList}.`,
+      );
+    }
+  }
+  if (datasets.length === 0) throw refused(orphanReason(orphans[0]!));
+  return { datasets, orphans };
+}
+
+const extensionOf = (name: string): string => extname(name).slice(1);
+
+/** Whether the file belongs to another one of the same name. */
+function isSidecar(name: string, files: readonly string[]): boolean {
+  const extension = extensionOf(name);
+  const stem = name.slice(0, -extension.length);
+  return Object.entries(sidecarExtensions).some(
+    ([main, others]) => others.includes(extension) && files.includes(stem + main),
+  );
+}
+
+function orphanReason(extension: string): string {
+  const mains = Object.entries(sidecarExtensions).filter(([, others]) => others.includes(extension));
+  const names = mains.map(([main]) => `.${main}`).join(" or ");
+  return `A file .${extension} belongs to a file ${names} of the same name, which is missing.`;
 }

@@ -29,6 +29,8 @@ export class RowSink {
   private badCount = 0;
   private firstBad: BadFeature | undefined;
   private readonly told = new Set<string>();
+  /** State at the beginning of the current file. */
+  private mark = { count: 0, bad: 0, badCount: 0, vertices: 0 };
 
   constructor(
     private readonly staging: StagingTable,
@@ -100,17 +102,23 @@ export class RowSink {
     if (out.length > 0) await this.staging.send(out.take(out.length), this.columns);
   }
 
-  /** Forgets everything, for a reader that begins again. */
+  /** Begins a file; its geometries are in EPSG:4326 until `transform` is set. */
+  begin(transform: RowEncoder["transform"]): void {
+    this.transform = transform;
+    const { count, badCount } = this;
+    this.mark = { count, bad: this.bad.length, badCount, vertices: this.row.vertices };
+  }
+
+  /** Forgets the features of the current file, for a reader that begins again. */
   async restart(): Promise<void> {
-    const { transform } = this.row;
-    this.row = new RowEncoder();
-    this.row.transform = transform;
-    this.segments = [];
-    this.count = this.columns = this.badCount = 0;
-    this.bad = [];
-    this.firstBad = undefined;
+    await this.flush();
     await this.staging.finish();
-    await this.staging.clear();
+    await this.staging.removeAfter(this.mark.count);
+    this.count = this.mark.count;
+    this.badCount = this.mark.badCount;
+    this.bad.length = this.mark.bad;
+    if (this.badCount === 0) this.firstBad = undefined;
+    this.row.vertices = this.mark.vertices;
   }
 
   /** @throws Refusal when there were bad rows that may not be left out */

@@ -34,17 +34,16 @@ export class StagingTable {
     client.on("error", () => undefined);
     await client.connect();
     const staging = new StagingTable(client, `staging.${table}`);
-    await staging.clear();
+    await client.query(
+      `create unlogged table ${staging.name} (row bigint not null, geom geometry, nulls smallint[], texts smallint[]) with (autovacuum_enabled = off)`,
+    );
     return staging;
   }
 
-  /** Creates the table again, empty and without properties. */
-  async clear(): Promise<void> {
-    await this.client.query(`drop table if exists ${this.name}`);
-    await this.client.query(
-      `create unlogged table ${this.name} (row bigint not null, geom geometry, nulls smallint[], texts smallint[]) with (autovacuum_enabled = off)`,
-    );
-    this.columns = 0;
+  /** Removes the rows with higher numbers. No COPY may be running. */
+  async removeAfter(row: number): Promise<void> {
+    if (row === 0) await this.client.query(`truncate ${this.name}`);
+    else await this.client.query(`delete from ${this.name} where row > $1`, [row]);
   }
 
   /** Sends rows that have `columns` properties each. */

@@ -176,11 +176,12 @@ async function fingerprint(request: Request, { hasFile }: { readonly hasFile: bo
  */
 async function fileParts(request: Request): Promise<readonly string[]> {
   const { body } = request;
-  const { fields, file } =
+  const { fields, files } =
     mediaType(request) === multipart
       ? await body.upload("file", () => true)
-      : { fields: {}, file: await body.toFile() };
-  return [withoutToken(fields), file?.sha256 ?? ""];
+      : { fields: {}, files: [await body.toFile()] };
+  const hashes = files.map(({ clientName, sha256 }) => [files.length > 1 ? clientName : "", sha256]);
+  return [withoutToken(fields), JSON.stringify(hashes)];
 }
 
 async function bodyParts(request: Request): Promise<readonly (string | Uint8Array)[]> {

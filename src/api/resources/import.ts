@@ -41,8 +41,14 @@ const importHeaders = {
   ).optional(),
 };
 
+/** Files of one request; a shapefile has up to five. */
+const maxFiles = 64;
+
 const importBody = upload(importParameters, {
-  file: `The file; the extension of its name determines the format: ${importFormatList}.`,
+  file:
+    `The file; the extension of its name determines the format: ${importFormatList}. ` +
+    `The field may be repeated, up to ${maxFiles} times, for files that belong together.`,
+  most: maxFiles,
   raw: {
     "application/geo+json": ref("FeatureCollection"),
     "application/json": ref("FeatureCollection"),
@@ -57,8 +63,8 @@ async function importFile(
 ): Promise<Reply> {
   const { context, sent } = await receive(request, services, { body, check: requireOwnObjects });
   const { layer, view } = context;
-  const clientName =
-    mediaType(request) === multipart ? sent.file.clientName : (headers()["x-filename"] ?? ".geojson");
+  const rawName = () => headers()["x-filename"] ?? ".geojson";
+  const isForm = mediaType(request) === multipart;
   await importIntoLayer(
     services,
     {
@@ -67,7 +73,7 @@ async function importFile(
       idAlias: services.config.idAlias,
     },
     {
-      files: [{ path: sent.file.path, name: clientName }],
+      files: sent.files.map(({ path, clientName }) => ({ path, name: isForm ? clientName : rawName() })),
       srs: sent.srs,
       encoding: sent.encoding,
       action: sent.action,
@@ -95,7 +101,8 @@ export const importOperations: readonly Operation[] = [
     summary: "Import data into a layer",
     details:
       "The import is atomic: if it fails, the layer is unchanged. The data may be GeoJSON in the body, a file in the " +
-      "form field `file`, or a file as the body, with its name in `X-Filename`. File formats: " +
+      "form field `file` (or the files that it consists of, such as .shp, .dbf and .prj), or a file as the body, with " +
+      "its name in `X-Filename`. Of an archive all files that can be read are imported. File formats: " +
       `${importFormatList}. For properties without a matching column, a column is added.`,
     access: "token",
     methods: ["POST"],

@@ -1,13 +1,21 @@
 import { type ImportFormat, importFormats } from "../../../src/hosts/import-messages.js";
 import { readGdal } from "./gdal.js";
 import { readGeoJson, readGeoJsonSequence } from "./geojson.js";
+import { readMif, readTab } from "./mapinfo.js";
 import type { Reader } from "./reader.js";
+import { readShapefile } from "./shapefile.js";
 
-/** The reader of each import format. The extension alone determines the reader; the content is not inspected. */
-const readers: Readonly<Record<ImportFormat, Reader>> = {
+/**
+ * The reader of each import format; archives are unpacked before. The extension alone determines the reader; the content is
+ * not inspected.
+ */
+const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files">, Reader>> = {
   GeoJSON: readGeoJson,
   "GeoJSON of one feature a line": readGeoJsonSequence,
-  Shapefile: readGdal("ESRI Shapefile"),
+  Shapefile: readShapefile,
+  "dBASE table": readGdal("ESRI Shapefile"),
+  "MapInfo TAB": readTab,
+  "MapInfo MIF": readMif,
   DXF: readGdal("DXF"),
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),
@@ -15,8 +23,8 @@ const readers: Readonly<Record<ImportFormat, Reader>> = {
 };
 
 const byExtension: ReadonlyMap<string, Reader> = new Map(
-  Object.entries(importFormats).flatMap(([format, extensions]) =>
-    extensions.map((extension) => [extension, readers[format as ImportFormat]]),
+  Object.entries(readers).flatMap(([format, read]) =>
+    importFormats[format as ImportFormat].map((extension): [string, Reader] => [extension, read]),
   ),
 );
 

@@ -1,5 +1,6 @@
 import type { RowSink } from "../sink.js";
 import type { Transform } from "../srs.js";
+import type { ByteBudget } from "../zip-archive.js";
 
 /** What a reader is given. */
 export interface ReadTask {
@@ -9,6 +10,8 @@ export interface ReadTask {
   readonly srs: RequestedSrs;
   /** Text encoding that the client named, as `TextDecoder` knows it; undefined = to be found from the file. */
   readonly encoding: string | undefined;
+  /** For formats that are archives themselves. */
+  readonly budget: ByteBudget;
 }
 
 /** The spatial reference of the request, which takes precedence over the file's own. */

@@ -126,33 +126,42 @@ export interface UploadDefinition {
   readonly file: string;
   /** Schemas by media type, for bodies that are the file itself; without them, only forms are accepted. */
   readonly raw?: Readonly<Record<string, JsonSchema>>;
+  /** How many files a form may have in the field; absent = the first is used. */
+  readonly most?: number;
 }
 
-/** A file in the field `file` of a multipart form, with parameters in the form or the query, which takes precedence. */
+/** What the parameters of an upload are read into; `file` is the first of the files. */
+export type Sent<M extends Members> = Values<M> & {
+  readonly file: UploadedFile;
+  readonly files: readonly UploadedFile[];
+};
+
+/** Files in the field `file` of a multipart form, with parameters in the form or the query, which takes precedence. */
 export function upload<M extends Members>(
   parameters: M,
-  { file: description, raw }: UploadDefinition,
-): BodyDefinition<Upload<Values<M> & { readonly file: UploadedFile }>> {
-  type Sent = Values<M> & { readonly file: UploadedFile };
+  { file: description, raw, most }: UploadDefinition,
+): BodyDefinition<Upload<Sent<M>>> {
   const members = { ...parameters, file: anything<UploadedFile>(description, binary) };
   const read = reader(members);
   const receive = async (
     request: Request,
     admit: (token: string | undefined) => Promise<boolean>,
-  ): Promise<Received<Sent>> => {
+  ): Promise<Received<Sent<M>>> => {
     const form =
       raw && mediaType(request) !== multipart
-        ? { file: await request.body.toFile(), fields: {}, fileRefused: false }
+        ? { files: [await request.body.toFile()], fields: {}, fileRefused: false }
         : await request.body.upload("file", (fields) => admit(tokenAmong(fields)));
     const given = firstOf(request.query, parametersOf(form.fields));
+    const { files } = form;
     return {
       token: tokenAmong(form.fields),
       fileRefused: form.fileRefused,
-      read: () => read({ get: (name) => (name === "file" ? form.file : given.get(name)) }) as Sent,
+      read: () =>
+        ({ ...read({ get: (name) => (name === "file" ? files[0] : given.get(name)) }), files }) as Sent<M>,
     };
   };
   return {
-    limits: sizes.small,
+    limits: { ...sizes.small, ...(most === undefined ? {} : { files: most }) },
     hasFile: true,
     content: { [multipart]: objectSchema(members), ...raw },
     read: async (request) => ({ receive: (admit) => receive(request, admit) }),
