@@ -14,6 +14,7 @@ export const importFormats = {
   "dBASE table": ["dbf"],
   "MapInfo TAB": ["tab"],
   "MapInfo MIF": ["mif"],
+  KML: ["kml", "kmz"],
   DXF: ["dxf"],
   GeoPackage: ["gpkg"],
   GML: ["gml"],

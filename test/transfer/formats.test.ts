@@ -42,6 +42,8 @@ function madeByGdal(driver: string, extension: string): Files {
   }
 }
 
+const kml =
+  '<kml xmlns="http://www.opengis.net/kml/2.2"><Placemark><Point><coordinates>1,2</coordinates></Point></Placemark></kml>';
 const shapefile = madeByGdal("ESRI Shapefile", "shp");
 
 /** A file of each format with one object, or that and the files that belong to it. */
@@ -52,12 +54,16 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
   "dBASE table": shapefile["data.dbf"]!,
   "MapInfo TAB": madeByGdal("MapInfo File", "tab"),
   "MapInfo MIF": madeByGdal("MapInfo File", "mif"),
+  KML: kml,
   DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
   GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
   GML: madeByGdal("GML", "gml")["data.gml"]!,
   FlatGeobuf: madeByGdal("FlatGeobuf", "fgb")["data.fgb"]!,
   "ZIP archive of such files": await zipOf(shapefile),
 };
+
+/** Files of extensions that mean another content than the others of their format. */
+const ownSamples: Readonly<Record<string, Buffer>> = { kmz: await zipOf({ "doc.kml": kml }) };
 
 /** Formats by all names that people give them, and that mean nothing else. */
 const formatNames =
@@ -126,7 +132,7 @@ t.test("files of every format named are imported, and layers exported", async (t
   for (const [format, all] of Object.entries(importFormats)) {
     for (const extension of all) {
       await server.api("POST", "m/layers/", { token, body: { code: extension } });
-      const sample = samples[format as ImportFormat];
+      const sample = ownSamples[extension] ?? samples[format as ImportFormat];
       const isOne = typeof sample === "string" || Buffer.isBuffer(sample);
       const form = new FormData();
       for (const [name, bytes] of Object.entries(isOne ? {} : sample))

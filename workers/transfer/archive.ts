@@ -40,16 +40,30 @@ export async function unpack({ folder, archive }: Place, budget: ByteBudget): Pr
     if (wanted.length === 0)
       throw refused(`The archive holds no file that can be imported. It holds: ${listed(zip.files)}.`);
     const names = namesOfOurs(wanted, `${archive.slice(0, -extname(archive).length)}-`);
-    for (const [index, file] of wanted.entries())
-      await pipeline(
-        zip.read(file),
-        createWriteStream(join(folder, names[index]!), { flags: "wx", mode: 0o600 }),
-      );
+    for (const [index, file] of wanted.entries()) await write(zip, file, join(folder, names[index]!));
     const others = zip.files.filter((file) => !wanted.includes(file) && !junk.test(file.name));
     const notes = others.length === 0 ? [] : [`Files of the archive that were not read: ${listed(others)}.`];
     return { files: names, notes };
   });
 }
+
+/** Unpacks the document of a KMZ file: `doc.kml`, else its first KML file. @throws Refusal */
+export async function unpackKmz({ folder, archive }: Place, budget: ByteBudget): Promise<Unpacked> {
+  return ZipArchive.use(join(folder, archive), budget, async (zip) => {
+    const documents = zip.files.filter(({ name }) => extensionOf(name) === "kml" && !junk.test(name));
+    const document = documents.find(({ name }) => name.toLowerCase() === "doc.kml") ?? documents[0];
+    if (!document) throw refused(`The KMZ file holds no KML. It holds: ${listed(zip.files)}.`);
+    const name = `${archive.slice(0, -extname(archive).length)}-0.kml`;
+    await write(zip, document, join(folder, name));
+    const others = documents.filter((other) => other !== document);
+    const notes =
+      others.length === 0 ? [] : [`KML files of the KMZ file that were not read: ${listed(others)}.`];
+    return { files: [name], notes };
+  });
+}
+
+const write = (zip: ZipArchive, file: ArchivedFile, path: string): Promise<void> =>
+  pipeline(zip.read(file), createWriteStream(path, { flags: "wx", mode: 0o600 }));
 
 const extensionOf = (name: string): string => extname(name).slice(1).toLowerCase();
 

@@ -6,7 +6,7 @@ import {
   isImportable,
   sidecarExtensions,
 } from "../../src/hosts/import-messages.js";
-import { type Unpacked, unpack } from "./archive.js";
+import { type Unpacked, unpack, unpackKmz } from "./archive.js";
 import { requestedEncoding } from "./encodings.js";
 import { readerFor } from "./readers/formats.js";
 import type { Reader } from "./readers/reader.js";
@@ -60,16 +60,21 @@ async function stage(request: ImportRequest): Promise<ImportResponse> {
 
 /** Unpacks the archives. @returns the files that are none, and those of the archives */
 async function unpackAll({ folder, files }: ImportRequest, budget: ByteBudget): Promise<Unpacked> {
-  const unpacked: string[] = [];
   const notes: string[] = [];
-  for (const name of files) {
-    if (extensionOf(name) !== "zip") {
-      unpacked.push(name);
-      continue;
+  let unpacked = files;
+  // An archive may hold .kmz, which are archives too.
+  for (const [extension, unpackOne] of [["zip", unpack] as const, ["kmz", unpackKmz] as const]) {
+    const others: string[] = [];
+    for (const name of unpacked) {
+      if (extensionOf(name) !== extension) {
+        others.push(name);
+        continue;
+      }
+      const archive = await unpackOne({ folder, archive: name }, budget);
+      others.push(...archive.files);
+      notes.push(...archive.notes);
     }
-    const archive = await unpack({ folder, archive: name }, budget);
-    unpacked.push(...archive.files);
-    notes.push(...archive.notes);
+    unpacked = others;
   }
   return { files: unpacked, notes };
 }

@@ -1,6 +1,7 @@
 import { type ImportFormat, importFormats } from "../../../src/hosts/import-messages.js";
 import { readGdal } from "./gdal.js";
 import { readGeoJson, readGeoJsonSequence } from "./geojson.js";
+import { readKml } from "./kml.js";
 import { readMif, readTab } from "./mapinfo.js";
 import type { Reader } from "./reader.js";
 import { readShapefile } from "./shapefile.js";
@@ -16,6 +17,7 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   "dBASE table": readGdal("ESRI Shapefile"),
   "MapInfo TAB": readTab,
   "MapInfo MIF": readMif,
+  KML: readKml,
   DXF: readGdal("DXF"),
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),
