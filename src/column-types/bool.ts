@@ -18,6 +18,7 @@ export const bool: ColumnTypeDefinition = {
   isSearchable: false,
   read,
   jsonText: (value) => `coalesce(${value}::text,'null')`,
+  fileText: (value) => `${value}::text`,
   toJsonb: (value) => `to_jsonb(${value})`,
   fromJsonb: (json) => `(${json})::boolean`,
   styleValue: (value) => value,

@@ -29,6 +29,7 @@ export const datetime: ColumnTypeDefinition = {
   isSearchable: false,
   read,
   jsonText: (value) => `coalesce(replace(to_json(${value})::text,'+00:00','Z'),'null')`,
+  fileText: (value) => `replace(to_json(${value})#>>'{}','+00:00','Z')`,
   toJsonb: (value) => `to_jsonb(moment_text(${value}))`,
   fromJsonb: (json) => `(${json} #>> '{}')::timestamptz`,
   searchText: (value) => `replace(to_json(${value})#>>'{}','+00:00','Z')`,

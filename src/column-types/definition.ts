@@ -22,6 +22,8 @@ export interface ColumnTypeDefinition {
 
   /** SQL of the value as JSON text, never null. */
   readonly jsonText: (value: string) => string;
+  /** SQL of the value as text in exported files that are not JSON; null when there is none. */
+  readonly fileText: (value: string) => string;
   /** SQL of the value as `jsonb`, as in a localised column; null for values that JSON cannot represent. */
   readonly toJsonb: (value: string) => string;
   /** Inverse of `toJsonb`, for `jsonb` that is known to be a value of this type. */

@@ -32,6 +32,7 @@ export const file: ColumnTypeDefinition = {
   read,
   readFilter,
   jsonText: (value) => `coalesce('"'||array_to_string(${value},',')||'"','null')`,
+  fileText: (value) => `nullif(array_to_string(${value},','),'')`,
   toJsonb: (value) => `to_jsonb(array_to_string(${value}, ','))`,
   fromJsonb: (json) => `string_to_array(${json} #>> '{}', ',')::bigint[]`,
   categoryText: (value) => `array_to_string(${value}, ',')`,

@@ -58,6 +58,7 @@ export const json: ColumnTypeDefinition = {
   read,
   readFilter,
   jsonText: (value) => `coalesce(${value}::text,'null')`,
+  fileText: (value) => `${value}::text`,
   toJsonb: (value) => value,
   fromJsonb: (json) => json,
   categoryText: (value) => `${value} #>> '{}'`,

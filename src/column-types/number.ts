@@ -35,6 +35,7 @@ export const number: ColumnTypeDefinition = {
   isSearchable: true,
   read,
   jsonText: (value) => `case when ${isFiniteSql(value)} then ${value}::text else 'null' end`,
+  fileText: (value) => `case when ${isFiniteSql(value)} then ${value}::text end`,
   toJsonb: (value) => `case when ${isFiniteSql(value)} then to_jsonb(${value}) end`,
   fromJsonb: (json) => `(${json} #>> '{}')::double precision`,
   // Much faster than `convert_value`.

@@ -19,6 +19,7 @@ export const string: ColumnTypeDefinition = {
   emptyConstant: "''",
   read,
   jsonText: (value) => `coalesce(to_json(${value})::text,'null')`,
+  fileText: (value) => value,
   toJsonb: (value) => `to_jsonb(${value})`,
   fromJsonb: (json) => `${json} #>> '{}'`,
   styleValue: (value) => value,

@@ -5,9 +5,11 @@ import { boxParameter, filterBox } from "../api/resources/object-parameters.js";
 import { hasObjects } from "../catalog/state.js";
 import { Failure } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
+import { csvEncoding } from "../transfer/csv-encoding.js";
 import { exportLayer } from "../transfer/export.js";
 import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../transfer/export-formats.js";
 import { type ExportRequest, exportLanguages } from "../transfer/export-request.js";
+import { type CsvDialect, csvDialects } from "../transfer/write-csv.js";
 import { writeFileAtomically } from "./atomic-file.js";
 import {
   type CommandEnvironment,
@@ -30,6 +32,8 @@ interface ExportOptions {
   readonly bboxSrs: "4326" | "3857";
   readonly fields?: string;
   readonly filter?: string;
+  readonly encoding?: string;
+  readonly dialect: CsvDialect;
 }
 
 /** Which layer is written to which file, and how. */
@@ -76,6 +80,12 @@ export function register(program: Command, env: CommandEnvironment): void {
     )
     .option("--fields <list>", "codes of the columns to write, separated by commas (default: all)")
     .option("--filter <condition>", "only objects that a condition in the filter language selects")
+    .option("--encoding <name>", "of csv: utf-8, utf-8-sig, utf-16le, windows-1251, cp866 … (default: utf-8)")
+    .addOption(
+      new Option("--dialect <name>", "of csv: what separates values")
+        .choices(Object.keys(csvDialects))
+        .default("semicolon"),
+    )
     .addHelpText(
       "after",
       `
@@ -151,7 +161,8 @@ function usable<T>(read: () => T, option: string): T {
 
 /** @throws UsageError */
 function selectionOf(options: ExportOptions): Omit<ExportRequest, "signal"> {
-  const { langs = "", fields, filter = "" } = options;
+  const { langs = "", fields, filter = "", encoding = "" } = options;
+  usable(() => csvEncoding(encoding), "--encoding: ");
   return {
     srid: options.srs === "3857" ? 3857 : 4326,
     languages: usable(() => exportLanguages(langs), "--langs: "),
@@ -162,6 +173,8 @@ function selectionOf(options: ExportOptions): Omit<ExportRequest, "signal"> {
       .map((code) => code.trim())
       .filter(Boolean),
     filter: filter.trim() || undefined,
+    encoding,
+    dialect: options.dialect,
   };
 }
 

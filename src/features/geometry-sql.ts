@@ -13,7 +13,7 @@ export interface GeometryShape {
 }
 
 // 15 decimals of a degree return the coordinates as they were sent; projected metres have rounding errors below 1e-6.
-const decimals = { 4326: 15, 3857: 6 } as const;
+export const decimals = { 4326: 15, 3857: 6 } as const;
 // 0.1 mm: enough for simplified geometry, with shorter numbers.
 const grid = { 4326: "1e-9", 3857: "1e-4" } as const;
 const gridDecimals = { 4326: 9, 3857: 4 } as const;
@@ -33,14 +33,19 @@ const flat = { 4326: "st_force2d(geom)", 3857: "geom_3857" } as const;
 
 function storedAsJson(srid: Srid): string {
   if (srid === 4326) return asJson("geom", decimals[srid]);
-  // geom_3857 is 2D and clipped to the latitudes of Web Mercator, since the poles have no finite coordinates in it.
   return (
-    `case when st_zmflag(geom)=2 and ${withinMercator} then ${computedAsJson("st_transform(geom,3857)", decimals[srid])} ` +
+    `case when ${hasMercatorHeights} then ${computedAsJson("st_transform(geom,3857)", decimals[srid])} ` +
     `else ${asJson("geom_3857", decimals[srid])} end`
   );
 }
 
+/** SQL of a row's stored geometry in a reference system, for other formats; null when it has none there. */
+export const storedGeometry = (srid: Srid): string =>
+  srid === 4326 ? "geom" : `case when ${hasMercatorHeights} then st_transform(geom,3857) else geom_3857 end`;
+
 const withinMercator = "geom_3857 is not null and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06";
+// geom_3857 is 2D and clipped to the latitudes of Web Mercator, since the poles have no finite coordinates in it.
+const hasMercatorHeights = `st_zmflag(geom)=2 and ${withinMercator}`;
 
 /** SQL of a geometry column as GeoJSON; not for expressions, since the name occurs several times. */
 const asJson = (name: string, digits: number): string =>

@@ -48,6 +48,9 @@ export interface ListRequest {
   readonly form: "items" | "features";
 }
 
+/** Which objects a statement reads. */
+export type Selection = Pick<ListRequest, "condition" | "ids" | "envelope" | "languages">;
+
 /**
  * The statement of a list; each row has one object as JSON text `o`.
  * @throws Failure unknown_column, filter_column_not_listed
@@ -61,27 +64,77 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
   const shown = features ? [...new Set([...layer.columns.filter(isId), ...(fields ?? [])])] : fields;
   const shape: ObjectShape = { fields: shown, geom, bbox, languages, translations };
   const values = new Values();
-  const conditions: string[] = [];
-  // As an array literal: the driver takes six times as long to serialize an array.
-  if (request.ids) conditions.push(`svc_id = any(${values.bind(`{${request.ids.join(",")}}`)}::bigint[])`);
-  if (request.envelope) conditions.push(intersects(request.envelope, values));
-  if (request.condition)
-    conditions.push(
-      filterSql(request.condition, { columns: layer.columns, language: languages.own, values }),
-    );
+  const conditions = selected(layer, request, values);
   if (request.filter)
     conditions.push(equals(filterColumn(layer, request.filter.code, fields), request, values));
   const order = orderBy(layer, request, values);
-  const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
   const limit = request.limit === undefined ? "" : ` limit ${values.bind(request.limit)}::bigint`;
   const names = columnsRead(features ? { ...shape, geom: shape.geom ?? { srid: 4326 } } : shape);
   // The inner query selects and sorts rows, the outer one makes JSON of those after `offset` only. OFFSET also prevents the
   // planner from merging the two.
   const inner =
-    `select ${names.join(",")} from ${layerTable(layer.id)}${where}` +
+    `select ${names.join(",")} from ${layerTable(layer.id)}${where(conditions)}` +
     ` order by ${order}${limit} offset ${values.bind(request.offset)}::bigint`;
   const json = features ? featureJson(shape, values) : objectJson(shape, values);
   return { text: `select ${json} as o from (${inner}) picked`, values: values.list };
+}
+
+/** SQL of the conditions that select the objects. @throws Failure unknown_column, invalid_value */
+function selected(layer: LayerNode, request: Selection, values: Values): string[] {
+  const { condition, ids, envelope, languages } = request;
+  const conditions: string[] = [];
+  // As an array literal: the driver takes six times as long to serialize an array.
+  if (ids) conditions.push(`svc_id = any(${values.bind(`{${ids.join(",")}}`)}::bigint[])`);
+  if (envelope) conditions.push(intersects(envelope, values));
+  if (condition)
+    conditions.push(filterSql(condition, { columns: layer.columns, language: languages.own, values }));
+  return conditions;
+}
+
+const where = (conditions: readonly string[]): string =>
+  conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
+
+/** SQL without placeholders. */
+export interface RowText {
+  /** Of the columns that `text` reads, over a row of the layer's table: "svc_id", "c12->>'en' as v1". */
+  readonly reads: readonly string[];
+  /** Of the row's text. */
+  readonly text: string;
+  /** Of `n`, which `text` reads: from row_number(). */
+  readonly number?: string;
+  /** A further condition. */
+  readonly where?: string;
+}
+
+/**
+ * A statement with one text `o` for each object, in the order of their ids.
+ * @throws Failure unknown_column, invalid_value
+ */
+export function rowsStatement(layer: LayerNode, selection: Selection, row: RowText): Statement {
+  const values = new Values();
+  const conditions = [...selected(layer, selection, values), ...(row.where ? [row.where] : [])];
+  const from = `${layerTable(layer.id)}${where(conditions)}`;
+  // OFFSET prevents the planner from copying what `reads` computes to each of its uses.
+  const inner = `select ${row.reads.join(",")} from ${from} order by svc_id offset 0`;
+  const rows = row.number ? `select *,${row.number} as n from (${inner}) rows` : inner;
+  return { text: `select ${row.text} as o from (${rows}) picked`, values: values.list };
+}
+
+/**
+ * A statement over the objects.
+ * @param reads as of `RowText`
+ * @param select SQL that follows "select": what to select `from ${rows}`, without placeholders
+ */
+export function surveyStatement(
+  layer: LayerNode,
+  selection: Selection,
+  reads: readonly string[],
+  select: (rows: string) => string,
+): Statement {
+  const values = new Values();
+  const conditions = where(selected(layer, selection, values));
+  const rows = `(select ${reads.join(",")} from ${layerTable(layer.id)}${conditions} offset 0) picked`;
+  return { text: `select ${select(rows)}`, values: values.list };
 }
 
 function filterColumn(layer: LayerNode, code: string, fields: readonly Column[] | undefined): Column {

@@ -7,6 +7,8 @@ import { readFailed } from "./statement-failure.js";
 export interface ListText {
   readonly opening: string;
   readonly closing: string;
+  /** Between objects; default: a comma. */
+  readonly separator?: string;
 }
 
 /** Largest limit of a list that is fetched without a cursor; geometries may be large. */
@@ -15,17 +17,21 @@ const firstBatch = { plain: 500, withGeometry: 50 } as const;
 const batchBytes = 256 * 1024;
 const chunkCharacters = 16 * 1024;
 
-export interface ListSource {
+/** Objects that are read through a cursor. */
+export interface RowSource {
   readonly statement: Statement;
+  readonly hasGeometry: boolean;
+  readonly signal: AbortSignal;
+  /** Called with the number of objects of each batch. */
+  readonly onObjects?: ((count: number) => void) | undefined;
+}
+
+export interface ListSource extends RowSource {
   /** Maximum number of rows; undefined = unlimited. */
   readonly limit: number | undefined;
-  readonly hasGeometry: boolean;
   readonly text: ListText;
   /** Rewrites each object's JSON text. */
   readonly rewrite?: ((object: string) => string) | undefined;
-  readonly signal: AbortSignal;
-  /** Called with the number of objects of each batch of a long list. */
-  readonly onObjects?: ((count: number) => void) | undefined;
 }
 
 /**
@@ -39,9 +45,19 @@ export async function readList(
   const kind = source.hasGeometry ? "withGeometry" : "plain";
   if (source.limit !== undefined && source.limit <= shortRows[kind])
     return shortList(db, source).catch(readFailed);
-  const chunks = longList(db, source, firstBatch[kind]);
-  const first = await chunks.next().catch(readFailed);
-  return first.done ? `${source.text.opening}${source.text.closing}` : prepend(first.value, chunks);
+  return started(longList(db, source));
+}
+
+/** All objects as chunks of text, of which the first is ready. */
+export const readChunks = (
+  db: Database,
+  source: Omit<ListSource, "limit">,
+): Promise<AsyncIterableIterator<string>> => started(longList(db, source));
+
+/** Runs a generator to its first value, so that a statement that fails immediately rejects here. */
+export async function started<T>(generator: AsyncGenerator<T, void>): Promise<AsyncIterableIterator<T>> {
+  const first = await generator.next().catch(readFailed);
+  return first.done ? generator : prepend(first.value, generator);
 }
 
 /** PostgreSQL joins the rows to one value, which is faster to transfer and decode than many. */
@@ -55,34 +71,45 @@ async function shortList(db: Database, { statement, text, rewrite, signal }: Lis
   return `${text.opening}${row?.o ?? ""}${text.closing}`;
 }
 
-async function* longList(db: Database, source: ListSource, first: number): AsyncGenerator<string, void> {
-  const { statement, signal, text, rewrite } = source;
-  let rows = first;
-  const batches = db.stream<{ o: string }>(statement.text, statement.values, { batch: () => rows, signal });
+async function* longList(db: Database, source: Omit<ListSource, "limit">): AsyncGenerator<string, void> {
+  const { text, rewrite } = source;
+  const { separator = "," } = text;
   let pending = text.opening;
-  let separator = "";
-  for await (const batch of batches) {
-    source.onObjects?.(batch.length);
-    let characters = 0;
-    for (const { o } of batch) {
-      characters += o.length;
-      pending += separator + (rewrite ? rewrite(o) : o);
-      separator = ",";
+  let before = "";
+  for await (const batch of readBatches(db, source)) {
+    for (const o of batch) {
+      pending += before + (rewrite ? rewrite(o) : o);
+      before = separator;
       if (pending.length < chunkCharacters) continue;
       yield pending;
       pending = "";
     }
+  }
+  yield pending + text.closing;
+}
+
+/** The objects' texts in batches of some 256 kB. */
+export async function* readBatches(
+  db: Database,
+  { statement, hasGeometry, signal, onObjects }: RowSource,
+): AsyncGenerator<readonly string[], void> {
+  let rows: number = firstBatch[hasGeometry ? "withGeometry" : "plain"];
+  const batches = db.stream<{ o: string }>(statement.text, statement.values, { batch: () => rows, signal });
+  for await (const batch of batches) {
+    onObjects?.(batch.length);
+    const texts = batch.map(({ o }) => o);
+    yield texts;
+    const characters = texts.reduce((sum, o) => sum + o.length, 0);
     // The size of the next batch follows from the average row size of this one; it grows at most fourfold.
     const fitting = Math.floor(batchBytes / (characters / batch.length + 1));
     rows = Math.max(1, Math.min(2_000, fitting, batch.length * 4));
   }
   signal.throwIfAborted();
-  yield pending + text.closing;
 }
 
-/** Prepends the first chunk. Not a generator: `return` of a generator that has not started does not reach `rest`. */
-function prepend(first: string, rest: AsyncGenerator<string, void>): AsyncIterableIterator<string> {
-  let pending: string | undefined = first;
+/** Prepends the first value. Not a generator: `return` of a generator that has not started does not reach `rest`. */
+function prepend<T>(first: T, rest: AsyncGenerator<T, void>): AsyncIterableIterator<T> {
+  let pending: T | undefined = first;
   return {
     [Symbol.asyncIterator]() {
       return this;

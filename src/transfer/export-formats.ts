@@ -1,6 +1,11 @@
 import { failed } from "../errors.js";
 import type { FormatWriter } from "./export-content.js";
+import { writeCsv } from "./write-csv.js";
 import { writeGeoJson } from "./write-geojson.js";
+import { writeGml } from "./write-gml.js";
+import { writeGpx } from "./write-gpx.js";
+import { writeKml, writeKmz } from "./write-kml.js";
+import { writeXlsx } from "./write-xlsx.js";
 
 /** The export formats and their writers. */
 
@@ -23,8 +28,26 @@ export interface ExportFormatDefinition {
   readonly write: FormatWriter;
 }
 
+const xlsx: ExportFormatDefinition = {
+  extension: "xlsx",
+  mediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  write: writeXlsx,
+};
+
 const formats: Readonly<Partial<Record<ExportFormat, ExportFormatDefinition>>> = {
   geojson: { extension: "geojson", mediaType: "application/geo+json", write: writeGeoJson },
+  csv: { extension: "csv", mediaType: "text/csv", write: writeCsv },
+  xls: xlsx,
+  xlsx,
+  kml: { extension: "kml", mediaType: "application/vnd.google-earth.kml+xml", write: writeKml },
+  kmz: {
+    extension: "kmz",
+    mediaType: "application/vnd.google-earth.kmz",
+    isArchive: true,
+    write: writeKmz,
+  },
+  gml: { extension: "gml", mediaType: "application/gml+xml", write: writeGml },
+  gpx: { extension: "gpx", mediaType: "application/gpx+xml", write: writeGpx },
 };
 
 /** Names of the supported formats, for messages, descriptions and help. */

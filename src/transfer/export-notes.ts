@@ -28,3 +28,11 @@ const asciiJson = (value: readonly string[]): string =>
 /** Text of the file README.txt of an archive. */
 export const notesReadme = (title: string, notes: readonly string[]): string =>
   `${title}\n\n${notes.map((note) => `- ${note}\n`).join("")}`;
+
+const maxColumnsNamed = 50;
+
+/** Column names for a note: "a, b and 3 more". */
+export function columnList(names: readonly string[]): string {
+  const shown = names.slice(0, maxColumnsNamed).join(", ");
+  return names.length > maxColumnsNamed ? `${shown} and ${names.length - maxColumnsNamed} more` : shown;
+}

@@ -26,6 +26,10 @@ export interface ExportRequest {
   readonly languages?: ExportLanguages | undefined;
   /** Language of the layer's title; default: the project's main language. */
   readonly titleLanguage?: string | undefined;
+  /** Encoding of CSV files (see csv-encoding.ts); default: utf-8. */
+  readonly encoding?: string | undefined;
+  /** Separator of CSV files; default: semicolon. */
+  readonly dialect?: "semicolon" | "comma" | "tab" | undefined;
   readonly signal: AbortSignal;
   /** Called with the number of objects of each batch that was read. */
   readonly onObjects?: ((count: number) => void) | undefined;
@@ -38,6 +42,12 @@ export function layerTitle({ map, layer }: ExportTarget, { titleLanguage }: Expo
   const main = map.project.languages[0];
   return localName(layer, titleLanguage ?? main, main);
 }
+
+/** Notes of formats that have EPSG:4326 only. */
+export const degreesNotes = ({ srid }: ExportRequest): readonly string[] =>
+  srid === 4326
+    ? []
+    : ["The geometry is in EPSG:4326, in degrees, since the format has no other reference system."];
 
 const maxLanguages = 100;
 

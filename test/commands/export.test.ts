@@ -144,6 +144,16 @@ t.test("the extension of the file is true to what is in it", async (t) => {
   }
 });
 
+t.test("what the format cannot hold is said on the standard error", async (t) => {
+  const noted = await run("p", "m", "l", "-", "--format", "gpx", "--srs", "3857", "--ids", "1");
+  t.match(noted, { status: 0, stdout: /<wpt lat="50" lon="1">/ });
+  t.match(noted.stderr, /^The geometry is in EPSG:4326, .*\.\np\/m\/l: 1 objects written/);
+  const bytes = await run("p", "m", "l", "-", "--format", "csv", "--ids", "2", "--encoding", "latin1");
+  t.match(bytes, { stdout: 'svc_id;name_en;name_ru;wkt\r\n2;"n2";"?2";"POINT(2 50)"\r\n' });
+  t.match(bytes.stderr, /^Characters that iso-8859-1 lacks are written as "\?": name_ru \(1 object\)\.$/m);
+  t.match(await run("p", "m", "l", "-", "--format", "csv", "--encoding", "none"), { status: 2 });
+});
+
 t.test("objects and columns are chosen by options", async (t) => {
   const chosen = async (...options: string[]) => {
     const result = await run("p", "m", "l", "-", "--format", "geojson", ...options);
@@ -176,7 +186,7 @@ t.test("a failure leaves what was there, and nothing else", async (t) => {
     [["p", "none", "l", at("x.geojson")], /no map "none"/],
     [["none", "m", "l", at("x.geojson")], /no project "none"/],
     [["p", "m", "outside", at("x.geojson")], /no objects/],
-    [["p", "m", "l", at("x.kml")], /cannot be exported as kml/],
+    [["p", "m", "l", at("x.shp")], /cannot be exported as shp/],
     [["p", "m", "l", at("missing/x.geojson")], /cannot be written/],
     [["p", "m", "l", folder, "--format", "geojson"], /not an ordinary file/],
     [["p", "m", "l", "/dev/null", "--format", "geojson"], /not an ordinary file/],

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
+import { csvEncoding } from "../../transfer/csv-encoding.js";
 import { exportLayer } from "../../transfer/export.js";
 import { type ExportFormat, exportFormats, exportMediaTypes } from "../../transfer/export-formats.js";
 import { notesHeader } from "../../transfer/export-notes.js";
@@ -10,7 +11,7 @@ import { type LayerContext, objectsContext, toRead } from "../request/context.js
 import { type Answer, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, form } from "../request/schema/bodies.js";
-import { flag, list, srid, text, withoutEffect } from "../request/schema/parameters.js";
+import { choice, flag, list, srid, text, withoutEffect } from "../request/schema/parameters.js";
 import { readBy, ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
@@ -44,6 +45,12 @@ const languagesParameter = readBy(z.string(), exportLanguages)
 const ofFormat = (format: ExportFormat, meaning: string) =>
   exportFormats.includes(format) ? text(`For ${format}: ${meaning}`).optional() : withoutEffect;
 
+/** @throws Failure bad_request */
+function checkedEncoding(name: string): string {
+  csvEncoding(name);
+  return name;
+}
+
 const exportParameters = {
   format: text("File format.").meta({ enum: exportFormats }),
   langs: languagesParameter,
@@ -66,8 +73,15 @@ const exportParameters = {
     100_000,
   ).optional(),
   orig: ofFormat("geotif", "whether to return the image as it was uploaded."),
-  encoding: ofFormat("csv", "the character encoding."),
-  dialect: ofFormat("csv", "`comma` to separate values by commas instead of semicolons."),
+  encoding: readBy(z.string(), checkedEncoding)
+    .meta({
+      description:
+        "For csv: the character encoding: utf-8 (default), utf-8-sig (with a byte order mark), utf-16le, or one of one byte " +
+        "such as windows-1251, cp866, koi8-r and iso-8859-1.",
+      examples: ["windows-1251"],
+    })
+    .optional(),
+  dialect: choice("For csv: what separates values.", ["semicolon", "comma", "tab"]),
   lng: text("Language of the layer name, which is used as file name; default: the main language.").optional(),
 };
 type ExportParameters = Values<typeof exportParameters>;
@@ -88,6 +102,8 @@ async function exportFile(
       fields: parameters.fields === "all" ? undefined : parameters.fields,
       filter: parameters.filter?.trim() || undefined,
       titleLanguage: parameters.lng,
+      encoding: parameters.encoding,
+      dialect: parameters.dialect,
       signal: request.signal,
     },
     { format: parameters.format, zip: parameters.zip },

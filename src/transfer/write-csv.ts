@@ -1,0 +1,88 @@
+import { decimals, storedGeometry } from "../features/geometry-sql.js";
+import { rowsStatement } from "../features/list.js";
+import { readChunks } from "../features/read.js";
+import { concat, literal } from "../features/sql.js";
+import { csvEncoding } from "./csv-encoding.js";
+import { checkedNotes } from "./export-checks.js";
+import { type FileColumn, fileColumns } from "./export-columns.js";
+import type { ExportContent, ExportServices } from "./export-content.js";
+import type { ExportRequest, ExportTarget } from "./export-request.js";
+import { selectionOf } from "./export-survey.js";
+import { isFormulaLike } from "./formula-like.js";
+
+/**
+ * Writes layers as CSV (RFC 4180: lines end in CRLF). Texts, JSON and the geometry are always in quotes, numbers, dates, true and
+ * false never, so that readers can tell the text "12" from the number 12, and empty text ("") from null (nothing). A text that a
+ * spreadsheet would take for a formula gets an apostrophe in front of it (see formula-like.ts).
+ */
+
+export const csvDialects = { semicolon: ";", comma: ",", tab: "\t" } as const;
+export type CsvDialect = keyof typeof csvDialects;
+
+export async function writeCsv(
+  { db }: ExportServices,
+  target: ExportTarget,
+  request: ExportRequest,
+): Promise<ExportContent> {
+  const { charset, lacking, encode } = csvEncoding(request.encoding ?? "");
+  const separator = csvDialects[request.dialect ?? "semicolon"];
+  const { columns, notes } = await fileColumns(db, target, request);
+  const reads = columns.map(({ sql, alias }) => `${sql} as ${alias}`);
+  const unencodable = lacking
+    ? await checkedNotes(db, target, request, {
+        reads,
+        checks: [
+          {
+            says: `Characters that ${charset} lacks are written as "?"`,
+            columns: new Map(
+              columns
+                .filter(isQuoted)
+                .map(({ name, alias }) => [name, `${alias} ~ ${literal(lacking)}`] as const),
+            ),
+          },
+        ],
+      })
+    : [];
+  const cells = [...columns.map(cell), `'"'||st_astext(g,${decimals[request.srid]})||'"'`];
+  const parts = cells.flatMap((sql, index) => (index === 0 ? [sql] : [literal(separator), sql]));
+  const names = [...columns.map(({ name }) => name), geometryColumn(columns)];
+  const chunks = await readChunks(db, {
+    statement: rowsStatement(target.layer, selectionOf(target, request), {
+      reads: [...reads, `${storedGeometry(request.srid)} as g`],
+      text: concat([...parts, String.raw`E'\r\n'`]),
+    }),
+    hasGeometry: true,
+    text: { opening: `${names.map(headerCell).join(separator)}\r\n`, closing: "", separator: "" },
+    signal: request.signal,
+    onObjects: request.onObjects,
+  });
+  return {
+    files: [{ ending: ".csv", chunks: encode(chunks) }],
+    notes: [...notes, ...unencodable, ...systemNotes(request)],
+    charset,
+  };
+}
+
+/** The name of the column with the geometry as WKT. No column of a layer has the code `geom`. */
+export const geometryColumn = (columns: readonly FileColumn[]): string =>
+  columns.some(({ name }) => name.toLowerCase() === "wkt") ? "geom" : "wkt";
+
+/** Notes on the reference system, for formats that cannot name it. */
+export const systemNotes = ({ srid }: ExportRequest): readonly string[] =>
+  srid === 3857
+    ? ["The format does not name the reference system of the geometry: it is EPSG:3857, in metres."]
+    : [];
+
+const isQuoted = ({ isText, type }: FileColumn): boolean => isText || type === "json" || type === "file";
+
+function cell(column: FileColumn): string {
+  const { alias, isText } = column;
+  if (!isQuoted(column)) return alias;
+  const text = `replace(${alias},'"','""')`;
+  return isText
+    ? `'"'||case when ${isFormulaLike(alias)} then '''' else '' end||${text}||'"'`
+    : `'"'||${text}||'"'`;
+}
+
+const headerCell = (name: string): string =>
+  /^[\w:.-]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;

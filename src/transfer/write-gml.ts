@@ -1,0 +1,117 @@
+import { decimals, storedGeometry } from "../features/geometry-sql.js";
+import { rowsStatement } from "../features/list.js";
+import { readChunks } from "../features/read.js";
+import { concat, literal } from "../features/sql.js";
+import { type Check, checkedNotes } from "./export-checks.js";
+import { type FileColumn, fileColumns } from "./export-columns.js";
+import type { ExportContent, ExportServices } from "./export-content.js";
+import { columnList } from "./export-notes.js";
+import type { ExportRequest, ExportTarget } from "./export-request.js";
+import { selectionOf } from "./export-survey.js";
+import { hasMultiMembers } from "./flat-collections.js";
+import { controlsCheck, withoutControls, xmlValue } from "./xml-text.js";
+
+/**
+ * Writes layers as a GML 3.2 feature collection. EPSG:4326 is named by its URN, so that positions are lat, lon, as the
+ * standard says. A null has no element, an empty text an empty one.
+ */
+
+const namespace = "urn:mapwright:layer";
+
+export async function writeGml(
+  { db }: ExportServices,
+  target: ExportTarget,
+  request: ExportRequest,
+): Promise<ExportContent> {
+  const { columns, notes } = await fileColumns(db, target, request);
+  const reads = [
+    ...columns.map(({ sql, alias }) => `${sql} as ${alias}`),
+    "svc_id",
+    `${storedGeometry(request.srid)} as g`,
+  ];
+  const found = await checkedNotes(db, target, request, {
+    reads,
+    checks: [controlsCheck(columns), ...geometryChecks],
+  });
+  const renamed = columns.filter(({ name }) => elementName(name) !== name);
+  const names = renamed.map(({ name }) => `${name} is ${elementName(name)}`);
+  const opening =
+    `<?xml version="1.0" encoding="UTF-8"?>\n<gml:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2" ` +
+    `xmlns:mw="${namespace}" gml:id="layer">\n`;
+  const chunks = await readChunks(db, {
+    statement: rowsStatement(target.layer, selectionOf(target, request), {
+      reads,
+      text: member(`mw:${elementName(target.layer.code)}`, columns, request.srid),
+    }),
+    hasGeometry: true,
+    text: { opening, closing: "</gml:FeatureCollection>\n", separator: "" },
+    rewrite: withoutControls,
+    signal: request.signal,
+    onObjects: request.onObjects,
+  });
+  return {
+    files: [{ ending: ".gml", chunks }],
+    notes: [
+      ...notes,
+      ...found,
+      ...(names.length > 0 ? [`Names of elements have no colons: ${columnList(names)}.`] : []),
+    ],
+  };
+}
+
+/** A name of an element, which begins with a letter or _ and has no colon. Column codes have no dots, so it stays unique. */
+export const elementName = (name: string): string =>
+  name.replace(/[^A-Za-z0-9_.-]/g, ".").replace(/^(?![A-Za-z_])/, "_");
+
+function member(element: string, columns: readonly FileColumn[], srid: 4326 | 3857): string {
+  const values = columns.map((column) => {
+    const name = `mw:${elementName(column.name)}`;
+    return `'<${name}>'||${xmlValue(column)}||'</${name}>'`;
+  });
+  return concat([
+    literal(`<gml:featureMember><${element} gml:id="f`),
+    "svc_id",
+    `'">'`,
+    ...values,
+    `'<mw:geom>'||${geometry(srid)}||'</mw:geom>'`,
+    String.raw`E'</${element}></gml:featureMember>\n'`,
+  ]);
+}
+
+// ST_AsGML gives the members of a multi geometry the id of the whole, but ids are unique in a file.
+const multis = [
+  ["ST_MultiPoint", "MultiPoint", "pointMember"],
+  ["ST_MultiLineString", "MultiCurve", "curveMember"],
+  ["ST_MultiPolygon", "MultiSurface", "surfaceMember"],
+  ["ST_GeometryCollection", "MultiGeometry", "geometryMember"],
+] as const;
+
+function geometry(srid: 4326 | 3857): string {
+  // 1 = URN of the reference system, 2 = no srsDimension, 4 = LineString instead of Curve, 16 = lat, lon
+  const options = (srid === 4326 ? 16 : 0) + 1 + 4;
+  const single = (geom: string, id: string) =>
+    `st_asgml(3,${geom},${decimals[srid]},case st_zmflag(${geom}) when 2 then ${options} else ${options + 2} end,'gml',${id})`;
+  const opening = (element: string) =>
+    `'<gml:${element} srsName="urn:ogc:def:crs:EPSG::${srid}" gml:id="g'||svc_id||'"'`;
+  const several = multis.map(([type, element, part]) => {
+    const members =
+      `(select string_agg('<gml:${part}>'||${single("d.geom", `concat('g',svc_id,'.',array_to_string(d.path,'.'))`)}||` +
+      `'</gml:${part}>','' order by d.path) from st_dump(g) d)`;
+    return `when '${type}' then ${opening(element)}||'>'||${members}||'</gml:${element}>'`;
+  });
+  return (
+    `case when st_isempty(g) then ${opening("MultiGeometry")}||'/>' ` +
+    `else case st_geometrytype(g) ${several.join(" ")} else ${single("g", "'g'||svc_id")} end end`
+  );
+}
+
+const geometryChecks: readonly Check[] = [
+  {
+    says: "Empty geometries are written as an empty MultiGeometry, without their kind",
+    objects: "st_isempty(g)",
+  },
+  {
+    says: "Geometry collections are written without the multi geometries and collections in them, but with all of their parts",
+    objects: hasMultiMembers("g"),
+  },
+];

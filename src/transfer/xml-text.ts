@@ -1,0 +1,41 @@
+import { literal } from "../features/sql.js";
+import type { Check } from "./export-checks.js";
+import type { FileColumn } from "./export-columns.js";
+
+/** Text in XML files. */
+
+/** SQL of a text as XML content; null for null. A carriage return would be read as a line feed. */
+export const xmlText = (text: string): string =>
+  String.raw`replace(replace(replace(replace(${text},'&','&amp;'),'<','&lt;'),'>','&gt;'),E'\r','&#13;')`;
+
+/** SQL of a column's value as XML content; only texts and JSON need escapes. */
+export const xmlValue = ({ alias, isText, type }: FileColumn): string =>
+  isText || type === "json" ? xmlText(alias) : alias;
+
+/** A text as XML content or as the value of an attribute in double quotes. */
+export const escapeXml = (text: string): string =>
+  withoutControls(
+    text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;"),
+  );
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is looked for
+const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+
+/** Replaces the characters that XML 1.0 cannot hold, not even as references. */
+export const replaceControls = (text: string, by: (character: string) => string): string =>
+  text.replace(controls, by);
+
+export const withoutControls = (text: string): string => replaceControls(text, () => "\ufffd");
+
+/** Finds texts of which `withoutControls` changes something. */
+export const controlsCheck = (columns: readonly FileColumn[]): Check => ({
+  says: "Control characters, which XML cannot hold, are written as U+FFFD",
+  columns: new Map(
+    columns
+      .filter(({ isText }) => isText)
+      .map(({ name, alias }) => [
+        name,
+        `${alias} ~ ${literal(String.raw`[\u0001-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]`)}`,
+      ]),
+  ),
+});
