@@ -9,7 +9,7 @@ import { columnList } from "./export-notes.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
 import { selectionOf } from "./export-survey.js";
 import { hasMultiMembers } from "./flat-collections.js";
-import { controlsCheck, withoutControls, xmlValue } from "./xml-text.js";
+import { controlsCheck, numericTextsCheck, withoutControls, xmlValue } from "./xml-text.js";
 
 /**
  * Writes layers as a GML 3.2 feature collection. EPSG:4326 is named by its URN, so that positions are lat, lon, as the
@@ -31,7 +31,7 @@ export async function writeGml(
   ];
   const found = await checkedNotes(db, target, request, {
     reads,
-    checks: [controlsCheck(columns), ...geometryChecks],
+    checks: [controlsCheck(columns), numericTextsCheck(columns), ...geometryChecks],
   });
   const renamed = columns.filter(({ name }) => elementName(name) !== name);
   const names = renamed.map(({ name }) => `${name} is ${elementName(name)}`);

@@ -8,7 +8,14 @@ import { columnList } from "./export-notes.js";
 import { degreesNotes, type ExportRequest, type ExportTarget, layerTitle } from "./export-request.js";
 import { selectionOf } from "./export-survey.js";
 import { elementName } from "./write-gml.js";
-import { controlsCheck, escapeXml, withoutControls, xmlText, xmlValue } from "./xml-text.js";
+import {
+  controlsCheck,
+  escapeXml,
+  numericTextsCheck,
+  withoutControls,
+  xmlText,
+  xmlValue,
+} from "./xml-text.js";
 
 /**
  * Writes layers as GPX 1.1: points as waypoints, lines as tracks with a segment for each part. Values are in extensions, by
@@ -24,7 +31,7 @@ export async function writeGpx(
   const reads = [...columns.map(({ sql, alias }) => `${sql} as ${alias}`), "geom as g"];
   const found = await checkedNotes(db, target, request, {
     reads,
-    checks: [...geometryChecks, controlsCheck(columns)],
+    checks: [...geometryChecks, controlsCheck(columns), numericTextsCheck(columns)],
   });
   const names = columns
     .filter(({ name }) => elementName(name) !== name)

@@ -5,6 +5,7 @@ import { concat, literal } from "../features/sql.js";
 import { type Check, checkedNotes } from "./export-checks.js";
 import { type FileColumn, fileColumns, titleColumn } from "./export-columns.js";
 import type { ExportContent, ExportServices } from "./export-content.js";
+import { columnList } from "./export-notes.js";
 import { degreesNotes, type ExportRequest, type ExportTarget, layerTitle } from "./export-request.js";
 import { selectionOf } from "./export-survey.js";
 import { hasMultiMembers } from "./flat-collections.js";
@@ -37,7 +38,10 @@ export async function writeKml(
     signal: request.signal,
     onObjects: request.onObjects,
   });
-  return { files: [{ ending: ".kml", chunks }], notes: [...notes, ...found, ...degreesNotes(request)] };
+  return {
+    files: [{ ending: ".kml", chunks }],
+    notes: [...notes, ...found, ...textNotes(columns), ...degreesNotes(request)],
+  };
 }
 
 /** A KMZ file: the KML as doc.kml in a zip archive. */
@@ -51,10 +55,18 @@ export async function writeKmz(
   return { files: [{ ending: ".kmz", chunks: zipped([{ name: "doc.kml", chunks }]) }], notes };
 }
 
-// An id may exceed the 32 bits of "int"; a double holds it exactly. GDAL reads every "bool" that is written as true as false.
+function textNotes(columns: readonly FileColumn[]): readonly string[] {
+  const names = columns.filter(({ type }) => type === "datetime" || type === "json").map(({ name }) => name);
+  return names.length > 0
+    ? [`Dates and JSON are texts, since KML has no such types: ${columnList(names)}.`]
+    : [];
+}
+
+// An id may exceed the 32 bits of "int"; a double holds it exactly.
 const schemaTypes: Readonly<Partial<Record<FileColumn["type"], string>>> = {
   id: "double",
   number: "double",
+  bool: "bool",
 };
 
 const schemaField = ({ name, type }: FileColumn): string =>
@@ -62,10 +74,13 @@ const schemaField = ({ name, type }: FileColumn): string =>
 
 function placemark(columns: readonly FileColumn[]): string {
   const title = titleColumn(columns);
-  const values = columns.map(
-    (column) =>
-      `${literal(`<SimpleData name="${escapeXml(column.name)}">`)}||${xmlValue(column)}||'</SimpleData>'`,
-  );
+  const values = columns.map((column) => {
+    // GDAL reads a "bool" that is written as true as false.
+    const value =
+      column.type === "bool" ? `case ${column.alias} when 'true' then 1 else 0 end` : xmlValue(column);
+    const element = `${literal(`<SimpleData name="${escapeXml(column.name)}">`)}||${value}||'</SimpleData>'`;
+    return column.type === "bool" ? `case when ${column.alias} is not null then ${element} end` : element;
+  });
   return concat([
     "'<Placemark>'",
     ...(title ? [`'<name>'||${xmlText(`nullif(${title.alias},'')`)}||'</name>'`] : []),

@@ -39,3 +39,13 @@ export const controlsCheck = (columns: readonly FileColumn[]): Check => ({
       ]),
   ),
 });
+
+/** Finds texts that readers may take for numbers, in files that do not name the types of values. */
+export const numericTextsCheck = (columns: readonly FileColumn[]): Check => ({
+  says: "Readers may take texts of digits for numbers, since the file does not name types",
+  columns: new Map(
+    columns
+      .filter(({ isText }) => isText)
+      .map(({ name, alias }) => [name, String.raw`${alias} ~ '^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$'`]),
+  ),
+});
