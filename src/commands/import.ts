@@ -117,10 +117,11 @@ async function importFiles(
       { onStaged: (rows) => say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`) },
     );
     for (const note of result.notes) say(env, note);
-    if (result.added.length > 0) say(env, `New columns: ${result.added.join(", ")}.`);
+    const columns = result.columns.map(({ code }) => code);
+    if (columns.length > 0) say(env, `New columns: ${columns.join(", ")}.`);
     say(env, `Done in ${seconds()} s.`);
     const { inserted, updated } = result;
-    if (job.json) print(env, JSON.stringify({ layer: layerId, inserted, updated, columns: result.added }));
+    if (job.json) print(env, JSON.stringify({ layer: layerId, inserted, updated, columns }));
     else print(env, `${job.project}/${job.map}/${job.layer}: ${inserted} objects added, ${updated} changed`);
   } catch (error) {
     // A layer created for this file is deleted again. Its table is dropped here, since no node may be running to do it.

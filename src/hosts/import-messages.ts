@@ -56,7 +56,7 @@ export interface ImportRequest {
   readonly encoding?: string;
   /** Bound on the size of all unpacked files. */
   readonly maxUnpackedBytes: number;
-  /** Whether features that cannot be imported are left out, instead of ending the import. */
+  /** Whether all features that cannot be imported are counted; else the import ends when there are many. */
   readonly partial: boolean;
   /** Connection string of the database, and the name of the staging table (made by the server, in schema `staging`). */
   readonly databaseUrl: string;
@@ -73,7 +73,9 @@ export interface ImportedField {
 export interface BadRow {
   /** Number of the feature in the file, from 1. */
   readonly row: number;
+  /** A clause with a full stop, which completes `Feature 1: …`. */
   readonly reason: string;
+  readonly code: "import_failed" | "invalid_geometry" | "constraint_violated";
 }
 
 /** Errors have codes of the contract. Nothing is left out silently. */

@@ -1,3 +1,4 @@
+import type { RowReport } from "./bad-rows.js";
 import type { Written } from "./write.js";
 
 /** Parameters and result of an import. */
@@ -25,6 +26,12 @@ export interface ImportSource {
   /** Text encoding; absent = what the file says, else what its bytes look like. */
   readonly encoding?: string | undefined;
   readonly action: "replace" | "merge";
+  /** Code of the column by whose values a merge finds the objects; absent = svc_id. */
+  readonly key?: string | undefined;
+  /** Whether rows that cannot be imported are left out; else one of them fails the import. */
+  readonly partial?: boolean;
+  /** Whether to find out only what the import would do. */
+  readonly dryRun?: boolean;
 }
 
 export interface ImportOptions {
@@ -36,12 +43,19 @@ export interface ImportOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What an import has done; of a dry run, what it would do. */
 export interface Imported extends Written {
   /** Features of the file. */
   readonly rows: number;
   readonly vertices: number;
-  /** Codes of the columns that were added to the layer. */
-  readonly added: readonly string[];
-  /** Sentences on data that was left out. */
+  /** The columns that were added to the layer; the name is that of the file. */
+  readonly columns: readonly { readonly code: string; readonly name: string }[];
+  /** Rows that name an object which the layer did not have: they are among the inserted. */
+  readonly unmatched: { readonly count: number; readonly first: readonly string[] };
+  /** Rows that were left out. */
+  readonly bad: RowReport;
+  /** What was done, in one sentence. */
+  readonly summary: string;
+  /** Sentences on what was left out or changed. */
   readonly notes: readonly string[];
 }

@@ -6,8 +6,9 @@ import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
 import { makeImportFolder } from "./import-folder.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
+import type { StagedFile } from "./staged-import.js";
 import { lockStaging, type StagingLock } from "./staging.js";
-import { type StagedFile, writeStaged } from "./write-staged.js";
+import { writeStaged } from "./write-staged.js";
 
 /** Imports a file of geodata into a layer, completely or not at all. */
 
@@ -36,7 +37,14 @@ export async function importIntoLayer(
     const file = await stage(deps, lock, source, options.signal);
     options.onStaged?.(file.rows);
     await lock.lockLayer(target.layerId);
-    const imported = await writeStaged(deps.db, { target, source, table: lock.table, file, options });
+    const imported = await writeStaged(deps.db, {
+      target,
+      source,
+      table: lock.table,
+      file,
+      options,
+      timeoutMs: deps.config.transfer.deadlineMs,
+    });
     deps.log.info(
       {
         layer: target.layerId,
@@ -60,7 +68,7 @@ async function stage(
   source: ImportSource,
   signal: AbortSignal | undefined,
 ): Promise<StagedFile> {
-  const { srs, encoding } = source;
+  const { srs, encoding, partial = false } = source;
   const folder = await makeImportFolder(join(deps.config.dataDir, "tmp"), source.files);
   const response = await deps.transfer
     .import(
@@ -70,7 +78,7 @@ async function stage(
         databaseUrl: deps.db.url,
         stagingTable: lock.table,
         maxUnpackedBytes: deps.config.transfer.unpackedBytes,
-        partial: false,
+        partial,
         ...(srs === undefined || srs === "" ? {} : { srs }),
         ...(encoding === undefined || encoding === "" ? {} : { encoding }),
       },

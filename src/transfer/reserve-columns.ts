@@ -14,10 +14,20 @@ import type { Database, Queryable } from "../storage/postgres.js";
 const lockTimeoutMs = 2_000;
 const attempts = 10;
 
+/** @throws Failure import_failed when the layer would have too many columns */
+export function requireRoom(existing: readonly Column[], requested: readonly NewColumn[]): void {
+  // svc_id and geom are not custom columns.
+  if (existing.length - 2 + requested.length > maxColumns) {
+    throw failed("import_failed", `The layer would have more than ${maxColumns} columns.`, {
+      limit: maxColumns,
+    });
+  }
+}
+
 /**
  * Adds the physical columns, which are not in the catalogue yet.
- * @throws Failure import_failed when the layer would have too many columns; the lock timeout error of PostgreSQL when the
- *   table stays locked
+ * @throws Failure import_failed when the table has no room for them; the lock timeout error of PostgreSQL when it stays
+ *   locked
  */
 export async function reserveColumns(
   db: Database,
@@ -26,12 +36,6 @@ export async function reserveColumns(
   requested: readonly NewColumn[],
 ): Promise<Column[]> {
   if (requested.length === 0) return [];
-  // svc_id and geom are not custom columns.
-  if (existing.length - 2 + requested.length > maxColumns) {
-    throw failed("import_failed", `The layer would have more than ${maxColumns} columns.`, {
-      limit: maxColumns,
-    });
-  }
   const ids = await db.query<{ id: number }>(
     "select nextval(pg_get_serial_sequence('mapwright.layer_column', 'id')) as id from generate_series(1, $1)",
     [requested.length],

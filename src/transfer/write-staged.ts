@@ -1,85 +1,86 @@
 import { readColumns } from "../catalog/column-rows.js";
 import { withIdAlias } from "../catalog/id-alias.js";
 import { layerTable } from "../catalog/layer-table.js";
-import type { Column } from "../catalog/state.js";
+import type { Column, ColumnConstraint } from "../catalog/state.js";
 import { Failure, failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
-import type { ImportResponse } from "../hosts/import-messages.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
-import { checkCoordinates, checkFiles, checkIds, checkValues } from "./check.js";
-import { enforceOnImport } from "./check-constraints.js";
-import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
-import { type Matched, matchFields } from "./match.js";
-import { dropReserved, registerColumns, reserveColumns } from "./reserve-columns.js";
+import { longTransaction } from "./cancellable.js";
+import { recheckRules } from "./check-constraints.js";
+import { type CheckedImport, checkStaged } from "./check-staged.js";
+import type { Imported } from "./import-request.js";
+import type { Matched } from "./match.js";
+import { dropReserved, registerColumns, requireRoom, reserveColumns } from "./reserve-columns.js";
+import type { StagedImport } from "./staged-import.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
 
 /** Writes a staged file to its layer: checks, new columns, objects, and what the catalogue says of the layer. */
 
-/** What the transfer host reports of a file that it has read. */
-export type StagedFile = Extract<ImportResponse, { ok: true }>;
-
-/** An import whose file has been read into the staging table. */
-export interface StagedImport {
-  readonly target: ImportTarget;
-  readonly source: ImportSource;
-  /** Name of the staging table. */
-  readonly table: string;
-  readonly file: StagedFile;
-  readonly options: ImportOptions;
-}
-
 /**
  * Checks the staged rows, adds columns and writes the rows to the layer. If `caller` is in a transaction, everything
  * before the last step runs outside it, because ALTER TABLE would block readers until it ends.
- * @throws Failure import_failed, invalid_geometry, constraint_violated, not_found, forbidden
+ * @throws Failure import_failed, invalid_geometry, constraint_violated for rows that cannot be imported, with the first
+ *   of them in `data.rows`; unknown_column, invalid_value for a key; not_found, forbidden
  */
 export async function writeStaged(caller: Database, staged: StagedImport): Promise<Imported> {
   const db = caller.apart;
-  const { target, file, table, options } = staged;
+  const { target, source, file, table, options } = staged;
   const { layerId } = target;
   const existing = await readColumns(db, layerId);
   if (existing.length === 0) throw notFound("layer of that code");
-  const languages = { own: target.language, all: await projectLanguages(db, layerId) };
-  const matching = matchFields(file.fields, withIdAlias(existing, target.idAlias ?? ""), languages);
+  const checked = await checkStaged(db, staged, {
+    columns: withIdAlias(existing, target.idAlias ?? ""),
+    languages: { own: target.language, all: await projectLanguages(db, layerId) },
+  });
+  const { matching, match, highestId, bad } = checked;
   if (matching.added.length > 0 && options.mayAddColumns === false) {
     throw new Failure("forbidden", undefined, "Your rights do not allow new columns, which this file needs.");
   }
-  await checkCoordinates(db, table);
-  await checkValues(db, table, matching.known);
-  const highestId = await checkIds(db, table, matching.idIndex);
-  await checkFiles(db, table, { layerId, columns: matching.known, idIndex: matching.idIndex });
-  const reserved = await reserveColumns(
-    db,
-    layerId,
-    existing,
-    matching.added.map(({ column }) => column),
-  );
+  if (bad.count > 0 && source.partial !== true) throw bad.failure();
+  const wanted = matching.added.map(({ column }) => column);
+  const report = (done: Written): Imported => ({
+    ...done,
+    rows: file.rows,
+    vertices: file.vertices,
+    columns: matching.added.map(({ column, field }) => ({ code: column.code, name: field.name })),
+    unmatched: checked.unmatched,
+    bad: bad.report(),
+    summary: summaryOf(staged, checked, done),
+    notes: [...file.notes, ...matchNotes(checked)],
+  });
+  requireRoom(existing, wanted);
+  if (source.dryRun) return report(checked.expected);
+  const reserved = await reserveColumns(db, layerId, existing, wanted);
   const columns: Matched[] = [
     ...matching.known,
     ...matching.added.map(({ index, field }, place) => ({ index, field, column: reserved[place]! })),
   ];
-  const plan: WritePlan = {
-    layerId,
-    staging: table,
-    columns,
-    idIndex: matching.idIndex,
-    highestId,
-    language: target.language,
-  };
+  const plan: WritePlan = { layerId, staging: table, columns, match, highestId, language: target.language };
   try {
-    const written = await caller.transaction((tx) => write(tx, { staged, plan, existing, reserved }));
-    return {
-      ...written,
-      rows: file.rows,
-      vertices: file.vertices,
-      added: reserved.map((column) => column.code),
-      notes: file.notes,
-    };
+    const { timeoutMs } = staged;
+    const written = await longTransaction(caller, { timeoutMs, signal: options.signal }, (tx) =>
+      write(tx, { staged, plan, existing, reserved, constraints: checked.constraints }),
+    );
+    return report(written);
   } catch (error) {
     await dropReserved(db, layerId, reserved);
     throw asFailure(error);
   }
+}
+
+/** What was done, in one sentence. */
+function summaryOf({ source, file }: StagedImport, { match }: CheckedImport, done: Written): string {
+  const added = `${source.dryRun ? "Would have added" : "Added"} ${done.inserted}`;
+  if (source.action === "replace") return `${added}, removed ${done.removed}.`;
+  if (match === undefined && file.rows > 0) return `${added}, none matched: the file has no svc_id.`;
+  return `${added}, changed ${done.updated}.`;
+}
+
+function matchNotes({ match, matching }: CheckedImport): string[] {
+  return match && !match.givesIds && matching.idIndex !== undefined
+    ? [`The file's svc_id was not used, because objects were matched by ${match.column}.`]
+    : [];
 }
 
 /** Languages of the layer's project. */
@@ -99,13 +100,14 @@ interface WriteStep {
   readonly existing: readonly Column[];
   /** Physical columns that were added for it. */
   readonly reserved: readonly Column[];
+  readonly constraints: readonly ColumnConstraint[];
 }
 
 /** Rows of the catalogue are written last, so that other writers of the map wait for a short time only. */
-async function write(tx: Queryable, { staged, plan, existing, reserved }: WriteStep): Promise<Written> {
+async function write(tx: Queryable, step: WriteStep): Promise<Written> {
+  const { staged, plan, existing, reserved, constraints } = step;
   const { layerId } = plan;
   const table = layerTable(layerId);
-  await tx.execute("set local statement_timeout = 0");
   // A synchronized scan could start in the middle of the staging table and change the order of the objects.
   await tx.execute("set local synchronize_seqscans = off");
   await lockLayer(tx, table);
@@ -117,7 +119,7 @@ async function write(tx: Queryable, { staged, plan, existing, reserved }: WriteS
   );
   const replace = staged.source.action === "replace";
   const written = replace ? await replaceObjects(tx, plan) : await mergeObjects(tx, plan);
-  await enforceOnImport(tx, plan, existing);
+  await recheckRules(tx, { ...plan, match: replace ? undefined : plan.match, existing, constraints });
   await tx.execute(`analyze ${table}`);
   await tx.query("select generalize_layer($1)", [layerId]);
   await registerColumns(tx, layerId, reserved);

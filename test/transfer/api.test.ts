@@ -98,6 +98,66 @@ t.test("a file comes as the body with X-Filename, of which only the extension co
   t.equal((await objects()).length, 2);
 });
 
+t.test("the answer is the layer, and says what the import did", async (t) => {
+  const own = "m/layers/told/import/";
+  await server.api("POST", "m/layers/", { token: admin, body: { code: "told" } });
+  const rows = collection(feature({ "Номер дома": 1 }), feature({ "Номер дома": 2 }));
+  const first = await server.api("POST", own, { token: editor, body: rows });
+  t.match(first.json, {
+    code: "told",
+    import: {
+      features: 2,
+      added: 2,
+      updated: 0,
+      removed: 0,
+      unmatched: { count: 0, first: [] },
+      columns: [{ code: "Nomer_doma", name: "Номер дома" }],
+      summary: "Added 2, none matched: the file has no svc_id.",
+      notes: [],
+      bad: 0,
+      rows: [],
+      dry_run: false,
+    },
+  });
+  t.match((await server.api("GET", "m/layers/told/structure/")).json.at(-1), {
+    code: "Nomer_doma",
+    name: "Номер дома",
+  });
+  const mixed = collection(
+    feature({ svc_id: 1, "Номер дома": 10 }),
+    feature({ "Номер дома": "ten" }),
+    feature({ svc_id: 50, "Номер дома": 5, fresh: 1 }),
+  );
+  const count = async () => (await server.api("GET", "m/layers/told/count/?precise=true")).json;
+  const failed = await server.api("POST", own, { token: editor, body: mixed });
+  t.match(failed, {
+    status: 500,
+    json: { code: "import_failed", message: /^Feature 2: "ten"/, data: { feature: 2, rows: [{ row: 2 }] } },
+  });
+  t.equal(await count(), 2);
+  const report = {
+    added: 1,
+    updated: 1,
+    unmatched: { count: 1, first: ["50"] },
+    columns: [{ code: "fresh", name: "fresh" }],
+    bad: 1,
+    rows: [{ row: 2, reason: /"ten" is not a value of type number/ }],
+  };
+  const dry = await server.api("POST", `${own}?partial=1&dry_run=1`, { token: editor, body: mixed });
+  t.match(dry.json.import, { ...report, dry_run: true });
+  t.equal(await count(), 2);
+  t.match((await server.api("POST", `${own}?partial=1`, { token: editor, body: mixed })).json.import, report);
+  t.equal(await count(), 3);
+  const keyed = await server.api("POST", `${own}?key=Nomer_doma`, {
+    token: editor,
+    body: collection(feature({ Nomer_doma: 10, fresh: 7 })),
+  });
+  t.match(keyed.json.import, { added: 0, updated: 1 });
+  t.match((await server.api("POST", `${own}?key=none`, { token: editor, body: rows })).json, {
+    code: "unknown_column",
+  });
+});
+
 t.test("what is wrong with a file is told, and the layer is as before", async (t) => {
   const before = await objects();
   const cases: readonly (readonly [string | FormData, string, object])[] = [

@@ -34,7 +34,7 @@ t.test("merging changes objects by svc_id and adds the others", async (t) => {
       feature({ a: 3 }, point(3, 3)),
     ),
   );
-  t.match(result, { rows: 4, inserted: 2, updated: 2, added: [] });
+  t.match(result, { rows: 4, inserted: 2, updated: 2, columns: [] });
   const objects = await bench.objects(layer);
   t.strictSame(
     objects.slice(0, 2),
@@ -118,7 +118,7 @@ t.test("values are converted to the type that a column has", async (t) => {
       feature({ n: "" }),
     ),
   );
-  t.strictSame(result.added, []);
+  t.strictSame(result.columns, []);
   t.match(await bench.objects(layer), [
     { n: -1500, s: "7", b: true, d: "2024-02-29T00:02:03+00:00", j: "text", l: { en: "hello" } },
     { n: 12, s: '{"a":1}', b: false, d: null, j: "5", l: null },
@@ -211,8 +211,8 @@ t.test("columns are added only by those who may", async (t) => {
   const run = (mayAddColumns: boolean) =>
     importIntoLayer(bench.deps, { layerId: layer, language: "en" }, source, { mayAddColumns });
   t.match(await run(false).catch((error: unknown) => error), { kind: "forbidden" });
-  t.strictSame((await run(true)).added, ["a"]);
-  t.strictSame((await run(false)).added, []);
+  t.strictSame((await run(true)).columns, [{ code: "a", name: "a" }]);
+  t.strictSame((await run(false)).columns, []);
 });
 
 t.test("two imports into one layer come one after the other", async (t) => {

@@ -1,4 +1,4 @@
-import type { ImportResponse } from "../../src/hosts/import-messages.js";
+import type { BadRow, ImportResponse } from "../../src/hosts/import-messages.js";
 
 type Code = Extract<ImportResponse, { ok: false }>["code"];
 
@@ -17,7 +17,7 @@ export class Refusal extends Error {
 /** A feature that cannot be imported; the others can. The message is a clause, without the feature's number and a full stop. */
 export class BadFeature extends Error {
   constructor(
-    readonly code: Code,
+    readonly code: Extract<Code, BadRow["code"]>,
     message: string,
   ) {
     super(message);

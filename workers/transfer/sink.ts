@@ -9,7 +9,7 @@ const batchBytes = 1024 ** 2;
 const reportedRows = 100;
 
 export interface SinkOptions {
-  /** Whether rows that cannot be imported are left out; else the import ends soon after the first one. */
+  /** Whether all rows that cannot be imported are counted; else the import ends when there are many. */
   readonly partial: boolean;
 }
 
@@ -25,9 +25,8 @@ export class RowSink {
   private segments: Segment[] = [];
   private count = 0;
   private columns = 0;
-  private bad: BadRow[] = [];
+  private bad: (BadRow & Pick<BadFeature, "code">)[] = [];
   private badCount = 0;
-  private firstBad: BadFeature | undefined;
   private readonly told = new Set<string>();
   /** State at the beginning of the current file. */
   private mark = { count: 0, bad: 0, badCount: 0, vertices: 0 };
@@ -84,9 +83,9 @@ export class RowSink {
 
   /** Counts a feature that the reader could not even read. @throws Refusal when there are too many */
   reject(error: BadFeature): void {
-    this.firstBad ??= error;
     this.badCount++;
-    if (this.bad.length < reportedRows) this.bad.push({ row: this.count, reason: `${error.message}.` });
+    if (this.bad.length < reportedRows)
+      this.bad.push({ row: this.count, reason: `${error.message}.`, code: error.code });
     if (!this.options.partial && this.bad.length === reportedRows) this.refuseBad();
   }
 
@@ -117,20 +116,18 @@ export class RowSink {
     this.count = this.mark.count;
     this.badCount = this.mark.badCount;
     this.bad.length = this.mark.bad;
-    if (this.badCount === 0) this.firstBad = undefined;
     this.row.vertices = this.mark.vertices;
   }
 
-  /** @throws Refusal when there were bad rows that may not be left out */
   async finish() {
-    if (this.badCount > 0 && !this.options.partial) this.refuseBad();
     await this.flush();
     await this.staging.finish();
     const { row } = this;
     if (row.measures)
       this.note("Positions keep their heights; the numbers after them (measures) were left out.");
     return {
-      fields: row.fields.result(),
+      // Later ones occur in bad rows only, and the staging table has no columns for them.
+      fields: row.fields.result().slice(0, this.columns),
       rows: this.count,
       bad: { count: this.badCount, rows: this.bad },
       geometryKind: row.kind ?? ("Unknown" as const),
@@ -140,10 +137,10 @@ export class RowSink {
   }
 
   private refuseBad(): never {
-    const [first] = this.bad;
-    throw new Refusal(this.firstBad!.code, `Feature ${first!.row}: ${first!.reason}`, {
-      feature: first!.row,
-      rows: this.bad,
+    const { row, reason, code } = this.bad[0]!;
+    throw new Refusal(code, `Feature ${row}: ${reason}`, {
+      feature: row,
+      rows: this.bad.map(({ row, reason }) => ({ row, reason })),
     });
   }
 }

@@ -70,6 +70,28 @@ const layer = z.object({
   vectorSettings: anyObject.optional(),
 });
 
+const importResult = z
+  .object({
+    features: z.int().describe("Features of the file"),
+    added: z.int().describe("Objects that were added"),
+    updated: z.int().describe("Objects that were changed"),
+    removed: z.int().describe("Objects that a replacement has removed"),
+    unmatched: z
+      .object({ count: z.int(), first: z.array(z.string()) })
+      .describe("Features of a merge that name an object which the layer did not have; they were added"),
+    columns: z
+      .array(z.object({ code: z.string(), name: z.string() }))
+      .describe("Columns that were added; the name is that of the property in the file"),
+    notes: z.array(z.string()).describe("Sentences on what was left out or changed"),
+    summary: z.string().describe("What was done, in one sentence"),
+    bad: z.int().describe("With `partial`: features that were left out"),
+    rows: z
+      .array(z.object({ row: z.int(), reason: z.string() }))
+      .describe("The first 100 features that were left out, by their number in the file, from 1"),
+    dry_run: z.boolean().describe("Whether this is only what would be done"),
+  })
+  .describe("What an import has done; only in its answer");
+
 const schemas = {
   Token: z.object({ token: z.string().describe("The session token; empty after logout") }),
   Map: z.object({
@@ -105,7 +127,8 @@ const schemas = {
     has_publication: z.boolean(),
     locales: z.array(z.object({ id, code: z.string(), name: z.string(), sort: z.number(), container: id })),
   }),
-  Layer: layer,
+  ImportResult: importResult,
+  Layer: layer.extend({ import: importResult.optional() }),
   TreeElement: layer.clone(),
   Folder: z.object({
     id,

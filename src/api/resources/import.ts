@@ -4,12 +4,14 @@ import { failed } from "../../errors.js";
 import { importFormatList } from "../../hosts/import-messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { importIntoLayer } from "../../transfer/import.js";
+import type { Imported } from "../../transfer/import-request.js";
+import type { Answered } from "../request/answer-schemas.js";
 import type { LayerContext } from "../request/context.js";
 import { mediaType, multipart } from "../request/media-type.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, upload } from "../request/schema/bodies.js";
-import { choice, text, withoutEffect } from "../request/schema/parameters.js";
+import { choice, flag, text, withoutEffect } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import { receive } from "../request/upload.js";
 import type { Services } from "../services.js";
@@ -32,6 +34,14 @@ const importParameters = {
     "Character encoding of the texts, such as UTF-8, windows-1251 or cp866; default: what the file says or looks like.",
   ).optional(),
   action: actionParameter,
+  key: text(
+    "For a merge: code of the column by whose values objects are found, instead of svc_id. A value must not occur twice " +
+      "in the file, nor in several objects; features without a value are added.",
+  ).optional(),
+  partial: flag(
+    "Whether features that cannot be imported are left out and listed in the answer; else one of them fails the import.",
+  ),
+  dry_run: flag("Whether to change nothing, and answer what the import would do."),
   raster_bbox: withoutEffect,
 };
 
@@ -65,7 +75,7 @@ async function importFile(
   const { layer, view } = context;
   const rawName = () => headers()["x-filename"] ?? ".geojson";
   const isForm = mediaType(request) === multipart;
-  await importIntoLayer(
+  const imported = await importIntoLayer(
     services,
     {
       layerId: layer.id,
@@ -77,12 +87,30 @@ async function importFile(
       srs: sent.srs,
       encoding: sent.encoding,
       action: sent.action,
+      key: sent.key,
+      partial: sent.partial,
+      dryRun: sent.dry_run,
     },
     { mayAddColumns: mayAddColumns(context), signal: request.signal },
   );
   await services.changes.propagate();
-  return answerLayer(services, context, layer.id);
+  return answerLayer(services, context, layer.id, { import: importResult(imported, sent.dry_run) });
 }
+
+/** What the answer says of the import. */
+const importResult = (imported: Imported, dryRun: boolean): Answered<"ImportResult"> => ({
+  features: imported.rows,
+  added: imported.inserted,
+  updated: imported.updated,
+  removed: imported.removed,
+  unmatched: imported.unmatched,
+  columns: imported.columns,
+  summary: imported.summary,
+  notes: imported.notes,
+  bad: imported.bad.count,
+  rows: imported.bad.rows,
+  dry_run: dryRun,
+});
 
 /** @throws Failure import_failed */
 function requireOwnObjects(layer: LayerNode): void {
@@ -100,8 +128,8 @@ export const importOperations: readonly Operation[] = [
     tag: "Import and export",
     summary: "Import data into a layer",
     details:
-      "The import is atomic: if it fails, the layer is unchanged. The data may be GeoJSON in the body, a file in the " +
-      "form field `file` (or the files that it consists of, such as .shp, .dbf and .prj), or a file as the body, with " +
+      "The import is atomic: if it fails, the layer is unchanged, and `data.rows` of the error lists the first 100 " +
+      "features that cannot be imported, with reasons. The data may be GeoJSON in the body, a file in the field `file` (or the files that it consists of, such as .shp, .dbf and .prj), or a file as the body, with " +
       "its name in `X-Filename`. Of an archive all files that can be read are imported. File formats: " +
       `${importFormatList}. For properties without a matching column, a column is added.`,
     access: "token",
@@ -111,7 +139,7 @@ export const importOperations: readonly Operation[] = [
     query: importParameters,
     headers: importHeaders,
     body: importBody,
-    answer: answers("The layer with its new objects.", ref("Layer")),
+    answer: answers("The layer with its new objects; `import` says what was done.", ref("Layer")),
     refuses: [
       "import_failed",
       "unsupported_format",
@@ -121,6 +149,7 @@ export const importOperations: readonly Operation[] = [
       "code_exists",
       "invalid_value",
       "constraint_violated",
+      "unknown_column",
     ],
     handle: importFile,
   }),
