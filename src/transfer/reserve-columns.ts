@@ -24,14 +24,9 @@ export function requireRoom(existing: readonly Column[], requested: readonly New
   }
 }
 
-/**
- * Adds the physical columns, which are not in the catalogue yet.
- * @throws Failure import_failed when the table has no room for them; the lock timeout error of PostgreSQL when it stays
- *   locked
- */
-export async function reserveColumns(
-  db: Database,
-  layerId: number,
+/** The new columns, with ids of their own; nothing is stored of them yet. */
+export async function newColumns(
+  db: Queryable,
   existing: readonly Column[],
   requested: readonly NewColumn[],
 ): Promise<Column[]> {
@@ -41,7 +36,7 @@ export async function reserveColumns(
     [requested.length],
   );
   const last = existing.reduce((highest, column) => Math.max(highest, column.sort), 0);
-  const columns = requested.map((column, place): Column => {
+  return requested.map((column, place): Column => {
     const id = ids[place]!.id;
     return {
       id,
@@ -56,8 +51,19 @@ export async function reserveColumns(
       format: null,
     };
   });
-  await alter(db, (tx) => addPhysical(tx, layerId, columns));
-  return columns;
+}
+
+/**
+ * Adds the physical columns, which are not in the catalogue yet.
+ * @throws Failure import_failed when the table has no room for them; the lock timeout error of PostgreSQL when it stays
+ *   locked
+ */
+export async function reserveColumns(
+  db: Database,
+  layerId: number,
+  columns: readonly Column[],
+): Promise<void> {
+  if (columns.length > 0) await alter(db, (tx) => addPhysical(tx, layerId, columns));
 }
 
 /** Inserts reserved columns into the catalogue. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { importLock, stagingLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
+import { importOf } from "./filled-table.js";
 
 /**
  * Staging tables, one per import. An advisory lock is held while the import runs, so that a table whose lock is free is
@@ -73,7 +74,7 @@ export async function sweepStaging(db: Database): Promise<string[]> {
       "select relname as name from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r' and relname ~ '^i[a-z0-9_]+$'",
     );
     for (const { name } of tables.rows) {
-      if (await drop(stagingLock("$1"), name, `drop table if exists staging.${name}`))
+      if (await drop(stagingLock("$1"), importOf(name), `drop table if exists staging.${name}`))
         removed.push(`staging.${name}`);
     }
     const columns = await client.query<{ layer: string; name: string }>(

@@ -9,9 +9,10 @@ import { defaultStyle } from "../style/default-style.js";
 import { longTransaction } from "./cancellable.js";
 import { recheckRules } from "./check-constraints.js";
 import { type CheckedImport, checkStaged } from "./check-staged.js";
+import { canFill, dropFilled, fillTable, replaceTable } from "./filled-table.js";
 import type { Imported } from "./import-request.js";
 import type { Matched } from "./match.js";
-import { dropReserved, registerColumns, requireRoom, reserveColumns } from "./reserve-columns.js";
+import { dropReserved, newColumns, registerColumns, requireRoom, reserveColumns } from "./reserve-columns.js";
 import type { StagedImport } from "./staged-import.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
 
@@ -51,16 +52,22 @@ export async function writeStaged(caller: Database, staged: StagedImport): Promi
   });
   requireRoom(existing, wanted);
   if (source.dryRun) return report(checked.expected);
-  const reserved = await reserveColumns(db, layerId, existing, wanted);
+  const reserved = await newColumns(db, existing, wanted);
   const columns: Matched[] = [
     ...matching.known,
     ...matching.added.map(({ index, field }, place) => ({ index, field, column: reserved[place]! })),
   ];
   const plan: WritePlan = { layerId, staging: table, columns, match, highestId, language: target.language };
+  const { timeoutMs } = staged;
+  const step = { staged, plan, existing, reserved, constraints: checked.constraints };
+  const filled = await writeNewTable(caller, step).catch((error: unknown) => {
+    throw asFailure(error);
+  });
+  if (filled) return report(filled);
   try {
-    const { timeoutMs } = staged;
+    await reserveColumns(db, layerId, reserved);
     const written = await longTransaction(caller, { timeoutMs, signal: options.signal }, (tx) =>
-      write(tx, { staged, plan, existing, reserved, constraints: checked.constraints }),
+      write(tx, step),
     );
     return report(written);
   } catch (error) {
@@ -103,9 +110,48 @@ interface WriteStep {
   readonly constraints: readonly ColumnConstraint[];
 }
 
+/**
+ * Writes the objects to a new table for the layer, where that is possible.
+ * @returns undefined when it is not: nothing has changed
+ */
+async function writeNewTable(caller: Database, step: WriteStep): Promise<Written | undefined> {
+  const db = caller.apart;
+  const { staged, plan, existing, reserved, constraints } = step;
+  const { layerId } = plan;
+  const { file, source, timeoutMs, options } = staged;
+  const replace = source.action === "replace";
+  const hasRules = constraints.length > 0 || existing.some(({ required }) => required);
+  if (hasRules || !(await canFill(db, plan, replace, file.rows))) return undefined;
+  const limits = { timeoutMs, signal: options.signal };
+  try {
+    const filled = await fillTable(db, plan, [...existing, ...reserved], limits);
+    return await longTransaction(caller, limits, async (tx) => {
+      const removed = await replaceTable(tx, filled, { id: layerId, existing, replace });
+      if (removed === undefined) return undefined;
+      await describeLayer(tx, step, false);
+      return { inserted: filled.rows, updated: 0, removed };
+    });
+  } finally {
+    await dropFilled(db, plan.staging);
+  }
+}
+
+/** What the catalogue says of the layer after the import. */
+async function describeLayer(
+  tx: Queryable,
+  { staged, plan, reserved }: WriteStep,
+  mixed: boolean,
+): Promise<void> {
+  const { layerId } = plan;
+  await registerColumns(tx, layerId, reserved);
+  if (staged.file.vertices > 0) await updateGeometryKind(tx, layerId, staged.file.geometryKind, mixed);
+  // The import may run outside a node: nodes then update the search indexes.
+  await tx.query("select pg_notify('mapwright', 'S')");
+}
+
 /** Rows of the catalogue are written last, so that other writers of the map wait for a short time only. */
 async function write(tx: Queryable, step: WriteStep): Promise<Written> {
-  const { staged, plan, existing, reserved, constraints } = step;
+  const { staged, plan, existing, constraints } = step;
   const { layerId } = plan;
   const table = layerTable(layerId);
   // A synchronized scan could start in the middle of the staging table and change the order of the objects.
@@ -122,11 +168,7 @@ async function write(tx: Queryable, step: WriteStep): Promise<Written> {
   await recheckRules(tx, { ...plan, match: replace ? undefined : plan.match, existing, constraints });
   await tx.execute(`analyze ${table}`);
   await tx.query("select generalize_layer($1)", [layerId]);
-  await registerColumns(tx, layerId, reserved);
-  if (staged.file.vertices > 0)
-    await updateGeometryKind(tx, layerId, staged.file.geometryKind, !replace && before!.occupied);
-  // The import may run outside a node: nodes then update the search indexes.
-  await tx.query("select pg_notify('mapwright', 'S')");
+  await describeLayer(tx, step, !replace && before!.occupied);
   return written;
 }
 

@@ -53,10 +53,17 @@ export async function mergeObjects(tx: Queryable, plan: WritePlan): Promise<Writ
 export const isNewSql = (match: ObjectMatch, layerId: number): string =>
   `(${match.id} is null or not exists (select 1 from ${layerTable(layerId)} t where t.svc_id = ${match.id}))`;
 
-async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<number> {
+/** SQL of the columns that new objects get values for, of the values, and what they bind. */
+export interface NewValues {
+  readonly targets: readonly string[];
+  readonly sources: readonly string[];
+  readonly values: readonly unknown[];
+}
+
+/** Values of the rows as new objects; the ids, too, which come from the layer's sequence where a row has none. */
+export async function newValues(tx: Queryable, plan: WritePlan): Promise<NewValues> {
   const { match } = plan;
-  const table = layerTable(plan.layerId);
-  const sequence = `pg_get_serial_sequence('${table}', 'svc_id')`;
+  const sequence = `pg_get_serial_sequence('${layerTable(plan.layerId)}', 'svc_id')`;
   // First, so that objects created concurrently get ids above those of the file.
   if (plan.highestId > 0) {
     await tx.query(`select setval(${sequence}, $1) where $1 > nextval(${sequence})`, [plan.highestId]);
@@ -64,16 +71,20 @@ async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<nu
   const values: unknown[] = [];
   const language = bindLanguages(values, plan.language);
   const columns = [...byColumn(plan.columns).values()];
-  const targets = ["geom", ...columns.map(([property]) => property!.column.physical)];
-  const sources = ["s.geom", ...columns.map((properties) => assignedSql.added(properties, language))];
-  if (match?.givesIds) {
-    targets.unshift("svc_id");
-    sources.unshift(`coalesce(${match.id}, nextval(${sequence}))`);
-  }
+  const targets = ["svc_id", "geom", ...columns.map(([property]) => property!.column.physical)];
+  const next = `nextval(${sequence})`;
+  const id = match?.givesIds ? `coalesce(${match.id}, ${next})` : next;
+  const sources = [id, "s.geom", ...columns.map((properties) => assignedSql.added(properties, language))];
+  return { targets, sources, values };
+}
+
+async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<number> {
+  const { match } = plan;
+  const { targets, sources, values } = await newValues(tx, plan);
   // A join with the objects may change the order of the rows.
   const order = match && !match.givesIds ? "order by s.row" : "";
   return tx.execute(
-    `insert into ${table} (${targets.join(", ")}) select ${sources.join(", ")}
+    `insert into ${layerTable(plan.layerId)} (${targets.join(", ")}) select ${sources.join(", ")}
      from ${match?.from ?? stagedRows(plan.staging)} ${where} ${order}`,
     values,
   );
