@@ -50,6 +50,8 @@ export interface CallOptions {
   readonly deadlineMs: number;
   /** Takes a task that has not started out of the queue. */
   readonly signal?: AbortSignal;
+  /** Aborting `signal` also ends a task that runs, with its child; tasks that run beside it are tried again. */
+  readonly endsChild?: boolean;
 }
 
 interface Task {
@@ -139,8 +141,8 @@ export class WorkerHost<M extends Messages> {
         "abort",
         () => {
           const index = this.queue.indexOf(task);
-          if (index < 0) return;
-          this.queue.splice(index, 1);
+          if (index >= 0) this.queue.splice(index, 1);
+          else if (!options.endsChild || !this.abandon(task)) return;
           reject(options.signal?.reason as Error);
         },
         { once: true },
@@ -300,6 +302,18 @@ export class WorkerHost<M extends Messages> {
       child.retiring = true;
     if (child.retiring && child.running.size === 0) child.process.kill("SIGTERM");
     this.dispatch();
+  }
+
+  /** Ends the child that runs the task. @returns false when none does */
+  private abandon(task: Task): boolean {
+    const child = this.child;
+    if (!child?.running.delete(task.id)) return false;
+    clearTimeout(task.timer);
+    child.killedBy = task;
+    // The child was ended on purpose: no restart to count or warn of.
+    child.retiring = true;
+    child.process.kill("SIGKILL");
+    return true;
   }
 
   private deadlinePassed(child: Child, task: Task): void {

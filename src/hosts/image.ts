@@ -1,6 +1,7 @@
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
 import { WorkerHost } from "./host.js";
+import { LazyHost } from "./lazy-host.js";
 import type { ImageMessages } from "./messages.js";
 
 type Host = WorkerHost<ImageMessages & Record<string, [unknown, unknown]>>;
@@ -13,59 +14,6 @@ export interface ImageHost {
   readonly pid: number | undefined;
   counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
   stop(): Promise<void>;
-}
-
-const idleMs = 300_000;
-const none = { waiting: 0, running: 0, restarts: 0 };
-
-class LazyImageHost implements ImageHost {
-  private host: Host | undefined;
-  private idle: NodeJS.Timeout | undefined;
-  private stopped = false;
-
-  constructor(
-    private readonly start: () => Host,
-    private readonly deadlineMs: number,
-  ) {}
-
-  async call<K extends keyof ImageMessages>(
-    kind: K,
-    request: ImageMessages[K][0],
-  ): Promise<ImageMessages[K][1]> {
-    if (this.stopped) throw new Error("The image host is stopped.");
-    this.host ??= this.start();
-    this.scheduleStop();
-    const response = await this.host.call(kind, request, { deadlineMs: this.deadlineMs });
-    return response as ImageMessages[K][1];
-  }
-
-  /** Stops the host some time after its last task. */
-  private scheduleStop(): void {
-    clearTimeout(this.idle);
-    this.idle = setTimeout(() => {
-      const host = this.host;
-      if (!host) return;
-      const { waiting, running } = host.counts();
-      if (waiting + running > 0) return this.scheduleStop();
-      this.host = undefined;
-      void host.stop();
-    }, idleMs);
-    this.idle.unref();
-  }
-
-  get pid(): number | undefined {
-    return this.host?.pid;
-  }
-
-  counts() {
-    return this.host?.counts() ?? none;
-  }
-
-  async stop(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.idle);
-    await this.host?.stop();
-  }
 }
 
 /** The image host of a node. No process is started yet. */
@@ -89,5 +37,13 @@ export function createImageHost(config: Config, log: Log): ImageHost {
       retry: true,
       log,
     });
-  return new LazyImageHost(start, config.images.deadlineMs);
+  const host = new LazyHost(start);
+  return {
+    call: async (kind, request) => host.call(kind, request, { deadlineMs: config.images.deadlineMs }),
+    get pid() {
+      return host.pid;
+    },
+    counts: () => host.counts(),
+    stop: () => host.stop(),
+  };
 }

@@ -102,6 +102,24 @@ t.test("a task that an abort took out of the queue is done with", async (t) => {
   t.equal(host.counts().waiting, 0);
 });
 
+t.test("an abort ends a task that runs with its process, if the caller says so", async (t) => {
+  const host = open(t);
+  await host.whenReady();
+  const { pid } = host;
+  // It gets the tasks and does not come to them.
+  process.kill(pid!, "SIGSTOP");
+  const [leaving, staying] = [new AbortController(), new AbortController()];
+  const ended = host.call("ping", null, { deadlineMs, signal: leaving.signal, endsChild: true });
+  t.equal(host.counts().running, 1);
+  leaving.abort(new Error("left"));
+  await t.rejects(ended, { message: "left" });
+  await waitFor(() => host.ready && host.pid !== pid);
+  t.equal(host.counts().restarts, 0, "that was no failure of the host");
+  t.equal(await host.call("ping", null, { deadlineMs, signal: staying.signal, endsChild: true }), "pong");
+  staying.abort();
+  t.equal(await host.call("ping", null, { deadlineMs }), "pong", "an abort afterwards changes nothing");
+});
+
 t.test("a host stops while its process cannot be made", async (t) => {
   noProcesses(t);
   const host = open(t);

@@ -1,0 +1,52 @@
+import type { CallOptions, HostCounts, Messages, WorkerHost } from "./host.js";
+
+const none: HostCounts = { waiting: 0, running: 0, restarts: 0 };
+
+/** A host whose process is started at the first task and ends when it has been idle for a while. */
+export class LazyHost<M extends Messages> {
+  private host: WorkerHost<M> | undefined;
+  private idle: NodeJS.Timeout | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly start: () => WorkerHost<M>,
+    private readonly idleMs = 300_000,
+  ) {}
+
+  /** As `WorkerHost.call`. */
+  async call<K extends keyof M & string>(kind: K, request: M[K][0], options: CallOptions): Promise<M[K][1]> {
+    if (this.stopped) throw new Error("The host is stopped.");
+    this.host ??= this.start();
+    this.scheduleStop();
+    return this.host.call(kind, request, options);
+  }
+
+  /** Stops the host some time after its last task. */
+  private scheduleStop(): void {
+    clearTimeout(this.idle);
+    this.idle = setTimeout(() => {
+      const host = this.host;
+      if (!host) return;
+      const { waiting, running } = host.counts();
+      if (waiting + running > 0) return this.scheduleStop();
+      this.host = undefined;
+      void host.stop();
+    }, this.idleMs);
+    this.idle.unref();
+  }
+
+  /** Process id; undefined while none runs. */
+  get pid(): number | undefined {
+    return this.host?.pid;
+  }
+
+  counts(): HostCounts {
+    return this.host?.counts() ?? none;
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.idle);
+    await this.host?.stop();
+  }
+}
