@@ -144,6 +144,18 @@ export const configSchema = z.strictObject({
       unpackedBytes: bytes.default(4 * 1024 ** 3),
     })
     .prefault({}),
+  exports: z
+    .strictObject({
+      /** Exports that may wait for the process that writes files through GDAL; beyond it they are answered busy. */
+      queueLength: count(0, 10_000).default(16),
+      /** An export that takes longer to write is ended. */
+      deadlineMs: count(1_000, 86_400_000).default(1_800_000),
+      memoryBytes: bytes.default(1024 ** 3),
+      /** Largest size of the files of one export, and of all that one node holds at a time. */
+      fileBytes: bytes.default(4 * 1024 ** 3),
+      totalBytes: bytes.default(16 * 1024 ** 3),
+    })
+    .prefault({}),
   images: z
     .strictObject({
       /** Resized pictures and icons kept in the memory of one node. */

@@ -5,6 +5,7 @@ import { Counter, Gauge, Histogram, openMetricsContentType, Registry } from "pro
 export interface Gauges {
   readonly renders: { readonly waiting: number; readonly running: number; readonly restarts: number };
   readonly transfers: { readonly waiting: number; readonly running: number; readonly restarts: number };
+  readonly exports: { readonly waiting: number; readonly running: number; readonly restarts: number };
   readonly metatilesInFlight: number;
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
   readonly databasePool: { readonly total: number; readonly idle: number; readonly waiting: number };
@@ -81,6 +82,8 @@ export class Metrics {
       "Render hosts that were replaced since the start.",
       (now) => now.renders.restarts,
     );
+    gauge("export_queue", "Exports that wait for the export host.", (now) => now.exports.waiting);
+    gauge("export_running", "Exports that the export host writes.", (now) => now.exports.running);
     gauge("transfer_queue", "Files that wait for the transfer host.", (now) => now.transfers.waiting);
     gauge("transfer_running", "Files that the transfer host works on.", (now) => now.transfers.running);
     gauge(

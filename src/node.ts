@@ -31,6 +31,7 @@ import { openDatabase } from "./storage/postgres.js";
 import { startPruning } from "./storage/pruning.js";
 import { openRedis } from "./storage/redis.js";
 import { wireTilePath } from "./tile-path.js";
+import { createFileExports } from "./transfer/file-exports.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 import { PublicMaps } from "./viewer/public-maps.js";
@@ -58,6 +59,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const redis = openRedis(config.redisUrl, log);
   const render = startRenderHost(config, log);
   const transfer = startTransferHost(config, log);
+  const files = createFileExports(config, log);
   const image = createImageHost(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
   const blobs = withPictureFiles(new FolderBlobStore(join(config.dataDir, "files")), pictureFiles);
@@ -85,6 +87,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const metrics: Metrics = new Metrics(() => ({
     renders: render.counts(),
     transfers: transfer.counts(),
+    exports: files.host.counts(),
     metatilesInFlight: tiles.making,
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
@@ -120,6 +123,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     styles,
     render,
     transfer,
+    files,
     image,
     pictures: new Pictures({ host: image, blobs, files: pictureFiles }, config.images.memoryBytes),
     blobs,
@@ -164,7 +168,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       await search.stop();
       sweeping.stop();
       await removal.stop();
-      await Promise.all([changes.stop(), render.stop(), transfer.stop(), image.stop()]);
+      await Promise.all([changes.stop(), render.stop(), transfer.stop(), files.host.stop(), image.stop()]);
       redis.disconnect();
       await db.close();
     },

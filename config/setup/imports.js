@@ -18,7 +18,7 @@ const order = [
   ["src/column-types"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
-  ["src/hosts/import-messages", "src/storage/blob-store"],
+  ["src/hosts/import-messages", "src/hosts/export-messages", "src/storage/blob-store"],
   ["src/hosts/messages"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
@@ -59,6 +59,7 @@ const apart = [
       "workers",
       "src/hosts/messages",
       "src/hosts/import-messages",
+      "src/hosts/export-messages",
       "src/style",
       "src/geo",
       "src/errors",

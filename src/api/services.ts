@@ -20,6 +20,7 @@ import type { StyleCompiler } from "../style/compiler.js";
 import type { TileAnswers } from "../tiles/answers.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
+import type { FileExports } from "../transfer/export-content.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
 
 /** Dependencies of handlers; created in `node.ts`. */
@@ -35,6 +36,8 @@ export interface Services {
   readonly styles: StyleCompiler;
   readonly render: RenderHost;
   readonly transfer: TransferHost;
+  /** For exports that are written to files. */
+  readonly files: FileExports;
   readonly image: ImageHost;
   readonly pictures: Pictures;
   /** Content of attached files. */

@@ -4,16 +4,17 @@ import { type Command, Option } from "commander";
 import { boxParameter, filterBox } from "../api/resources/object-parameters.js";
 import { hasObjects } from "../catalog/state.js";
 import { Failure } from "../errors.js";
-import type { Database } from "../storage/postgres.js";
 import { csvEncoding } from "../transfer/csv-encoding.js";
 import { exportLayer } from "../transfer/export.js";
 import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../transfer/export-formats.js";
 import { type ExportRequest, exportLanguages } from "../transfer/export-request.js";
+import { createFileExports } from "../transfer/file-exports.js";
 import { type CsvDialect, csvDialects } from "../transfer/write-csv.js";
 import { writeFileAtomically } from "./atomic-file.js";
 import {
   type CommandEnvironment,
   CommandError,
+  type CommandServices,
   reasonOf,
   say,
   UsageError,
@@ -92,6 +93,8 @@ export function register(program: Command, env: CommandEnvironment): void {
 Examples:
   $ mapwright export city main roads roads.geojson
   $ mapwright export city main roads - --format geojson --langs en | gzip > roads.geojson.gz
+  $ mapwright export city main roads roads.gpkg
+  $ mapwright export city main roads roads.zip --format shp
   $ mapwright export city main roads roads.geojson.zip --fields name,lanes --filter "lanes >= 4"
 
 The extension tells the format, and has to be true: an archive is named .zip, as in roads.geojson.zip, and a file in one
@@ -118,7 +121,7 @@ an existing file as it was.`,
           ...packaging(file, options),
           selection: selectionOf(options),
         };
-        await withServices(env, command, ({ db }) => run(env, db, job));
+        await withServices(env, command, (services) => run(env, services, job));
       },
     );
 }
@@ -194,17 +197,22 @@ function boxOf({ bbox, bboxSrs }: ExportOptions): ExportRequest["envelope"] {
   return usable(() => filterBox(data, bboxSrs === "3857" ? 3857 : 4326), "--bbox: ");
 }
 
-async function run(env: CommandEnvironment, db: Database, job: Job): Promise<void> {
+async function run(
+  env: CommandEnvironment,
+  { config, log, db }: Pick<CommandServices, "config" | "log" | "db">,
+  job: Job,
+): Promise<void> {
   const map = await findMap(db, job.project, job.map);
   const layer = map.layers.get(job.layer);
   if (!layer) throw new CommandError(`There is no layer "${job.layer}" in the map "${job.map}".`);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env);
+  const files = createFileExports(config, log);
   let notes: readonly string[] = [];
   const make = async (signal: AbortSignal) => {
     const { selection, format, zip } = job;
     const request = { ...selection, signal, onObjects: (count: number) => progress.add(count) };
-    const file = await exportLayer({ db }, { map, layer }, request, { format, zip });
+    const file = await exportLayer({ db, files }, { map, layer }, request, { format, zip });
     notes = file.notes;
     return file.chunks;
   };
@@ -222,6 +230,7 @@ async function run(env: CommandEnvironment, db: Database, job: Job): Promise<voi
     await interruptible(write);
   } finally {
     progress.end();
+    await files.host.stop();
   }
   for (const note of notes) say(env, note);
   const place = job.file === standardOutput ? "the standard output" : job.file;

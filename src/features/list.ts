@@ -80,7 +80,7 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
 }
 
 /** SQL of the conditions that select the objects. @throws Failure unknown_column, invalid_value */
-function selected(layer: LayerNode, request: Selection, values: Values): string[] {
+export function selected(layer: LayerNode, request: Selection, values: Values): string[] {
   const { condition, ids, envelope, languages } = request;
   const conditions: string[] = [];
   // As an array literal: the driver takes six times as long to serialize an array.

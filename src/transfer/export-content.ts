@@ -1,3 +1,5 @@
+import type { Config } from "../config.js";
+import type { ExportHost } from "../hosts/export.js";
 import type { Database } from "../storage/postgres.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
 
@@ -26,9 +28,20 @@ export interface ExportContent {
   readonly done?: () => Promise<void>;
 }
 
+/** What writers of files need. */
+export interface FileExports {
+  readonly host: ExportHost;
+  /** Folder for temporary files. */
+  readonly folder: string;
+  readonly databaseUrl: string;
+  readonly limits: Config["exports"];
+}
+
 /** What writers use. */
 export interface ExportServices {
   readonly db: Database;
+  /** For formats that are written to files before they are sent. */
+  readonly files: FileExports;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { failed } from "../errors.js";
 import type { FormatWriter } from "./export-content.js";
 import { writeCsv } from "./write-csv.js";
+import { fileWriter } from "./write-files.js";
 import { writeGeoJson } from "./write-geojson.js";
 import { writeGml } from "./write-gml.js";
 import { writeGpx } from "./write-gpx.js";
@@ -48,6 +49,11 @@ const formats: Readonly<Partial<Record<ExportFormat, ExportFormatDefinition>>> =
   },
   gml: { extension: "gml", mediaType: "application/gml+xml", write: writeGml },
   gpx: { extension: "gpx", mediaType: "application/gpx+xml", write: writeGpx },
+  shp: { extension: "shp", mediaType: "application/zip", hasSeveralFiles: true, write: fileWriter("shp") },
+  mif: { extension: "mif", mediaType: "application/zip", hasSeveralFiles: true, write: fileWriter("mif") },
+  tab: { extension: "tab", mediaType: "application/zip", hasSeveralFiles: true, write: fileWriter("tab") },
+  gpkg: { extension: "gpkg", mediaType: "application/geopackage+sqlite3", write: fileWriter("gpkg") },
+  fgb: { extension: "fgb", mediaType: "application/flatgeobuf", write: fileWriter("fgb") },
 };
 
 /** Names of the supported formats, for messages, descriptions and help. */

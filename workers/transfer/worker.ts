@@ -1,15 +1,20 @@
+import type { ExportMessages } from "../../src/hosts/export-messages.js";
 import type { TransferMessages } from "../../src/hosts/messages.js";
+import { exportFile } from "./export/export.js";
 import { importFile } from "./import.js";
 
+type Messages = TransferMessages & ExportMessages;
 type Task = {
-  [Kind in keyof TransferMessages]: { kind: Kind; request: TransferMessages[Kind][0] };
-}[keyof TransferMessages];
+  [Kind in keyof Messages]: { kind: Kind; request: Messages[Kind][0] };
+}[keyof Messages];
 
 /** Runs one task of the transfer host, in the one thread of its process that may load GDAL. */
-export default async function run(task: Task): Promise<TransferMessages[keyof TransferMessages][1]> {
+export default async function run(task: Task): Promise<Messages[keyof Messages][1]> {
   switch (task.kind) {
     case "import":
       return importFile(task.request);
+    case "export":
+      return exportFile(task.request);
     case "ping":
       return "pong";
   }

@@ -1,0 +1,49 @@
+/** The messages of the export host: kind → [request, response]. Plain data only. */
+
+/** Formats that the host writes. */
+export type FileFormat = "shp" | "mif" | "tab" | "gpkg" | "fgb" | "parquet";
+
+/** Type of a column's values in a result row. */
+export type ExportedType = "number" | "text" | "datetime" | "bool" | "json";
+
+/** A column of the file. Its value is column `v<index>` of the source. */
+export interface ExportedColumn {
+  /** Unique among the columns; `svc_id` is none of them. */
+  readonly name: string;
+  readonly type: ExportedType;
+}
+
+export interface ExportFileRequest {
+  readonly databaseUrl: string;
+  /**
+   * A query for `svc_id`, `g` (geometry in `srid`) and `v0`, `v1` …: float8 for numbers, boolean, else text (datetime in
+   * ISO 8601). It was made by the server, with bound values.
+   */
+  readonly source: { readonly text: string; readonly values: readonly unknown[] };
+  readonly columns: readonly ExportedColumn[];
+  readonly srid: 4326 | 3857;
+  readonly format: FileFormat;
+  /** Name of the layer in formats that name layers; a code. */
+  readonly layer: string;
+  /** An empty folder that the server made and removes. */
+  readonly folder: string;
+  /** Bound on the size of all files. */
+  readonly maxBytes: number;
+  /** Bound on the run time of each statement. */
+  readonly statementTimeoutMs: number;
+}
+
+export type ExportFileResponse =
+  | {
+      readonly ok: true;
+      /** `ending` follows the layer's title in the file's name: ".gpkg", "-points.shp". */
+      readonly files: readonly { readonly ending: string; readonly path: string }[];
+      /** What the format cannot hold, in sentences. */
+      readonly notes: readonly string[];
+      readonly objects: number;
+    }
+  | { readonly ok: false; readonly reason: "too_large" | "disk_full"; readonly error: string };
+
+export interface ExportMessages {
+  export: [ExportFileRequest, ExportFileResponse];
+}

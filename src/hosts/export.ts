@@ -1,0 +1,74 @@
+import type { Config } from "../config.js";
+import { busy, Failure, failed } from "../errors.js";
+import type { Log } from "../log.js";
+import type { ExportFileRequest, ExportFileResponse, ExportMessages } from "./export-messages.js";
+import { HostError, WorkerHost } from "./host.js";
+import { LazyHost } from "./lazy-host.js";
+
+/**
+ * The child process that writes files of geodata through GDAL. It is another than that of imports, so that neither waits for
+ * the other; it is started at the first export and ends when it has been idle for a while.
+ */
+export interface ExportHost {
+  /**
+   * Aborting the signal ends the task, also while it runs.
+   * @throws Failure busy when too many exports wait or the disk is full, invalid_value when the files would be too large
+   */
+  write(request: ExportFileRequest, signal: AbortSignal): Promise<WrittenFiles>;
+  /** Process id; undefined while none runs. */
+  readonly pid: number | undefined;
+  counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
+  stop(): Promise<void>;
+}
+
+export type WrittenFiles = Extract<ExportFileResponse, { ok: true }>;
+
+type Host = WorkerHost<ExportMessages & Record<string, [unknown, unknown]>>;
+
+/** The export host of a node or a command. No process is started yet. */
+export function createExportHost(config: Config, log: Log): ExportHost {
+  const { deadlineMs, memoryBytes, queueLength } = config.exports;
+  const start = (): Host =>
+    new WorkerHost({
+      name: "export",
+      worker: "transfer",
+      environment: {
+        PATH: "/usr/local/bin:/usr/bin:/bin",
+        LANG: "C.UTF-8",
+        TZ: "UTC",
+        UV_THREADPOOL_SIZE: "4",
+        PROJ_NETWORK: "OFF",
+        // A GeoPackage that is not completed is removed.
+        OGR_SQLITE_SYNCHRONOUS: "OFF",
+        OGR_SQLITE_JOURNAL: "OFF",
+      },
+      concurrency: 1,
+      queueLength,
+      maxWaitMs: deadlineMs,
+      memoryBytes,
+      jobsPerChild: config.transfer.jobsPerHost,
+      retry: false,
+      log,
+    });
+  const host = new LazyHost(start);
+  return {
+    async write(request, signal) {
+      const response = await host
+        .call("export", request, { deadlineMs, signal, endsChild: true })
+        .catch(hostFailed);
+      if (response.ok) return response;
+      throw response.reason === "disk_full" ? busy(response.error) : failed("invalid_value", response.error);
+    },
+    get pid() {
+      return host.pid;
+    },
+    counts: () => host.counts(),
+    stop: () => host.stop(),
+  };
+}
+
+function hostFailed(error: Error): never {
+  if (error instanceof Failure || !(error instanceof HostError)) throw error;
+  if (error.reason === "deadline") throw busy("The export took too long. Try it with fewer objects.");
+  throw error;
+}

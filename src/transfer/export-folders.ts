@@ -1,0 +1,47 @@
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Folders of exports that are written to files first. Each is private to its export and removed with it. */
+
+const prefix = "export-";
+
+/** Makes an empty folder in `parent`. */
+export async function makeExportFolder(parent: string): Promise<string> {
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  return mkdtemp(join(parent, prefix));
+}
+
+/** Removes the folder with its files, which may still be written to by a process that is about to end. */
+export const removeExportFolder = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true, maxRetries: 5 });
+
+/** Bytes of the files in all folders of exports in `parent`. */
+export async function exportedBytes(parent: string): Promise<number> {
+  let bytes = 0;
+  for (const folder of await exportFolders(parent)) {
+    for (const name of await readdir(folder).catch(() => []))
+      bytes += await stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      );
+  }
+  return bytes;
+}
+
+/**
+ * Removes folders that a killed server left behind: only those not modified for a day, since other nodes may use `parent`.
+ */
+export async function sweepExportFolders(parent: string): Promise<void> {
+  for (const folder of await exportFolders(parent)) {
+    const age = await stat(folder).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => 0,
+    );
+    if (age > 86_400_000) await removeExportFolder(folder);
+  }
+}
+
+const exportFolders = async (parent: string): Promise<string[]> =>
+  (await readdir(parent).catch(() => []))
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => join(parent, name));

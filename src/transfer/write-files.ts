@@ -1,0 +1,59 @@
+import { createReadStream } from "node:fs";
+import { busy } from "../errors.js";
+import type { ExportFileRequest, FileFormat } from "../hosts/export-messages.js";
+import type { ContentFile, ExportContent, FileExports, FormatWriter } from "./export-content.js";
+import { exportedBytes, makeExportFolder, removeExportFolder } from "./export-folders.js";
+import { type ExportSource, exportSource } from "./export-source.js";
+
+/** Formats that the export host writes to files, which are then sent and removed. */
+
+/** The writer of a format. */
+export const fileWriter =
+  (format: FileFormat): FormatWriter =>
+  async ({ db, files }, target, request) => {
+    const source = await exportSource(db, target, request);
+    if ((await exportedBytes(files.folder)) + files.limits.fileBytes > files.limits.totalBytes)
+      throw busy("Too many exported files are still being sent. Try again later.");
+    const folder = await makeExportFolder(files.folder);
+    const done = () => removeExportFolder(folder);
+    try {
+      const written = await files.host.write(
+        hostRequest(files, { format, source, layer: target.layer.code, srid: request.srid, folder }),
+        request.signal,
+      );
+      request.signal.throwIfAborted();
+      request.onObjects?.(written.objects);
+      return { files: contentFiles(written.files), notes: [...source.notes, ...written.notes], done };
+    } catch (error) {
+      await done();
+      throw error;
+    }
+  };
+
+const hostRequest = (
+  { databaseUrl, limits }: FileExports,
+  {
+    source,
+    ...rest
+  }: Pick<ExportFileRequest, "format" | "layer" | "srid" | "folder"> & { readonly source: ExportSource },
+): ExportFileRequest => ({
+  ...rest,
+  databaseUrl,
+  source: source.statement,
+  columns: source.columns,
+  maxBytes: limits.fileBytes,
+  statementTimeoutMs: limits.deadlineMs,
+});
+
+function contentFiles(written: readonly { ending: string; path: string }[]): ExportContent["files"] {
+  const [first, ...others] = written.map(
+    ({ ending, path }): ContentFile => ({ ending, chunks: fileChunks(path) }),
+  );
+  if (!first) throw new Error("The export host has written no file.");
+  return [first, ...others];
+}
+
+/** The file is opened when it is read. */
+async function* fileChunks(path: string): AsyncGenerator<Uint8Array, void> {
+  yield* createReadStream(path, { highWaterMark: 256 * 1024 });
+}

@@ -1,0 +1,190 @@
+import { join } from "node:path";
+import type { ExportFileRequest } from "../../../src/hosts/export-messages.js";
+import { type Field, type GeometryTypeName, geometryTypeNames, geometryTypes } from "./flatgeobuf.js";
+import { GdalOutput } from "./gdal-output.js";
+import type { Losses } from "./losses.js";
+import { flatGeobufOutput, type Output } from "./output.js";
+import type { Extent, Survey } from "./survey.js";
+
+/** The files of each format, which object goes to which of them, and what becomes of geometries that they cannot hold. */
+
+export interface PlannedFile {
+  readonly output: Output;
+  /** Files on the disk, with what follows the layer's title in their names. */
+  readonly parts: readonly { readonly ending: string; readonly path: string }[];
+}
+
+export interface FilePlan {
+  readonly files: readonly [PlannedFile, ...PlannedFile[]];
+  /** The file for an object, and the geometry to write there. */
+  readonly place: (wkb: Buffer | null) => { readonly file: PlannedFile; readonly wkb: Buffer | null };
+  readonly notes: readonly string[];
+}
+
+export async function planFiles(
+  request: ExportFileRequest,
+  fields: readonly Field[],
+  survey: Survey,
+  losses: Losses,
+): Promise<FilePlan> {
+  switch (request.format) {
+    case "shp":
+      return shapefiles(request, fields, survey, losses);
+    case "mif":
+    case "tab":
+      return mapInfo(request, fields, survey, losses);
+    default:
+      return oneFile(request, fields, survey, losses);
+  }
+}
+
+/** Type of a WKB geometry, and whether it has heights. */
+const typeOf = (wkb: Buffer): { readonly type: GeometryTypeName; readonly hasZ: boolean } => {
+  const code = wkb.readUInt32LE(1);
+  return { type: geometryTypeNames[code % 1_000]!, hasZ: code >= 1_000 };
+};
+
+/** Whether it holds no position; parts of collections are not looked at. */
+function isEmpty(wkb: Buffer): boolean {
+  const code = wkb.readUInt32LE(1) % 1_000;
+  return code === geometryTypes.Point ? Number.isNaN(wkb.readDoubleLE(5)) : wkb.readUInt32LE(5) === 0;
+}
+
+const filePath = ({ folder }: ExportFileRequest, ending: string): string => join(folder, `layer${ending}`);
+
+const noHeight = "# geometries without heights got the height 0.";
+const emptied = "# empty geometries were written as no geometry.";
+
+/** The geometry for a file whose geometries all have heights, or none. */
+function withHeights(wkb: Buffer, hasZ: boolean, losses: Losses): Buffer {
+  if (hasZ && !typeOf(wkb).hasZ && !isEmpty(wkb)) losses.add(noHeight);
+  return wkb;
+}
+
+/** GeoPackage and FlatGeobuf hold any geometry. */
+async function oneFile(
+  request: ExportFileRequest,
+  fields: readonly Field[],
+  { geometries }: Survey,
+  losses: Losses,
+): Promise<FilePlan> {
+  const [first, ...others] = new Set(geometries.map(({ type }) => type));
+  const hasZ = geometries.some((one) => one.hasZ);
+  const header = {
+    name: request.layer,
+    geometry: first !== undefined && others.length === 0 ? first : ("Unknown" as const),
+    hasZ,
+    fields,
+    srid: request.srid,
+  };
+  const ending = `.${request.format}`;
+  const path = filePath(request, ending);
+  const isFlatGeobuf = request.format === "fgb";
+  const file = {
+    output: isFlatGeobuf
+      ? await flatGeobufOutput(path, header)
+      : new GdalOutput(path, header, ["-f", "GPKG"]),
+    parts: [{ ending, path }],
+  };
+  const place = (wkb: Buffer | null) => ({ file, wkb: wkb && withHeights(wkb, hasZ, losses) });
+  return { files: [file], place, notes: [] };
+}
+
+/** Shapefiles hold one kind of geometry each. */
+const shapeKinds = [
+  { ending: "-points", shape: "POINT", types: ["Point"] },
+  { ending: "-multipoints", shape: "MULTIPOINT", types: ["MultiPoint"] },
+  { ending: "-lines", shape: "ARC", types: ["LineString", "MultiLineString"] },
+  { ending: "-polygons", shape: "POLYGON", types: ["Polygon", "MultiPolygon"] },
+] as const;
+
+async function shapefiles(
+  request: ExportFileRequest,
+  fields: readonly Field[],
+  { geometries }: Survey,
+  losses: Losses,
+): Promise<FilePlan> {
+  const found = shapeKinds.filter(({ types }) => geometries.some(({ type }) => isOneOf(types, type)));
+  const kinds = found.length > 0 ? found : shapeKinds.slice(0, 1);
+  const files = kinds.map(({ ending: kind, shape, types }) => {
+    const hasZ = geometries.some((one) => one.hasZ && isOneOf(types, one.type));
+    const ending = kinds.length > 1 ? kind : "";
+    const header = { name: `layer${ending}`, geometry: "Unknown" as const, hasZ, fields, srid: request.srid };
+    const output = new GdalOutput(filePath(request, `${ending}.shp`), header, [
+      ...["-f", "ESRI Shapefile", "-lco", "ENCODING=UTF-8"],
+      ...["-lco", `SHPT=${shape}${hasZ ? "Z" : ""}`],
+    ]);
+    const parts = [".shp", ".shx", ".dbf", ".prj", ".cpg"].map((extension) => ({
+      ending: `${ending}${extension}`,
+      path: filePath(request, `${ending}${extension}`),
+    }));
+    return { output, parts, types, hasZ };
+  });
+  const [first, ...others] = files;
+  if (!first) throw new Error("There is no kind of geometry.");
+  const place: FilePlan["place"] = (wkb) => {
+    if (!wkb) return { file: first, wkb };
+    const { type } = typeOf(wkb);
+    const file = files.find(({ types }) => isOneOf(types, type));
+    if (!file) losses.add("# geometries of several kinds were left out.");
+    else if (isEmpty(wkb)) losses.add(emptied);
+    else return { file, wkb: withHeights(wkb, file.hasZ, losses) };
+    return { file: file ?? first, wkb: null };
+  };
+  const notes =
+    others.length > 0
+      ? [
+          `Each kind of geometry has files of its own: ${kinds.map(({ ending }) => ending.slice(1)).join(", ")}. ` +
+            "Objects without geometry are among the first.",
+        ]
+      : [];
+  return { files: [first, ...others], place, notes };
+}
+
+const isOneOf = (types: readonly GeometryTypeName[], type: GeometryTypeName): boolean => types.includes(type);
+
+async function mapInfo(
+  request: ExportFileRequest,
+  fields: readonly Field[],
+  { extent }: Survey,
+  losses: Losses,
+): Promise<FilePlan> {
+  const isTab = request.format === "tab";
+  const header = { name: "layer", geometry: "Unknown" as const, hasZ: false, fields, srid: request.srid };
+  const bounds = tabBounds(extent, request.srid);
+  const output = new GdalOutput(filePath(request, isTab ? ".tab" : ".mif"), header, [
+    ...["-f", "MapInfo File", "-lco", "ENCODING=CP1251", "-lco", `FORMAT=${isTab ? "TAB" : "MIF"}`],
+    ...(isTab ? ["-lco", `BOUNDS=${bounds.join(",")}`] : []),
+  ]);
+  const endings = isTab ? [".tab", ".dat", ".map", ".id"] : [".mif", ".mid"];
+  const file = { output, parts: endings.map((ending) => ({ ending, path: filePath(request, ending) })) };
+  const place = (wkb: Buffer | null) => ({ file, wkb: wkb && mapInfoGeometry(wkb, losses) });
+  const precision = isTab
+    ? `Coordinates are rounded to ${tabStep(bounds)} ${request.srid === 4326 ? "degrees" : "metres"}.`
+    : "Coordinates have 15 significant digits.";
+  return { files: [file], place, notes: [precision] };
+}
+
+function mapInfoGeometry(wkb: Buffer, losses: Losses): Buffer | null {
+  if (isEmpty(wkb)) {
+    losses.add(emptied);
+    return null;
+  }
+  const { type, hasZ } = typeOf(wkb);
+  if (hasZ) losses.add("# geometries lost their heights.");
+  if (type === "MultiPoint" || type === "GeometryCollection")
+    losses.add("# objects of several points or kinds of geometry became a row for each part.");
+  return wkb;
+}
+
+/** TAB has coordinates as whole numbers between bounds: the closer these are, the finer the coordinates. */
+function tabBounds(extent: Extent | undefined, srid: number): Extent {
+  const most = srid === 4326 ? 180 : 20_037_508.342789244;
+  const [west, south, east, north] = extent ?? [-most, -most / 2, most, most / 2];
+  const margin = Math.max(east - west, north - south, most / 1e6) / 100;
+  return [west - margin, south - margin, east + margin, north + margin];
+}
+
+/** Distance of coordinates: bounds have 2 · 10⁹ steps. */
+const tabStep = ([west, south, east, north]: Extent): string =>
+  (Math.max(east - west, north - south) / 2e9).toPrecision(1);

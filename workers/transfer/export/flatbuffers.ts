@@ -1,0 +1,159 @@
+/**
+ * Writes FlatBuffers messages (flatbuffers.dev) from front to back: each table after its vtable, and what a table refers to
+ * after the table. Positions in the buffer are called places; a reference is the place of four bytes that say how far ahead
+ * its target is.
+ */
+
+/** Bytes of each field of a table, which are also its alignment; 0 = absent. */
+export type TableFields = readonly (0 | 1 | 2 | 4 | 8)[];
+
+/** Places of a table's fields. */
+export type Places = readonly number[];
+
+export class FlatBuffers {
+  private buffer: Buffer;
+  /** Place of the message's size; alignment counts from here. */
+  private start = 0;
+  private used = 0;
+
+  constructor(private readonly capacity: number) {
+    this.buffer = Buffer.allocUnsafe(capacity);
+  }
+
+  /** Bytes since the last `take`. */
+  get length(): number {
+    return this.used;
+  }
+
+  /** All complete messages. */
+  take(): Buffer {
+    const taken = this.buffer.subarray(0, this.used);
+    this.buffer = Buffer.allocUnsafe(this.capacity);
+    this.used = 0;
+    return taken;
+  }
+
+  /** Begins a message with its size; returns the reference to its root table. */
+  startMessage(): number {
+    this.start = this.skip(4);
+    return this.skip(4);
+  }
+
+  endMessage(): void {
+    this.uint32(this.start, this.used - this.start - 4);
+  }
+
+  /** A table whose fields are zero. */
+  table(reference: number, fields: TableFields): Places {
+    this.align(2, 0);
+    const vtable = this.skip(4 + 2 * fields.length);
+    this.align(4, 0);
+    this.pointTo(reference);
+    const table = this.skip(4);
+    const places: number[] = [];
+    for (let index = 0; index < fields.length; index++) {
+      const bytes = fields[index]!;
+      let place = table;
+      if (bytes > 0) {
+        this.align(bytes, 0);
+        place = this.skip(bytes);
+      }
+      places.push(place);
+      this.uint16(vtable + 4 + 2 * index, place - table);
+    }
+    this.uint16(vtable, 4 + 2 * fields.length);
+    this.uint16(vtable + 2, this.used - table);
+    this.uint32(table, table - vtable);
+    return places;
+  }
+
+  /** A vector of `count` references; returns the place of the first. */
+  references(reference: number, count: number): number {
+    this.vector(reference, count);
+    return this.skip(4 * count);
+  }
+
+  /** The length of a vector of bytes, 32-bit numbers or references, whose elements follow. */
+  vector(reference: number, count: number): number {
+    this.align(4, 0);
+    this.pointTo(reference);
+    const place = this.skip(4);
+    this.uint32(place, count);
+    return place;
+  }
+
+  /** The length of a vector of doubles, which follow. */
+  doubles(reference: number, count: number): void {
+    this.align(8, 4);
+    this.pointTo(reference);
+    this.uint32(this.skip(4), count);
+  }
+
+  text(reference: number, text: string): void {
+    this.align(4, 0);
+    this.pointTo(reference);
+    this.sizedText(text);
+    this.skip(1);
+  }
+
+  /** Length in bytes, and the text in UTF-8. */
+  sizedText(text: string): void {
+    const length = this.skip(4);
+    this.reserve(3 * text.length);
+    const bytes = this.buffer.write(text, this.used, "utf8");
+    this.used += bytes;
+    this.uint32(length, bytes);
+  }
+
+  copy(source: Buffer, offset: number, bytes: number): void {
+    this.reserve(bytes);
+    source.copy(this.buffer, this.used, offset, offset + bytes);
+    this.used += bytes;
+  }
+
+  uint8(place: number, value: number): void {
+    this.buffer[place] = value;
+  }
+  uint16(place: number, value: number): void {
+    this.buffer.writeUInt16LE(value, place);
+  }
+  int32(place: number, value: number): void {
+    this.buffer.writeInt32LE(value, place);
+  }
+  uint32(place: number, value: number): void {
+    this.buffer.writeUInt32LE(value, place);
+  }
+  int64(place: number, value: number): void {
+    this.buffer.writeBigInt64LE(BigInt(value), place);
+  }
+  double(place: number, value: number): void {
+    this.buffer.writeDoubleLE(value, place);
+  }
+
+  /** Writes zeros; returns their place. */
+  skip(bytes: number): number {
+    this.reserve(bytes);
+    const place = this.used;
+    if (bytes <= 16) for (let index = 0; index < bytes; index++) this.buffer[place + index] = 0;
+    else this.buffer.fill(0, place, place + bytes);
+    this.used += bytes;
+    return place;
+  }
+
+  private pointTo(reference: number): void {
+    this.uint32(reference, this.used - reference);
+  }
+
+  /** Skips bytes until the place is `remainder` more than a multiple of `to`. */
+  private align(to: number, remainder: number): void {
+    const odd = (this.used - this.start - remainder) & (to - 1);
+    if (odd !== 0) this.skip(to - odd);
+  }
+
+  private reserve(bytes: number): void {
+    if (this.used + bytes <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(2 * this.buffer.length, this.used + bytes));
+    this.buffer.copy(larger, 0, 0, this.used);
+    this.buffer = larger;
+  }
+}
