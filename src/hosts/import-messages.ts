@@ -15,6 +15,7 @@ export const importFormats = {
   "MapInfo TAB": ["tab"],
   "MapInfo MIF": ["mif"],
   KML: ["kml", "kmz"],
+  CSV: ["csv", "tsv", "txt"],
   DXF: ["dxf"],
   GeoPackage: ["gpkg"],
   GML: ["gml"],
@@ -67,7 +68,19 @@ export interface ImportRequest {
 export interface ImportedField {
   readonly name: string;
   readonly type: Exclude<ValueType, "file">;
+  /** How the staged texts are written, if not as the API writes values of the type. */
+  readonly notation?: Notation;
 }
+
+/**
+ * Notations of values in files without types. Blank texts are no values in all of them.
+ *
+ * - `loose`: as the API, but with spaces around, capital letters, or no digit before the point
+ * - `decimal comma`: 3,14; 1 234,5; 1.234,5
+ * - `grouped`: 1,234.5; 1 234.5
+ * - `day first`: 31.12.2024 or 31/12/2024; `month first`: 12/31/2024; `year first`: 2024/12/31. A time of day may follow.
+ */
+export type Notation = "loose" | "decimal comma" | "grouped" | "day first" | "month first" | "year first";
 
 /** A feature that cannot be imported. */
 export interface BadRow {

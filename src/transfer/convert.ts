@@ -1,4 +1,5 @@
 import { definitionOf, isText } from "../column-types/column-types.js";
+import type { Notation } from "../hosts/import-messages.js";
 import type { Matched } from "./match.js";
 
 /**
@@ -9,8 +10,37 @@ import type { Matched } from "./match.js";
 /** The staged text of a property. Blank text is null for columns that are not text, as elsewhere in the API. */
 function stagedText({ index, field, column }: Matched): string {
   const text = `s.p${index}`;
+  if (isText(column)) return text;
+  if (field.notation !== undefined) return `nullif(${usualText(text, field.notation, field.type)}, '')`;
   return isText(field) && definitionOf(column).imported.fits ? `nullif(btrim(${text}), '')` : text;
 }
+
+/** What `String.prototype.trim` removes. */
+const spaces =
+  " \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff";
+
+/** SQL of a text in the notation of the API. */
+function usualText(text: string, notation: Notation, type: string): string {
+  const trimmed = `btrim(${text}, '${spaces}')`;
+  switch (notation) {
+    case "loose":
+      if (type === "bool") return `lower(${trimmed})`;
+      return type === "number" ? `regexp_replace(${trimmed}, '^(-?)\\.', '\\10.')` : trimmed;
+    case "decimal comma":
+      return `translate(${trimmed}, ', .\u00a0\u202f', '.')`;
+    case "grouped":
+      return `translate(${trimmed}, ' ,\u00a0\u202f', '')`;
+    case "year first":
+      return dateText(trimmed, "(\\d{4})[./](\\d{1,2})[./](\\d{1,2})", "\\1-\\2-\\3");
+    case "day first":
+      return dateText(trimmed, "(\\d{1,2})[./](\\d{1,2})[./](\\d{4})", "\\3-\\2-\\1");
+    case "month first":
+      return dateText(trimmed, "(\\d{1,2})[./](\\d{1,2})[./](\\d{4})", "\\3-\\1-\\2");
+  }
+}
+
+const dateText = (text: string, pattern: string, date: string): string =>
+  `regexp_replace(${text}, '^${pattern},?', '${date}')`;
 
 /** SQL of the value in the column's SQL type; `language` returns the placeholder of a localised value's language. */
 export function valueSql(matched: Matched, language: () => string): string {

@@ -55,6 +55,7 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
   "MapInfo TAB": madeByGdal("MapInfo File", "tab"),
   "MapInfo MIF": madeByGdal("MapInfo File", "mif"),
   KML: kml,
+  CSV: "lon,lat,a\n1,2,3\n",
   DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
   GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
   GML: madeByGdal("GML", "gml")["data.gml"]!,

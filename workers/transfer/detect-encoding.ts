@@ -111,16 +111,17 @@ export function detectEncoding(bytes: Buffer): string {
 const markOf = (bytes: Buffer): string | undefined =>
   marks.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];
 
-/** UTF-16 without a mark: digits, spaces and line ends have their zero byte always on the same side. */
+/** UTF-16 without a mark: the high bytes of Latin (0) and Cyrillic (4) characters always stand on the same side. */
 function utf16Of(bytes: Buffer): string | undefined {
   const length = Math.min(bytes.length, sampleBytes) & ~1;
+  const high = [0, 0];
   const zeros = [0, 0];
-  for (let at = 0; at < length; at++) if (bytes[at] === 0) zeros[at & 1]!++;
-  const [even, odd] = zeros as [number, number];
-  const enough = length / 2 / 20;
-  if (odd > enough && odd > even * 50) return "utf-16le";
-  if (even > enough && even > odd * 50) return "utf-16be";
-  return undefined;
+  for (let at = 0; at < length; at++) {
+    if (bytes[at] === 0) zeros[at & 1]!++;
+    if (bytes[at] === 0 || bytes[at] === 4) high[at & 1]!++;
+  }
+  const fits = (side: number) => high[side]! > length * 0.3 && zeros[side]! > 50 * zeros[1 - side]!;
+  return fits(1) ? "utf-16le" : fits(0) ? "utf-16be" : undefined;
 }
 
 const lengthOfCharacter = (lead: number): number =>

@@ -1,5 +1,17 @@
 import type { ImportedField } from "../../src/hosts/import-messages.js";
 import { Byte, parseAt, stringAt } from "./json.js";
+import {
+  anyNotation,
+  holdsUnstorable,
+  isDateNotation,
+  isDatetime,
+  isExact,
+  isNumberNotation,
+  type NotationContext,
+  notationsOf,
+  resolve,
+  unstorable,
+} from "./notations.js";
 import { badFeature, refused } from "./refusal.js";
 
 /** Collects the properties of all features and infers the column type of each. */
@@ -11,24 +23,31 @@ const maxNameLength = 1000;
 /** Longer strings make a column `text`. */
 const maxStringLength = 255;
 
-const TypeFlag = { number: 1, bool: 2, datetime: 4, string: 8, json: 16 } as const;
+const TypeFlag = { number: 1, bool: 2, datetime: 4, string: 8, json: 16, untyped: 32 } as const;
+type Type = ImportedField["type"];
 
 interface Field {
   readonly name: string;
   readonly index: number;
   seen: number;
   maxTextLength: number;
+  /** Of texts without a type that are not blank. */
+  minTextLength: number;
+  /** Notations that fit all texts without a type. */
+  notations: number;
+  /** Whether a text without a type has spaces around it, is blank, or has capital letters. */
+  isLoose: boolean;
+  /** Whether a text without a type stands without quotation marks in the file. */
+  isBare: boolean;
 }
 
-/** NUL and unpaired surrogates, which PostgreSQL's text cannot store. */
-const unstorable = /[\0\p{Surrogate}]/u;
 const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-/** ISO 8601 as far as PostgreSQL reads it without loss: up to microseconds, offset below 16 hours or none (UTC). */
-const datetime =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[T ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?(?:Z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
-
 export class FieldSet {
+  /** What a comma in texts without a type means where they do not tell. */
+  comma: NotationContext["comma"];
   private readonly fields = new Map<string, Field>();
+  /** Notations of texts without quotation marks in all columns. */
+  private bareNotations = 0;
 
   get count(): number {
     return this.fields.size;
@@ -84,20 +103,60 @@ export class FieldSet {
     return text;
   }
 
-  /** As `json`, of a text whose type is not known: it counts as what it looks like. */
-  untyped(name: string, text: string | null): string | undefined {
+  /**
+   * As `json`, of a text whose type is not known: it counts as what it looks like. Blank texts fit every type.
+   * @param isQuoted whether the text stands in quotation marks, in a file where others may not
+   */
+  untyped(name: string, text: string | null, isQuoted: boolean): string | undefined {
     const field = this.field(name);
     if (text === null) return undefined;
-    if (text === "true" || text === "false") field.seen |= TypeFlag.bool;
-    else if (number.test(text) && isExact(text)) field.seen |= TypeFlag.number;
-    else this.string(field, text);
     if (text.length > field.maxTextLength) field.maxTextLength = text.length;
+    const trimmed = text.trim();
+    if (trimmed === "") {
+      field.isLoose = true;
+      return text;
+    }
+    field.seen |= TypeFlag.untyped;
+    const found = field.notations === 0 && isQuoted ? 0 : notationsOf(trimmed);
+    // What is neither a number nor a date nor true or false may be any text.
+    if (found === 0 && unstorable.test(text)) throw unstorableValue(name);
+    field.notations &= found;
+    if (field.notations === 0 && isQuoted) return text;
+    if (trimmed.length !== text.length || /^[A-Z.]|^-\./.test(trimmed)) field.isLoose = true;
+    if (trimmed.length < field.minTextLength) field.minTextLength = trimmed.length;
+    if (!isQuoted) {
+      field.isBare = true;
+      this.bareNotations |= found;
+    }
     return text;
   }
 
   /** The properties by index, each with the narrowest type for all its values. */
   result(): ImportedField[] {
-    return [...this.fields.values()].map((field) => ({ name: field.name, type: typeOf(field) }));
+    return [...this.fields.values()].map((field) => {
+      const { type, notation } = this.typeOf(field);
+      return { name: field.name, type: type ?? textType(field), ...(notation && { notation }) };
+    });
+  }
+
+  /** The type of a property and its notation; undefined = text. */
+  private typeOf(field: Field): { type?: Type | undefined; notation?: ImportedField["notation"] } {
+    if (field.seen !== TypeFlag.untyped) return { type: typeOfFlags(field.seen) };
+    const { notations: possible, isLoose } = field;
+    const lengths = [field.minTextLength, field.maxTextLength] as const;
+    const resolved = resolve({ possible, isLoose, lengths }, { comma: this.comma });
+    return resolved === undefined || this.isQuotedText(field, resolved) ? {} : resolved;
+  }
+
+  /**
+   * Whether all values of the column stand in quotation marks, while others of that type in the file do not: the program that
+   * wrote the file knew that they are text. Numbers with a comma may need the marks.
+   */
+  private isQuotedText(field: Field, { type, notation }: { type: Type; notation?: string }): boolean {
+    if (field.isBare) return false;
+    const bare = this.bareNotations;
+    if (type === "number") return isNumberNotation(bare) && (notation ?? "loose") === "loose";
+    return type === "datetime" && isDateNotation(bare);
   }
 
   private string(field: Field, text: string): void {
@@ -114,7 +173,16 @@ export class FieldSet {
     if (name.length > maxNameLength)
       throw refused(`A property's name is longer than ${maxNameLength} characters.`);
     if (unstorable.test(name)) throw refused("A property's name has characters that cannot be stored.");
-    const field = { name, index: this.fields.size, seen: 0, maxTextLength: 0 };
+    const field = {
+      name,
+      index: this.fields.size,
+      seen: 0,
+      maxTextLength: 0,
+      minTextLength: Number.POSITIVE_INFINITY,
+      notations: anyNotation,
+      isLoose: false,
+      isBare: false,
+    };
     this.fields.set(name, field);
     return field;
   }
@@ -128,8 +196,8 @@ export function looksLikeJson(text: string): boolean {
   return text === "true" || text === "false";
 }
 
-function typeOf(field: Field): ImportedField["type"] {
-  switch (field.seen) {
+function typeOfFlags(seen: number): Type | undefined {
+  switch (seen) {
     case TypeFlag.number:
       return "number";
     case TypeFlag.bool:
@@ -139,42 +207,11 @@ function typeOf(field: Field): ImportedField["type"] {
     case TypeFlag.json:
       return "json";
     default:
-      return field.maxTextLength > maxStringLength ? "text" : "string";
+      return undefined;
   }
 }
 
-/**
- * Whether a column of numbers can hold the number: a double rounds fractions, but whole numbers up to 2^53 are exact, and
- * beyond that what has at most 15 significant digits. What is too large or too small for a double stays text.
- */
-function isExact(text: string): boolean {
-  const value = Math.abs(Number(text));
-  if (value === 0) return significantDigits(text) === 0;
-  return value <= Number.MAX_SAFE_INTEGER || (Number.isFinite(value) && significantDigits(text) <= 15);
-}
-
-function significantDigits(text: string): number {
-  return text
-    .replace(/[eE].*$/, "")
-    .replace(/[-.]/g, "")
-    .replace(/^0+|0+$/g, "").length;
-}
-
-function isDatetime(text: string): boolean {
-  if (text.length < 10 || text.length > 35) return false;
-  const match = datetime.exec(text);
-  if (!match) return false;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  if (year === 0 || month < 1 || month > 12 || day < 1) return false;
-  return day <= new Date(Date.UTC(year < 100 ? year + 400 : year, month, 0)).getUTCDate();
-}
+const textType = (field: Field): Type => (field.maxTextLength > maxStringLength ? "text" : "string");
 
 const unstorableValue = (name: string): Error =>
   badFeature(`the property "${name}" has a value with characters that cannot be stored`);
-
-/** Recursive: `value` is JSON of limited depth. */
-function holdsUnstorable(value: unknown): boolean {
-  if (typeof value === "string") return unstorable.test(value);
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([key, inner]) => unstorable.test(key) || holdsUnstorable(inner));
-}

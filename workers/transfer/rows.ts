@@ -73,9 +73,12 @@ export class RowEncoder {
     this.jsonProperty(name, bytes, 0, bytes.length);
   }
 
-  /** A property of a file that has no types, such as CSV: its type is found from the texts of all rows. */
-  untyped(name: string, text: string | null): void {
-    this.set(this.fields.index(name), this.fields.untyped(name, text), false);
+  /**
+   * A property of a file that has no types, such as CSV: its type is found from the texts of all rows.
+   * @param isQuoted whether the text stands in quotation marks, in a file where numbers may stand without
+   */
+  untyped(name: string, text: string | null, isQuoted = false): void {
+    this.set(this.fields.index(name), this.fields.untyped(name, text, isQuoted), false);
   }
 
   /** The geometry in [start, end), a GeoJSON object. */

@@ -166,12 +166,15 @@ export class RowGeometry {
       : index === columns.x || index === columns.y;
   }
 
-  /** @throws BadFeature invalid_geometry for cells that are no coordinates, and for one coordinate without the other */
-  write(row: RowEncoder, cells: readonly Cell[]): void {
+  /**
+   * @param cellOf the row's cell in a column
+   * @throws BadFeature invalid_geometry for cells that are no coordinates, and for one coordinate without the other
+   */
+  write(row: RowEncoder, cellOf: (column: number) => Cell): void {
     const { columns } = this;
     if (!columns) return;
-    if (columns.kind === "geometry") this.geometry(row, cells[columns.geometry] ?? null);
-    else this.point(row, cells[columns.x] ?? null, cells[columns.y] ?? null);
+    if (columns.kind === "geometry") this.geometry(row, cellOf(columns.geometry));
+    else this.point(row, cellOf(columns.x), cellOf(columns.y));
   }
 
   private geometry(row: RowEncoder, cell: Cell): void {

@@ -1,4 +1,5 @@
 import { type ImportFormat, importFormats } from "../../../src/hosts/import-messages.js";
+import { readCsv } from "./csv.js";
 import { readGdal } from "./gdal.js";
 import { readGeoJson, readGeoJsonSequence } from "./geojson.js";
 import { readKml } from "./kml.js";
@@ -18,6 +19,7 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   "MapInfo TAB": readTab,
   "MapInfo MIF": readMif,
   KML: readKml,
+  CSV: readCsv,
   DXF: readGdal("DXF"),
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),
