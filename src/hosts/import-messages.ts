@@ -20,6 +20,7 @@ export const importFormats = {
   GeoPackage: ["gpkg"],
   GML: ["gml"],
   FlatGeobuf: ["fgb"],
+  Parquet: ["parquet", "geoparquet"],
   "ZIP archive of such files": ["zip"],
 } as const;
 export type ImportFormat = keyof typeof importFormats;

@@ -5,6 +5,7 @@ import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import gdal from "gdal-async";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import t from "tap";
 import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
@@ -60,6 +61,14 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
   GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
   GML: madeByGdal("GML", "gml")["data.gml"]!,
   FlatGeobuf: madeByGdal("FlatGeobuf", "fgb")["data.fgb"]!,
+  Parquet: Buffer.from(
+    parquetWriteBuffer({
+      columnData: [
+        { name: "lon", data: [1] },
+        { name: "lat", data: [2] },
+      ],
+    }),
+  ),
   "ZIP archive of such files": await zipOf(shapefile),
 };
 

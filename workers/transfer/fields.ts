@@ -141,11 +141,15 @@ export class FieldSet {
 
   /** The type of a property and its notation; undefined = text. */
   private typeOf(field: Field): { type?: Type | undefined; notation?: ImportedField["notation"] } {
-    if (field.seen !== TypeFlag.untyped) return { type: typeOfFlags(field.seen) };
+    const typed = field.seen & ~TypeFlag.untyped;
+    if (typed === field.seen) return { type: typeOfFlags(typed) };
     const { notations: possible, isLoose } = field;
     const lengths = [field.minTextLength, field.maxTextLength] as const;
     const resolved = resolve({ possible, isLoose, lengths }, { comma: this.comma });
-    return resolved === undefined || this.isQuotedText(field, resolved) ? {} : resolved;
+    if (resolved === undefined || this.isQuotedText(field, resolved)) return {};
+    // Other values have types: those of no type must be written in the same way.
+    if (typed !== 0 && (resolved.notation !== undefined || typeOfFlags(typed) !== resolved.type)) return {};
+    return resolved;
   }
 
   /**

@@ -4,6 +4,7 @@ import { readGdal } from "./gdal.js";
 import { readGeoJson, readGeoJsonSequence } from "./geojson.js";
 import { readKml } from "./kml.js";
 import { readMif, readTab } from "./mapinfo.js";
+import { readParquetFile } from "./parquet.js";
 import type { Reader } from "./reader.js";
 import { readShapefile } from "./shapefile.js";
 
@@ -24,6 +25,7 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),
   FlatGeobuf: readGdal("FlatGeobuf"),
+  Parquet: readParquetFile,
 };
 
 const byExtension: ReadonlyMap<string, Reader> = new Map(
