@@ -84,16 +84,18 @@ export class EncodingDetector {
   }
 }
 
-/** The encoding of a file. */
-export function detectFileEncoding(path: string): string {
+/** The encoding of a file's texts: of those in `first`, and of what begins at `start`. */
+export function detectFileEncoding(path: string, start = 0, first: Buffer = Buffer.alloc(0)): string {
   const detector = new EncodingDetector();
+  if (first.length > 0) detector.add(first);
   const file = openSync(path, "r");
   try {
     const buffer = Buffer.allocUnsafeSlow(chunkBytes);
-    while (!detector.isSure) {
-      const read = readSync(file, buffer, 0, chunkBytes, null);
+    for (let at = start; !detector.isSure; ) {
+      const read = readSync(file, buffer, 0, chunkBytes, at);
       if (read === 0) break;
       detector.add(buffer.subarray(0, read));
+      at += read;
     }
   } finally {
     closeSync(file);

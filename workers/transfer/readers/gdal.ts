@@ -5,6 +5,7 @@ import { badFeature, badGeometry, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
+import { fileEncoding } from "./gdal-encoding.js";
 import type { Reader } from "./reader.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
@@ -13,7 +14,7 @@ import type { Reader } from "./reader.js";
 export const readGdal =
   (driver: string): Reader =>
   async ({ path, sink, srs, encoding }) => {
-    configure(encoding);
+    configure(encoding ?? fileEncoding(driver, path));
     const dataset = open(path, driver);
     if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
     try {
