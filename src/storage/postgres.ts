@@ -75,7 +75,8 @@ export interface Database extends Queryable {
   /**
    * Rows in batches through a cursor, so that memory use does not depend on the size of the result. When the
    * consumer stops early, stalls or `signal` aborts, the query is cancelled and its connection goes back to the
-   * pool. Streams take at most half of the pool, so that slow readers cannot exhaust it.
+   * pool. Each batch may take as long as a statement; the stream may take longer. Streams take at most half of the
+   * pool, so that slow readers cannot exhaust it.
    * @throws Failure busy when too many streams run already
    */
   stream<Row extends object>(
@@ -110,6 +111,8 @@ const sessionOptions = (timeoutMs: number, nodeId = ""): string =>
 /** Maximum number of prepared statements per connection; each takes some 50 kB on the server. */
 const statementsPerConnection = 200;
 const stallMs = 30_000;
+/** Time after which the server ends the statement of a stream, should this process be gone. */
+const longestStreamMs = 3_600_000;
 /** Time to wait for a response beyond the statement timeout of the server. */
 const responseGraceMs = 5_000;
 
@@ -345,6 +348,9 @@ class PooledDatabase implements Database {
       release();
       return;
     }
+    // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
+    // failure is one of the cursor too.
+    client.query(`set statement_timeout = ${longestStreamMs}`).catch(() => undefined);
     const cursor = client.query(new Cursor<Row>(text, values as unknown[]));
     let running = false;
     let failed = false;
@@ -359,7 +365,12 @@ class PooledDatabase implements Database {
         signal?.removeEventListener("abort", abort);
         await cancelled;
         // A failed cursor is already closed; closing it again would wait until the timeout.
-        client.release(lost ?? (failed ? undefined : await closeCursor(cursor)));
+        lost ??= failed ? undefined : await closeCursor(cursor);
+        if (!lost)
+          await client.query("reset statement_timeout").catch((error: Error) => {
+            lost = error;
+          });
+        client.release(lost);
         release();
       })();
       return finished;
@@ -370,9 +381,13 @@ class PooledDatabase implements Database {
       else void finish();
     };
     signal?.addEventListener("abort", abort, { once: true });
+    const { statementTimeoutMs } = this.options;
     try {
       while (!signal?.aborted) {
         running = true;
+        timer = setTimeout(() => {
+          cancelled ??= this.cancel(client);
+        }, statementTimeoutMs);
         this.watchdog.expect(client, this.mostSilenceMs);
         const rows = await cursor
           .read(typeof batch === "number" ? batch : batch())
@@ -382,7 +397,11 @@ class PooledDatabase implements Database {
           })
           .finally(() => {
             running = false;
+            clearTimeout(timer);
           });
+        // A batch that came just before it was cancelled: the next one must not be cancelled in its place.
+        await cancelled;
+        cancelled = undefined;
         if (rows.length === 0) return;
         // Now waiting for the consumer, which has a separate timeout.
         this.watchdog.stopExpecting(client);

@@ -1,0 +1,34 @@
+import t from "tap";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { quietLog } from "../support/log.js";
+
+/** How long a stream may take: the limit of a statement is that of each batch. */
+
+const database = await freshDatabase();
+const db = openDatabase({ url: database.url, connections: 2, statementTimeoutMs: 1_000, log: quietLog });
+t.teardown(async () => {
+  await db.close();
+  await database.drop();
+});
+
+t.test("a stream may take longer than a statement", async (t) => {
+  let rows = 0;
+  const statement = "select i, pg_sleep(0.2) from generate_series(1, 15) i";
+  for await (const batch of db.stream(statement, [], { batch: 1 })) rows += batch.length;
+  t.equal(rows, 15);
+});
+
+t.test("a batch may not, and its statement ends", async (t) => {
+  const slow = db.stream("select pg_sleep(60)", [], { batch: 1 });
+  await t.rejects(slow.next(), { code: "57014" });
+  const [row] = await db.query<{ n: number }>(
+    "select count(*)::int as n from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()",
+  );
+  t.equal(row?.n, 0);
+});
+
+t.test("the connection keeps the limit of a statement afterwards", async (t) => {
+  for await (const _ of db.stream("select generate_series(1, 10)", [], { batch: 3 })) break;
+  await t.rejects(db.query("select pg_sleep(60)"), { code: "57014" });
+});
