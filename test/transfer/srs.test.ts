@@ -110,3 +110,51 @@ t.test("a point that the projection has no place for is named", async (t) => {
   );
   t.match(failure, { code: "invalid_geometry", data: { feature: 2 } });
 });
+
+t.test("a srs that cannot be the file's is refused with the reason", async (t) => {
+  const layer = await bench.layer();
+  const before = await bench.state(layer);
+  const degrees = collection(feature({}, point(37.6, 55.7)), feature({}, null), feature({}, point(-120, 40)));
+  const metres = collection(
+    feature({}, point(4_187_000, 7_509_000)),
+    feature({}, point(4_188_000, 7_509_000)),
+  );
+  for (const srs of ["3857", "32637", utm33, "+proj=utm +zone=33 +datum=WGS84"]) {
+    t.match(await failureOf(bench.import(layer, degrees, { srs })), {
+      code: "import_failed",
+      message: /look like degrees/,
+      data: { parameter: "srs" },
+    });
+  }
+  for (const srs of ["4326", "4284", "4258", "+proj=longlat +ellps=krass"]) {
+    t.match(
+      await failureOf(bench.import(layer, metres, { srs })),
+      {
+        code: "invalid_geometry",
+        message: /^Feature 1: .*Does srs match the file/,
+        data: { rows: { length: 2 } },
+      },
+      srs,
+    );
+  }
+  t.equal(await bench.state(layer), before);
+  // A place near the origin of a projection, and one at it, are no degrees.
+  const near = collection(
+    feature(
+      {},
+      {
+        type: "LineString",
+        coordinates: [
+          [0, 0],
+          [80, 40],
+          [900, 40],
+        ],
+      },
+    ),
+    feature({}, point(10, 10)),
+  );
+  await bench.import(layer, near, { srs: "3857" });
+  await bench.import(layer, collection(feature({}, point(0, 0))), { srs: "3857" });
+  await bench.import(layer, collection(feature({}, point(359, 60))), { srs: "4258" });
+  t.equal((await bench.objects(layer)).length, 4);
+});

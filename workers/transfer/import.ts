@@ -12,7 +12,7 @@ import { readerFor } from "./readers/formats.js";
 import type { Reader } from "./readers/reader.js";
 import { Refusal, refused } from "./refusal.js";
 import { RowSink } from "./sink.js";
-import { transformFrom } from "./srs.js";
+import { projectionFrom } from "./srs.js";
 import { StagingTable } from "./staging.js";
 import { ByteBudget } from "./zip-archive.js";
 
@@ -40,7 +40,8 @@ async function stage(request: ImportRequest): Promise<ImportResponse> {
   const { files, notes } = await unpackAll(request, budget);
   const { datasets, orphans } = datasetsOf(files);
   const isGiven = request.srs !== undefined && request.srs !== "";
-  const srs = { isGiven, transform: isGiven ? transformFrom(request.srs!) : undefined };
+  const projection = isGiven ? projectionFrom(request.srs!) : undefined;
+  const srs = { isGiven, transform: projection?.transform };
   const encoding = request.encoding === undefined ? undefined : requestedEncoding(request.encoding);
   const staging = await StagingTable.create(request.databaseUrl, request.stagingTable);
   try {
@@ -52,6 +53,7 @@ async function stage(request: ImportRequest): Promise<ImportResponse> {
       const path = join(request.folder, name);
       await read({ path, sink, srs, encoding, budget });
     }
+    projection?.requireMetres();
     return { ok: true, ...(await sink.finish()) };
   } finally {
     await staging.close();

@@ -37,7 +37,17 @@ const wktRefused =
  * The transform from `srs` to EPSG:4326; undefined when `srs` is EPSG:4326.
  * @throws Refusal import_failed when the text is not allowed or GDAL does not know the system
  */
-export function transformFrom(srs: string): Transform | undefined {
+export const transformFrom = (srs: string): Transform | undefined => projectionFrom(srs)?.transform;
+
+/** A transform, and what the coordinates that it was given say of its source. */
+export interface Projection {
+  readonly transform: Transform;
+  /** @throws Refusal import_failed when the source is projected, but all coordinates so far look like degrees */
+  readonly requireMetres: () => void;
+}
+
+/** As `transformFrom`. */
+export function projectionFrom(srs: string): Projection | undefined {
   const text = srs.trim();
   if (text.length > maxLength || !/^[\x20-\x7e\r\n\t]*$/.test(text)) throw unknown();
   const number = epsg.exec(text)?.[1];
@@ -45,7 +55,7 @@ export function transformFrom(srs: string): Transform | undefined {
   try {
     const source = eastFirst(number ? gdal.SpatialReference.fromEPSG(Number(number)) : parseSrs(text));
     const target = gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
-    return transformer(new gdal.CoordinateTransformation(source, target));
+    return projection(source, new gdal.CoordinateTransformation(source, target));
   } catch {
     throw unknown();
   }
@@ -91,10 +101,32 @@ function eastFirst(srs: gdal.SpatialReference): gdal.SpatialReference {
   return gdal.SpatialReference.fromWKT(wkt);
 }
 
-function transformer(transformation: gdal.CoordinateTransformation): Transform {
-  return (wkb) => {
+type Box = Pick<gdal.Envelope, "minX" | "minY" | "maxX" | "maxY">;
+
+const isWithin = ({ minX, minY, maxX, maxY }: Box, x: number, y: number): boolean =>
+  minX >= -x && maxX <= x && minY >= -y && maxY <= y;
+const isOrigin = ({ minX, minY, maxX, maxY }: Box): boolean =>
+  minX === 0 && minY === 0 && maxX === 0 && maxY === 0;
+
+function projection(
+  source: gdal.SpatialReference,
+  transformation: gdal.CoordinateTransformation,
+): Projection {
+  const isGeographic = source.isGeographic();
+  let looksLikeDegrees = false;
+  let hasMetres = false;
+  const examine = (box: Box) => {
+    if (isGeographic) {
+      // A circle has 400 grads. PROJ would take such numbers for longitudes of further turns.
+      if (!isWithin(box, 400, 100))
+        throw badGeometry("its coordinates are no degrees. Does srs match the file?");
+    } else if (!isWithin(box, 180, 90)) hasMetres = true;
+    else if (!isOrigin(box)) looksLikeDegrees = true;
+  };
+  const transform: Transform = (wkb) => {
     const geometry = gdal.Geometry.fromWKB(wkb);
     if (geometry.isEmpty()) return wkb;
+    if (!hasMetres) examine(geometry.getEnvelope());
     try {
       geometry.transform(transformation);
     } catch {
@@ -106,4 +138,12 @@ function transformer(transformation: gdal.CoordinateTransformation): Transform {
     }
     return geometry.toWKB("LSB");
   };
+  const requireMetres = () => {
+    if (!looksLikeDegrees || hasMetres) return;
+    throw refused(
+      "All coordinates of the file look like degrees (longitude and latitude), but srs is a projected system.",
+      { parameter: "srs" },
+    );
+  };
+  return { transform, requireMetres };
 }
