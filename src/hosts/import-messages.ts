@@ -16,6 +16,7 @@ export const importFormats = {
   "MapInfo MIF": ["mif"],
   KML: ["kml", "kmz"],
   CSV: ["csv", "tsv", "txt"],
+  GPX: ["gpx"],
   DXF: ["dxf"],
   GeoPackage: ["gpkg"],
   GML: ["gml"],

@@ -57,6 +57,7 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
   "MapInfo MIF": madeByGdal("MapInfo File", "mif"),
   KML: kml,
   CSV: "lon,lat,a\n1,2,3\n",
+  GPX: '<gpx><wpt lat="1" lon="2"/></gpx>',
   DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
   GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
   GML: madeByGdal("GML", "gml")["data.gml"]!,

@@ -2,6 +2,7 @@ import { type ImportFormat, importFormats } from "../../../src/hosts/import-mess
 import { readCsv } from "./csv.js";
 import { readGdal } from "./gdal.js";
 import { readGeoJson, readGeoJsonSequence } from "./geojson.js";
+import { readGpx } from "./gpx.js";
 import { readKml } from "./kml.js";
 import { readMif, readTab } from "./mapinfo.js";
 import { readParquetFile } from "./parquet.js";
@@ -21,6 +22,7 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   "MapInfo MIF": readMif,
   KML: readKml,
   CSV: readCsv,
+  GPX: readGpx,
   DXF: readGdal("DXF"),
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),
