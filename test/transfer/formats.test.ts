@@ -18,6 +18,7 @@ import { exportFormats } from "../../src/transfer/export-formats.js";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { startServer } from "../support/server.js";
 import { feature, point } from "../support/transfer.js";
+import { rowsOf, xlsxOf } from "../support/xlsx.js";
 import { zipOf } from "../support/zip.js";
 
 /** The formats that people are told of are those that work. */
@@ -57,6 +58,14 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
   "MapInfo MIF": madeByGdal("MapInfo File", "mif"),
   KML: kml,
   CSV: "lon,lat,a\n1,2,3\n",
+  XLSX: await xlsxOf({
+    sheets: {
+      a: rowsOf([
+        ["lon", "lat"],
+        [1, 2],
+      ]),
+    },
+  }),
   GPX: '<gpx><wpt lat="1" lon="2"/></gpx>',
   DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
   GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,

@@ -8,6 +8,7 @@ import { readMif, readTab } from "./mapinfo.js";
 import { readParquetFile } from "./parquet.js";
 import type { Reader } from "./reader.js";
 import { readShapefile } from "./shapefile.js";
+import { readXlsx } from "./xlsx.js";
 
 /**
  * The reader of each import format; archives are unpacked before. The extension alone determines the reader; the content is
@@ -21,8 +22,9 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   "MapInfo TAB": readTab,
   "MapInfo MIF": readMif,
   KML: readKml,
-  CSV: readCsv,
   GPX: readGpx,
+  XLSX: readXlsx,
+  CSV: readCsv,
   DXF: readGdal("DXF"),
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),

@@ -1,0 +1,91 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { refused } from "../refusal.js";
+import type { RowSink } from "../sink.js";
+import { readXml, xmlText } from "../xml.js";
+import { shown, ZipArchive } from "../zip-archive.js";
+import type { Reader } from "./reader.js";
+import { headerOf, sameHeader, TableRows } from "./table-rows.js";
+import { readWorkbook, type SheetPart, type Workbook } from "./xlsx-parts.js";
+import { type SheetCell, SheetHandler } from "./xlsx-sheet.js";
+
+/**
+ * Reads XLSX workbooks: the first visible sheet with data, whose first row has the names of the columns, and the visible sheets
+ * that have the same names. GDAL's reader loses seconds and the exactness of numbers.
+ */
+export const readXlsx: Reader = async ({ path, sink, srs, budget }) => {
+  if (isCompound(path))
+    throw refused(
+      "The workbook is encrypted, or of a version before 2007: save it as .xlsx without a password.",
+    );
+  await ZipArchive.use(path, budget, async (zip) => {
+    const workbook = await readWorkbook(zip);
+    const table = new TableRows(sink, srs.isGiven);
+    const others: SheetPart[] = [];
+    for (const sheet of workbook.sheets) {
+      if (sheet.isHidden || !(await readSheet({ zip, workbook, sheet, table, sink }))) others.push(sheet);
+    }
+    if (!table.header) throw refused("The workbook has no visible sheet with data.");
+    table.end();
+    if (others.length > 0) sink.note(`Sheets that were not read: ${listed(others)}.`);
+  });
+};
+
+/** Number of sheets that a message names. */
+const listedSheets = 10;
+
+function listed(sheets: readonly SheetPart[]): string {
+  const names = sheets
+    .slice(0, listedSheets)
+    .map(({ name, isHidden }) => shown(name) + (isHidden ? " (hidden)" : ""));
+  const more = sheets.length - names.length;
+  return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+interface SheetTask {
+  readonly zip: ZipArchive;
+  readonly workbook: Workbook;
+  readonly sheet: SheetPart;
+  readonly table: TableRows;
+  readonly sink: RowSink;
+}
+
+/** @returns false when the sheet has no rows, or other columns than the table */
+async function readSheet({ zip, workbook, sheet, table, sink }: SheetTask): Promise<boolean> {
+  const { header } = table;
+  let isFirst = true;
+  const take = (cells: readonly SheetCell[]) => {
+    if (isFirst && header && !sameHeader(header, headerOf(cells))) throw otherColumns;
+    if (!isFirst || !header) table.add(cells);
+    isFirst = false;
+  };
+  const handler = new SheetHandler(workbook, take);
+  try {
+    await readXml(xmlText(zip.read(sheet.file)), handler, async () => {
+      if (sink.isFull) await sink.flush();
+    });
+  } catch (error) {
+    if (error === otherColumns) return false;
+    throw error;
+  }
+  if (handler.errors > 0)
+    sink.note(
+      `${handler.errors} cells of the sheet ${shown(sheet.name)} have errors such as #N/A and were read as empty.`,
+    );
+  if (handler.hasMergedCells) sink.note("Merged cells have their value in the first of them only.");
+  return !isFirst;
+}
+
+/** Ends the reading of a sheet. */
+const otherColumns = new Error("The sheet has other columns.");
+
+/** Whether the file is of the older format of Office, in which encrypted workbooks are too. */
+function isCompound(path: string): boolean {
+  const head = Buffer.alloc(8);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, head);
+  } finally {
+    closeSync(file);
+  }
+  return head.toString("hex") === "d0cf11e0a1b11ae1";
+}
