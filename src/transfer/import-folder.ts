@@ -35,10 +35,15 @@ export async function makeImportFolder(tempDir: string, files: readonly ImportFi
   return { path, files: names, notes: notesOn(files.filter((file) => !taken.includes(file))), remove };
 }
 
-/** The files that are of import formats or belong to one; all files when there is none, since errors name their types. */
+/**
+ * The files that are of import formats or belong to one; all files when there is none, since errors name their types. A
+ * `.txt` beside others tells about them; alone it is a table.
+ */
 function importableOf(files: readonly ImportFile[]): readonly ImportFile[] {
-  const importable = files.filter(({ name }) => isImportable(extname(name.trim()).slice(1).toLowerCase()));
-  return importable.length > 0 ? importable : files;
+  const extension = ({ name }: ImportFile) => extname(name.trim()).slice(1).toLowerCase();
+  const importable = files.filter((file) => isImportable(extension(file)));
+  const data = importable.filter((file) => extension(file) !== "txt");
+  return [data, importable, files].find((list) => list.length > 0) ?? [];
 }
 
 function notesOn(ignored: readonly ImportFile[]): string[] {

@@ -24,7 +24,11 @@ t.test(
   async (t) => {
     t.same(await namesOf("a.b.GeoJSON "), ["0.geojson"]);
     t.same(await namesOf("../../etc/x.shp"), ["0.shp"]);
-    t.same(await namesOf("Дороги.SHP", "дороги.dbf", "other.gpkg", "c.txt"), ["0.shp", "0.dbf", "1.gpkg"]);
+    t.same(await namesOf("Дороги.SHP", "дороги.dbf", "other.gpkg", "c.txt", "d.exe"), [
+      "0.shp",
+      "0.dbf",
+      "1.gpkg",
+    ]);
   },
 );
 

@@ -36,7 +36,9 @@ export async function unpack({ folder, archive }: Place, budget: ByteBudget): Pr
   return ZipArchive.use(join(folder, archive), budget, async (zip) => {
     const inner = zip.files.find(({ name }) => archives.has(extensionOf(name)) && !junk.test(name));
     if (inner) throw refused(`The archive holds another archive, ${shown(inner.name)}.`);
-    const wanted = zip.files.filter(({ name }) => isImportable(extensionOf(name)) && !junk.test(name));
+    const wanted = withoutTexts(
+      zip.files.filter(({ name }) => isImportable(extensionOf(name)) && !junk.test(name)),
+    );
     if (wanted.length === 0)
       throw refused(`The archive holds no file that can be imported. It holds: ${listed(zip.files)}.`);
     const names = namesOfOurs(wanted, `${archive.slice(0, -extname(archive).length)}-`);
@@ -45,6 +47,12 @@ export async function unpack({ folder, archive }: Place, budget: ByteBudget): Pr
     const notes = others.length === 0 ? [] : [`Files of the archive that were not read: ${listed(others)}.`];
     return { files: names, notes };
   });
+}
+
+/** A `.txt` beside other data tells about it; alone it is a table. */
+function withoutTexts(files: readonly ArchivedFile[]): readonly ArchivedFile[] {
+  const others = files.filter(({ name }) => extensionOf(name) !== "txt");
+  return others.length > 0 ? others : files;
 }
 
 /** Unpacks the document of a KMZ file: `doc.kml`, else its first KML file. @throws Refusal */

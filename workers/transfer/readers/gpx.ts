@@ -23,12 +23,16 @@ class GpxHandler implements XmlHandler {
 
   constructor(
     private readonly sink: RowSink,
-    private readonly namesKinds: boolean,
+    private namesKinds: boolean,
   ) {}
 
   open(element: XmlElement): void {
     const { name } = element;
-    if (this.depth === 0 && name !== "gpx") throw refused("The file is not GPX.");
+    if (this.depth === 0) {
+      if (name !== "gpx") throw refused("The file is not GPX.");
+      // In an export of this server the kind tells no more than the geometry does.
+      if (element.attribute("creator") === "Mapwright") this.namesKinds = false;
+    }
     if (this.depth === 1 && Object.hasOwn(gpxKinds, name)) this.feature = new GpxFeature(name, element);
     else if (this.depth > 1) this.feature?.open(element);
     this.depth++;
