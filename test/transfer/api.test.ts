@@ -174,7 +174,7 @@ t.test("what is wrong with a file is told, and the layer is as before", async (t
     ],
     [JSON.stringify(data), "&srs=http://127.0.0.1:9/", { status: 500, json: { code: "import_failed" } }],
     [JSON.stringify(data), "&action=3", { status: 400 }],
-    [form(data, "x.csv"), "", { status: 500, json: { code: "unsupported_format" } }],
+    [form(data, "x.doc"), "", { status: 500, json: { code: "unsupported_format" } }],
     [
       new FormData(),
       "",

@@ -110,9 +110,9 @@ t.test("a file that cannot be imported leaves nothing behind", async (t) => {
     status: 1,
     stderr: /cannot be read/,
   });
-  t.match(await run("p", "m", "new", file("c.csv", "a,b")), {
+  t.match(await run("p", "m", "new", file("c.doc", "a,b")), {
     status: 1,
-    stderr: /"csv" cannot be imported/,
+    stderr: /"doc" cannot be imported/,
   });
   t.match(await run("p", "none", "new", file("d.geojson", collection())), {
     status: 1,
