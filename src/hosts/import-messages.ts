@@ -18,6 +18,7 @@ export const importFormats = {
   GPX: ["gpx"],
   XLSX: ["xlsx"],
   CSV: ["csv", "tsv", "txt"],
+  XLS: ["xls"],
   DXF: ["dxf"],
   GeoPackage: ["gpkg"],
   GML: ["gml"],

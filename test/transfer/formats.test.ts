@@ -28,6 +28,7 @@ t.teardown(() => server.stop());
 const token = await server.token("admin");
 await server.api("POST", "", { token, body: { code: "m" } });
 
+const project = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 const config = loadConfig({ environment: {}, flags: {} });
 const extensions: readonly string[] = Object.values(importFormats).flat();
 
@@ -67,6 +68,7 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
     },
   }),
   GPX: '<gpx><wpt lat="1" lon="2"/></gpx>',
+  XLS: readFileSync(join(project, "test/fixtures/one.xls")),
   DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
   GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
   GML: madeByGdal("GML", "gml")["data.gml"]!,
@@ -111,7 +113,6 @@ async function helpTexts(): Promise<Record<string, string>> {
   return texts;
 }
 
-const project = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 const help = await helpTexts();
 const told: Readonly<Record<string, string>> = {
   ...help,

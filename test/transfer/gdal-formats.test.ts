@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import gdal from "gdal-async";
 import t from "tap";
 import { type GdalFile, writeGdalFile } from "../support/gdal-files.js";
@@ -193,4 +194,27 @@ t.test("Gauss-Kruger coordinates are shifted to WGS 84", async (t) => {
     .match(/-?[\d.]+/g)!
     .map(Number);
   t.ok(Math.abs(x! - 38) < 0.01 && Math.abs(y! - 55) < 0.01, `${x} ${y}`);
+});
+
+t.test("a workbook's sheet is read with its coordinates, types and texts", async (t) => {
+  const layer = await bench.layer();
+  const content = readFileSync(
+    join(dirname(fileURLToPath(import.meta.url)), "../../../test/fixtures/cities.xls"),
+  );
+  const { rows, notes } = await bench.import(layer, content, { extension: "xls" });
+  t.equal(rows, 63);
+  t.match(notes.join(), /"Долгота" \(east\) and "Широта" \(north\)/);
+  const [first, , third] = await bench.objects(layer);
+  t.match(Object.values(first!), [
+    1,
+    "Москва",
+    "007",
+    1.5,
+    "2024-02-29T00:00:00+00:00",
+    1,
+    "POINT(37.61 55.75)",
+  ]);
+  t.match(Object.values(third!), [3, "нигде", null, null, null, null, null]);
+  const damaged = content.subarray(0, 5000);
+  t.match(await failureOf(bench.import(layer, damaged, { extension: "xls" })), { code: "import_failed" });
 });

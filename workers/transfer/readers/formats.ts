@@ -25,6 +25,7 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   GPX: readGpx,
   XLSX: readXlsx,
   CSV: readCsv,
+  XLS: readGdal("XLS"),
   DXF: readGdal("DXF"),
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),

@@ -6,6 +6,7 @@ import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
 import { fileEncoding } from "./gdal-encoding.js";
+import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import type { Reader } from "./reader.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
@@ -21,7 +22,7 @@ export const readGdal =
       const layers = featureLayers(dataset, sink);
       for (const layer of layers) {
         if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
-        const task = { dataset, sink, named: layers.length > 1 };
+        const task = { dataset, sink, named: layers.length > 1, srsIsGiven: srs.isGiven };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else await readLayer(layer, task);
       }
@@ -72,7 +73,9 @@ function reasonOf(error: unknown, path: string): string {
 
 /** The layers that hold features with geometry; those without, when there are no others. */
 function featureLayers(dataset: gdal.Dataset, sink: RowSink): gdal.Layer[] {
-  const all = [...dataset.layers].filter((layer) => layer.features.count() !== 0);
+  const all = [...dataset.layers].filter(
+    (layer) => layer.features.count() !== 0 && !isBlankSheet(dataset, layer),
+  );
   const spatial = all.filter((layer) => layer.geomType !== gdal.wkbNone);
   if (spatial.length === 0) return all;
   for (const { name } of all.filter((layer) => !spatial.includes(layer)))
@@ -115,17 +118,19 @@ interface LayerTask {
   readonly sink: RowSink;
   /** Whether the layer's name becomes a property, since the file has several. */
   readonly named: boolean;
+  readonly srsIsGiven: boolean;
 }
 
 /** @param expected the number of features, which formats know or GDAL counts */
 async function readLayer(
   layer: gdal.Layer,
-  { dataset, sink, named }: LayerTask,
+  { dataset, sink, named, srsIsGiven }: LayerTask,
   expected = layer.features.count(),
 ): Promise<void> {
   const fields = layer.fields.map(
     ({ name, type }): FieldReader => ({ name, write: fieldWriters[type] ?? writeValue }),
   );
+  const geometry = layer.geomType === gdal.wkbNone ? tableGeometry(layer, sink, srsIsGiven) : undefined;
   const source = typedLayer(dataset, layer);
   const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
   const before = sink.rows;
@@ -134,8 +139,12 @@ async function readLayer(
   for (let feature = features.first(); feature; feature = features.next()) {
     const read = feature;
     sink.add((row) => {
-      writeGeometry(row, read);
-      writeFields(row, fields, read);
+      const values = valuesOf(read);
+      if (geometry) geometry.write(row, (index) => cellOf(values[index]));
+      else writeGeometry(row, read);
+      fields.forEach((field, index) => {
+        if (!geometry?.takes(index)) writeField(row, field, values[index]);
+      });
       if (layerName !== undefined) row.property("layer", layerName);
     });
     if (sink.isFull) await sink.flush();
@@ -210,17 +219,15 @@ const isoText = (text: string): string =>
     .replace(/^(\d{4})\/(\d\d)\/(\d\d) ?/, (_, year, month, day) => `${year}-${month}-${day}T`)
     .replace(/T(00:00:00)?$/, "");
 
-function writeFields(row: RowEncoder, fields: readonly FieldReader[], feature: gdal.Feature): void {
-  let values: unknown[];
+function valuesOf(feature: gdal.Feature): unknown[] {
   try {
-    values = feature.fields.toArray();
+    return feature.fields.toArray();
   } catch {
     throw badFeature("its values cannot be read");
   }
-  for (let index = 0; index < fields.length; index++) {
-    const { name, write } = fields[index]!;
-    const value = values[index];
-    if (value === null || value === undefined) row.property(name, null);
-    else write(row, name, value);
-  }
+}
+
+function writeField(row: RowEncoder, { name, write }: FieldReader, value: unknown): void {
+  if (value === null || value === undefined) row.property(name, null);
+  else write(row, name, value);
 }
