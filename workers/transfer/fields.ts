@@ -117,7 +117,7 @@ export class FieldSet {
       return text;
     }
     field.seen |= TypeFlag.untyped;
-    const found = field.notations === 0 && isQuoted ? 0 : notationsOf(trimmed);
+    const found = field.notations === 0 ? 0 : notationsOf(trimmed, field.notations);
     // What is neither a number nor a date nor true or false may be any text.
     if (found === 0 && unstorable.test(text)) throw unstorableValue(name);
     field.notations &= found;

@@ -56,28 +56,39 @@ export interface NotationContext {
   readonly comma: "decimal" | "groups" | undefined;
 }
 
-/** The possible notations of a text without spaces around it; 0 = it is only text. */
-export function notationsOf(text: string): number {
+/**
+ * The notations of a text without spaces around it; 0 = it is only text.
+ * @param wanted those that fit the column so far; others need not be found
+ */
+export function notationsOf(text: string, wanted: number = anyNotation): number {
   const first = text.charCodeAt(0);
   // The characters - . 0 to 9
-  if (first === 0x2d || first === 0x2e || (first >= 0x30 && first <= 0x39)) return ofDigits(text);
+  if (first === 0x2d || first === 0x2e || (first >= 0x30 && first <= 0x39)) return ofDigits(text, wanted);
   if (first === 0x7b || first === 0x5b) return isJson(text) ? can.json : 0;
   return boolean.test(text) ? can.bool : 0;
 }
 
-function ofDigits(text: string): number {
+function ofDigits(text: string, wanted: number): number {
   if (text.length > 40) return number.test(text) && isExact(text) ? can.number : 0;
+  const found = wanted & numbers ? numbersOf(text, wanted) : undefined;
+  if (found !== undefined) return found;
+  return wanted & dates && text.length >= 8 && text.length <= 35 ? datesOf(text) : 0;
+}
+
+/** Undefined when the text is no number; 0 for one that a column of numbers cannot hold. */
+function numbersOf(text: string, wanted: number): number | undefined {
   if (integer.test(text)) return isExact(text) ? integerNotations : 0;
   let found = 0;
-  if (number.test(text)) found |= can.number | (/e/i.test(text) ? 0 : can.spaceGroups | can.commaGroups);
+  if (number.test(text)) {
+    found = can.number | (/e/i.test(text) ? 0 : can.spaceGroups | can.commaGroups);
+    if (!(wanted & can.pointGroups)) return isExact(text) ? found : 0;
+  }
   if (decimalComma.test(text))
     found |= can.decimalComma | (/ |\u00a0|\u202f/.test(text) ? 0 : can.pointGroups);
   if (pointGroups.test(text)) found |= can.pointGroups;
   if (spaceGroups.test(text)) found |= can.spaceGroups;
   if (commaGroups.test(text)) found |= can.commaGroups;
-  if (found !== 0) return isExactIn(text, found);
-  if (text.length >= 8 && text.length <= 35) return datesOf(text);
-  return 0;
+  return found === 0 ? undefined : isExactIn(text, found);
 }
 
 /** The notations in which a column of numbers holds the number exactly. */
@@ -110,9 +121,12 @@ export function isDatetime(text: string): boolean {
   return match !== null && isDay(Number(match[1]), Number(match[2]), Number(match[3]));
 }
 
+const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
 function isDay(year: number, month: number, day: number): boolean {
-  if (year === 0 || month < 1 || month > 12 || day < 1) return false;
-  return day <= new Date(Date.UTC(year < 100 ? year + 400 : year, month, 0)).getUTCDate();
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = month === 2 && isLeap ? 29 : monthDays[month - 1];
+  return year > 0 && days !== undefined && day >= 1 && day <= days;
 }
 
 /** What is known of all texts of a column. */
@@ -170,6 +184,7 @@ export const isDateNotation = (possible: number): boolean => (possible & dates) 
  * beyond that what has at most 15 significant digits. What is too large or too small for a double stays text.
  */
 export function isExact(text: string): boolean {
+  if (text.length <= 15 && !/e/i.test(text)) return true;
   const value = Math.abs(Number(text));
   if (value === 0) return significantDigits(text) === 0;
   return value <= Number.MAX_SAFE_INTEGER || (Number.isFinite(value) && significantDigits(text) <= 15);

@@ -38,7 +38,8 @@ export class RowEncoder {
   /** @param row number of the feature in the file, from 1 */
   begin(row: number): void {
     this.row = row;
-    this.values = new Array<string | undefined>(this.fields.count).fill(undefined);
+    if (this.values.length === this.fields.count) this.values.fill(undefined);
+    else this.values = new Array<string | undefined>(this.fields.count).fill(undefined);
     this.geometry = undefined;
     this.nulls.clear();
     this.texts.clear();
