@@ -142,6 +142,8 @@ export const configSchema = z.strictObject({
       memoryBytes: bytes.default(2 * 1024 ** 3),
       /** Files in an uploaded archive, unpacked, in all. */
       unpackedBytes: bytes.default(4 * 1024 ** 3),
+      /** Pixels of an uploaded image, unpacked. */
+      rasterBytes: bytes.default(16 * 1024 ** 3),
     })
     .prefault({}),
   exports: z

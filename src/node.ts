@@ -25,8 +25,8 @@ import { cachedRoute, createServer } from "./http/server.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { SearchService } from "./search/service.js";
-import { FolderBlobStore } from "./storage/folder-blob-store.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
+import { openBlobs } from "./storage/open-blobs.js";
 import { openDatabase } from "./storage/postgres.js";
 import { startPruning } from "./storage/pruning.js";
 import { openRedis } from "./storage/redis.js";
@@ -62,7 +62,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const files = createFileExports(config, log);
   const image = createImageHost(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
-  const blobs = withPictureFiles(new FolderBlobStore(join(config.dataDir, "files")), pictureFiles);
+  const blobs = withPictureFiles(openBlobs(config), pictureFiles);
   const path = wireTilePath<CachedAnswer>({
     config,
     db,

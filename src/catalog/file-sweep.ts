@@ -89,7 +89,8 @@ async function sweepBlobs(db: Database, blobs: BlobStore, ageMs: number): Promis
   let removed = 0;
   for await (const uuids of blobs.olderThan(ageMs)) {
     const rows = await db.query<{ uuid: string }>(
-      "select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)",
+      `select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)
+         and not exists (select from raster r where u.uuid in (r.original, r.processed))`,
       [uuids],
     );
     for (const { uuid } of rows) await blobs.delete(uuid);

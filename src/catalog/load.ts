@@ -3,6 +3,7 @@ import type { Queryable } from "../storage/postgres.js";
 import { columnsInOrder } from "./column-order.js";
 import { type ColumnRow, columnOf } from "./column-rows.js";
 import { withIdAlias } from "./id-alias.js";
+import { type RasterRow, rasterOf } from "./rasters.js";
 import { selectionIn } from "./selected.js";
 import type {
   BaseMap,
@@ -83,6 +84,7 @@ interface NodeRow {
   geometry_kind: GeometryKind | null;
   bands: number[] | null;
   source_id: number | null;
+  raster: RasterRow | null;
 }
 interface ConstraintRow extends ColumnConstraint {
   readonly layerId: number;
@@ -119,8 +121,8 @@ export async function loadMap(
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'source_id', l.source_id)), '[]')
-          from node n left join layer l on l.id = n.id where n.map_id = m.id) as node_rows,
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'source_id', l.source_id, 'raster', to_jsonb(r))), '[]')
+          from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
        (select coalesce(json_agg(c order by c.sort, c.id), '[]')
           from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows,
        (select coalesce(json_agg(json_build_object('id', c.id, 'layerId', c.layer_id, 'type', c.type, 'name', c.name,
@@ -179,6 +181,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
         bands: withGeometry.bands ?? [],
         sourceId: node.source_id,
         source: node.source,
+        raster: node.raster && rasterOf(node.raster),
         visualSettings: node.visual_settings,
         visualCustomSettings: node.visual_custom_settings,
         vectorSettings: node.vector_settings,

@@ -1,4 +1,5 @@
 import type { ColumnType } from "../column-types/column-types.js";
+import type { GeoEnvelope } from "../geo/envelope.js";
 import type { GeometryKind } from "../geo/wkb.js";
 
 /** The catalogue in memory: immutable snapshots of projects and maps. */
@@ -113,10 +114,36 @@ export interface LayerNode extends TreeNode {
   /** Id of the layer that a virtual or materialized layer is derived from. */
   readonly sourceId: number | null;
   readonly source: LayerSource | null;
+  /** The image of a raster layer; null for other layers. */
+  readonly raster: RasterImage | null;
   /** Checked settings as stored; at most one of visualSettings and visualCustomSettings. */
   readonly visualSettings: StoredSettings | null;
   readonly visualCustomSettings: StoredSettings | null;
   readonly vectorSettings: StoredSettings | null;
+}
+
+/** The image of a raster layer. */
+export interface RasterImage {
+  /** Key of the blob of the uploaded file. */
+  readonly original: string;
+  readonly originalFormat: "GTiff" | "PNG" | "JPEG";
+  readonly originalBytes: number;
+  /** Key of the blob of the processed image: a GeoTIFF in EPSG:3857, tiled, with overviews. */
+  readonly processed: string;
+  readonly processedBytes: number;
+  /** Of the uploaded image, in pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly bands: number;
+  /** EPSG number or WKT of the uploaded image's coordinates. */
+  readonly srs: string;
+  /** GDAL's six numbers from column and row to those coordinates. */
+  readonly transform: readonly number[];
+  /** Whether the uploaded file itself tells where it lies. */
+  readonly hasOwnReference: boolean;
+  /** In EPSG:4326; longitudes beyond ±180 go on across the antimeridian. */
+  readonly box: GeoEnvelope;
+  readonly nodata: number | null;
 }
 
 /** Source of a derived or external layer. */
@@ -168,7 +195,7 @@ export interface MapState extends LocalizedName {
 export const isLayer = (node: TreeNode | LayerNode): node is LayerNode => node.type !== "folder";
 
 /** Whether the node is a layer with objects in a table or view. */
-export const hasObjects = (node: TreeNode | LayerNode): boolean =>
+export const hasObjects = (node: Pick<TreeNode, "type">): boolean =>
   node.type === "layer" || node.type === "virtual" || node.type === "material";
 
 /** Whether the layer's objects come from another layer, so that they cannot be edited here. */

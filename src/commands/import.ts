@@ -4,7 +4,7 @@ import { removePortion } from "../catalog/removal.js";
 import { importFormatList } from "../hosts/import-messages.js";
 import { startTransferHost } from "../hosts/transfer.js";
 import { importIntoLayer } from "../transfer/import.js";
-import type { ImportFile } from "../transfer/import-request.js";
+import { type ImportFile, readRasterBox } from "../transfer/import-request.js";
 import {
   type CommandEnvironment,
   CommandError,
@@ -20,6 +20,7 @@ import { sourceFiles } from "./import-files.js";
 interface ImportOptions {
   readonly srs?: string;
   readonly format?: string;
+  readonly rasterBbox?: string;
   readonly action: "replace" | "merge";
   readonly json?: boolean;
 }
@@ -49,6 +50,10 @@ export function register(program: Command, env: CommandEnvironment): void {
       "--srs <srs>",
       "spatial reference of the data: EPSG number, WKT or proj4 (default: the file's own, else 4326)",
     )
+    .option(
+      "--raster-bbox <box>",
+      "where an image lies that does not say it itself, in --srs: BOX(x_min y_min,x_max y_max)",
+    )
     .addOption(
       new Option(
         "--action <action>",
@@ -65,7 +70,11 @@ Examples:
   $ mapwright import city main roads roads.geojson
   $ mapwright import city main parcels parcels.geojsonl --srs 3857 --action replace
   $ mapwright import city main streets streets.shp
-  $ curl https://data.example.org/trees.geojson | mapwright import city main trees - --format geojson`,
+  $ curl https://data.example.org/trees.geojson | mapwright import city main trees - --format geojson
+  $ mapwright import city main photo photo.tif
+  $ mapwright import city main plan plan.png --raster-bbox "BOX(37.3 55.5,37.9 56)"
+
+An image (GeoTIFF, PNG, JPEG) makes a raster layer. The layer must be empty, or hold an image, which it replaces.`,
     )
     .action(
       async (
@@ -103,8 +112,11 @@ async function importFiles(
 ): Promise<void> {
   const map = await findMap(db, job.project, job.map);
   const known = map.layers.get(job.layer);
-  if (known && known.type !== "layer")
-    throw new CommandError(`The layer "${job.layer}" takes no vector data.`);
+  if (known && known.type !== "layer" && known.type !== "raster")
+    throw new CommandError(`The layer "${job.layer}" takes no data.`);
+  const rasterBox = job.rasterBbox === undefined ? undefined : readRasterBox(job.rasterBbox);
+  if (job.rasterBbox !== undefined && !rasterBox)
+    throw new UsageError('--raster-bbox: must be "BOX(x_min y_min,x_max y_max)".');
   const layerId = known?.id ?? (await createLayer(db, map.id, { code: job.layer })).id;
   const started = performance.now();
   const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
@@ -113,15 +125,34 @@ async function importFiles(
     const result = await importIntoLayer(
       { db, transfer, log, config },
       { layerId, language: map.project.languages[0], idAlias: config.idAlias },
-      { files, srs: job.srs, action: job.action },
-      { onStaged: (rows) => say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`) },
+      { files, srs: job.srs, action: job.action, rasterBox },
+      {
+        onStaged: (rows) => {
+          if (rows > 0) say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`);
+        },
+      },
     );
     for (const note of result.notes) say(env, note);
     const columns = result.columns.map(({ code }) => code);
     if (columns.length > 0) say(env, `New columns: ${columns.join(", ")}.`);
     say(env, `Done in ${seconds()} s.`);
-    const { inserted, updated } = result;
-    if (job.json) print(env, JSON.stringify({ layer: layerId, inserted, updated, columns }));
+    const { inserted, updated, raster } = result;
+    if (job.json)
+      print(
+        env,
+        JSON.stringify({
+          layer: layerId,
+          inserted,
+          updated,
+          columns,
+          ...(raster && { raster }),
+        }),
+      );
+    else if (raster)
+      print(
+        env,
+        `${job.project}/${job.map}/${job.layer}: image of ${raster.width} × ${raster.height} pixels`,
+      );
     else print(env, `${job.project}/${job.map}/${job.layer}: ${inserted} objects added, ${updated} changed`);
   } catch (error) {
     // A layer created for this file is deleted again. Its table is dropped here, since no node may be running to do it.

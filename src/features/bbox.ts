@@ -1,30 +1,36 @@
+import { hasObjects, type LayerNode } from "../catalog/state.js";
 import { type ContractBox, type GeoEnvelope, toMercator } from "../geo/envelope.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import type { Srid } from "./geometry-sql.js";
 import { layerTable } from "./sql.js";
 
-/** Exact bounding boxes of whole layers, without reading all of their geometry. */
+/** Exact bounding boxes of whole layers, without reading all of their geometry; those of images are in the catalogue. */
+
+type BoxedLayer = Pick<LayerNode, "id" | "type" | "raster">;
 
 /**
- * Bounding box of a layer's objects as [lat, lon] ([y, x] in EPSG:3857); null when no object has a geometry. In EPSG:3857
- * latitudes are clamped to ±85.06°, as for drawing.
+ * Bounding box of a layer's objects, or image, as [lat, lon] ([y, x] in EPSG:3857); null when no object has a geometry. In
+ * EPSG:3857 latitudes are clamped to ±85.06°, as for drawing.
  */
-export async function layerBox(db: Database, layerId: number, srid: Srid): Promise<ContractBox | null> {
-  return (await layersBoxes(db, [layerId], srid)).get(layerId) ?? null;
+export async function layerBox(db: Database, layer: BoxedLayer, srid: Srid): Promise<ContractBox | null> {
+  return (await layersBoxes(db, [layer], srid)).get(layer.id) ?? null;
 }
 
 /** Planning time grows with the square of the number of tables in a statement, and each table is locked. */
 const layersPerStatement = 25;
 
-/** As `layerBox`, for any number of layers, by layer id; layers without geometry are null. */
+/** As `layerBox`, for any number of layers, by layer id; those of external services are null. */
 export async function layersBoxes(
   db: Queryable,
-  layerIds: readonly number[],
+  layers: readonly BoxedLayer[],
   srid: Srid,
 ): Promise<Map<number, ContractBox | null>> {
-  const boxes = new Map<number, ContractBox | null>();
-  for (let at = 0; at < layerIds.length; at += layersPerStatement)
-    for (const [id, box] of await batchBoxes(db, layerIds.slice(at, at + layersPerStatement), srid))
+  const boxes = new Map<number, ContractBox | null>(
+    layers.map(({ id, raster }) => [id, raster && contractBox(raster.box, srid)]),
+  );
+  const ids = [...new Set(layers.filter(hasObjects).map(({ id }) => id))];
+  for (let at = 0; at < ids.length; at += layersPerStatement)
+    for (const [id, box] of await batchBoxes(db, ids.slice(at, at + layersPerStatement), srid))
       boxes.set(id, box);
   return boxes;
 }

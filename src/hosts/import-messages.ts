@@ -28,16 +28,38 @@ export const importFormats = {
 } as const;
 export type ImportFormat = keyof typeof importFormats;
 
+/** Formats of images, which become raster layers: as `importFormats`. What a file is, its content tells. */
+export const rasterFormats = {
+  GeoTIFF: ["tif", "tiff", "geotif", "geotiff"],
+  PNG: ["png"],
+  JPEG: ["jpg", "jpeg"],
+} as const;
+
+const rasterExtensions: readonly string[] = Object.values(rasterFormats).flat();
+
+/** Whether files of the extension (lower case) are images. */
+export const isRasterExtension = (extension: string): boolean => rasterExtensions.includes(extension);
+
+/** Usual extensions of world files, by the first letter of the image's. */
+const worldExtensions: Readonly<Record<string, string>> = { t: "tfw", g: "tfw", p: "pgw", j: "jgw" };
+
 /** Extensions of files that belong to a file of the same name in another format, by its extension. */
 export const sidecarExtensions: Readonly<Record<string, readonly string[]>> = {
   shp: ["dbf", "shx", "prj", "cpg"],
   tab: ["dat", "map", "id", "ind", "dbf"],
   mif: ["mid"],
   sxf: ["rsc"],
+  ...Object.fromEntries(
+    rasterExtensions.map((extension) => [
+      extension,
+      ["wld", "prj", `${extension}w`, worldExtensions[extension[0]!]!],
+    ]),
+  ),
 };
 
 const importable: ReadonlySet<string> = new Set([
   ...Object.values(importFormats).flat(),
+  ...rasterExtensions,
   ...Object.values(sidecarExtensions).flat(),
 ]);
 
@@ -45,7 +67,7 @@ const importable: ReadonlySet<string> = new Set([
 export const isImportable = (extension: string): boolean => importable.has(extension);
 
 /** For error messages and help: `GeoJSON (.geojson, .json), …`. */
-export const importFormatList: string = Object.entries(importFormats)
+export const importFormatList: string = Object.entries({ ...importFormats, ...rasterFormats })
   .map(([format, extensions]) => `${format} (${extensions.map((extension) => `.${extension}`).join(", ")})`)
   .join(", ");
 
@@ -59,6 +81,10 @@ export interface ImportRequest {
   readonly srs?: string;
   /** Text encoding as the client gave it; absent = what the file says, else what its bytes look like. */
   readonly encoding?: string;
+  /** Of an image, in `srs`: xmin, ymin, xmax, ymax. */
+  readonly rasterBox?: readonly number[];
+  /** Bound on the bytes of an image's pixels. */
+  readonly maxRasterBytes: number;
   /** Bound on the size of all unpacked files. */
   readonly maxUnpackedBytes: number;
   /** Whether all features that cannot be imported are counted; else the import ends when there are many. */
@@ -95,10 +121,40 @@ export interface BadRow {
   readonly code: "import_failed" | "invalid_geometry" | "constraint_violated";
 }
 
+/** An image that was imported. */
+export interface ImportedRaster {
+  /** The uploaded image: its name in the folder of the import, and GDAL's name of its format. */
+  readonly original: { readonly file: string; readonly format: "GTiff" | "PNG" | "JPEG" };
+  /** Name of the processed image in the folder: a GeoTIFF in EPSG:3857, tiled, with overviews. */
+  readonly processed: string;
+  /** Of the uploaded image, in pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly bands: number;
+  /** EPSG number or WKT of the uploaded image's coordinates. */
+  readonly srs: string;
+  /** GDAL's six numbers from column and row of the uploaded image to those coordinates. */
+  readonly transform: readonly number[];
+  /** Whether the uploaded file itself tells where it lies. */
+  readonly hasOwnReference: boolean;
+  /** West, south, east, north in degrees; longitudes beyond ±180 go on across the antimeridian. */
+  readonly box: readonly [number, number, number, number];
+  readonly nodata: number | null;
+}
+
+/** The response for an image; nothing is written to the staging table. */
+export interface RasterImported {
+  readonly ok: true;
+  readonly raster: ImportedRaster;
+  readonly notes: readonly string[];
+}
+
 /** Errors have codes of the contract. Nothing is left out silently. */
 export type ImportResponse =
+  | RasterImported
   | {
       readonly ok: true;
+      readonly raster?: undefined;
       readonly fields: readonly ImportedField[];
       /** Features of the file, the bad ones included; staging has only the others. */
       readonly rows: number;

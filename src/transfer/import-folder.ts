@@ -1,7 +1,12 @@
 import { mkdir, mkdtemp, readdir, rm, stat, symlink } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { failed } from "../errors.js";
-import { importFormatList, isImportable } from "../hosts/import-messages.js";
+import {
+  importFormatList,
+  isImportable,
+  isRasterExtension,
+  sidecarExtensions,
+} from "../hosts/import-messages.js";
 import type { ImportFile } from "./import-request.js";
 
 /** The private folder of an import: the transfer host finds the files there by names that we make, and unpacks archives there. */
@@ -16,6 +21,8 @@ export interface ImportFolder {
   readonly files: readonly string[];
   /** Sentences on files of the client that are not in the folder. */
   readonly notes: readonly string[];
+  /** What the names say; what an archive holds they do not. */
+  readonly content: "features" | "image" | "archive";
   remove(): Promise<void>;
 }
 
@@ -32,7 +39,23 @@ export async function makeImportFolder(tempDir: string, files: readonly ImportFi
     await remove();
     throw error;
   }
-  return { path, files: names, notes: notesOn(files.filter((file) => !taken.includes(file))), remove };
+  return {
+    path,
+    files: names,
+    notes: notesOn(files.filter((file) => !taken.includes(file))),
+    content: contentOf(names),
+    remove,
+  };
+}
+
+function contentOf(names: readonly string[]): ImportFolder["content"] {
+  const extensions = names.map((name) => extname(name).slice(1));
+  if (extensions.includes("zip")) return "archive";
+  const image = extensions.find(isRasterExtension);
+  const isAlone = extensions.every(
+    (extension) => extension === image || sidecarExtensions[image ?? ""]?.includes(extension),
+  );
+  return image !== undefined && isAlone ? "image" : "features";
 }
 
 /**

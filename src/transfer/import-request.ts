@@ -25,6 +25,7 @@ export interface ImportSource {
   readonly srs?: string | undefined;
   /** Text encoding; absent = what the file says, else what its bytes look like. */
   readonly encoding?: string | undefined;
+  /** For features; an image always replaces that of the layer. */
   readonly action: "replace" | "merge";
   /** Code of the column by whose values a merge finds the objects; absent = svc_id. */
   readonly key?: string | undefined;
@@ -32,6 +33,22 @@ export interface ImportSource {
   readonly partial?: boolean;
   /** Whether to find out only what the import would do. */
   readonly dryRun?: boolean;
+  /** Where an image lies, in `srs`: xmin, ymin, xmax, ymax. */
+  readonly rasterBox?: RasterBox | undefined;
+}
+
+export type RasterBox = readonly [xMin: number, yMin: number, xMax: number, yMax: number];
+
+/** Parses `BOX(x_min y_min,x_max y_max)`; undefined when it is none, or has no area. */
+export function readRasterBox(text: string): RasterBox | undefined {
+  const number = String.raw`\s*(-?\d+(?:\.\d*)?(?:e[+-]?\d{1,3})?)\s*`;
+  const match = new RegExp(`^\\s*BOX\\s*\\(${number}\\s${number},${number}\\s${number}\\)\\s*$`, "i").exec(
+    text,
+  );
+  if (!match) return undefined;
+  const [xMin, yMin, xMax, yMax] = match.slice(1).map(Number) as [number, number, number, number];
+  const isBox = [xMin, yMin, xMax, yMax].every(Number.isFinite) && xMin < xMax && yMin < yMax;
+  return isBox ? [xMin, yMin, xMax, yMax] : undefined;
 }
 
 export interface ImportOptions {
@@ -56,6 +73,8 @@ export interface Imported extends Written {
   readonly bad: RowReport;
   /** What was done, in one sentence. */
   readonly summary: string;
+  /** The image, if the file is one. */
+  readonly raster?: { readonly width: number; readonly height: number; readonly bands: number };
   /** Sentences on what was left out or changed. */
   readonly notes: readonly string[];
 }

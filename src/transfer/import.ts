@@ -1,13 +1,15 @@
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import { failed } from "../errors.js";
+import type { ImportResponse } from "../hosts/import-messages.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
+import { openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
-import { makeImportFolder } from "./import-folder.js";
+import { type ImportFolder, makeImportFolder } from "./import-folder.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
-import type { StagedFile } from "./staged-import.js";
 import { lockStaging, type StagingLock } from "./staging.js";
+import { requireRasterTarget, requireVectorTarget, writeRaster } from "./write-raster.js";
 import { writeStaged } from "./write-staged.js";
 
 /** Imports a file of geodata into a layer, completely or not at all. */
@@ -32,19 +34,31 @@ export async function importIntoLayer(
   options: ImportOptions = {},
 ): Promise<Imported> {
   const started = performance.now();
-  const lock = await lockStaging(deps.db.apart);
+  const folder = await makeImportFolder(join(deps.config.dataDir, "tmp"), source.files);
+  const lock = await lockStaging(deps.db.apart).catch(async (error) => {
+    await folder.remove();
+    throw error;
+  });
   try {
-    const file = await stage(deps, lock, source, options.signal);
-    options.onStaged?.(file.rows);
+    if (folder.content === "image") await requireRasterTarget(deps.db, target.layerId, options);
+    if (folder.content === "features") await requireVectorTarget(deps.db, target.layerId);
+    const file = await stage(deps, lock, { source, folder, signal: options.signal });
+    options.onStaged?.(file.raster ? 0 : file.rows);
     await lock.lockLayer(target.layerId);
-    const imported = await writeStaged(deps.db, {
-      target,
-      source,
-      table: lock.table,
-      file,
-      options,
-      timeoutMs: deps.config.transfer.deadlineMs,
-    });
+    if (!file.raster) await requireVectorTarget(deps.db, target.layerId);
+    const imported = file.raster
+      ? await writeRaster(
+          { ...deps, blobs: openBlobs(deps.config) },
+          { target, source, file, folder, options },
+        )
+      : await writeStaged(deps.db, {
+          target,
+          source,
+          table: lock.table,
+          file,
+          options,
+          timeoutMs: deps.config.transfer.deadlineMs,
+        });
     deps.log.info(
       {
         layer: target.layerId,
@@ -56,35 +70,41 @@ export async function importIntoLayer(
     );
     return imported;
   } finally {
+    await folder.remove();
     // Until the commit the next import of the layer must wait, and the staging table cannot be dropped.
     await deps.db.afterwards(() => lock.release());
   }
 }
 
-/** Reads the file into the staging table. @throws Failure as the transfer host reports it */
+interface Staging {
+  readonly source: ImportSource;
+  readonly folder: ImportFolder;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Reads features into the staging table, and images into the folder. @throws Failure as the transfer host reports it */
 async function stage(
   deps: ImportDependencies,
   lock: StagingLock,
-  source: ImportSource,
-  signal: AbortSignal | undefined,
-): Promise<StagedFile> {
-  const { srs, encoding, partial = false } = source;
-  const folder = await makeImportFolder(join(deps.config.dataDir, "tmp"), source.files);
-  const response = await deps.transfer
-    .import(
-      {
-        folder: folder.path,
-        files: folder.files,
-        databaseUrl: deps.db.url,
-        stagingTable: lock.table,
-        maxUnpackedBytes: deps.config.transfer.unpackedBytes,
-        partial,
-        ...(srs === undefined || srs === "" ? {} : { srs }),
-        ...(encoding === undefined || encoding === "" ? {} : { encoding }),
-      },
-      signal,
-    )
-    .finally(() => folder.remove());
+  { source, folder, signal }: Staging,
+): Promise<Extract<ImportResponse, { ok: true }>> {
+  const { srs, encoding, rasterBox, partial = false } = source;
+  const { unpackedBytes, rasterBytes } = deps.config.transfer;
+  const response = await deps.transfer.import(
+    {
+      folder: folder.path,
+      files: folder.files,
+      databaseUrl: deps.db.url,
+      stagingTable: lock.table,
+      maxUnpackedBytes: unpackedBytes,
+      maxRasterBytes: rasterBytes,
+      partial,
+      ...(rasterBox ? { rasterBox } : {}),
+      ...(srs === undefined || srs === "" ? {} : { srs }),
+      ...(encoding === undefined || encoding === "" ? {} : { encoding }),
+    },
+    signal,
+  );
   if (!response.ok) throw failed(response.code, response.error, response.data ?? {});
   return { ...response, notes: [...folder.notes, ...response.notes] };
 }

@@ -106,7 +106,8 @@ function watchLocks() {
 }
 
 t.test("its boxes are found", async (t) => {
-  const boxes = await layersBoxes(db, layers, 4326);
+  const boxed = layers.map((id) => ({ id, type: "layer", raster: null }) as const);
+  const boxes = await layersBoxes(db, boxed, 4326);
   t.equal(boxes.size, 3_000);
 });
 

@@ -50,6 +50,7 @@ const catalogue = [
   "column_constraint",
   "search_setting",
   "file",
+  "raster",
 ];
 
 /**

@@ -105,7 +105,7 @@ t.test("what is not read of an archive is said", async (t) => {
   t.equal(objects.length, 1);
   t.same(notes, [
     'Files of the archive that were not read: "notes.pdf", "about.txt".',
-    "A file .prj belongs to a file .shp of the same name, which is missing. It was not read.",
+    "A file .prj belongs to a file .shp or an image of the same name, which is missing. It was not read.",
   ]);
   t.match((await imported({ "a.txt": "a;lon;lat\n1;2;3" })).objects, [{ a: 1, geom: "POINT(2 3)" }]);
   t.same((await imported({ "a.geojson": geojson(1), "b.txt": "x" }, "parts")).notes, [

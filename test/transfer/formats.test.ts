@@ -13,9 +13,10 @@ import * as importCommand from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import * as serveCommand from "../../src/commands/serve.js";
 import { loadConfig } from "../../src/config.js";
-import { type ImportFormat, importFormats } from "../../src/hosts/import-messages.js";
+import { type ImportFormat, importFormats, rasterFormats } from "../../src/hosts/import-messages.js";
 import { exportFormats } from "../../src/transfer/export-formats.js";
 import { writeGdalFile } from "../support/gdal-files.js";
+import { geoTiff } from "../support/rasters.js";
 import { startServer } from "../support/server.js";
 import { feature, point } from "../support/transfer.js";
 import { rowsOf, xlsxOf } from "../support/xlsx.js";
@@ -30,7 +31,8 @@ await server.api("POST", "", { token, body: { code: "m" } });
 
 const project = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 const config = loadConfig({ environment: {}, flags: {} });
-const extensions: readonly string[] = Object.values(importFormats).flat();
+const rasterExtensions: readonly string[] = Object.values(rasterFormats).flat();
+const extensions: readonly string[] = [...Object.values(importFormats).flat(), ...rasterExtensions];
 
 type Files = Readonly<Record<string, string | Buffer>>;
 
@@ -87,6 +89,8 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
 /** Files of extensions that mean another content than the others of their format. */
 const ownSamples: Readonly<Record<string, Buffer>> = { kmz: await zipOf({ "doc.kml": kml }) };
 
+const rasterSample = geoTiff({ width: 2, height: 2, value: () => [1] });
+
 /** Formats by all names that people give them, and that mean nothing else. */
 const formatNames =
   /\b(shp|shapefiles?|mif|mapinfo|fgb|flatgeobuf|parquet|geojson|geojsonl|geojsons|ndjson|kml|kmz|xlsx?|excel|dxf|csv|sxf|geotiff?|tiff?|gpkg|geopackage|gml|gpx|rasters?)\b/gi;
@@ -122,7 +126,8 @@ const told: Readonly<Record<string, string>> = {
 };
 
 t.test("no format is named to people that neither import nor export have", async (t) => {
-  const names = Object.keys(importFormats).flatMap((name) => name.toLowerCase().split(/[ /]/));
+  const formats = { ...importFormats, ...rasterFormats };
+  const names = ["raster", ...Object.keys(formats)].flatMap((name) => name.toLowerCase().split(/[ /]/));
   // MapInfo is the program whose formats are mif and tab.
   const working = new Set<string>([...extensions, ...exportFormats, ...names, "mapinfo"]);
   t.ok(Object.keys(help).length > 20, "all commands have been found");
@@ -167,6 +172,17 @@ t.test("files of every format named are imported, and layers exported", async (t
       t.equal(answer.status, 200, extension);
       t.equal((await server.api("GET", `m/layers/${extension}/count/?precise=1`)).json, 1, extension);
     }
+  }
+  for (const extension of rasterExtensions) {
+    await server.api("POST", "m/layers/", { token, body: { code: extension } });
+    const path = `m/layers/${extension}/import/?raster_bbox=BOX(1%202,3%204)`;
+    const answer = await fetch(`${server.url}/api/2.8/p/${path}`, {
+      method: "POST",
+      headers: { "x-token": token, "x-filename": `x.${extension}` },
+      body: rasterSample as never,
+    });
+    t.equal(answer.status, 200, extension);
+    t.equal((await server.api("GET", `m/layers/${extension}/`)).json.type, "raster", extension);
   }
   for (const format of exportFormats) {
     const answer = await fetch(`${server.url}/api/2.8/p/m/layers/geojson/export/?format=${format}`);

@@ -4,10 +4,12 @@ import {
   type ImportResponse,
   importFormatList,
   isImportable,
+  isRasterExtension,
   sidecarExtensions,
 } from "../../src/hosts/import-messages.js";
 import { type Unpacked, unpack, unpackKmz } from "./archive.js";
 import { requestedEncoding } from "./encodings.js";
+import { importRaster } from "./raster/import-raster.js";
 import { readerFor } from "./readers/formats.js";
 import type { Reader } from "./readers/reader.js";
 import { Refusal, refused } from "./refusal.js";
@@ -37,7 +39,22 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
 
 async function stage(request: ImportRequest): Promise<ImportResponse> {
   const budget = new ByteBudget(request.maxUnpackedBytes);
-  const { files, notes } = await unpackAll(request, budget);
+  const { files: unpacked, notes: archiveNotes } = await unpackAll(request, budget);
+  const { files, image, notes: imageNotes } = imagesOf(unpacked);
+  const notes = [...archiveNotes, ...imageNotes];
+  if (image !== undefined) {
+    const { folder, rasterBox, maxRasterBytes } = request;
+    const srs = request.srs || undefined;
+    const imported = importRaster({
+      folder,
+      files,
+      name: image,
+      srs,
+      box: rasterBox,
+      maxBytes: maxRasterBytes,
+    });
+    return { ...imported, notes: [...notes, ...imported.notes] };
+  }
   const { datasets, orphans } = datasetsOf(files);
   const isGiven = request.srs !== undefined && request.srs !== "";
   const projection = isGiven ? projectionFrom(request.srs!) : undefined;
@@ -106,6 +123,28 @@ function datasetsOf(files: readonly string[]) {
   return { datasets, orphans };
 }
 
+/**
+ * The image to be imported, if there are images and nothing else. Beside features they are pictures for something else, such
+ * as the icons of a KML file.
+ * @returns also the files that are left, without such pictures
+ * @throws Refusal import_failed for several images
+ */
+function imagesOf(files: readonly string[]): {
+  readonly files: readonly string[];
+  readonly image: string | undefined;
+  readonly notes: readonly string[];
+} {
+  const mains = files.filter((name) => !isSidecar(name, files));
+  const images = mains.filter((name) => isRasterExtension(extensionOf(name)));
+  if (images.length === 0) return { files, image: undefined, notes: [] };
+  if (mains.some((name) => readerFor(extensionOf(name)) !== undefined)) {
+    const others = files.filter((name) => !images.includes(name));
+    return { files: others, image: undefined, notes: [`Images that were not read: ${images.length}.`] };
+  }
+  if (images.length === 1 && mains.length === 1) return { files, image: images[0], notes: [] };
+  throw refused("An image is imported alone, with its world file: a raster layer holds one.");
+}
+
 const extensionOf = (name: string): string => extname(name).slice(1);
 
 /** Whether the file belongs to another one of the same name. */
@@ -119,6 +158,6 @@ function isSidecar(name: string, files: readonly string[]): boolean {
 
 function orphanReason(extension: string): string {
   const mains = Object.entries(sidecarExtensions).filter(([, others]) => others.includes(extension));
-  const names = mains.map(([main]) => `.${main}`).join(" or ");
-  return `A file .${extension} belongs to a file ${names} of the same name, which is missing.`;
+  const names = mains.map(([main]) => (isRasterExtension(main) ? "an image" : `a file .${main}`));
+  return `A file .${extension} belongs to ${[...new Set(names)].join(" or ")} of the same name, which is missing.`;
 }

@@ -48,27 +48,47 @@ export interface Projection {
 
 /** As `transformFrom`. */
 export function projectionFrom(srs: string): Projection | undefined {
-  const text = srs.trim();
-  if (text.length > maxLength || !/^[\x20-\x7e\r\n\t]*$/.test(text)) throw unknown();
-  const number = epsg.exec(text)?.[1];
-  if (crs84.test(text) || Number(number) === 4326) return undefined;
+  if (isDegrees(srs)) return undefined;
+  const source = referenceFrom(srs);
   try {
-    const source = eastFirst(number ? gdal.SpatialReference.fromEPSG(Number(number)) : parseSrs(text));
-    const target = gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
-    return projection(source, new gdal.CoordinateTransformation(source, target));
+    return projection(source, new gdal.CoordinateTransformation(source, referenceFrom("4326")));
   } catch {
     throw unknown();
   }
 }
 
 /**
+ * The spatial reference of that text, with x = east first.
+ * @throws Refusal import_failed when the text is not allowed or GDAL does not know the system
+ */
+export function referenceFrom(srs: string): gdal.SpatialReference {
+  const text = srs.trim();
+  if (text.length > maxLength || !/^[\x20-\x7e\r\n\t]*$/.test(text)) throw unknown();
+  try {
+    if (isDegrees(text)) return gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
+    const number = epsgNumber(text);
+    return eastFirst(number ? gdal.SpatialReference.fromEPSG(Number(number)) : parseSrs(text));
+  } catch {
+    throw unknown();
+  }
+}
+
+/** The EPSG number that the text gives; undefined when it is WKT or proj4. */
+export const epsgNumber = (srs: string): string | undefined =>
+  crs84.test(srs.trim()) ? "4326" : epsg.exec(srs.trim())?.[1];
+
+const isDegrees = (srs: string): boolean => Number(epsgNumber(srs)) === 4326;
+
+/**
  * The transform from a file's own spatial reference; undefined when that is EPSG:4326.
  * @throws Refusal import_failed when it refers to other files, or cannot be transformed
  */
-export function transformOf(srs: gdal.SpatialReference): Transform | undefined {
+export const transformOf = (srs: gdal.SpatialReference): Transform | undefined => transformFrom(textOf(srs));
+
+/** The EPSG number of a file's own spatial reference, else its WKT. */
+export function textOf(srs: gdal.SpatialReference): string {
   const code = srs.getAuthorityCode(null as never);
-  if (srs.getAuthorityName(null as never) === "EPSG" && /^\d{1,6}$/.test(code)) return transformFrom(code);
-  return transformFrom(srs.toWKT());
+  return srs.getAuthorityName(null as never) === "EPSG" && /^\d{1,6}$/.test(code) ? code : srs.toWKT();
 }
 
 const unknown = (): Error =>

@@ -1,18 +1,19 @@
+import { z } from "zod";
 import { rightsOn } from "../../access/rights.js";
 import { type LayerNode, Right } from "../../catalog/state.js";
-import { failed } from "../../errors.js";
+import { badRequest, failed } from "../../errors.js";
 import { importFormatList } from "../../hosts/import-messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { importIntoLayer } from "../../transfer/import.js";
-import type { Imported } from "../../transfer/import-request.js";
+import { type Imported, readRasterBox } from "../../transfer/import-request.js";
 import type { Answered } from "../request/answer-schemas.js";
 import type { LayerContext } from "../request/context.js";
 import { mediaType, multipart } from "../request/media-type.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, upload } from "../request/schema/bodies.js";
-import { choice, flag, text, withoutEffect } from "../request/schema/parameters.js";
-import { ref } from "../request/schema/schema.js";
+import { choice, flag, text } from "../request/schema/parameters.js";
+import { readBy, ref } from "../request/schema/schema.js";
 import { receive } from "../request/upload.js";
 import type { Services } from "../services.js";
 import { answerLayer } from "./layer-answer.js";
@@ -21,10 +22,24 @@ import { answerLayer } from "./layer-answer.js";
 
 /** `action`. Else a bad request. */
 const actionParameter = choice(
-  "1 = replace all objects of the layer; 2 = update objects with a matching svc_id and add the others.",
+  "1 = replace all objects of the layer; 2 = update objects with a matching svc_id and add the others. An image always " +
+    "replaces that of the layer.",
   [2, 1],
   { what: "is 1 (replace) or 2 (merge)" },
 ).transform((action) => (action === 1 ? "replace" : "merge"));
+
+/** `raster_bbox`. Else a bad request. */
+const rasterBoxParameter = readBy(z.string(), (text) => {
+  const box = readRasterBox(text);
+  if (box) return box;
+  throw badRequest("raster_bbox must be BOX(x_min y_min,x_max y_max).");
+})
+  .meta({
+    description:
+      "Where an image lies that has no georeference, in the coordinate system `srs`: `BOX(x_min y_min,x_max y_max)`.",
+    examples: ["BOX(37.3 55.5,37.9 56)"],
+  })
+  .optional();
 
 const importParameters = {
   srs: text(
@@ -42,7 +57,7 @@ const importParameters = {
     "Whether features that cannot be imported are left out and listed in the answer; else one of them fails the import.",
   ),
   dry_run: flag("Whether to change nothing, and answer what the import would do."),
-  raster_bbox: withoutEffect,
+  raster_bbox: rasterBoxParameter,
 };
 
 const importHeaders = {
@@ -90,6 +105,7 @@ async function importFile(
       key: sent.key,
       partial: sent.partial,
       dryRun: sent.dry_run,
+      rasterBox: sent.raster_bbox,
     },
     { mayAddColumns: mayAddColumns(context), signal: request.signal },
   );
@@ -114,8 +130,8 @@ const importResult = (imported: Imported, dryRun: boolean): Answered<"ImportResu
 
 /** @throws Failure import_failed */
 function requireOwnObjects(layer: LayerNode): void {
-  if (layer.type !== "layer")
-    throw failed("import_failed", `The layer "${layer.code}" takes no vector data.`);
+  if (layer.type !== "layer" && layer.type !== "raster")
+    throw failed("import_failed", `The layer "${layer.code}" takes no data.`);
 }
 
 function mayAddColumns({ map, caller, layer }: LayerContext): boolean {

@@ -87,9 +87,9 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   return answer(caller, null);
 }
 
-/** The style of a layer without one of its own; external layers are rendered by clients. */
+/** The style of a layer without one of its own; external layers are rendered by clients, images as they are. */
 const defaultStyleOf = (layer: LayerNode): string =>
-  layer.type === "external" ? "" : defaultStyle(layer.geometryKind);
+  layer.type === "external" || layer.type === "raster" ? "" : defaultStyle(layer.geometryKind);
 
 /** Compiles a style to validate it. @throws Failure invalid_style, busy */
 async function compile(

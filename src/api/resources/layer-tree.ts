@@ -1,6 +1,6 @@
 import { mayRead, requireRead, rightsOn } from "../../access/rights.js";
 import { fullTree, layersInFolder, type Published, publicationTree } from "../../catalog/publication.js";
-import { hasObjects, isLayer, type LayerNode, type TreeNode } from "../../catalog/state.js";
+import { isLayer, type LayerNode, type TreeNode } from "../../catalog/state.js";
 import { layersBoxes } from "../../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -79,8 +79,7 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
     if (isLayer(node)) return [node];
     return parents.has(element ? element.id : node.id) ? [] : held(node);
   });
-  const ids = new Set(own.flat().flatMap((layer) => (hasObjects(layer) ? [layer.id] : [])));
-  const known = await layersBoxes(services.db, [...ids], boxSrid);
+  const known = await layersBoxes(services.db, own.flat(), boxSrid);
   const boxes = own.map((layers) => unionBoxes(layers.map((layer) => known.get(layer.id) ?? null)));
   // Children follow their folder, so iterating backwards completes the boxes of children first.
   const below = new Map<number, ContractBox | null>();

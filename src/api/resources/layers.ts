@@ -30,7 +30,7 @@ async function get(
   const { map, layer, caller, view } = await layerContext(request, services, toRead);
   const parameters = query();
   const [bbox, timestamp, values] = await Promise.all([
-    parameters.returnBbox ? (hasObjects(layer) ? layerBox(services.db, layer.id, 4326) : null) : undefined,
+    parameters.returnBbox ? layerBox(services.db, layer, 4326) : undefined,
     parameters.with_timestamp ? layerTimestamp(services.db, layer.id) : undefined,
     visualValues(services, map, [layer]),
   ]);
@@ -58,8 +58,8 @@ async function box(
 ): Promise<Reply> {
   const { layer, caller } = await layerContext(request, services, toRead);
   const { bboxSR } = query();
-  if (!hasObjects(layer)) throw notFound(`box of layer "${layer.code}"`);
-  return answer(caller, await layerBox(services.db, layer.id, bboxSR));
+  if (!hasObjects(layer) && !layer.raster) throw notFound(`box of layer "${layer.code}"`);
+  return answer(caller, await layerBox(services.db, layer, bboxSR));
 }
 
 export const layerOperations: readonly Operation[] = [
@@ -77,7 +77,7 @@ export const layerOperations: readonly Operation[] = [
     id: "getLayerBox",
     tag: "Layers",
     summary: "Get the bounding box of a layer",
-    details: "404 for layers without objects.",
+    details: "404 for layers without objects or an image.",
     methods: ["GET"],
     path: `${layerPath}/bbox/`,
     query: boxParameters,

@@ -1,0 +1,143 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { becomeRaster, requireEmptyOrRaster } from "../catalog/become-raster.js";
+import { setRaster, unusedRasterBlobs } from "../catalog/rasters.js";
+import type { NodeType, RasterImage } from "../catalog/state.js";
+import { lockMap } from "../catalog/tree.js";
+import { busy, Failure, failed, notFound } from "../errors.js";
+import type { RasterImported } from "../hosts/import-messages.js";
+import type { Log } from "../log.js";
+import type { BlobStore } from "../storage/blob-store.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+import type { ImportFolder } from "./import-folder.js";
+import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
+
+/**
+ * Writes an imported image to its layer: its blobs first, then its row. Until that is committed the layer has the image from
+ * before, whose blobs are deleted afterwards. After a crash in between, blobs that no row has are deleted by `file-sweep.ts`.
+ */
+
+export interface RasterDependencies {
+  readonly db: Database;
+  readonly blobs: BlobStore;
+  readonly log: Log;
+}
+
+interface RasterImport {
+  readonly target: ImportTarget;
+  readonly source: ImportSource;
+  readonly file: RasterImported;
+  readonly folder: ImportFolder;
+  readonly options: ImportOptions;
+}
+
+/** Checked before the image is read. @throws Failure as `writeRaster` */
+export async function requireRasterTarget(
+  db: Queryable,
+  layerId: number,
+  { mayAddColumns }: ImportOptions,
+): Promise<void> {
+  if ((await requireEmptyOrRaster(db, layerId)) === "layer" && mayAddColumns === false)
+    throw new Failure("forbidden", undefined, "Your rights do not allow to make it a raster layer.");
+}
+
+/** Checked before features are read. @throws Failure not_found, import_failed */
+export async function requireVectorTarget(db: Queryable, layerId: number): Promise<void> {
+  const [layer] = await db.query<{ type: NodeType }>("select type from node where id = $1", [layerId]);
+  if (!layer) throw notFound("layer of that code");
+  if (layer.type === "raster")
+    throw failed("import_failed", "The layer holds an image: import vector data into another layer.");
+}
+
+/** A change of the table that waits blocks all reads after it. */
+const lockTimeoutMs = 5_000;
+
+/** @throws Failure not_found, import_failed, invalid_value, forbidden, busy */
+export async function writeRaster(deps: RasterDependencies, task: RasterImport): Promise<Imported> {
+  const { target, source, file, folder, options } = task;
+  const { layerId } = target;
+  const { db, blobs } = deps;
+  await requireRasterTarget(db, layerId, options);
+  if (source.dryRun) return report(file, "would be imported");
+  const written: string[] = [];
+  const before: string[] = [];
+  try {
+    const { original, processed, box } = file.raster;
+    const paths = [original.file, processed].map((name) => join(folder.path, name));
+    const [originalBytes, processedBytes] = await Promise.all(
+      paths.map(async (path) => (await stat(path)).size),
+    );
+    // A copy: the file may be the user's own. The processed image is moved.
+    written.push(await blobs.put(createReadStream(paths[0]!)));
+    written.push(await blobs.put(paths[1]!));
+    const [west, south, east, north] = box;
+    const image: RasterImage = {
+      ...file.raster,
+      original: written[0]!,
+      originalFormat: original.format,
+      originalBytes: originalBytes!,
+      processed: written[1]!,
+      processedBytes: processedBytes!,
+      box: { west, south, east, north },
+    };
+    before.push(...(await db.transaction((tx) => write(tx, layerId, image))));
+    return report(file, "imported");
+  } catch (error) {
+    throw translated(error);
+  } finally {
+    await db.afterwards(() => deleteUnused(deps, [...written, ...before]));
+  }
+}
+
+function report({ raster, notes }: RasterImported, what: string): Imported {
+  const { width, height, bands } = raster;
+  return {
+    rows: 0,
+    vertices: 0,
+    inserted: 0,
+    updated: 0,
+    removed: 0,
+    columns: [],
+    unmatched: { count: 0, first: [] },
+    bad: { count: 0, rows: [] },
+    raster: { width, height, bands },
+    summary: `An image of ${width} × ${height} pixels ${what}.`,
+    notes,
+  };
+}
+
+/** @returns keys of the blobs of the image before */
+async function write(tx: Queryable, layerId: number, image: RasterImage): Promise<string[]> {
+  await tx.execute(`set local lock_timeout = ${lockTimeoutMs}`);
+  const [node] = await tx.query<{ map: number }>("select map_id as map from node where id = $1", [layerId]);
+  if (!node) throw notFound("layer of that code");
+  await lockMap(tx, node.map);
+  await becomeRaster(tx, layerId);
+  const before = await setRaster(tx, layerId, image);
+  // The whole layer has changed; a trigger gives it a new version.
+  await tx.execute("insert into layer_touch (layer_id, area) values ($1, null)", [layerId]);
+  return before;
+}
+
+function translated(error: unknown): unknown {
+  if (error instanceof Failure) return error;
+  switch ((error as { code?: string }).code) {
+    case "55P03": // lock_not_available
+    case "40P01": // deadlock_detected
+      return busy("The layer is in use by long reads, so it cannot become a raster layer now.", 5);
+    case "42P01": // undefined_table: the layer was just deleted
+      return notFound("layer of that code");
+    default:
+      return error;
+  }
+}
+
+/** Deletes those of the blobs that no layer has, now that the import is committed or undone. Never throws. */
+async function deleteUnused({ db, blobs, log }: RasterDependencies, keys: readonly string[]): Promise<void> {
+  try {
+    for (const key of await unusedRasterBlobs(db.apart, keys)) await blobs.delete(key);
+  } catch (error) {
+    log.warn({ err: error }, "blobs of an image could not be deleted; they will be later");
+  }
+}
