@@ -1,4 +1,4 @@
-import { openAsBlob, writeFileSync } from "node:fs";
+import { appendFileSync, openAsBlob, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { addMember } from "../../src/access/accounts.js";
@@ -184,8 +184,12 @@ async function main(): Promise<number> {
       console.log(shown("tiles before", tile.take()));
       console.log(shown("lists before", list.take()));
       const results: Result[] = [];
+      const report = values.report ?? `${folder}.results.ndjson`;
+      writeFileSync(report, "");
       for (const dataset of datasets) {
-        results.push(await importOne({ server, token }, dataset));
+        const result = await importOne({ server, token }, dataset);
+        results.push(result);
+        appendFileSync(report, `${JSON.stringify(result)}\n`);
         if (results.length % 100 === 0) console.error(`${results.length} of ${datasets.length}`);
       }
       console.log(shown("tiles meanwhile", tile.take()));
@@ -194,8 +198,6 @@ async function main(): Promise<number> {
       await list.stop();
       console.log(`restarts of the transfer host: ${await restartsOf(server)}\n`);
       console.log(`${summary(results)}\n\n${reasons(results)}`);
-      const lines = results.map((result) => `${JSON.stringify(result)}\n`).join("");
-      writeFileSync(values.report ?? `${folder}.results.ndjson`, lines);
       return results.some(({ outcome }) => outcome === "failed") ? 1 : 0;
     } finally {
       await server.stop();
