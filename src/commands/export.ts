@@ -4,10 +4,14 @@ import { type Command, Option } from "commander";
 import { boxParameter, filterBox } from "../api/resources/object-parameters.js";
 import { hasObjects } from "../catalog/state.js";
 import { Failure } from "../errors.js";
+import type { BlobStore } from "../storage/blob-store.js";
+import { openBlobs } from "../storage/open-blobs.js";
+import type { Database } from "../storage/postgres.js";
 import { csvEncoding } from "../transfer/csv-encoding.js";
 import { exportLayer } from "../transfer/export.js";
 import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../transfer/export-formats.js";
-import { type ExportRequest, exportLanguages } from "../transfer/export-request.js";
+import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../transfer/export-raster.js";
+import { type ExportRequest, type ExportTarget, exportLanguages } from "../transfer/export-request.js";
 import { createFileExports } from "../transfer/file-exports.js";
 import { type CsvDialect, csvDialects } from "../transfer/write-csv.js";
 import { writeFileAtomically } from "./atomic-file.js";
@@ -28,6 +32,7 @@ interface ExportOptions {
   readonly langs?: string;
   readonly srs: "4326" | "3857";
   readonly zip?: boolean;
+  readonly processed?: boolean;
   readonly ids?: string;
   readonly bbox?: string;
   readonly bboxSrs: "4326" | "3857";
@@ -45,6 +50,8 @@ interface Job {
   readonly file: string;
   readonly format: string;
   readonly zip: boolean;
+  /** Of an image: the processed one instead of the uploaded file. */
+  readonly processed: boolean;
   readonly selection: Omit<ExportRequest, "signal">;
 }
 
@@ -72,6 +79,7 @@ export function register(program: Command, env: CommandEnvironment): void {
         .default("4326"),
     )
     .option("--zip", "pack the file into a zip archive; a file name that ends in .zip says the same")
+    .option("--processed", "of an image: as it was processed for drawing, instead of the uploaded file")
     .option("--ids <list>", "only objects with these ids, separated by commas")
     .option("--bbox <south,west,north,east>", "only objects that intersect this box")
     .addOption(
@@ -118,6 +126,7 @@ an existing file as it was.`,
           map,
           layer,
           file,
+          processed: options.processed === true,
           ...packaging(file, options),
           selection: selectionOf(options),
         };
@@ -205,6 +214,7 @@ async function run(
   const map = await findMap(db, job.project, job.map);
   const layer = map.layers.get(job.layer);
   if (!layer) throw new CommandError(`There is no layer "${job.layer}" in the map "${job.map}".`);
+  if (hasImage(layer)) return exportImage(env, { db, blobs: openBlobs(config) }, { map, layer }, job);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env);
   const files = createFileExports(config, log);
@@ -236,6 +246,40 @@ async function run(
   const place = job.file === standardOutput ? "the standard output" : job.file;
   say(env, `${job.project}/${job.map}/${job.layer}: ${progress.objects} objects written to ${place}.`);
 }
+
+/** @throws CommandError when the file's name has the extension of another format than the image's */
+async function exportImage(
+  env: CommandEnvironment,
+  stores: { readonly db: Database; readonly blobs: BlobStore },
+  target: ExportTarget & { readonly layer: RasterLayer },
+  job: Job,
+): Promise<void> {
+  const image = exportedImage(target, { format: job.format, original: !job.processed });
+  const isFile = job.file !== standardOutput;
+  if (isFile && !job.zip && !imageExtensions[image.mediaType]!.includes(extname(job.file).toLowerCase()))
+    throw new CommandError(
+      `The image is ${image.mediaType}: the file's name must say so, as ${image.name} does.`,
+    );
+  const make = async (signal: AbortSignal) =>
+    job.zip
+      ? (await zippedImage(stores, target.layer, image, signal)).chunks
+      : stores.blobs.read(image.blob, { signal });
+  await interruptible(async (signal) => {
+    if (isFile) await writeFileAtomically(job.file, () => make(signal), signal);
+    else await pipeline(await make(signal), env.stdout, { end: false, signal });
+  });
+  if (!job.zip) for (const note of image.notes) say(env, note);
+  say(
+    env,
+    `${job.project}/${job.map}/${job.layer}: image written to ${isFile ? job.file : "the standard output"}.`,
+  );
+}
+
+const imageExtensions: Readonly<Record<string, readonly string[]>> = {
+  "image/tiff": [".tif", ".tiff"],
+  "image/png": [".png"],
+  "image/jpeg": [".jpg", ".jpeg"],
+};
 
 const progressMs = 200;
 

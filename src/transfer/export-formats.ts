@@ -35,7 +35,16 @@ const xlsx: ExportFormatDefinition = {
   write: writeXlsx,
 };
 
+/** Images of raster layers are exported by `export-raster.ts`. */
+const noImage: FormatWriter = async () => {
+  throw failed(
+    "unsupported_format",
+    "The layer has no image: it can be exported in another format than geotif.",
+  );
+};
+
 const formats: Readonly<Partial<Record<ExportFormat, ExportFormatDefinition>>> = {
+  geotif: { extension: "tif", mediaType: "image/tiff", write: noImage },
   geojson: { extension: "geojson", mediaType: "application/geo+json", write: writeGeoJson },
   csv: { extension: "csv", mediaType: "text/csv", write: writeCsv },
   xls: xlsx,
@@ -74,7 +83,14 @@ export function formatOf(name: string): ExportFormatDefinition {
   return format;
 }
 
-const otherExtensions: Readonly<Record<string, ExportFormat>> = { json: "geojson" };
+const otherExtensions: Readonly<Record<string, ExportFormat>> = {
+  tif: "geotif",
+  tiff: "geotif",
+  png: "geotif",
+  jpg: "geotif",
+  jpeg: "geotif",
+  json: "geojson",
+};
 
 /** The format for a lower-case file extension; undefined when there is none. */
 export const formatOfExtension = (extension: string): ExportFormat | undefined =>

@@ -38,9 +38,13 @@ export interface ExportRequest {
 export type ExportLanguages = readonly [string, ...string[]];
 
 /** The layer's name in the language of the request; "" if it has none. */
-export function layerTitle({ map, layer }: ExportTarget, { titleLanguage }: ExportRequest): string {
+export const layerTitle = (target: ExportTarget, { titleLanguage }: ExportRequest): string =>
+  localTitle(target, titleLanguage);
+
+/** The layer's name in a language, by default the project's main one; "" if it has none. */
+export function localTitle({ map, layer }: ExportTarget, language: string | undefined): string {
   const main = map.project.languages[0];
-  return localName(layer, titleLanguage ?? main, main);
+  return localName(layer, language ?? main, main);
 }
 
 /** Notes of formats that have EPSG:4326 only. */

@@ -98,7 +98,7 @@ function finished(chunks: Chunks, done: (() => Promise<void>) | undefined, signa
 const maxTitleLength = 80;
 
 /** A title without characters that file systems do not allow. */
-const fileTitle = (title: string): string =>
+export const fileTitle = (title: string): string =>
   title
     .slice(0, maxTitleLength)
     .replace(/[\p{Cc}\p{Cf}\p{Surrogate}/\\:*?"<>|]+/gu, "_")

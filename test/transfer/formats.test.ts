@@ -185,7 +185,9 @@ t.test("files of every format named are imported, and layers exported", async (t
     t.equal((await server.api("GET", `m/layers/${extension}/`)).json.type, "raster", extension);
   }
   for (const format of exportFormats) {
-    const answer = await fetch(`${server.url}/api/2.8/p/m/layers/geojson/export/?format=${format}`);
+    const answer = await fetch(
+      `${server.url}/api/2.8/p/m/layers/${format === "geotif" ? "tif" : "geojson"}/export/?format=${format}`,
+    );
     t.equal(answer.status, 200, format);
     t.ok((await answer.arrayBuffer()).byteLength > 0, format);
   }

@@ -1,17 +1,21 @@
 import { z } from "zod";
+import { hasObjects } from "../../catalog/state.js";
+import { notFound } from "../../errors.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { csvEncoding } from "../../transfer/csv-encoding.js";
 import { exportLayer } from "../../transfer/export.js";
-import { type ExportFormat, exportFormats, exportMediaTypes } from "../../transfer/export-formats.js";
+import { exportFormats, exportMediaTypes } from "../../transfer/export-formats.js";
 import { notesHeader } from "../../transfer/export-notes.js";
+import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../../transfer/export-raster.js";
 import { exportLanguages } from "../../transfer/export-request.js";
+import { blobReply } from "../request/blob-reply.js";
 import { callerHeaders } from "../request/caller.js";
-import { type LayerContext, objectsContext, toRead } from "../request/context.js";
+import { type LayerContext, layerContext, toRead } from "../request/context.js";
 import { type Answer, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary, form } from "../request/schema/bodies.js";
-import { choice, flag, list, srid, text, withoutEffect } from "../request/schema/parameters.js";
+import { choice, flag, list, srid, text } from "../request/schema/parameters.js";
 import { readBy, ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
@@ -41,15 +45,17 @@ const languagesParameter = readBy(z.string(), exportLanguages)
   })
   .optional();
 
-/** A parameter of one format. It is accepted, without effect, if the server does not support the format. */
-const ofFormat = (format: ExportFormat, meaning: string) =>
-  exportFormats.includes(format) ? text(`For ${format}: ${meaning}`).optional() : withoutEffect;
-
 /** @throws Failure bad_request */
 function checkedEncoding(name: string): string {
   csvEncoding(name);
   return name;
 }
+
+/** `orig`. Else a bad request. */
+const originalParameter = choice(
+  "For geotif: `true`: the image as it was uploaded, in its own format; `false`: as it was processed, a GeoTIFF in EPSG:3857.",
+  ["true", "false", "1", "0"],
+).transform((value) => value === "true" || value === "1");
 
 const exportParameters = {
   format: text("File format.").meta({ enum: exportFormats }),
@@ -72,7 +78,7 @@ const exportParameters = {
       "Localised values are compared in the main language.",
     100_000,
   ).optional(),
-  orig: ofFormat("geotif", "whether to return the image as it was uploaded."),
+  orig: originalParameter,
   encoding: readBy(z.string(), checkedEncoding)
     .meta({
       description:
@@ -87,10 +93,13 @@ const exportParameters = {
 type ExportParameters = Values<typeof exportParameters>;
 
 async function exportFile(
-  { map, layer, caller }: LayerContext,
+  context: LayerContext,
   parameters: ExportParameters,
   { request, services }: { readonly request: Request; readonly services: Services },
 ): Promise<Reply> {
+  const { map, layer, caller } = context;
+  if (hasImage(layer)) return exportImage({ ...context, layer }, parameters, { request, services });
+  if (!hasObjects(layer)) throw notFound(`layer with objects "${layer.code}"`);
   const { chunks, mediaType, name, notes } = await exportLayer(
     services,
     { map, layer },
@@ -117,16 +126,37 @@ async function exportFile(
   return { kind: "stream", chunks, headers };
 }
 
+/** An image has ranges, so that large ones can be read in part. */
+async function exportImage(
+  { map, layer, caller }: LayerContext & { readonly layer: RasterLayer },
+  { format, orig, zip, lng }: ExportParameters,
+  { request, services }: { readonly request: Request; readonly services: Services },
+): Promise<Reply> {
+  const image = exportedImage({ map, layer }, { format, original: orig, titleLanguage: lng });
+  const headersOf = (file: { readonly name: string; readonly mediaType: string }) => ({
+    "content-type": file.mediaType,
+    "content-disposition": contentDisposition("attachment", file.name),
+    ...callerHeaders(caller),
+  });
+  if (zip) {
+    const { chunks, ...file } = await zippedImage(services, layer, image, request.signal);
+    return { kind: "stream", chunks, headers: headersOf(file) };
+  }
+  const { blob, bytes, notes } = image;
+  const noted = notes.length > 0 ? { "x-export-notes": notesHeader(notes) } : {};
+  return blobReply(request, services.blobs, { blob, bytes, headers: { ...headersOf(image), ...noted } });
+}
+
 async function get(
   request: Request,
   services: Services,
   { query }: Input<typeof exportParameters, undefined>,
 ) {
-  return exportFile(await objectsContext(request, services, toRead), query(), { request, services });
+  return exportFile(await layerContext(request, services, toRead), query(), { request, services });
 }
 
 async function post(request: Request, services: Services, { body }: Input<unknown, ExportParameters>) {
-  return exportFile(await objectsContext(request, services, toRead), await body(), { request, services });
+  return exportFile(await layerContext(request, services, toRead), await body(), { request, services });
 }
 
 const answer: Answer = {
@@ -134,6 +164,8 @@ const answer: Answer = {
   content: {
     ...Object.fromEntries(exportMediaTypes.map((type) => [type, binary])),
     "application/geo+json": ref("FeatureCollection"),
+    "image/png": binary,
+    "image/jpeg": binary,
     "application/zip": binary,
   },
   headers: {

@@ -31,9 +31,6 @@ export const firstOf = (one: Parameters, other: Parameters): Parameters => ({
 export const text = (description: string, most = 10_000) =>
   z.string().max(most, `has at most ${most} characters`).describe(description);
 
-/** A parameter of the contract that is not implemented. */
-export const withoutEffect = text("Accepted; it has no effect yet.").optional();
-
 /** An integer, also with an exponent: 1000, 1e3. */
 const wholeNumber = /^[+-]?\d+(?:e\+?\d{1,2})?$/i;
 
