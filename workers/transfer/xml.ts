@@ -114,7 +114,8 @@ function elementOf(tag: SaxesTagNS): XmlElement {
   return {
     name: tag.local,
     namespace: tag.uri,
-    attribute: (name) => Object.values(tag.attributes).find(({ local }) => local === name)?.value,
+    attribute: (name) =>
+      (tag.attributes[name] ?? Object.values(tag.attributes).find(({ local }) => local === name))?.value,
   };
 }
 
