@@ -136,6 +136,14 @@ t.test("missing parts are told", async (t) => {
     objects: [{ geom: "LINESTRING(30 60,31 61)" }],
     notes: [/without its \.dbf/],
   });
+  // The header of a table without columns and rows.
+  const empty = Buffer.alloc(33);
+  Buffer.from("035f071a0000000021000100", "hex").copy(empty);
+  empty[32] = 0x0d;
+  t.match(await imported({ ...shapefile, "data.dbf": empty }, "parts"), {
+    objects: [{ geom: "LINESTRING(30 60,31 61)" }],
+    notes: [/has no rows/],
+  });
   t.match((await imported(without(shapefile, "shp", "shx", "prj"), "parts")).objects, [
     { name: "улица", lanes: 2, geom: null },
   ]);
