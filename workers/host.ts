@@ -45,7 +45,7 @@ const pools = new Map(
 
 async function run(task: TaskMessage): Promise<unknown> {
   const pool = pools.get(task.kind);
-  if (!pool) return pools.get("default")!.run({ kind: task.kind, request: task.request });
+  if (!pool) return pools.get("default")!.run(task);
   if (task.kind !== "compile") return pool.run(task.request);
   const { deadlineMs } = task.request as { deadlineMs: number };
   // A new thread takes a while to load, which must not count against the style's deadline.
@@ -71,6 +71,9 @@ async function run(task: TaskMessage): Promise<unknown> {
 // The error is ignored: when the server process has ended, the channel is closed.
 const sendToParent = (message: unknown) => process.send?.(message, undefined, undefined, () => undefined);
 
+// Workers tell the progress of a task as { id, progress }.
+for (const pool of pools.values()) pool.on("message", sendToParent);
+
 process.on("message", (task: TaskMessage) => {
   run(task).then(
     (response) => sendToParent({ id: task.id, ok: true, response }),
@@ -82,5 +85,5 @@ process.on("disconnect", () => process.exit(0));
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => process.exit(0));
 
-await pools.get("default")!.run({ kind: "ping", request: null });
+await pools.get("default")!.run({ id: 0, kind: "ping", request: null });
 sendToParent("ready");

@@ -48,16 +48,61 @@ export function createLayer(
   mapId: number,
   layer: NewLayer,
 ): Promise<{ readonly id: number; readonly code: string }> {
+  return db.transaction((tx) => createVectorLayer(tx, mapId, layer));
+}
+
+async function createVectorLayer(
+  tx: Queryable,
+  mapId: number,
+  layer: NewLayer,
+): Promise<{ readonly id: number; readonly code: string }> {
+  const { id, code } = await insertLayer(tx, mapId, { ...layer, type: "layer" });
+  await tx.execute(
+    `insert into layer_column (layer_id, code, type, sort) values ($1, 'svc_id', 'number', 1), ($1, 'geom', 'geom', 2)`,
+    [id],
+  );
+  await tx.execute("select create_layer_table($1)", [id]);
+  await addColumns(tx, id, layer.columns ?? []);
+  return { id, code };
+}
+
+/**
+ * Creates a layer that is hidden, as a deleted one is, until `showLayer`: `removal.ts` deletes it unless a lock of
+ * `creationLock` is held. Large layers are filled in that state.
+ * @param lock takes that lock
+ * @returns its id
+ * @throws Failure as `createLayer`
+ */
+export function createHiddenLayer(
+  db: Database,
+  mapId: number,
+  layer: NewLayer,
+  lock: (id: number) => Promise<unknown>,
+): Promise<number> {
   return db.transaction(async (tx) => {
-    const { id, code } = await insertLayer(tx, mapId, { ...layer, type: "layer" });
-    await tx.execute(
-      `insert into layer_column (layer_id, code, type, sort) values ($1, 'svc_id', 'number', 1), ($1, 'geom', 'geom', 2)`,
-      [id],
-    );
-    await tx.execute("select create_layer_table($1)", [id]);
-    await addColumns(tx, id, layer.columns ?? []);
-    return { id, code };
+    const { id } = await createVectorLayer(tx, mapId, layer);
+    await lock(id);
+    await discardNodes(tx, [id]);
+    return id;
   });
+}
+
+/**
+ * Moves a layer of `createHiddenLayer` to the root of its map, as the last one.
+ * @throws Failure not_found when the map was deleted; code_exists when another layer has got the code
+ */
+export async function showLayer(
+  tx: Queryable,
+  mapId: number,
+  { id, code }: { readonly id: number; readonly code: string },
+): Promise<void> {
+  await lockMap(tx, mapId);
+  await tx.execute("update node set map_id = $2, parent_id = null, code = $3, sort = $4 where id = $1", [
+    id,
+    mapId,
+    await chooseCode(tx, mapId, { id, kind: "layer" }, code),
+    await nextSort(tx, mapId, null),
+  ]);
 }
 
 /** Rows of a layer of any type in `node` and `layer`. */

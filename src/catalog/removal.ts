@@ -1,5 +1,5 @@
 import type { Log } from "../log.js";
-import { workLock } from "../storage/advisory-locks.js";
+import { creationLock, workLock } from "../storage/advisory-locks.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { deletedProject } from "./tree.js";
 
@@ -73,7 +73,8 @@ async function removeLayers(
          select id, 5 + 5 * cardinality(bands)
            + (select count(*) from pg_index where indrelid = to_regclass('layers.l' || id)) as relations from ready) each
      ), tried as materialized (
-       select remove_layer(id) as reason from counted where total - relations < ${relationsAtOnce}
+       select case when pg_try_advisory_xact_lock(${creationLock("id")}) then remove_layer(id) else '' end as reason
+       from counted where total - relations < ${relationsAtOnce}
      )
      select count(*) filter (where reason is null) as layers,
        coalesce(array_agg(distinct reason) filter (where reason <> ''), '{}') as reasons

@@ -18,14 +18,14 @@ interface SourceFiles {
 
 /**
  * @param file a path; or `-` for standard input, whose format is the extension `format`
- * @throws CommandError when the file cannot be read
+ * @throws CommandError when the file cannot be read; the reason of the signal
  */
 export async function sourceFiles(
   env: CommandEnvironment,
   config: Pick<Config, "dataDir">,
-  { file, format }: { readonly file: string; readonly format?: string },
+  { file, format, signal }: { readonly file: string; readonly format?: string; readonly signal: AbortSignal },
 ): Promise<SourceFiles> {
-  if (file === "-") return storedInput(env, join(config.dataDir, "tmp"), format ?? "");
+  if (file === "-") return storedInput(env, join(config.dataDir, "tmp"), { format: format ?? "", signal });
   const path = resolve(file);
   await access(path, constants.R_OK).catch(() => {
     throw new CommandError(`The file ${file} cannot be read.`);
@@ -46,15 +46,20 @@ async function sidecarsOf(path: string): Promise<string[]> {
   return names.filter((name) => wanted.includes(name.toLowerCase())).map((name) => join(dirname(path), name));
 }
 
-async function storedInput(env: CommandEnvironment, folder: string, format: string): Promise<SourceFiles> {
+async function storedInput(
+  env: CommandEnvironment,
+  folder: string,
+  { format, signal }: { readonly format: string; readonly signal: AbortSignal },
+): Promise<SourceFiles> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // The server sweeps the folder of files with this prefix that were left behind.
   const path = join(folder, `upload-${randomBytes(12).toString("hex")}`);
   const remove = () => rm(path, { force: true });
   try {
-    await pipeline(env.stdin, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+    await pipeline(env.stdin, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal });
   } catch (error) {
     await remove();
+    signal.throwIfAborted();
     throw error;
   }
   return { list: [{ path, name: `input.${format.replace(/^\./, "")}` }], remove };

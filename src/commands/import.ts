@@ -1,10 +1,11 @@
 import { type Command, Option } from "commander";
-import { createLayer, deleteLayer } from "../catalog/layers.js";
-import { removePortion } from "../catalog/removal.js";
+import { Failure } from "../errors.js";
 import { importFormatList } from "../hosts/import-messages.js";
 import { startTransferHost } from "../hosts/transfer.js";
+import type { RowReport } from "../transfer/bad-rows.js";
 import { importIntoLayer } from "../transfer/import.js";
-import { type ImportFile, readRasterBox } from "../transfer/import-request.js";
+import { importIntoNewLayer } from "../transfer/import-new-layer.js";
+import { type Imported, type ImportFile, type Progress, readRasterBox } from "../transfer/import-request.js";
 import {
   type CommandEnvironment,
   CommandError,
@@ -16,12 +17,17 @@ import {
 } from "./environment.js";
 import { findMap } from "./find-map.js";
 import { sourceFiles } from "./import-files.js";
+import { interruptible } from "./interrupt.js";
 
 interface ImportOptions {
   readonly srs?: string;
   readonly format?: string;
   readonly rasterBbox?: string;
+  readonly encoding?: string;
   readonly action: "replace" | "merge";
+  readonly key?: string;
+  readonly partial?: boolean;
+  readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
@@ -31,6 +37,7 @@ interface Job extends ImportOptions {
   readonly map: string;
   readonly layer: string;
   readonly file: string;
+  readonly signal: AbortSignal;
 }
 
 /** mapwright import */
@@ -62,6 +69,10 @@ export function register(program: Command, env: CommandEnvironment): void {
         .choices(["replace", "merge"])
         .default("merge"),
     )
+    .option("--encoding <name>", "of the texts, such as cp1251 (default: what the file says or looks like)")
+    .option("--key <column>", "merge by the values of this column, instead of svc_id")
+    .option("--partial", "leave out features that cannot be imported; else one of them fails the import")
+    .option("--dry-run", "change nothing, only tell what the import would do")
     .option("--json", "the result as JSON")
     .addHelpText(
       "after",
@@ -73,8 +84,12 @@ Examples:
   $ curl https://data.example.org/trees.geojson | mapwright import city main trees - --format geojson
   $ mapwright import city main photo photo.tif
   $ mapwright import city main plan plan.png --raster-bbox "BOX(37.3 55.5,37.9 56)"
+  $ mapwright import city main parcels parcels.shp --key cadastral_number --partial --dry-run
 
-An image (GeoTIFF, PNG, JPEG) makes a raster layer. The layer must be empty, or hold an image, which it replaces.`,
+An image (GeoTIFF, PNG, JPEG) makes a raster layer. The layer must be empty, or hold an image, which it replaces.
+
+All features come in, or none: a failure, Ctrl-C (exit status 130) or SIGTERM (143) leaves the layer as it was, and no
+new one.`,
     )
     .action(
       async (
@@ -88,7 +103,7 @@ An image (GeoTIFF, PNG, JPEG) makes a raster layer. The layer must be empty, or 
         if ((file === "-") !== (options.format !== undefined))
           throw new UsageError("--format is given with the file -, which is standard input, and only then.");
         await withServices(env, command, (services) =>
-          run(env, services, { project, map, layer, file, ...options }),
+          interruptible((signal) => run(env, services, { project, map, layer, file, ...options, signal })),
         );
       },
     );
@@ -106,10 +121,11 @@ async function run(env: CommandEnvironment, services: CommandServices, job: Job)
 
 async function importFiles(
   env: CommandEnvironment,
-  { config, log, db }: CommandServices,
+  services: CommandServices,
   job: Job,
   files: readonly ImportFile[],
 ): Promise<void> {
+  const { config, log, db } = services;
   const map = await findMap(db, job.project, job.map);
   const known = map.layers.get(job.layer);
   if (known && known.type !== "layer" && known.type !== "raster")
@@ -117,51 +133,109 @@ async function importFiles(
   const rasterBox = job.rasterBbox === undefined ? undefined : readRasterBox(job.rasterBbox);
   if (job.rasterBbox !== undefined && !rasterBox)
     throw new UsageError('--raster-bbox: must be "BOX(x_min y_min,x_max y_max)".');
-  const layerId = known?.id ?? (await createLayer(db, map.id, { code: job.layer })).id;
+  const { languages } = map.project;
+  const target = { language: languages[0], languages, idAlias: config.idAlias };
+  const { srs, encoding, action, key, partial = false, dryRun = false } = job;
+  const source = { files, srs, encoding, action, key, partial, dryRun, rasterBox };
   const started = performance.now();
-  const seconds = () => ((performance.now() - started) / 1000).toFixed(1);
   const transfer = startTransferHost(config, log);
+  const deps = { db, transfer, log, config };
+  const progress = new ProgressLine(env);
+  const options = { signal: job.signal, onProgress: (state: Progress) => progress.show(state) };
+  const work = async () =>
+    known
+      ? {
+          ...(await importIntoLayer(deps, { ...target, layerId: known.id }, source, options)),
+          layerId: known.id,
+        }
+      : importIntoNewLayer(deps, { ...target, mapId: map.id, code: job.layer }, source, options);
+  let imported: Awaited<ReturnType<typeof work>>;
   try {
-    const result = await importIntoLayer(
-      { db, transfer, log, config },
-      { layerId, language: map.project.languages[0], idAlias: config.idAlias },
-      { files, srs: job.srs, action: job.action, rasterBox },
-      {
-        onStaged: (rows) => {
-          if (rows > 0) say(env, `${rows} features read in ${seconds()} s; writing them to the layer.`);
-        },
-      },
-    );
-    for (const note of result.notes) say(env, note);
-    const columns = result.columns.map(({ code }) => code);
-    if (columns.length > 0) say(env, `New columns: ${columns.join(", ")}.`);
-    say(env, `Done in ${seconds()} s.`);
-    const { inserted, updated, raster } = result;
-    if (job.json)
-      print(
-        env,
-        JSON.stringify({
-          layer: layerId,
-          inserted,
-          updated,
-          columns,
-          ...(raster && { raster }),
-        }),
-      );
-    else if (raster)
-      print(
-        env,
-        `${job.project}/${job.map}/${job.layer}: image of ${raster.width} × ${raster.height} pixels`,
-      );
-    else print(env, `${job.project}/${job.map}/${job.layer}: ${inserted} objects added, ${updated} changed`);
+    imported = await work();
   } catch (error) {
-    // A layer created for this file is deleted again. Its table is dropped here, since no node may be running to do it.
-    if (!known) {
-      await deleteLayer(db, map.id, layerId);
-      await removePortion(db);
-    }
+    progress.end();
+    if (error instanceof Failure) sayRows(env, error.data as Partial<RowReport>);
     throw error;
   } finally {
+    progress.end();
     await transfer.stop();
+  }
+  report(env, job, imported);
+  say(env, `Done in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+function report(env: CommandEnvironment, job: Job, imported: Imported & { readonly layerId: number }): void {
+  const { inserted, updated, removed, columns, bad, unmatched, notes, rows, raster } = imported;
+  for (const note of notes) say(env, note);
+  if (columns.length > 0) say(env, `New columns: ${columns.map(columnName).join(", ")}.`);
+  if (unmatched.count > 0)
+    say(env, `${unmatched.count} of the added name an object that the layer did not have.`);
+  if (bad.count > 0) say(env, `${bad.count} of ${rows} features were left out:`);
+  sayRows(env, bad);
+  if (!job.json) {
+    const place = `${job.project}/${job.map}/${job.layer}`;
+    const done = raster
+      ? `image of ${raster.width} × ${raster.height} pixels`
+      : `${inserted} objects added, ${updated} changed${removed > 0 ? `, ${removed} removed` : ""}`;
+    print(env, `${place}: ${done}${job.dryRun ? " (dry run: nothing was changed)" : ""}`);
+    if (!job.dryRun) say(env, imported.summary);
+    return;
+  }
+  print(
+    env,
+    JSON.stringify({
+      ...(job.dryRun ? {} : { layer: imported.layerId }),
+      ...{ inserted, updated, removed, unmatched, columns, bad: bad.count, rows: bad.rows, notes },
+      ...(raster && { raster }),
+    }),
+  );
+}
+
+/** The code of a new column, and the name in the file if that is another one. */
+const columnName = ({ code, name }: { readonly code: string; readonly name: string }): string =>
+  code === name ? code : `${code} ("${name}")`;
+
+const shownRows = 20;
+
+/** The first bad rows, one a line. */
+function sayRows(env: CommandEnvironment, { count = 0, rows = [] }: Partial<RowReport>): void {
+  if (rows.length === 0) return;
+  for (const { row, reason } of rows.slice(0, shownRows)) say(env, `  Feature ${row}: ${reason}`);
+  const more = Math.max(count, rows.length) - Math.min(rows.length, shownRows);
+  if (more > 0) say(env, `  … and ${more} more`);
+}
+
+const progressMs = 200;
+const phases: Readonly<Record<Progress["phase"], string>> = {
+  reading: "read",
+  checking: "read, checking them",
+  writing: "read and checked, writing them to the layer",
+};
+
+/** Shows the progress on one line of the terminal; elsewhere, a line when the file has been read. */
+class ProgressLine {
+  private shown = false;
+  private phase: Progress["phase"] | undefined;
+  private nextAt = 0;
+
+  constructor(private readonly env: CommandEnvironment) {}
+
+  show({ phase, rows }: Progress): void {
+    const isNew = phase !== this.phase;
+    this.phase = phase;
+    const text = `${rows} features ${phases[phase]}`;
+    if (!this.env.stderr.isTTY) {
+      if (isNew && phase === "checking") say(this.env, `${rows} features read.`);
+      return;
+    }
+    if (!isNew && performance.now() < this.nextAt) return;
+    this.nextAt = performance.now() + progressMs;
+    this.shown = true;
+    this.env.stderr.write(`\r\x1b[K${text} …`);
+  }
+
+  end(): void {
+    if (this.shown) this.env.stderr.write("\r\x1b[K");
+    this.shown = false;
   }
 }

@@ -52,6 +52,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Aborting `signal` also ends a task that runs, with its child; tasks that run beside it are tried again. */
   readonly endsChild?: boolean;
+  /** Receives what the worker tells while it runs the task. */
+  readonly onProgress?: (progress: unknown) => void;
 }
 
 interface Task {
@@ -61,6 +63,7 @@ interface Task {
   readonly deadlineMs: number;
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: Error) => void;
+  readonly onProgress: ((progress: unknown) => void) | undefined;
   timer: NodeJS.Timeout | undefined;
   tries: number;
   /** When it was queued, by `performance.now()`. */
@@ -68,6 +71,10 @@ interface Task {
 }
 
 type Answer = { id: number; ok: true; response: unknown } | { id: number; ok: false; error: string };
+interface Progress {
+  readonly id: number;
+  readonly progress: unknown;
+}
 
 interface Child {
   readonly process: ChildProcess;
@@ -76,7 +83,7 @@ interface Child {
   done: number;
   /** Gets no more tasks and ends when its last one is answered. */
   retiring: boolean;
-  /** The task over whose deadline the child was killed. Its caller has been answered. */
+  /** The task over whose deadline, or end, the child was killed. Its caller has been answered. */
   killedBy: Task | undefined;
 }
 
@@ -133,6 +140,7 @@ export class WorkerHost<M extends Messages> {
         deadlineMs: options.deadlineMs,
         resolve: resolve as (response: unknown) => void,
         reject,
+        onProgress: options.onProgress,
         timer: undefined,
         tries: 0,
         queuedAt: performance.now(),
@@ -234,7 +242,7 @@ export class WorkerHost<M extends Messages> {
       clearTimeout(startup);
       this.exited(child, code, signal);
     };
-    childProcess.on("message", (message: Answer | "ready") => {
+    childProcess.on("message", (message: Answer | Progress | "ready") => {
       if (message === "ready") {
         clearTimeout(startup);
         child.ready = true;
@@ -245,7 +253,8 @@ export class WorkerHost<M extends Messages> {
         );
         for (const waiter of this.readyWaiters.splice(0)) waiter();
         this.dispatch();
-      } else this.answered(child, message);
+      } else if ("progress" in message) child.running.get(message.id)?.onProgress?.(message.progress);
+      else this.answered(child, message);
     });
     childProcess.on("error", (error) => {
       this.options.log.error({ err: error, host: this.options.name }, "host process");

@@ -149,6 +149,12 @@ export interface RasterImported {
   readonly notes: readonly string[];
 }
 
+/** What is told while a file is read. */
+export interface ImportProgress {
+  /** Features so far. */
+  readonly rows: number;
+}
+
 /** Errors have codes of the contract. Nothing is left out silently. */
 export type ImportResponse =
   | RasterImported

@@ -3,13 +3,19 @@ import { failed } from "../errors.js";
 import type { Log } from "../log.js";
 import { hostEnvironment } from "./environment.js";
 import { HostError, WorkerHost } from "./host.js";
-import type { ImportRequest, ImportResponse } from "./import-messages.js";
+import type { ImportProgress, ImportRequest, ImportResponse } from "./import-messages.js";
 import type { TransferMessages } from "./messages.js";
+
+export interface TransferOptions {
+  /** Ends the reading of a file, also of one that is being read. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+}
 
 /** The child process that reads files of geodata through GDAL. */
 export interface TransferHost {
-  /** @throws Failure import_failed when the host died or overran its deadline over this file */
-  import(request: ImportRequest, signal?: AbortSignal): Promise<ImportResponse>;
+  /** @throws Failure import_failed when the host died or overran its deadline over this file; the reason of the signal */
+  import(request: ImportRequest, options?: TransferOptions): Promise<ImportResponse>;
   readonly ready: boolean;
   /** Resolves when it can take files. */
   whenReady(): Promise<void>;
@@ -26,11 +32,15 @@ class SupervisedTransferHost implements TransferHost {
     private readonly deadlineMs: number,
   ) {}
 
-  async import(request: ImportRequest, signal?: AbortSignal): Promise<ImportResponse> {
+  async import(
+    request: ImportRequest,
+    { signal, onProgress }: TransferOptions = {},
+  ): Promise<ImportResponse> {
     try {
       return await this.host.call("import", request, {
         deadlineMs: this.deadlineMs,
-        ...(signal ? { signal } : {}),
+        ...(signal ? { signal, endsChild: true } : {}),
+        ...(onProgress ? { onProgress: onProgress as (progress: unknown) => void } : {}),
       });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;

@@ -18,6 +18,9 @@ const keyOf = (what: string, placeholder: string): string =>
 /** Of a layer that an import writes to: its columns do not change, and it gets no indexes. `layerId` is a placeholder. */
 export const importLock = (layerId: string): string => keyOf("import", layerId);
 
+/** Of a layer that is filled before it is shown: it is not removed with the deleted ones. `layerId` is a placeholder. */
+export const creationLock = (layerId: string): string => keyOf("create", layerId);
+
 /** Of a staging table, as long as its import lives. `table` is a placeholder. */
 export const stagingLock = (table: string): string => keyOf("staging", table);
 

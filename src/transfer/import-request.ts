@@ -1,3 +1,4 @@
+import type { Queryable } from "../storage/postgres.js";
 import type { RowReport } from "./bad-rows.js";
 import type { Written } from "./write.js";
 
@@ -7,6 +8,8 @@ export interface ImportTarget {
   readonly layerId: number;
   /** Language of localised values whose property name has no language. */
   readonly language: string;
+  /** Languages of the project; absent = those of the layer's project. */
+  readonly languages?: readonly string[];
   /** Alias of svc_id; absent = none. */
   readonly idAlias?: string;
 }
@@ -54,10 +57,17 @@ export function readRasterBox(text: string): RasterBox | undefined {
 export interface ImportOptions {
   /** If false, the import fails when a property has no matching column. Default: true. */
   readonly mayAddColumns?: boolean;
-  /** Called with the number of features when the file was read without errors. */
-  readonly onStaged?: (rows: number) => void;
-  /** Removes a waiting file from the queue of the transfer host; a file that is being read is not cancelled. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Called at the end of the transaction that writes the objects, which fails with it. A dry run has none. */
+  readonly onWritten?: (tx: Queryable, imported: Imported) => Promise<void>;
+  /** Ends the import at whatever it does; the layer is as before. */
   readonly signal?: AbortSignal;
+}
+
+export interface Progress {
+  readonly phase: "reading" | "checking" | "writing";
+  /** Features that were read so far. */
+  readonly rows: number;
 }
 
 /** What an import has done; of a dry run, what it would do. */

@@ -42,9 +42,9 @@ export async function importIntoLayer(
   try {
     if (folder.content === "image") await requireRasterTarget(deps.db, target.layerId, options);
     if (folder.content === "features") await requireVectorTarget(deps.db, target.layerId);
-    const file = await stage(deps, lock, { source, folder, signal: options.signal });
-    options.onStaged?.(file.raster ? 0 : file.rows);
-    await lock.lockLayer(target.layerId);
+    const file = await stage(deps, lock, { source, folder, options });
+    options.onProgress?.({ phase: "checking", rows: file.raster ? 0 : file.rows });
+    await lock.lockLayer(target.layerId, options.signal);
     if (!file.raster) await requireVectorTarget(deps.db, target.layerId);
     const imported = file.raster
       ? await writeRaster(
@@ -79,14 +79,14 @@ export async function importIntoLayer(
 interface Staging {
   readonly source: ImportSource;
   readonly folder: ImportFolder;
-  readonly signal: AbortSignal | undefined;
+  readonly options: ImportOptions;
 }
 
 /** Reads features into the staging table, and images into the folder. @throws Failure as the transfer host reports it */
 async function stage(
   deps: ImportDependencies,
   lock: StagingLock,
-  { source, folder, signal }: Staging,
+  { source, folder, options: { signal, onProgress } }: Staging,
 ): Promise<Extract<ImportResponse, { ok: true }>> {
   const { srs, encoding, rasterBox, partial = false } = source;
   const { unpackedBytes, rasterBytes } = deps.config.transfer;
@@ -103,7 +103,7 @@ async function stage(
       ...(srs === undefined || srs === "" ? {} : { srs }),
       ...(encoding === undefined || encoding === "" ? {} : { encoding }),
     },
-    signal,
+    { signal, onProgress: onProgress && (({ rows }) => onProgress({ phase: "reading", rows })) },
   );
   if (!response.ok) throw failed(response.code, response.error, response.data ?? {});
   return { ...response, notes: [...folder.notes, ...response.notes] };

@@ -12,7 +12,7 @@ import { importOf } from "./filled-table.js";
 export interface StagingLock {
   readonly table: string;
   /** Takes the lock of the layer, so that one import at a time writes to it. */
-  lockLayer(layerId: number): Promise<void>;
+  lockLayer(layerId: number, signal?: AbortSignal): Promise<void>;
   /** Drops the table and releases the locks. Never throws: a table that remains is dropped at the next start. */
   release(): Promise<void>;
 }
@@ -30,8 +30,18 @@ export async function lockStaging(db: Database): Promise<StagingLock> {
   }
   return {
     table,
-    lockLayer: async (layerId) => {
-      await client.query(`select pg_advisory_lock(${importLock("$1")})`, [layerId]);
+    lockLayer: async (layerId, signal) => {
+      signal?.throwIfAborted();
+      const [backend] = (await client.query<{ pid: number }>("select pg_backend_pid() as pid")).rows;
+      const cancel = () =>
+        void db.query("select pg_cancel_backend($1)", [backend!.pid]).catch(() => undefined);
+      signal?.addEventListener("abort", cancel, { once: true });
+      try {
+        await client.query(`select pg_advisory_lock(${importLock("$1")})`, [layerId]);
+      } finally {
+        signal?.removeEventListener("abort", cancel);
+        signal?.throwIfAborted();
+      }
     },
     release: async () => {
       // A transfer host may still write to the table; it finishes or is killed soon.

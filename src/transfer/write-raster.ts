@@ -81,8 +81,15 @@ export async function writeRaster(deps: RasterDependencies, task: RasterImport):
       processedBytes: processedBytes!,
       box: { west, south, east, north },
     };
-    before.push(...(await db.transaction((tx) => write(tx, layerId, image))));
-    return report(file, "imported");
+    options.signal?.throwIfAborted();
+    const imported = report(file, "imported");
+    const replaced = await db.transaction(async (tx) => {
+      // First: it may bring the layer into its map.
+      await options.onWritten?.(tx, imported);
+      return write(tx, layerId, image);
+    });
+    before.push(...replaced);
+    return imported;
   } catch (error) {
     throw translated(error);
   } finally {

@@ -32,7 +32,7 @@ export async function writeStaged(caller: Database, staged: StagedImport): Promi
   if (existing.length === 0) throw notFound("layer of that code");
   const checked = await checkStaged(db, staged, {
     columns: withIdAlias(existing, target.idAlias ?? ""),
-    languages: { own: target.language, all: await projectLanguages(db, layerId) },
+    languages: { own: target.language, all: target.languages ?? (await projectLanguages(db, layerId)) },
   });
   const { matching, match, highestId, bad } = checked;
   if (matching.added.length > 0 && options.mayAddColumns === false) {
@@ -59,17 +59,19 @@ export async function writeStaged(caller: Database, staged: StagedImport): Promi
   ];
   const plan: WritePlan = { layerId, staging: table, columns, match, highestId, language: target.language };
   const { timeoutMs } = staged;
-  const step = { staged, plan, existing, reserved, constraints: checked.constraints };
+  const step = { staged, plan, existing, reserved, constraints: checked.constraints, report };
+  options.onProgress?.({ phase: "writing", rows: file.rows });
   const filled = await writeNewTable(caller, step).catch((error: unknown) => {
     throw asFailure(error);
   });
-  if (filled) return report(filled);
+  if (filled) return filled;
   try {
     await reserveColumns(db, layerId, reserved);
-    const written = await longTransaction(caller, { timeoutMs, signal: options.signal }, (tx) =>
-      write(tx, step),
-    );
-    return report(written);
+    return await longTransaction(caller, { timeoutMs, signal: options.signal }, async (tx) => {
+      const imported = report(await write(tx, step));
+      await options.onWritten?.(tx, imported);
+      return imported;
+    });
   } catch (error) {
     await dropReserved(db, layerId, reserved);
     throw asFailure(error);
@@ -108,13 +110,14 @@ interface WriteStep {
   /** Physical columns that were added for it. */
   readonly reserved: readonly Column[];
   readonly constraints: readonly ColumnConstraint[];
+  readonly report: (done: Written) => Imported;
 }
 
 /**
  * Writes the objects to a new table for the layer, where that is possible.
  * @returns undefined when it is not: nothing has changed
  */
-async function writeNewTable(caller: Database, step: WriteStep): Promise<Written | undefined> {
+async function writeNewTable(caller: Database, step: WriteStep): Promise<Imported | undefined> {
   const db = caller.apart;
   const { staged, plan, existing, reserved, constraints } = step;
   const { layerId } = plan;
@@ -129,7 +132,9 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Written
       const removed = await replaceTable(tx, filled, { id: layerId, existing, replace });
       if (removed === undefined) return undefined;
       await describeLayer(tx, step, false);
-      return { inserted: filled.rows, updated: 0, removed };
+      const imported = step.report({ inserted: filled.rows, updated: 0, removed });
+      await options.onWritten?.(tx, imported);
+      return imported;
     });
   } finally {
     await dropFilled(db, plan.staging);

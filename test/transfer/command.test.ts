@@ -54,7 +54,7 @@ t.test("a file becomes a layer, which is made when there is none", async (t) => 
   const first = await run("p", "m", "roads", path);
   t.equal(first.status, 0, first.stderr);
   t.equal(first.stdout, "p/m/roads: 2 objects added, 0 changed\n");
-  t.match(first.stderr, /2 features read in .* s/);
+  t.match(first.stderr, /2 features read\./);
   const second = await run("p", "m", "roads", path, "--action", "replace", "--json");
   t.match(JSON.parse(second.stdout), { inserted: 2, updated: 0, columns: [] });
   t.strictSame(await layers(), ["roads"]);
@@ -85,7 +85,7 @@ t.test("files that belong to the file are found beside it", async (t) => {
   file("other.dbf", "x");
   const { stdout, stderr, status } = await run("p", "m", "trees", path, "--json");
   t.equal(status, 0, stderr);
-  t.match(JSON.parse(stdout), { inserted: 1, columns: ["name"] });
+  t.match(JSON.parse(stdout), { inserted: 1, columns: [{ code: "name", name: "name" }] });
 });
 
 t.test("standard input is a file whose format is named", async (t) => {
@@ -124,4 +124,28 @@ t.test("a file that cannot be imported leaves nothing behind", async (t) => {
   });
   t.equal((await run("p", "m", "new", file("d.geojson", collection()), "--action", "guess")).status, 2);
   t.strictSame(await layers(), before);
+});
+
+t.test("features that cannot be imported are listed, or left out with --partial", async (t) => {
+  const path = file("mixed.geojson", collection(feature({ Имя: "a" }), feature({}, { type: "Point" })));
+  const before = await layers();
+  const failed = await run("p", "m", "mixed", path);
+  t.match(failed, { status: 1, stdout: "", stderr: /Feature 2: / });
+  const dry = await run("p", "m", "mixed", path, "--partial", "--dry-run");
+  t.match(dry, {
+    status: 0,
+    stdout: "p/m/mixed: 1 objects added, 0 changed (dry run: nothing was changed)\n",
+  });
+  t.strictSame(await layers(), before);
+  const done = await run("p", "m", "mixed", path, "--partial", "--json");
+  t.match(JSON.parse(done.stdout), {
+    inserted: 1,
+    updated: 0,
+    columns: [{ code: "Imia", name: "Имя" }],
+    bad: 1,
+    rows: [{ row: 2 }],
+  });
+  t.match(done.stderr, /New columns: Imia \("Имя"\)/);
+  const keyed = await run("p", "m", "mixed", path, "--partial", "--key", "Imia");
+  t.equal(keyed.stdout, "p/m/mixed: 0 objects added, 1 changed\n");
 });

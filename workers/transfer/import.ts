@@ -1,5 +1,6 @@
 import { extname, join } from "node:path";
 import {
+  type ImportProgress,
   type ImportRequest,
   type ImportResponse,
   importFormatList,
@@ -23,9 +24,9 @@ import { ByteBudget } from "./zip-archive.js";
  * on the length of the file.
  * @returns also errors in the file; other errors of PostgreSQL are thrown
  */
-export async function importFile(request: ImportRequest): Promise<ImportResponse> {
+export async function importFile(request: ImportRequest, tell: TellProgress): Promise<ImportResponse> {
   try {
-    return await stage(request);
+    return await stage(request, tell);
   } catch (error) {
     if (error instanceof Refusal)
       return { ok: false, code: error.code, error: error.message, data: error.data };
@@ -37,7 +38,9 @@ export async function importFile(request: ImportRequest): Promise<ImportResponse
   }
 }
 
-async function stage(request: ImportRequest): Promise<ImportResponse> {
+type TellProgress = (progress: ImportProgress) => void;
+
+async function stage(request: ImportRequest, tell: TellProgress): Promise<ImportResponse> {
   const budget = new ByteBudget(request.maxUnpackedBytes);
   const { files: unpacked, notes: archiveNotes } = await unpackAll(request, budget);
   const { files, image, notes: imageNotes } = imagesOf(unpacked);
@@ -62,7 +65,7 @@ async function stage(request: ImportRequest): Promise<ImportResponse> {
   const encoding = request.encoding === undefined ? undefined : requestedEncoding(request.encoding);
   const staging = await StagingTable.create(request.databaseUrl, request.stagingTable);
   try {
-    const sink = new RowSink(staging, { partial: request.partial });
+    const sink = new RowSink(staging, { partial: request.partial, tell });
     for (const note of notes) sink.note(note);
     for (const extension of orphans) sink.note(`${orphanReason(extension)} It was not read.`);
     for (const { name, read } of datasets) {

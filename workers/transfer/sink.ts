@@ -1,4 +1,4 @@
-import type { BadRow } from "../../src/hosts/import-messages.js";
+import type { BadRow, ImportProgress } from "../../src/hosts/import-messages.js";
 import { BadFeature, Refusal } from "./refusal.js";
 import { RowEncoder } from "./rows.js";
 import type { StagingTable } from "./staging.js";
@@ -11,6 +11,8 @@ const reportedRows = 100;
 export interface SinkOptions {
   /** Whether all rows that cannot be imported are counted; else the import ends when there are many. */
   readonly partial: boolean;
+  /** Called with every batch. */
+  readonly tell: (progress: ImportProgress) => void;
 }
 
 /** Encoded rows of the same number of columns. */
@@ -99,6 +101,7 @@ export class RowSink {
     }
     this.segments = [];
     if (out.length > 0) await this.staging.send(out.take(out.length), this.columns);
+    this.options.tell({ rows: this.count });
   }
 
   /** Begins a file; its geometries are in EPSG:4326 until `transform` is set. */

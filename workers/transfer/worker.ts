@@ -1,18 +1,22 @@
+import { parentPort } from "node:worker_threads";
 import type { ExportMessages } from "../../src/hosts/export-messages.js";
+import type { ImportProgress } from "../../src/hosts/import-messages.js";
 import type { TransferMessages } from "../../src/hosts/messages.js";
 import { exportFile } from "./export/export.js";
 import { importFile } from "./import.js";
 
 type Messages = TransferMessages & ExportMessages;
 type Task = {
-  [Kind in keyof Messages]: { kind: Kind; request: Messages[Kind][0] };
+  [Kind in keyof Messages]: { id: number; kind: Kind; request: Messages[Kind][0] };
 }[keyof Messages];
 
 /** Runs one task of the transfer host, in the one thread of its process that may load GDAL. */
 export default async function run(task: Task): Promise<Messages[keyof Messages][1]> {
   switch (task.kind) {
     case "import":
-      return importFile(task.request);
+      return importFile(task.request, (progress: ImportProgress) =>
+        parentPort?.postMessage({ id: task.id, progress }),
+      );
     case "export":
       return exportFile(task.request);
     case "ping":
