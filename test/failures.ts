@@ -10,12 +10,19 @@ export function failuresOf(tapText: string): string {
   /** Names of the subtests that a line stands in; each is four blanks deeper than the one around it. */
   let path: string[] = [];
   const failures: string[] = [];
+  /** How many failures there were when each of them began. */
+  let before: number[] = [];
   lines.forEach((line, at) => {
     const [, blanks = "", subtest, failed] = /^( *)(?:# Subtest: (.*)|not ok \d+ - (.*))$/.exec(line) ?? [];
     const depth = blanks.length / 4;
-    if (subtest !== undefined) path = [...path.slice(0, depth), subtest];
-    // A subtest that failed is told by what failed in it.
-    else if (failed !== undefined && !isSummary(failed, path[depth])) {
+    if (subtest !== undefined) {
+      path = [...path.slice(0, depth), subtest];
+      before = [...before.slice(0, depth), failures.length];
+      return;
+    }
+    if (failed === undefined) return;
+    // A subtest that failed is told by what failed in it; a file that ended before its first test has nothing in it.
+    if (!isSummary(failed, path[depth]) || failures.length === before[depth]) {
       failures.push(
         [[...path.slice(0, depth), failed].join(" > "), ...explanation(lines, at + 1)].join("\n"),
       );
