@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { removeAbandoned } from "../storage/abandoned-files.js";
 import type { UploadedFile } from "./types.js";
 
 /** Temporary files of one request, with random names, removed after the response. */
@@ -74,18 +75,5 @@ export interface GrowingFile extends UploadedFile {
   close(): Promise<void>;
 }
 
-/**
- * Removes files that a killed server left behind: only those not modified for a day, since other nodes may use the folder.
- */
-export async function sweepUploads(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
-  for (const name of names) {
-    if (!name.startsWith(prefix)) continue;
-    const path = join(folder, name);
-    const age = await stat(path).then(
-      (found) => Date.now() - found.mtimeMs,
-      () => 0,
-    );
-    if (age > 86_400_000) await rm(path, { force: true });
-  }
-}
+/** Removes files that a killed server left behind. */
+export const sweepUploads = (folder: string): Promise<void> => removeAbandoned(folder, prefix);

@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { removeAbandoned } from "../storage/abandoned-files.js";
 
 /** Folders of exports that are written to files first. Each is private to its export and removed with it. */
 
@@ -28,18 +29,8 @@ export async function exportedBytes(parent: string): Promise<number> {
   return bytes;
 }
 
-/**
- * Removes folders that a killed server left behind: only those not modified for a day, since other nodes may use `parent`.
- */
-export async function sweepExportFolders(parent: string): Promise<void> {
-  for (const folder of await exportFolders(parent)) {
-    const age = await stat(folder).then(
-      ({ mtimeMs }) => Date.now() - mtimeMs,
-      () => 0,
-    );
-    if (age > 86_400_000) await removeExportFolder(folder);
-  }
-}
+/** Removes folders that a killed server left behind. */
+export const sweepExportFolders = (parent: string): Promise<void> => removeAbandoned(parent, prefix);
 
 const exportFolders = async (parent: string): Promise<string[]> =>
   (await readdir(parent).catch(() => []))

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { failed } from "../errors.js";
 import {
@@ -7,13 +7,12 @@ import {
   isRasterExtension,
   sidecarExtensions,
 } from "../hosts/import-messages.js";
+import { removeAbandoned } from "../storage/abandoned-files.js";
 import type { ImportFile } from "./import-request.js";
 
 /** The private folder of an import: the transfer host finds the files there by names that we make, and unpacks archives there. */
 
 const prefix = "import-";
-/** Files of a folder that was left behind are removed after this time. */
-const abandonedMs = 86_400_000;
 
 export interface ImportFolder {
   readonly path: string;
@@ -108,16 +107,5 @@ function extensionOf(name: string): string {
   return extension.toLowerCase();
 }
 
-/** Removes folders that a killed server left behind a day ago or earlier; other nodes may use the same place. */
-export async function sweepImportFolders(tempDir: string): Promise<void> {
-  const names = await readdir(tempDir).catch(() => []);
-  for (const name of names) {
-    if (!name.startsWith(prefix)) continue;
-    const path = join(tempDir, name);
-    const age = await stat(path).then(
-      (found) => Date.now() - found.mtimeMs,
-      () => 0,
-    );
-    if (age > abandonedMs) await rm(path, { recursive: true, force: true });
-  }
-}
+/** Removes folders that a killed server left behind. */
+export const sweepImportFolders = (tempDir: string): Promise<void> => removeAbandoned(tempDir, prefix);
