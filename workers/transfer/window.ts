@@ -1,6 +1,7 @@
 import { readSync } from "node:fs";
 import { Byte, excerpt, skipSpace, valueEnd } from "./json.js";
 import { refused } from "./refusal.js";
+import { SlidingBuffer } from "./sliding-buffer.js";
 
 /** Initial size of the window. */
 const chunkBytes = 4 * 1024 ** 2;
@@ -15,13 +16,16 @@ export interface Span {
 }
 
 /** A sliding window over a JSON file: holds one value at a time, so memory use does not depend on the file's length. */
-export class JsonWindow {
-  private bytes = Buffer.allocUnsafeSlow(chunkBytes);
-  private at = 0;
-  private end = 0;
-  private ended = false;
-
-  constructor(private readonly file: number) {
+export class JsonWindow extends SlidingBuffer {
+  constructor(file: number) {
+    super(
+      { read: (buffer, at) => readSync(file, buffer, at, buffer.length - at, null) },
+      {
+        initialBytes: chunkBytes,
+        maxBytes: maxValueBytes,
+        tooLarge: () => `One value of the file is larger than ${maxValueBytes / 1024 ** 2} MB.`,
+      },
+    );
     this.fill();
     // Skips a byte order mark.
     if (this.end >= 3 && this.bytes[0] === 0xef && this.bytes[1] === 0xbb && this.bytes[2] === 0xbf)
@@ -77,22 +81,5 @@ export class JsonWindow {
     return refused(
       `The file is not valid JSON near ${JSON.stringify(excerpt(this.bytes, this.at, this.end))}.`,
     );
-  }
-
-  private fill(): void {
-    const kept = this.end - this.at;
-    if (kept > maxValueBytes)
-      throw refused(`One value of the file is larger than ${maxValueBytes / 1024 ** 2} MB.`);
-    // Doubling keeps the total time linear, since the search for the end of a value restarts after each read.
-    if (kept > this.bytes.length / 2) {
-      const larger = Buffer.allocUnsafeSlow(this.bytes.length * 2);
-      this.bytes.copy(larger, 0, this.at, this.end);
-      this.bytes = larger;
-    } else this.bytes.copyWithin(0, this.at, this.end);
-    this.at = 0;
-    this.end = kept;
-    const read = readSync(this.file, this.bytes, this.end, this.bytes.length - this.end, null);
-    if (read === 0) this.ended = true;
-    this.end += read;
   }
 }

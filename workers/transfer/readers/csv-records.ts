@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { refused } from "../refusal.js";
+import { SlidingBuffer } from "../sliding-buffer.js";
 import type { TextSource } from "./text-source.js";
 
 /**
@@ -17,15 +18,11 @@ const quote = 0x22;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-export class CsvRecords {
+export class CsvRecords extends SlidingBuffer {
   /** Fields of the current record. */
   count = 0;
-  private bytes = Buffer.allocUnsafeSlow(initialBytes);
   /** Whether all bytes in the window are UTF-8, but for a character that its end cuts. */
   private isValid = true;
-  private at = 0;
-  private end = 0;
-  private ended = false;
   /** The line, from 1, in which the next record begins. */
   private line = 1;
   /** The record's place in `bytes`. */
@@ -40,10 +37,17 @@ export class CsvRecords {
    * @param options.isSample whether the text may end within quotation marks, since it is only the beginning of a file
    */
   constructor(
-    private readonly source: TextSource,
+    private readonly input: TextSource,
     private readonly delimiter: number,
     private readonly options: { readonly isSample: boolean } = { isSample: false },
-  ) {}
+  ) {
+    super(input, {
+      initialBytes,
+      maxBytes: maxRecordBytes,
+      tooLarge: () =>
+        `A record is larger than ${maxRecordBytes / 1024 ** 2} MB. Is a quotation mark in line ${this.line} or after it not closed?`,
+    });
+  }
 
   /**
    * Reads the next record; false at the end. Empty lines are no records.
@@ -85,7 +89,7 @@ export class CsvRecords {
   }
 
   close(): void {
-    this.source.close();
+    this.input.close();
   }
 
   /** Finds the fields of the record at `at`; returns the place after its end of line, or -1 when more bytes are needed. */
@@ -155,23 +159,8 @@ export class CsvRecords {
     return byte === this.delimiter || byte === lineFeed || byte === carriageReturn;
   }
 
-  private fill(): void {
-    const kept = this.end - this.at;
-    if (kept > maxRecordBytes)
-      throw refused(
-        `A record is larger than ${maxRecordBytes / 1024 ** 2} MB. Is a quotation mark in line ${this.line} or after it not closed?`,
-      );
-    // Doubling keeps the total time linear, since the search for the end of a record begins again after each read.
-    if (kept > this.bytes.length / 2) {
-      const larger = Buffer.allocUnsafeSlow(this.bytes.length * 2);
-      this.bytes.copy(larger, 0, this.at, this.end);
-      this.bytes = larger;
-    } else this.bytes.copyWithin(0, this.at, this.end);
-    this.at = 0;
-    this.end = kept;
-    const read = this.source.read(this.bytes, this.end);
-    if (read === 0) this.ended = true;
-    this.end += read;
+  protected override fill(): void {
+    super.fill();
     this.isValid = isUtf8(this.bytes.subarray(0, this.end));
   }
 }

@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { refused } from "../refusal.js";
+import type { ByteSource } from "../sliding-buffer.js";
 
 /** Reads text files of any encoding as UTF-8, piece by piece. */
 
 const pieceBytes = 256 * 1024;
 
-export interface TextSource {
-  /** Writes the next bytes of UTF-8 into the buffer from `at` on; returns their number, 0 at the end. */
-  read(buffer: Buffer, at: number): number;
+/** Gives bytes of UTF-8. */
+export interface TextSource extends ByteSource {
   close(): void;
 }
 
