@@ -122,8 +122,23 @@ export interface LayerNode extends TreeNode {
   readonly vectorSettings: StoredSettings | null;
 }
 
+/** What an uploaded image tells of itself. */
+export interface RasterFacts {
+  /** In pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly bands: number;
+  /** EPSG number or WKT of the image's coordinates. */
+  readonly srs: string;
+  /** GDAL's six numbers from column and row to those coordinates. */
+  readonly transform: readonly number[];
+  /** Whether the uploaded file itself tells where it lies. */
+  readonly hasOwnReference: boolean;
+  readonly nodata: number | null;
+}
+
 /** The image of a raster layer. */
-export interface RasterImage {
+export interface RasterImage extends RasterFacts {
   /** Key of the blob of the uploaded file. */
   readonly original: string;
   readonly originalFormat: "GTiff" | "PNG" | "JPEG";
@@ -131,19 +146,8 @@ export interface RasterImage {
   /** Key of the blob of the processed image: a GeoTIFF in EPSG:3857, tiled, with overviews. */
   readonly processed: string;
   readonly processedBytes: number;
-  /** Of the uploaded image, in pixels. */
-  readonly width: number;
-  readonly height: number;
-  readonly bands: number;
-  /** EPSG number or WKT of the uploaded image's coordinates. */
-  readonly srs: string;
-  /** GDAL's six numbers from column and row to those coordinates. */
-  readonly transform: readonly number[];
-  /** Whether the uploaded file itself tells where it lies. */
-  readonly hasOwnReference: boolean;
   /** In EPSG:4326; longitudes beyond ±180 go on across the antimeridian. */
   readonly box: GeoEnvelope;
-  readonly nodata: number | null;
 }
 
 /** Source of a derived or external layer. */

@@ -1,3 +1,4 @@
+import type { RasterFacts } from "../catalog/state.js";
 import type { ValueType } from "../column-types/column-types.js";
 import type { GeometryKind } from "../geo/wkb.js";
 
@@ -122,24 +123,13 @@ export interface BadRow {
 }
 
 /** An image that was imported. */
-export interface ImportedRaster {
+export interface ImportedRaster extends RasterFacts {
   /** The uploaded image: its name in the folder of the import, and GDAL's name of its format. */
   readonly original: { readonly file: string; readonly format: "GTiff" | "PNG" | "JPEG" };
   /** Name of the processed image in the folder: a GeoTIFF in EPSG:3857, tiled, with overviews. */
   readonly processed: string;
-  /** Of the uploaded image, in pixels. */
-  readonly width: number;
-  readonly height: number;
-  readonly bands: number;
-  /** EPSG number or WKT of the uploaded image's coordinates. */
-  readonly srs: string;
-  /** GDAL's six numbers from column and row of the uploaded image to those coordinates. */
-  readonly transform: readonly number[];
-  /** Whether the uploaded file itself tells where it lies. */
-  readonly hasOwnReference: boolean;
   /** West, south, east, north in degrees; longitudes beyond ±180 go on across the antimeridian. */
   readonly box: readonly [number, number, number, number];
-  readonly nodata: number | null;
 }
 
 /** The response for an image; nothing is written to the staging table. */

@@ -20,9 +20,9 @@ export const readGdal =
     if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
     try {
       const layers = featureLayers(dataset, sink);
-      for (const layer of layers) {
+      for (const { layer, expected } of layers) {
         if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
-        const task = { dataset, sink, named: layers.length > 1, srsIsGiven: srs.isGiven };
+        const task = { dataset, sink, named: layers.length > 1, srsIsGiven: srs.isGiven, expected };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else await readLayer(layer, task);
       }
@@ -71,15 +71,21 @@ function reasonOf(error: unknown, path: string): string {
   return text.replaceAll(folder, "").replace(/\/\S*/g, "…").slice(0, 200);
 }
 
+interface CountedLayer {
+  readonly layer: gdal.Layer;
+  /** The number of features, which the format knows or GDAL counts by reading the file. */
+  readonly expected: number;
+}
+
 /** The layers that hold features with geometry; those without, when there are no others. */
-function featureLayers(dataset: gdal.Dataset, sink: RowSink): gdal.Layer[] {
-  const all = [...dataset.layers].filter(
-    (layer) => layer.features.count() !== 0 && !isBlankSheet(dataset, layer),
-  );
-  const spatial = all.filter((layer) => layer.geomType !== gdal.wkbNone);
+function featureLayers(dataset: gdal.Dataset, sink: RowSink): CountedLayer[] {
+  const all = [...dataset.layers]
+    .map((layer) => ({ layer, expected: layer.features.count() }))
+    .filter(({ layer, expected }) => expected !== 0 && !isBlankSheet(dataset, layer));
+  const spatial = all.filter(({ layer }) => layer.geomType !== gdal.wkbNone);
   if (spatial.length === 0) return all;
-  for (const { name } of all.filter((layer) => !spatial.includes(layer)))
-    sink.note(`The table "${name}" has no geometry and was left out.`);
+  for (const { layer } of all.filter((one) => !spatial.includes(one)))
+    sink.note(`The table "${layer.name}" has no geometry and was left out.`);
   return spatial;
 }
 
@@ -106,7 +112,7 @@ async function readCurves(layer: gdal.Layer, path: string, task: LayerTask): Pro
   const lines = gdal.open(path, "r", "FlatGeobuf");
   task.sink.note("Curves were replaced by lines with short segments.");
   try {
-    await readLayer(lines.layers.get(0), { ...task, dataset: lines }, layer.features.count());
+    await readLayer(lines.layers.get(0), { ...task, dataset: lines });
   } finally {
     lines.close();
     rmSync(path);
@@ -119,13 +125,13 @@ interface LayerTask {
   /** Whether the layer's name becomes a property, since the file has several. */
   readonly named: boolean;
   readonly srsIsGiven: boolean;
+  /** The number of its features. */
+  readonly expected: number;
 }
 
-/** @param expected the number of features, which formats know or GDAL counts */
 async function readLayer(
   layer: gdal.Layer,
-  { dataset, sink, named, srsIsGiven }: LayerTask,
-  expected = layer.features.count(),
+  { dataset, sink, named, srsIsGiven, expected }: LayerTask,
 ): Promise<void> {
   const fields = layer.fields.map(
     ({ name, type }): FieldReader => ({ name, write: fieldWriters[type] ?? writeValue }),
@@ -135,7 +141,6 @@ async function readLayer(
   const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
   const before = sink.rows;
   const { features } = source;
-  gdal.lastError = null;
   for (let feature = features.first(); feature; feature = features.next()) {
     const read = feature;
     sink.add((row) => {
