@@ -32,6 +32,8 @@ import { startPruning } from "./storage/pruning.js";
 import { openRedis } from "./storage/redis.js";
 import { wireTilePath } from "./tile-path.js";
 import { createFileExports } from "./transfer/file-exports.js";
+import { ImportJobs } from "./transfer/import-jobs.js";
+import { pruneJobs } from "./transfer/job-rows.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 import { PublicMaps } from "./viewer/public-maps.js";
@@ -111,6 +113,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   const search = new SearchService(db, log, Math.max(1, Math.floor(config.databaseConnections / 2)));
 
+  const importJobs = new ImportJobs({ db, transfer, log, config, changes });
+
   const services: Services = {
     config,
     log,
@@ -123,6 +127,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     styles,
     render,
     transfer,
+    importJobs,
     files,
     image,
     pictures: new Pictures({ host: image, blobs, files: pictureFiles }, config.images.memoryBytes),
@@ -139,7 +144,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   await redis.connect().catch(() => undefined);
   await changes.start();
-  const pruning = startPruning([() => pruneChangeLog(db), () => pruneAnswers(db)], log);
+  const pruning = startPruning([() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db)], log);
   const sweeping = startFileSweep(db, blobs, log);
   const removal = startRemoval(db, log);
   const server = createServer({
@@ -164,6 +169,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     services,
     stop: async (drainMs) => {
       await server.close(drainMs);
+      await importJobs.stop();
       pruning.stop();
       await search.stop();
       sweeping.stop();

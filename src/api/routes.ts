@@ -9,6 +9,7 @@ import { healthOperations } from "./resources/health.js";
 import { iconOperations } from "./resources/icons.js";
 import { imageOperations } from "./resources/images.js";
 import { importOperations } from "./resources/import.js";
+import { importJobOperations } from "./resources/import-jobs.js";
 import { layerEditOperations } from "./resources/layer-edits.js";
 import { treeOperations } from "./resources/layer-tree.js";
 import { layerOperations } from "./resources/layers.js";
@@ -53,6 +54,7 @@ const resources: readonly Operation[] = [
   ...makevalidOperations,
   ...visualizationOperations,
   ...importOperations,
+  ...importJobOperations,
   ...exportOperations,
   ...healthOperations,
 ];

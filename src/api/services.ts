@@ -21,6 +21,7 @@ import type { TileAnswers } from "../tiles/answers.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 import type { FileExports } from "../transfer/export-content.js";
+import type { ImportJobs } from "../transfer/import-jobs.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
 
 /** Dependencies of handlers; created in `node.ts`. */
@@ -38,6 +39,8 @@ export interface Services {
   readonly transfer: TransferHost;
   /** For exports that are written to files. */
   readonly files: FileExports;
+  /** Imports that go on after their request. */
+  readonly importJobs: ImportJobs;
   readonly image: ImageHost;
   readonly pictures: Pictures;
   /** Content of attached files. */

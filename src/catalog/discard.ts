@@ -29,6 +29,7 @@ export async function discardNodes(tx: Queryable, nodes: readonly number[]): Pro
   );
   if (dependents.length > 0) throw dependedOn(dependents.map(({ code }) => code));
   await tx.execute("delete from access_grant where layer_id = any($1::bigint[])", [nodes]);
+  await tx.execute("delete from import_job where layer_id = any($1::bigint[])", [nodes]);
   await tx.execute("delete from search_setting where layer_id = any($1::bigint[])", [nodes]);
   await tx.execute(
     `with place as (

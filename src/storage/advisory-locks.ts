@@ -10,6 +10,7 @@ export const workLock = {
   removal: "hashtext('mapwright removal')",
   fileSweep: "hashtext('mapwright sweep files')",
   searchIndexes: "hashtext('mapwright search indexes')",
+  importJobs: "hashtext('mapwright import jobs')",
 } as const;
 
 const keyOf = (what: string, placeholder: string): string =>

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { copyFile, link, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { failed } from "../errors.js";
 import {
@@ -45,6 +45,30 @@ export async function makeImportFolder(tempDir: string, files: readonly ImportFi
     content: contentOf(names),
     remove,
   };
+}
+
+/** Files that outlive the request that brought them. */
+export interface KeptFiles {
+  readonly list: readonly ImportFile[];
+  remove(): Promise<void>;
+}
+
+/** Keeps uploaded files, which are removed after the reply, for an import that runs then. */
+export async function keepFiles(tempDir: string, files: readonly ImportFile[]): Promise<KeptFiles> {
+  const folder = await mkdtemp(join(tempDir, prefix));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const list: ImportFile[] = [];
+    for (const [index, { path, name }] of files.entries()) {
+      const kept = join(folder, String(index));
+      await link(path, kept).catch(() => copyFile(path, kept));
+      list.push({ path: kept, name });
+    }
+    return { list, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
 
 function contentOf(names: readonly string[]): ImportFolder["content"] {

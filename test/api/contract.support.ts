@@ -137,6 +137,8 @@ export const extensions: readonly string[] = [
   `DELETE ${L}/visualization/`,
   `PUT ${L}/vector/`,
   `DELETE ${L}/vector/`,
+  `GET ${L}/import/{job}/`,
+  `DELETE ${L}/import/{job}/`,
   // For ids that an address has no room for.
   `POST ${L}/export/`,
   // The path of a File leads here.

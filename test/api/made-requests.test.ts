@@ -83,6 +83,11 @@ async function makeWorld(code: string): Promise<Known> {
     { method: "POST", body: form },
   );
   const file: any = await attached.json();
+  const job = await server.sql.query(
+    `insert into import_job (id, account_id, project_id, layer_id)
+     select gen_random_uuid(), a.id, p.id, $1 from account a, project p where a.login = 'admin' and p.code = 'p' returning id`,
+    [layer.id],
+  );
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
   await made("POST", `${code}/layers/a/structure/`, { code: "spare", type: "text" });
@@ -96,6 +101,7 @@ async function makeWorld(code: string): Promise<Known> {
     object: [object.id],
     file: [String(file.id), new File([png], "red.png")],
     uuid: [file.uuid],
+    job: [job.rows[0].id],
     user: ["viewer"],
     pass: ["viewerviewer"],
     login: ["viewer"],
@@ -150,6 +156,8 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
     file: [data, damagedData],
     "": [data, damagedData],
   }),
+  "GET /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
+  "DELETE /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
   "PUT /api/2.8/{project}/{map}/search/settings/": () => ({ layer: ["a"] }),
   "POST /api/2.8/{project}/{map}/publish/": () => ({ parent_id: [0, 1] }),
   "POST /api/2.8/{project}/": (world) => ({ code: [`${world.map![0]}new`] }),

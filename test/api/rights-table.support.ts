@@ -148,6 +148,9 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "edit objects",
     body: { type: "FeatureCollection", features: [] },
   },
+  // A job is its user's own: test/transfer/jobs.test.ts has those of others.
+  "GET P/:map/layers/:layer/import/:job/": { need: "edit objects", ok: 404 },
+  "DELETE P/:map/layers/:layer/import/:job/": { need: "edit objects", ok: 404 },
   "GET P/:map/layers/:layer/export/": { need: "read", query: "format=geojson" },
   "POST P/:map/layers/:layer/export/": { need: "read", body: { format: "geojson" } },
   "POST P/:map/layers/:layer/makevalid/": { need: "edit objects" },

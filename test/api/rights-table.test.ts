@@ -151,6 +151,7 @@ for (const map of mapCodes) {
     object,
     file: file.uuid,
     fileId: String(file.id),
+    job: "none",
   };
   if (map === "closed") await setPublication(db, project.id, map, false);
   await services.changes.propagate();

@@ -128,6 +128,16 @@ const schemas = {
     locales: z.array(z.object({ id, code: z.string(), name: z.string(), sort: z.number(), container: id })),
   }),
   ImportResult: importResult,
+  ImportJob: z.object({
+    id: z.uuid(),
+    state: z.enum(["running", "done", "failed", "cancelled"]),
+    phase: z.enum(["waiting", "reading", "checking", "writing"]),
+    features: z.int().describe("Features that were read so far"),
+    created: z.string(),
+    finished: z.string().nullable(),
+    result: anyObject.nullable().describe("When done: the layer, as in the answer to an import"),
+    error: anyObject.nullable().describe("When failed: `error`, `code`, `message` and `data`"),
+  }),
   Layer: layer.extend({ import: importResult.optional() }),
   TreeElement: layer.clone(),
   Folder: z.object({

@@ -22,6 +22,7 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   folder: { schema: code, description: "Code of the folder" },
   column: { schema: code, description: "Code of the column" },
   object: { schema: id, description: "Id of the object, as in `svc_id`" },
+  job: { schema: code, description: "Id of the import, from the answer to it" },
   file: { schema: code, description: "Id or uuid of the file" },
   z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom level" },
   x: { schema: { type: "integer", minimum: 0 }, description: "Tile column, counted from the west" },
@@ -230,6 +231,7 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
   const refuses = description.refuses ?? [];
   const found: Record<string, OpenApi> = {
     200: answered(description.answer),
+    ...(description.accepted ? { 202: answered(description.accepted) } : {}),
     400: clientError(reasons[400]),
   };
   if (method === "GET" && description.answer.headers?.ETag !== undefined)

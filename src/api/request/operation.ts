@@ -50,6 +50,8 @@ export interface Description {
   /** Default: open. */
   readonly access?: Access;
   readonly answer: Answer;
+  /** The 202 response, of an operation that can go on after it. */
+  readonly accepted?: Answer;
   /** The 503 response; default: the server is overloaded. */
   readonly unavailable?: Answer;
   /**

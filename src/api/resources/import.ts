@@ -5,8 +5,7 @@ import { badRequest, failed } from "../../errors.js";
 import { importFormatList } from "../../hosts/import-messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { importIntoLayer } from "../../transfer/import.js";
-import { type Imported, readRasterBox } from "../../transfer/import-request.js";
-import type { Answered } from "../request/answer-schemas.js";
+import { type ImportSource, readRasterBox } from "../../transfer/import-request.js";
 import type { LayerContext } from "../request/context.js";
 import { mediaType, multipart } from "../request/media-type.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
@@ -16,6 +15,7 @@ import { choice, flag, text } from "../request/schema/parameters.js";
 import { readBy, ref } from "../request/schema/schema.js";
 import { receive } from "../request/upload.js";
 import type { Services } from "../services.js";
+import { importResult, startImport } from "./import-jobs.js";
 import { answerLayer } from "./layer-answer.js";
 
 /** Import of files into layers. */
@@ -57,6 +57,9 @@ const importParameters = {
     "Whether features that cannot be imported are left out and listed in the answer; else one of them fails the import.",
   ),
   dry_run: flag("Whether to change nothing, and answer what the import would do."),
+  async: flag(
+    "Whether to answer 202 at once, with the address of the import in `Location`. It goes on if the client leaves.",
+  ),
   raster_bbox: rasterBoxParameter,
 };
 
@@ -90,43 +93,27 @@ async function importFile(
   const { layer, view } = context;
   const rawName = () => headers()["x-filename"] ?? ".geojson";
   const isForm = mediaType(request) === multipart;
-  const imported = await importIntoLayer(
-    services,
-    {
-      layerId: layer.id,
-      language: view.language,
-      idAlias: services.config.idAlias,
-    },
-    {
-      files: sent.files.map(({ path, clientName }) => ({ path, name: isForm ? clientName : rawName() })),
-      srs: sent.srs,
-      encoding: sent.encoding,
-      action: sent.action,
-      key: sent.key,
-      partial: sent.partial,
-      dryRun: sent.dry_run,
-      rasterBox: sent.raster_bbox,
-    },
-    { mayAddColumns: mayAddColumns(context), signal: request.signal },
-  );
+  const files = sent.files.map(({ path, clientName }) => ({
+    path,
+    name: isForm ? clientName : rawName(),
+  }));
+  const target = { layerId: layer.id, language: view.language, idAlias: services.config.idAlias };
+  const source: Omit<ImportSource, "files"> = {
+    srs: sent.srs,
+    encoding: sent.encoding,
+    action: sent.action,
+    key: sent.key,
+    partial: sent.partial,
+    dryRun: sent.dry_run,
+    rasterBox: sent.raster_bbox,
+  };
+  const rights = { mayAddColumns: mayAddColumns(context) };
+  if (sent.async) return startImport(services, context, { target, source, ...rights }, files);
+  const options = { ...rights, signal: request.signal };
+  const imported = await importIntoLayer(services, target, { ...source, files }, options);
   await services.changes.propagate();
   return answerLayer(services, context, layer.id, { import: importResult(imported, sent.dry_run) });
 }
-
-/** What the answer says of the import. */
-const importResult = (imported: Imported, dryRun: boolean): Answered<"ImportResult"> => ({
-  features: imported.rows,
-  added: imported.inserted,
-  updated: imported.updated,
-  removed: imported.removed,
-  unmatched: imported.unmatched,
-  columns: imported.columns,
-  summary: imported.summary,
-  notes: imported.notes,
-  bad: imported.bad.count,
-  rows: imported.bad.rows,
-  dry_run: dryRun,
-});
 
 /** @throws Failure import_failed */
 function requireOwnObjects(layer: LayerNode): void {
@@ -156,6 +143,10 @@ export const importOperations: readonly Operation[] = [
     headers: importHeaders,
     body: importBody,
     answer: answers("The layer with its new objects; `import` says what was done.", ref("Layer")),
+    accepted: {
+      ...answers("With `async`: the import, which goes on.", ref("ImportJob")),
+      headers: { Location: "Path of the import" },
+    },
     refuses: [
       "import_failed",
       "unsupported_format",

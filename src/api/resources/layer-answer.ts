@@ -18,10 +18,20 @@ export async function answerLayer(
   id: number,
   members: Pick<Answered<"Layer">, "import"> = {},
 ): Promise<Reply> {
-  const { map, caller, view } = await reload(context, services);
+  return answer(context.caller, await layerAnswer(services, context, id, members));
+}
+
+/** The layer of that response. */
+export async function layerAnswer(
+  services: Services,
+  context: MapContext,
+  id: number,
+  members: Pick<Answered<"Layer">, "import">,
+): Promise<Answered<"Layer">> {
+  const { map, view } = await reload(context, services);
   const node = map.nodes.get(id);
   if (!node) throw notFound("layer of that code");
   const values = (await visualValues(services, map, [node])).get(id);
   const layer = layerObject(map, node, view, { css: true, source: true, values });
-  return answer(caller, { ...layer, ...members });
+  return { ...layer, ...members };
 }

@@ -1,0 +1,143 @@
+import { join } from "node:path";
+import { notFound } from "../../errors.js";
+import type { Reply, Request } from "../../http/types.js";
+import { keepFiles } from "../../transfer/import-folder.js";
+import type { JobTask } from "../../transfer/import-jobs.js";
+import type { Imported, ImportFile } from "../../transfer/import-request.js";
+import { createJob, findJob, type ImportJob, type JobOwner } from "../../transfer/job-rows.js";
+import type { Answered } from "../request/answer-schemas.js";
+import { answer, callerHeaders } from "../request/caller.js";
+import { type LayerContext, layerContext, toEditObjects } from "../request/context.js";
+import { answers, type Operation, operation } from "../request/operation.js";
+import { layerPath } from "../request/paths.js";
+import { ref } from "../request/schema/schema.js";
+import type { Services } from "../services.js";
+import { layerAnswer } from "./layer-answer.js";
+
+/** Imports that go on after their request was answered: how they are, and their end. */
+
+/** What an answer says of an import. */
+export const importResult = (imported: Imported, dryRun: boolean): Answered<"ImportResult"> => ({
+  features: imported.rows,
+  added: imported.inserted,
+  updated: imported.updated,
+  removed: imported.removed,
+  unmatched: imported.unmatched,
+  columns: imported.columns,
+  summary: imported.summary,
+  notes: imported.notes,
+  bad: imported.bad.count,
+  rows: imported.bad.rows,
+  dry_run: dryRun,
+});
+
+/** Keeps the files and starts the import. @throws Failure busy */
+export async function startImport(
+  services: Services,
+  context: LayerContext,
+  task: Omit<JobTask, "files">,
+  files: readonly ImportFile[],
+): Promise<Reply> {
+  const { db, config, importJobs } = services;
+  const { view, map, layer, caller } = context;
+  const owner = ownerOf(context);
+  const kept = await keepFiles(join(config.dataDir, "tmp"), files);
+  let id: string;
+  try {
+    id = await db.transaction((tx) => createJob(tx, owner));
+  } catch (error) {
+    await kept.remove();
+    throw error;
+  }
+  // With an Idempotency-Key the row is committed after the answer was made; if it is not, the job ends at once.
+  await db.afterwards(async () => importJobs.start(id, { ...task, files: kept }));
+  const job: Answered<"ImportJob"> = {
+    id,
+    state: "running",
+    phase: "waiting",
+    features: 0,
+    created: new Date().toISOString(),
+    finished: null,
+    result: null,
+    error: null,
+  };
+  return {
+    kind: "bytes",
+    status: 202,
+    body: JSON.stringify(job),
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      location: `${view.path}/${map.code}/layers/${layer.code}/import/${id}/`,
+      ...callerHeaders(caller),
+    },
+  };
+}
+
+const ownerOf = ({ caller, project, layer }: LayerContext): JobOwner => ({
+  accountId: caller.accountId ?? 0,
+  projectId: project.id,
+  layerId: layer.id,
+});
+
+async function jobOf(request: Request, services: Services, context: LayerContext): Promise<ImportJob> {
+  const job = await findJob(services.db, request.params.job!, ownerOf(context));
+  if (!job) throw notFound("import of that id, or it is another user's or older than a day");
+  return job;
+}
+
+async function shown(
+  services: Services,
+  context: LayerContext,
+  job: ImportJob,
+): Promise<Answered<"ImportJob">> {
+  const { id, state, phase, rows, created, finished } = job;
+  return {
+    id,
+    state,
+    phase,
+    features: job.state === "done" ? job.outcome.rows : rows,
+    created: created.toISOString(),
+    finished: finished?.toISOString() ?? null,
+    result:
+      job.state === "done"
+        ? await layerAnswer(services, context, context.layer.id, {
+            import: importResult(job.outcome, job.outcome.dryRun),
+          })
+        : null,
+    error: job.state === "failed" ? { error: "error", ...job.outcome } : null,
+  };
+}
+
+export const importJobOperations: readonly Operation[] = [
+  operation({
+    id: "getImport",
+    tag: "Import and export",
+    summary: "State of an import",
+    details: "Of an import with `async`, for the user who started it, for one day.",
+    access: "token",
+    methods: ["GET"],
+    path: `${layerPath}/import/:job/`,
+    answer: answers("The import.", ref("ImportJob")),
+    handle: async (request, services) => {
+      const context = await layerContext(request, services, toEditObjects);
+      const job = await jobOf(request, services, context);
+      return answer(context.caller, await shown(services, context, job));
+    },
+  }),
+  operation({
+    id: "cancelImport",
+    tag: "Import and export",
+    summary: "Cancel an import",
+    details: "The layer is as before. An import that has ended stays as it is.",
+    access: "token",
+    methods: ["DELETE"],
+    path: `${layerPath}/import/:job/`,
+    answer: answers("The import, which has ended.", ref("ImportJob")),
+    handle: async (request, services) => {
+      const context = await layerContext(request, services, toEditObjects);
+      await services.importJobs.cancel((await jobOf(request, services, context)).id);
+      const job = await jobOf(request, services, context);
+      return answer(context.caller, await shown(services, context, job));
+    },
+  }),
+];

@@ -1,0 +1,130 @@
+import { Failure } from "../errors.js";
+import { Semaphore } from "../storage/semaphore.js";
+import { type ImportDependencies, importIntoLayer } from "./import.js";
+import type { KeptFiles } from "./import-folder.js";
+import type { ImportSource, ImportTarget } from "./import-request.js";
+import { endInterrupted, endJob, type JobFailure, type JobPhase, renewJob } from "./job-rows.js";
+
+/** Runs imports after their requests were answered. */
+
+export interface JobTask {
+  readonly target: ImportTarget;
+  readonly source: Omit<ImportSource, "files">;
+  readonly files: KeptFiles;
+  readonly mayAddColumns: boolean;
+}
+
+interface RunningJob {
+  readonly controller: AbortController;
+  readonly state: { phase: JobPhase; rows: number };
+  readonly ended: Promise<void>;
+}
+
+export interface JobDependencies extends ImportDependencies {
+  readonly changes: { propagate(): Promise<void> };
+}
+
+/** Jobs that one node runs at once. While one is written, the next can be read. */
+const atOnce = 2;
+const renewMs = 2_000;
+
+class Cancelled extends Error {}
+class Stopped extends Error {}
+
+export class ImportJobs {
+  private readonly running = new Map<string, RunningJob>();
+  private readonly permits = new Semaphore(atOnce, 2 ** 31 - 1, "Too many imports wait.");
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly deps: JobDependencies) {
+    this.timer = setInterval(() => void this.renew(), renewMs);
+    this.timer.unref();
+  }
+
+  /** Runs a job that `createJob` has inserted. Never throws: the job's row tells how it ended. */
+  start(id: string, task: JobTask): void {
+    const controller = new AbortController();
+    const state = { phase: "waiting" as const, rows: 0 };
+    const ended = this.run(id, task, { controller, state }).finally(() => this.running.delete(id));
+    this.running.set(id, { controller, state, ended });
+  }
+
+  /** Ends a job of any node. @returns false when it had ended before */
+  async cancel(id: string): Promise<boolean> {
+    const cancelled = await endJob(this.deps.db, id, "cancelled");
+    const job = this.running.get(id);
+    job?.controller.abort(new Cancelled());
+    await job?.ended;
+    return cancelled;
+  }
+
+  /** Ends all jobs of this node; their rows say that they were interrupted. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    const jobs = [...this.running.values()];
+    for (const { controller } of jobs) controller.abort(new Stopped());
+    await Promise.all(jobs.map(({ ended }) => ended));
+  }
+
+  private async run(
+    id: string,
+    { target, source, files, mayAddColumns }: JobTask,
+    { controller, state }: Pick<RunningJob, "controller" | "state">,
+  ): Promise<void> {
+    const { deps } = this;
+    const { signal } = controller;
+    let release: (() => void) | undefined;
+    try {
+      release = await this.permits.acquire(signal);
+      const dryRun = source.dryRun === true;
+      const imported = await importIntoLayer(
+        deps,
+        target,
+        { ...source, files: files.list },
+        {
+          mayAddColumns,
+          signal,
+          onProgress: (progress) => void Object.assign(state, progress),
+          // In the transaction of the objects, so that a job is done if and only if they are there.
+          onWritten: async (tx, done) => {
+            if (!(await endJob(tx, id, "done", { ...done, dryRun }))) throw new Cancelled();
+          },
+        },
+      );
+      if (dryRun) await endJob(deps.db, id, "done", { ...imported, dryRun });
+      else await deps.changes.propagate();
+    } catch (error) {
+      await this.failed(id, error).catch((reason: unknown) =>
+        deps.log.warn({ err: reason, job: id }, "the end of an import could not be noted"),
+      );
+    } finally {
+      release?.();
+      await files.remove().catch(() => undefined);
+    }
+  }
+
+  private async failed(id: string, error: unknown): Promise<void> {
+    const { db, log } = this.deps;
+    if (error instanceof Cancelled) return;
+    if (error instanceof Stopped) await endInterrupted(db, id);
+    else await endJob(db, id, "failed", failureOf(error, id));
+    if (!(error instanceof Failure) && !(error instanceof Stopped))
+      log.error({ err: error, job: id }, "an import failed");
+  }
+
+  /** Tells that the jobs live, and ends those that were cancelled elsewhere. */
+  private async renew(): Promise<void> {
+    for (const [id, { controller, state }] of this.running) {
+      const isRunning = await renewJob(this.deps.db, id, state).catch(() => true);
+      // A job that has just been done is no longer running either.
+      if (!isRunning && this.running.has(id) && state.phase !== "writing") controller.abort(new Cancelled());
+    }
+  }
+}
+
+function failureOf(error: unknown, id: string): JobFailure {
+  if (!(error instanceof Failure))
+    return { code: "internal", message: "An unexpected error occurred.", data: { request: id } };
+  const { code, kind, message, data } = error;
+  return { code: code ?? kind, message, data };
+}

@@ -1,0 +1,189 @@
+import t from "tap";
+import { pruneJobs } from "../../src/transfer/job-rows.js";
+import { startServer } from "../support/server.js";
+import { collection, feature } from "../support/transfer.js";
+
+/** Imports that go on after their request was answered. */
+
+const server = await startServer({ nodes: 2 });
+t.teardown(() => server.stop());
+const [admin, editor, viewer] = [
+  await server.token("admin"),
+  await server.token("editor"),
+  await server.token("viewer"),
+];
+await server.api("POST", "", { token: admin, body: { code: "m" } });
+await server.api("POST", "m/layers/", { token: admin, body: { code: "l" } });
+await server.api("POST", "m/layers/", { token: admin, body: { code: "other" } });
+const path = "m/layers/l/import/";
+const rows = collection(feature({ a: 1 }), feature({ a: 2 }));
+
+async function start(query = "", body: unknown = rows): Promise<string> {
+  const answer = await server.api("POST", `${path}?async=1${query}`, { token: editor, body });
+  t.equal(answer.status, 202, answer.text);
+  t.match(answer.json, { state: "running", phase: "waiting", result: null, error: null });
+  t.equal(answer.headers.get("location"), `/api/2.8/p/${path}${answer.json.id}/`);
+  return answer.json.id;
+}
+const get = async (id: string, node = 0) => server.api("GET", `${path}${id}/`, { token: editor, node });
+const count = async () => (await server.api("GET", "m/layers/l/count/?precise=true", { token: editor })).json;
+
+/** Waits for as long as a busy machine may need. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error("the condition did not become true within a minute");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+const ended = async (id: string) => {
+  await until(async () => (await get(id)).json.state !== "running");
+  return (await get(id)).json;
+};
+
+/** Runs `work` while no import gets beyond its checks. */
+async function held(work: () => Promise<void>): Promise<void> {
+  await server.sql.query("begin");
+  await server.sql.query("lock table column_constraint in access exclusive mode");
+  try {
+    await work();
+  } finally {
+    await server.sql.query("rollback");
+  }
+}
+const checking = (id: string) =>
+  until(async () => {
+    const { rows: found } = await server.sql.query("select phase from import_job where id = $1", [id]);
+    return found[0].phase === "checking";
+  });
+/** Whether all that the imports have made is gone. */
+const tidy = async () =>
+  (
+    await server.sql.query(
+      "select from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r'",
+    )
+  ).rowCount === 0;
+
+t.test("a job is answered at once, and any node tells what it has done", async (t) => {
+  const id = await start();
+  const job = await ended(id);
+  t.match(job, {
+    id,
+    state: "done",
+    features: 2,
+    finished: String,
+    error: null,
+    result: { code: "l", type: "layer", import: { features: 2, added: 2, columns: [{ code: "a" }] } },
+  });
+  t.same((await get(id, 1)).json, job);
+  t.equal(await count(), 2);
+  const dry = await ended(await start("&dry_run=1&action=1"));
+  t.match(dry.result.import, { added: 2, removed: 2, dry_run: true });
+  t.equal(await count(), 2);
+});
+
+t.test("a job that fails tells the error of the request", async (t) => {
+  const wrong = collection(feature({ a: 1 }), feature({ a: "many" }));
+  const sync = await server.api("POST", path, { token: editor, body: wrong });
+  t.equal(sync.status, 500);
+  t.match(await ended(await start("", wrong)), { state: "failed", result: null, error: sync.json });
+  t.equal(await count(), 2);
+});
+
+t.test("a job is its user's own", async (t) => {
+  const id = await start("&dry_run=1");
+  for (const [token, status] of [
+    [admin, 404],
+    [viewer, 403],
+    [undefined, 401],
+  ] as const)
+    for (const method of ["GET", "DELETE"]) {
+      t.equal((await server.api(method, `${path}${id}/`, { token })).status, status, `${method} ${status}`);
+    }
+  const elsewhere = `m/layers/other/import/${id}/`;
+  t.equal((await server.api("GET", elsewhere, { token: editor })).status, 404);
+  for (const none of ["x", "00000000-0000-0000-0000-000000000000"])
+    t.equal((await get(none)).status, 404, none);
+  await ended(id);
+});
+
+t.test("a job is cancelled on the node that runs it, and on others", async (t) => {
+  for (const node of [0, 1]) {
+    await held(async () => {
+      const id = await start();
+      await checking(id);
+      const cancelled = await server.api("DELETE", `${path}${id}/`, { token: editor, node });
+      t.match(cancelled.json, { id, state: "cancelled", result: null, error: null, finished: String });
+      await until(tidy);
+      t.match((await server.api("DELETE", `${path}${id}/`, { token: editor })).json, { state: "cancelled" });
+    });
+    t.equal(await count(), 2);
+  }
+});
+
+t.test("a job whose node has died was interrupted, and can no longer write", async (t) => {
+  let id = "";
+  await held(async () => {
+    id = await start();
+    await checking(id);
+    // So that its node does not say again that it lives.
+    const jobs = server.nodes[0]!.services.importJobs as unknown as { renew: () => Promise<void> };
+    jobs.renew = async () => undefined;
+    await server.nodes[1]!.services.db.execute(
+      "update import_job set seen_at = now() - interval '1 minute' where id = $1",
+      [id],
+    );
+    t.match((await get(id, 1)).json, { state: "failed", error: { data: { interrupted: true } } });
+    await pruneJobs(server.nodes[1]!.services.db);
+  });
+  await until(tidy);
+  t.match((await get(id)).json, { state: "failed", error: { code: "import_failed" } });
+  t.equal(await count(), 2);
+});
+
+t.test("a node that stops ends its jobs", async (t) => {
+  await held(async () => {
+    const answer = await server.api("POST", `${path}?async=1`, { token: editor, body: rows, node: 1 });
+    await checking(answer.json.id);
+    await server.nodes[1]!.services.importJobs.stop();
+    t.match((await get(answer.json.id)).json, { state: "failed", error: { data: { interrupted: true } } });
+  });
+  t.ok(await tidy());
+  t.equal(await count(), 2);
+});
+
+t.test("a request under a key starts one job", async (t) => {
+  const headers = { "idempotency-key": "once" };
+  const ask = () => server.api("POST", `${path}?async=1&action=1`, { token: editor, body: rows, headers });
+  const [first, second] = [await ask(), await ask()];
+  t.equal(first.status, 202, first.text);
+  t.same([second.status, second.json.id], [202, first.json.id]);
+  t.match(await ended(first.json.id), { state: "done", result: { import: { added: 2, removed: 2 } } });
+});
+
+t.test("jobs are bounded in number and in time", async (t) => {
+  const insert = (state: string, age: string, rows: number) =>
+    server.sql.query(
+      `insert into import_job (id, account_id, project_id, layer_id, state, created_at)
+       select gen_random_uuid(), 1, p.id, 1, $1, now() - $2::interval from project p, generate_series(1, $3) where p.code = 'p'`,
+      [state, age, rows],
+    );
+  const number = async (state: string) =>
+    Number(
+      (await server.sql.query("select count(*) from import_job where state = $1", [state])).rows[0].count,
+    );
+  await insert("running", "1 hour", 8);
+  const refused = await server.api("POST", `${path}?async=1`, { token: editor, body: rows });
+  t.match(refused, { status: 503, json: { code: "busy" } });
+  await server.sql.query("delete from import_job where state = 'running'");
+  await insert("failed", "1 hour", 300);
+  await ended(await start("&dry_run=1"));
+  t.ok((await number("failed")) <= 200, "the oldest go");
+  await insert("failed", "25 hours", 10);
+  await insert("running", "25 hours", 1);
+  await pruneJobs(server.nodes[0]!.services.db);
+  const { rows: old } = await server.sql.query(
+    "select state from import_job where created_at < now() - interval '1 day'",
+  );
+  t.same(old, [{ state: "running" }]);
+});
