@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
+import { type ProcessLimits, underLimits } from "./isolation.js";
 
 /**
  * A supervised child process that runs native code for us.
@@ -38,6 +39,8 @@ export interface HostOptions {
   readonly maxWaitMs: number;
   /** A child that holds more resident memory than this is replaced. */
   readonly memoryBytes: number;
+  /** Limits by the kernel; absent = none. */
+  readonly limits?: ProcessLimits;
   /** The child is replaced after that many tasks; absent = never. */
   readonly jobsPerChild?: number;
   /** Whether a task whose child ended through no fault of its own is tried once more. */
@@ -265,12 +268,14 @@ export class WorkerHost<M extends Messages> {
 
   private fork(): ChildProcess {
     const entry = fileURLToPath(new URL("../../workers/host.js", import.meta.url));
+    const { limits } = this.options;
     return fork(entry, [this.options.worker, String(this.options.concurrency)], {
       serialization: "advanced",
       env: { ...this.options.environment },
       // Not the server's standard output, which commands write to.
       stdio: ["ignore", 2, 2, "ipc"],
       execArgv: [],
+      ...(limits && underLimits(limits)),
     });
   }
 

@@ -4,6 +4,7 @@ import type { Log } from "../log.js";
 import { hostEnvironment } from "./environment.js";
 import { HostError, WorkerHost } from "./host.js";
 import type { ImportProgress, ImportRequest, ImportResponse } from "./import-messages.js";
+import { gdalIsolation } from "./isolation.js";
 import type { TransferMessages } from "./messages.js";
 
 export interface TransferOptions {
@@ -65,6 +66,9 @@ class SupervisedTransferHost implements TransferHost {
   }
 }
 
+/** Memory that a process may allocate without using it, above the bound of its resident memory. */
+const spareBytes = 512 * 1024 ** 2;
+
 /** Starts the child process with GDAL. */
 export function startTransferHost(config: Config, log: Log): TransferHost {
   const host: Host = new WorkerHost({
@@ -72,18 +76,18 @@ export function startTransferHost(config: Config, log: Log): TransferHost {
     worker: "transfer",
     environment: {
       ...hostEnvironment(config.databaseUrl, 4, 0),
-      // GDAL may only read the local files that it is given.
-      CPL_VSIL_CURL_ALLOWED_EXTENSIONS: "{none}",
-      GDAL_DISABLE_READDIR_ON_OPEN: "TRUE",
-      GDAL_HTTP_TIMEOUT: "1",
-      GDAL_HTTP_PROXY: "http://127.0.0.1:9",
-      PROJ_NETWORK: "OFF",
+      ...gdalIsolation,
       OGR_GEOJSON_MAX_OBJ_SIZE: "512",
     },
     concurrency: 1,
     queueLength: 64,
     maxWaitMs: config.transfer.deadlineMs,
     memoryBytes: config.transfer.memoryBytes,
+    limits: {
+      dataBytes: config.transfer.memoryBytes + spareBytes,
+      fileBytes: Math.max(config.transfer.unpackedBytes, config.transfer.rasterBytes),
+      openFiles: 512,
+    },
     jobsPerChild: config.transfer.jobsPerHost,
     retry: false,
     log,

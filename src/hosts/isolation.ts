@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs";
+
+/** What keeps a process that reads files of strangers from harm: GDAL without what it does not need, and limits by the kernel. */
+
+/** Drivers of GDAL 3.6 other than those that imports use: many of them follow names of files and addresses in what they read. */
+const unusedDrivers =
+  "VRT,DERIVED,COG,NITF,RPFTOC,ECRGTOC,HFA,SAR_CEOS,CEOS,JAXAPALSAR,GFF,ELAS,ESRIC,AIG,AAIGrid,GRASSASCIIGrid,ISG," +
+  "SDTS,DTED,JDEM,GIF,BIGGIF,ESAT,FITS,BSB,XPM,BMP,DIMAP,AirSAR,RS2,SAFE,PCIDSK,PCRaster,ILWIS,SGI,SRTMHGT," +
+  "Leveller,Terragen,netCDF,HDF4,HDF4Image,ISIS3,ISIS2,PDS,PDS4,VICAR,TIL,ERS,JP2OpenJPEG,L1B,FIT,GRIB,RMF,WCS,WMS," +
+  "MSGN,RST,GSAG,GSBG,GS7BG,COSAR,TSX,COASP,R,MAP,KMLSUPEROVERLAY,WEBP,PDF,Rasterlite,MBTiles,PLMOSAIC,CALS,WMTS," +
+  "SENTINEL2,MRF,PNM,DOQ1,DOQ2,PAux,MFF,MFF2,GSC,FAST,BT,LAN,CPG,NDF,EIR,DIPEx,LCP,GTX,LOSLAS,NTv2,CTable2,ACE2," +
+  "SNODAS,KRO,ROI_PAC,RRASTER,BYN,ARG,RIK,USGSDEM,GXF,BAG,HDF5,HDF5Image,NWT_GRD,NWT_GRC,ADRG,SRP,BLX," +
+  "PostGISRaster,SAGA,XYZ,HF2,OZI,CTG,ZMap,NGSGEOID,IRIS,PRF,EEDAI,EEDA,DAAS,SIGDEM,HEIF,TGA,OGCAPI,STACTA,STACIT," +
+  "GNMFile,GNMDatabase,UK .NTF,LVBAG,OGR_SDTS,S57,DGN,OGR_VRT,CSV,NAS,GPX,LIBKML,KML,GeoJSON,GeoJSONSeq,ESRIJSON," +
+  "TopoJSON,Interlis 1,Interlis 2,OGR_GMT,SQLite,ODBC,WAsP,PGeo,MSSQLSpatial,OGR_OGDI,PostgreSQL,MySQL,OpenFileGDB," +
+  "CAD,Geoconcept,GeoRSS,VFK,PGDUMP,OSM,GPSBabel,OGR_PDS,WFS,OAPIF,SOSI,EDIGEO,SVG,Idrisi,ODS,XLSX,Elasticsearch," +
+  "Carto,AmigoCloud,Selafin,JML,PLSCENES,CSW,VDV,GMLAS,MVT,NGW,MapML,TIGER,AVCBin,AVCE00,GenBin,ENVI,EHdr,ISCE," +
+  "Zarr,HTTP";
+
+/** GDAL may only read the local files that it is given. */
+export const gdalIsolation: Readonly<Record<string, string>> = {
+  GDAL_SKIP: unusedDrivers,
+  OGR_SKIP: unusedDrivers,
+  GDAL_DRIVER_PATH: "disable",
+  GDAL_DISABLE_READDIR_ON_OPEN: "TRUE",
+  CPL_VSIL_CURL_ALLOWED_EXTENSIONS: "{none}",
+  // Whatever still asks for an address gets no connection.
+  GDAL_HTTP_TIMEOUT: "1",
+  GDAL_HTTP_PROXY: "http://127.0.0.1:9",
+  GDAL_HTTPS_PROXY: "http://127.0.0.1:9",
+  GDAL_HTTP_MAX_RETRY: "0",
+  PROJ_NETWORK: "OFF",
+  GML_DOWNLOAD_SCHEMA: "NO",
+  GML_USE_SCHEMA_IMPORT: "NO",
+  GML_SKIP_RESOLVE_ELEMS: "ALL",
+  OGR_SQLITE_LOAD_EXTENSIONS: "",
+};
+
+/** Limits of one process, which it cannot raise. */
+export interface ProcessLimits {
+  /** Memory that it may write to. The check of resident memory is finer, but comes too late for one large allocation. */
+  readonly dataBytes: number;
+  /** Size of each file that it writes. */
+  readonly fileBytes: number;
+  readonly openFiles: number;
+}
+
+const prlimit = "/usr/bin/prlimit";
+
+/**
+ * How `fork` starts Node.js under the limits: prlimit becomes Node.js, with the same process id.
+ * @returns undefined where the system has no prlimit (util-linux)
+ */
+export function underLimits(
+  limits: ProcessLimits,
+): { readonly execPath: string; readonly execArgv: string[] } | undefined {
+  if (!existsSync(prlimit)) return undefined;
+  const { dataBytes, fileBytes, openFiles } = limits;
+  const options = [`--data=${dataBytes}`, `--fsize=${fileBytes}`, `--nofile=${openFiles}`, "--core=0"];
+  return { execPath: prlimit, execArgv: [...options, "--", process.execPath] };
+}
