@@ -1,11 +1,10 @@
-import { readColumns } from "../catalog/column-rows.js";
 import { layerTable } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
 import { isValueType, physicalType } from "../column-types/column-types.js";
-import { failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { type LongTransaction, longTransaction } from "./cancellable.js";
 import { stagedRows } from "./object-match.js";
+import { requireSameColumns } from "./reserve-columns.js";
 import { newValues, type WritePlan } from "./write.js";
 
 /**
@@ -127,9 +126,7 @@ export async function replaceTable(
 ): Promise<number | undefined> {
   const table = layerTable(layer.id);
   if (!(await lockTable(tx, table))) return undefined;
-  if (JSON.stringify(await readColumns(tx, layer.id)) !== JSON.stringify(layer.existing)) {
-    throw failed("import_failed", "The layer's columns were changed during the import.");
-  }
+  await requireSameColumns(tx, layer.id, layer.existing);
   if (!(await isReplaceable(tx, layer.id, layer.replace))) return undefined;
   const [old] = await tx.query<{ rows: number }>(`select count(*)::int as rows from ${table}`);
   await tx.query("select replace_layer_table($1, $2, $3)", [layer.id, filled.name, filled.bands]);
@@ -142,7 +139,7 @@ async function lockTable(tx: Queryable, table: string): Promise<boolean> {
     await tx.execute("savepoint before_lock");
     try {
       await tx.execute(`lock table ${table} in access exclusive mode`);
-      await tx.execute("set local lock_timeout = 0");
+      await tx.execute("set local lock_timeout to default");
       return true;
     } catch (error) {
       await tx.execute("rollback to savepoint before_lock");
@@ -150,7 +147,7 @@ async function lockTable(tx: Queryable, table: string): Promise<boolean> {
       if (!["55P03", "40P01"].includes((error as { code?: string }).code ?? "")) throw error;
     }
   }
-  await tx.execute("set local lock_timeout = 0");
+  await tx.execute("set local lock_timeout to default");
   return false;
 }
 

@@ -1,7 +1,8 @@
+import { readColumns } from "../catalog/column-rows.js";
 import { addPhysical, maxColumns, type NewColumn } from "../catalog/columns.js";
 import { layerTable, physicalName } from "../catalog/layer-table.js";
 import type { Column } from "../catalog/state.js";
-import { Failure, failed } from "../errors.js";
+import { Failure, failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 
 /**
@@ -21,6 +22,19 @@ export function requireRoom(existing: readonly Column[], requested: readonly New
     throw failed("import_failed", `The layer would have more than ${maxColumns} columns.`, {
       limit: maxColumns,
     });
+  }
+}
+
+/** @throws Failure import_failed when the columns are no longer `existing`; not_found when the layer was deleted */
+export async function requireSameColumns(
+  tx: Queryable,
+  layerId: number,
+  existing: readonly Column[],
+): Promise<void> {
+  const columns = await readColumns(tx, layerId);
+  if (columns.length === 0) throw notFound("layer of that code");
+  if (JSON.stringify(columns) !== JSON.stringify(existing)) {
+    throw failed("import_failed", "The layer's columns were changed during the import.");
   }
 }
 

@@ -12,7 +12,14 @@ import { type CheckedImport, checkStaged } from "./check-staged.js";
 import { canFill, dropFilled, fillTable, replaceTable } from "./filled-table.js";
 import type { Imported } from "./import-request.js";
 import type { Matched } from "./match.js";
-import { dropReserved, newColumns, registerColumns, requireRoom, reserveColumns } from "./reserve-columns.js";
+import {
+  dropReserved,
+  newColumns,
+  registerColumns,
+  requireRoom,
+  requireSameColumns,
+  reserveColumns,
+} from "./reserve-columns.js";
 import type { StagedImport } from "./staged-import.js";
 import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./write.js";
 
@@ -25,6 +32,18 @@ import { mergeObjects, replaceObjects, type WritePlan, type Written } from "./wr
  *   of them in `data.rows`; unknown_column, invalid_value for a key; not_found, forbidden
  */
 export async function writeStaged(caller: Database, staged: StagedImport): Promise<Imported> {
+  try {
+    return await checkAndWrite(caller, staged);
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure instanceof Failure) throw failure;
+    // PostgreSQL tells of a table that is gone in several ways, depending on the statement.
+    const columns = await readColumns(caller.apart, staged.target.layerId).catch(() => undefined);
+    throw columns?.length === 0 ? notFound("layer of that code") : error;
+  }
+}
+
+async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Imported> {
   const db = caller.apart;
   const { target, source, file, table, options } = staged;
   const { layerId } = target;
@@ -61,9 +80,7 @@ export async function writeStaged(caller: Database, staged: StagedImport): Promi
   const { timeoutMs } = staged;
   const step = { staged, plan, existing, reserved, constraints: checked.constraints, report };
   options.onProgress?.({ phase: "writing", rows: file.rows });
-  const filled = await writeNewTable(caller, step).catch((error: unknown) => {
-    throw asFailure(error);
-  });
+  const filled = await writeNewTable(caller, step);
   if (filled) return filled;
   try {
     await reserveColumns(db, layerId, reserved);
@@ -74,7 +91,7 @@ export async function writeStaged(caller: Database, staged: StagedImport): Promi
     });
   } catch (error) {
     await dropReserved(db, layerId, reserved);
-    throw asFailure(error);
+    throw error;
   }
 }
 
@@ -137,7 +154,8 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
       return imported;
     });
   } finally {
-    await dropFilled(db, plan.staging);
+    // Until the caller's transaction commits, the new table is locked.
+    await caller.afterwards(() => dropFilled(db, plan.staging));
   }
 }
 
@@ -161,10 +179,9 @@ async function write(tx: Queryable, step: WriteStep): Promise<Written> {
   const table = layerTable(layerId);
   // A synchronized scan could start in the middle of the staging table and change the order of the objects.
   await tx.execute("set local synchronize_seqscans = off");
-  await lockLayer(tx, table);
-  if (JSON.stringify(await readColumns(tx, layerId)) !== JSON.stringify(existing)) {
-    throw failed("import_failed", "The layer's columns were changed during the import.");
-  }
+  // Objects can still be edited, but the table's structure cannot be changed.
+  await tx.execute(`lock table ${table} in row exclusive mode`);
+  await requireSameColumns(tx, layerId, existing);
   const [before] = await tx.query<{ occupied: boolean }>(
     `select exists (select 1 from ${table}) as occupied`,
   );
@@ -175,17 +192,6 @@ async function write(tx: Queryable, step: WriteStep): Promise<Written> {
   await tx.query("select generalize_layer($1)", [layerId]);
   await describeLayer(tx, step, !replace && before!.occupied);
   return written;
-}
-
-/** Blocks changes of the table's structure until the transaction ends; objects can still be edited. */
-async function lockLayer(tx: Queryable, table: string): Promise<void> {
-  try {
-    await tx.execute(`lock table ${table} in row exclusive mode`);
-  } catch (error) {
-    // 42P01 undefined_table
-    if ((error as { code?: string }).code === "42P01") throw notFound("layer of that code");
-    throw error;
-  }
 }
 
 /**

@@ -1,4 +1,8 @@
 import t from "tap";
+import { deleteLayer } from "../../src/catalog/layers.js";
+import { removeAll } from "../../src/catalog/removal.js";
+import { SingleTransaction } from "../../src/storage/single-transaction.js";
+import { importIntoLayer } from "../../src/transfer/import.js";
 import { collection, feature, importBench, point } from "../support/transfer.js";
 
 /** Large imports, which fill a new table that takes the place of the layer's. */
@@ -122,7 +126,6 @@ t.test("bands are made beside the table, and kept up", async (t) => {
 t.test("an object that is made meanwhile stays", async (t) => {
   const layer = await bench.layer();
   const path = bench.file(many(6_000));
-  const { importIntoLayer } = await import("../../src/transfer/import.js");
   const lock = await db.dedicated();
   await lock.query(`begin; insert into layers.l${layer} (geom) values (null)`);
   const running = importIntoLayer(
@@ -156,4 +159,53 @@ t.test("an import that fails at the end leaves nothing behind", async (t) => {
     properties.svc_id = 7;
   await t.rejects(bench.import(layer, twice), { code: "import_failed" });
   t.equal(await bench.state(layer), before);
+});
+
+t.test("an import inside a request's transaction waits for no lock of its own", async (t) => {
+  const layer = await bench.layer();
+  const path = bench.file(many(6_000));
+  const single = new SingleTransaction(db, async () => undefined);
+  const waits: string[] = [];
+  const timer = setInterval(async () => {
+    const waiting = await db.query<{ query: string }>(
+      "select query from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()",
+    );
+    if (waiting.length === 0) return;
+    waits.push(...waiting.map(({ query }) => query));
+    clearInterval(timer);
+    await db.query(
+      "select pg_cancel_backend(pid) from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()",
+    );
+  }, 50);
+  const { inserted } = await importIntoLayer(
+    { ...bench.deps, db: single },
+    { layerId: layer, language: "en" },
+    { files: [{ path, name: path }], action: "merge" },
+  );
+  await single.commit(async () => undefined);
+  clearInterval(timer);
+  t.same(waits, []);
+  t.equal(inserted, 6_000);
+  const [count] = await db.query(`select count(*)::int as rows from layers.l${layer}`);
+  t.same(count, { rows: 6_000 });
+  t.same(await staged(), []);
+});
+
+t.test("a layer that is deleted meanwhile is not found", async (t) => {
+  const layer = await bench.layer();
+  const path = bench.file(many(6_000));
+  let deleted: Promise<unknown> | undefined;
+  const running = importIntoLayer(
+    bench.deps,
+    { layerId: layer, language: "en" },
+    { files: [{ path, name: path }], action: "merge" },
+    {
+      onProgress: ({ phase }) => {
+        if (phase === "writing") deleted = deleteLayer(db, bench.mapId, layer).then(() => removeAll(db));
+      },
+    },
+  );
+  t.match(await running.catch((error: unknown) => error), { kind: "not_found" });
+  t.equal(await deleted, true);
+  t.same(await staged(), []);
 });

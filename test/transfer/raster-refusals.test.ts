@@ -289,12 +289,12 @@ t.test("damaged images fail alone, and leave the layer with the image that it ha
   for (let i = 0; i < 25; i++) {
     const [extension, sample] = samples[i % samples.length]!;
     const bytes = Buffer.from(sample);
-    for (let changes = 1 + (random() % 6); changes > 0; changes--) {
-      // Half of the changes are in the header.
-      const at = random() % 2 === 0 ? random() % Math.min(bytes.length, 300) : random() % bytes.length;
+    const inHeader = i % 2 === 0;
+    for (let changes = 1 + (random() % 4); changes > 0; changes--) {
+      const at = inHeader ? random() % 300 : 300 + (random() % (bytes.length - 300));
       bytes[at] = [0, 0xff, 0x7f, 0x80, random() % 256][random() % 5]!;
     }
-    const cut = random() % 4 === 0 ? bytes.subarray(0, random() % bytes.length) : bytes;
+    const cut = i % 5 === 0 ? bytes.subarray(0, random() % bytes.length) : bytes;
     const before = await imageOf(layer);
     const failure = await failureOf(
       bench.import(layer, Buffer.from(cut), { extension, srs: "3857", rasterBox: [0, 0, 1000, 1000] }),
