@@ -25,6 +25,10 @@ export interface FileColumn {
   readonly alias: string;
 }
 
+/** SQL of the columns' values by their aliases. */
+export const valueReads = (columns: readonly FileColumn[]): string[] =>
+  columns.map(({ sql, alias }) => `${sql} as ${alias}`);
+
 export interface FileColumns {
   readonly columns: readonly FileColumn[];
   readonly notes: readonly string[];

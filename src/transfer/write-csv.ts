@@ -1,13 +1,11 @@
 import { decimals, storedGeometry } from "../features/geometry-sql.js";
-import { rowsStatement } from "../features/list.js";
-import { readChunks } from "../features/read.js";
 import { concat, literal } from "../features/sql.js";
 import { csvEncoding } from "./csv-encoding.js";
 import { checkedNotes } from "./export-checks.js";
-import { type FileColumn, fileColumns } from "./export-columns.js";
+import { type FileColumn, fileColumns, valueReads } from "./export-columns.js";
 import type { ExportContent, ExportServices } from "./export-content.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
-import { selectionOf } from "./export-survey.js";
+import { objectTexts } from "./export-text.js";
 import { isFormulaLike } from "./formula-like.js";
 
 /**
@@ -27,7 +25,7 @@ export async function writeCsv(
   const { charset, lacking, encode } = csvEncoding(request.encoding ?? "");
   const separator = csvDialects[request.dialect ?? "semicolon"];
   const { columns, notes } = await fileColumns(db, target, request);
-  const reads = columns.map(({ sql, alias }) => `${sql} as ${alias}`);
+  const reads = valueReads(columns);
   const unencodable = lacking
     ? await checkedNotes(db, target, request, {
         reads,
@@ -46,15 +44,11 @@ export async function writeCsv(
   const cells = [...columns.map(cell), `'"'||st_astext(g,${decimals[request.srid]})||'"'`];
   const parts = cells.flatMap((sql, index) => (index === 0 ? [sql] : [literal(separator), sql]));
   const names = [...columns.map(({ name }) => name), geometryColumn(columns)];
-  const chunks = await readChunks(db, {
-    statement: rowsStatement(target.layer, selectionOf(target, request), {
-      reads: [...reads, `${storedGeometry(request.srid)} as g`],
-      text: concat([...parts, String.raw`E'\r\n'`]),
-    }),
-    hasGeometry: true,
-    text: { opening: `${names.map(headerCell).join(separator)}\r\n`, closing: "", separator: "" },
-    signal: request.signal,
-    onObjects: request.onObjects,
+  const chunks = await objectTexts(db, target, request, {
+    reads: [...reads, `${storedGeometry(request.srid)} as g`],
+    text: concat([...parts, String.raw`E'\r\n'`]),
+    opening: `${names.map(headerCell).join(separator)}\r\n`,
+    closing: "",
   });
   return {
     files: [{ ending: ".csv", chunks: encode(chunks) }],

@@ -1,15 +1,19 @@
 import { decimals, storedGeometry } from "../features/geometry-sql.js";
-import { rowsStatement } from "../features/list.js";
-import { readChunks } from "../features/read.js";
 import { concat, literal } from "../features/sql.js";
 import { type Check, checkedNotes } from "./export-checks.js";
-import { type FileColumn, fileColumns } from "./export-columns.js";
+import { type FileColumn, fileColumns, valueReads } from "./export-columns.js";
 import type { ExportContent, ExportServices } from "./export-content.js";
-import { columnList } from "./export-notes.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
-import { selectionOf } from "./export-survey.js";
+import { objectTexts } from "./export-text.js";
 import { hasMultiMembers } from "./flat-collections.js";
-import { controlsCheck, numericTextsCheck, withoutControls, xmlValue } from "./xml-text.js";
+import {
+  controlsCheck,
+  elementName,
+  elementNotes,
+  numericTextsCheck,
+  withoutControls,
+  xmlValue,
+} from "./xml-text.js";
 
 /**
  * Writes layers as a GML 3.2 feature collection. EPSG:4326 is named by its URN, so that positions are lat, lon, as the
@@ -24,44 +28,26 @@ export async function writeGml(
   request: ExportRequest,
 ): Promise<ExportContent> {
   const { columns, notes } = await fileColumns(db, target, request);
-  const reads = [
-    ...columns.map(({ sql, alias }) => `${sql} as ${alias}`),
-    "svc_id",
-    `${storedGeometry(request.srid)} as g`,
-  ];
+  const reads = [...valueReads(columns), "svc_id", `${storedGeometry(request.srid)} as g`];
   const found = await checkedNotes(db, target, request, {
     reads,
     checks: [controlsCheck(columns), numericTextsCheck(columns), ...geometryChecks],
   });
-  const renamed = columns.filter(({ name }) => elementName(name) !== name);
-  const names = renamed.map(({ name }) => `${name} is ${elementName(name)}`);
   const opening =
     `<?xml version="1.0" encoding="UTF-8"?>\n<gml:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2" ` +
     `xmlns:mw="${namespace}" gml:id="layer">\n`;
-  const chunks = await readChunks(db, {
-    statement: rowsStatement(target.layer, selectionOf(target, request), {
-      reads,
-      text: member(`mw:${elementName(target.layer.code)}`, columns, request.srid),
-    }),
-    hasGeometry: true,
-    text: { opening, closing: "</gml:FeatureCollection>\n", separator: "" },
+  const chunks = await objectTexts(db, target, request, {
+    reads,
+    text: member(`mw:${elementName(target.layer.code)}`, columns, request.srid),
+    opening,
+    closing: "</gml:FeatureCollection>\n",
     rewrite: withoutControls,
-    signal: request.signal,
-    onObjects: request.onObjects,
   });
   return {
     files: [{ ending: ".gml", chunks }],
-    notes: [
-      ...notes,
-      ...found,
-      ...(names.length > 0 ? [`Names of elements have no colons: ${columnList(names)}.`] : []),
-    ],
+    notes: [...notes, ...found, ...elementNotes(columns)],
   };
 }
-
-/** A name of an element, which begins with a letter or _ and has no colon. Column codes have no dots, so it stays unique. */
-export const elementName = (name: string): string =>
-  name.replace(/[^A-Za-z0-9_.-]/g, ".").replace(/^(?![A-Za-z_])/, "_");
 
 function member(element: string, columns: readonly FileColumn[], srid: 4326 | 3857): string {
   const values = columns.map((column) => {

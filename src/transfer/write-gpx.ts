@@ -1,15 +1,14 @@
-import { rowsStatement } from "../features/list.js";
-import { readChunks, started } from "../features/read.js";
+import { started } from "../features/read.js";
 import { concat } from "../features/sql.js";
 import { type Check, checkedNotes } from "./export-checks.js";
-import { type FileColumn, fileColumns, titleColumn } from "./export-columns.js";
+import { type FileColumn, fileColumns, titleColumn, valueReads } from "./export-columns.js";
 import type { Chunks, ExportContent, ExportServices } from "./export-content.js";
-import { columnList } from "./export-notes.js";
 import { degreesNotes, type ExportRequest, type ExportTarget, layerTitle } from "./export-request.js";
-import { selectionOf } from "./export-survey.js";
-import { elementName } from "./write-gml.js";
+import { objectTexts } from "./export-text.js";
 import {
   controlsCheck,
+  elementName,
+  elementNotes,
   escapeXml,
   numericTextsCheck,
   withoutControls,
@@ -28,23 +27,13 @@ export async function writeGpx(
   request: ExportRequest,
 ): Promise<ExportContent> {
   const { columns, notes } = await fileColumns(db, target, request);
-  const reads = [...columns.map(({ sql, alias }) => `${sql} as ${alias}`), "geom as g"];
+  const reads = [...valueReads(columns), "geom as g"];
   const found = await checkedNotes(db, target, request, {
     reads,
     checks: [...geometryChecks, controlsCheck(columns), numericTextsCheck(columns)],
   });
-  const names = columns
-    .filter(({ name }) => elementName(name) !== name)
-    .map(({ name }) => `${name} is ${elementName(name)}`);
   const read = (where: string, text: string, opening: string, closing: string) =>
-    readChunks(db, {
-      statement: rowsStatement(target.layer, selectionOf(target, request), { reads, text, where }),
-      hasGeometry: true,
-      text: { opening, closing, separator: "" },
-      rewrite: withoutControls,
-      signal: request.signal,
-      onObjects: request.onObjects,
-    });
+    objectTexts(db, target, request, { reads, text, where, opening, closing, rewrite: withoutControls });
   const title = escapeXml(layerTitle(target, request) || target.layer.code);
   const opening =
     '<?xml version="1.0" encoding="UTF-8"?>\n<gpx version="1.1" creator="Mapwright" ' +
@@ -59,12 +48,7 @@ export async function writeGpx(
   );
   return {
     files: [{ ending: ".gpx", chunks }],
-    notes: [
-      ...notes,
-      ...found,
-      ...(names.length > 0 ? [`Names of elements have no colons: ${columnList(names)}.`] : []),
-      ...degreesNotes(request),
-    ],
+    notes: [...notes, ...found, ...elementNotes(columns), ...degreesNotes(request)],
   };
 }
 

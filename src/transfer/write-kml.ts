@@ -1,13 +1,11 @@
 import { decimals } from "../features/geometry-sql.js";
-import { rowsStatement } from "../features/list.js";
-import { readChunks } from "../features/read.js";
 import { concat, literal } from "../features/sql.js";
 import { type Check, checkedNotes } from "./export-checks.js";
-import { type FileColumn, fileColumns, titleColumn } from "./export-columns.js";
+import { type FileColumn, fileColumns, titleColumn, valueReads } from "./export-columns.js";
 import type { ExportContent, ExportServices } from "./export-content.js";
 import { columnList } from "./export-notes.js";
 import { degreesNotes, type ExportRequest, type ExportTarget, layerTitle } from "./export-request.js";
-import { selectionOf } from "./export-survey.js";
+import { objectTexts } from "./export-text.js";
 import { hasMultiMembers } from "./flat-collections.js";
 import { controlsCheck, escapeXml, withoutControls, xmlText, xmlValue } from "./xml-text.js";
 import { zipped } from "./zip.js";
@@ -23,20 +21,19 @@ export async function writeKml(
   request: ExportRequest,
 ): Promise<ExportContent> {
   const { columns, notes } = await fileColumns(db, target, request);
-  const reads = [...columns.map(({ sql, alias }) => `${sql} as ${alias}`), "geom as g"];
+  const reads = [...valueReads(columns), "geom as g"];
   const checks = [controlsCheck(columns), ...geometryChecks];
   const found = await checkedNotes(db, target, request, { reads, checks });
   const title = escapeXml(layerTitle(target, request) || target.layer.code);
   const opening =
     '<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="http://www.opengis.net/kml/2.2"><Document>' +
     `<name>${title}</name><Schema name="${title}" id="layer">${columns.map(schemaField).join("")}</Schema>\n`;
-  const chunks = await readChunks(db, {
-    statement: rowsStatement(target.layer, selectionOf(target, request), { reads, text: placemark(columns) }),
-    hasGeometry: true,
-    text: { opening, closing: "</Document></kml>\n", separator: "" },
+  const chunks = await objectTexts(db, target, request, {
+    reads,
+    text: placemark(columns),
+    opening,
+    closing: "</Document></kml>\n",
     rewrite: withoutControls,
-    signal: request.signal,
-    onObjects: request.onObjects,
   });
   return {
     files: [{ ending: ".kml", chunks }],

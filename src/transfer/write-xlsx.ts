@@ -4,7 +4,7 @@ import { rowsStatement } from "../features/list.js";
 import { readBatches, started } from "../features/read.js";
 import { concat, literal } from "../features/sql.js";
 import { type Check, checkedNotes } from "./export-checks.js";
-import { type FileColumn, fileColumns } from "./export-columns.js";
+import { type FileColumn, fileColumns, valueReads } from "./export-columns.js";
 import type { ExportContent, ExportServices } from "./export-content.js";
 import { columnList } from "./export-notes.js";
 import { type ExportRequest, type ExportTarget, layerTitle } from "./export-request.js";
@@ -34,10 +34,7 @@ export async function writeXlsx(
     throw failed("invalid_value", `A sheet has ${maxColumns} columns at most: choose some by fields.`, {
       parameter: "fields",
     });
-  const reads = [
-    ...columns.map(({ sql, alias }) => `${sql} as ${alias}`),
-    `${storedGeometry(request.srid)} as g`,
-  ];
+  const reads = [...valueReads(columns), `${storedGeometry(request.srid)} as g`];
   const found = await checkedNotes(db, target, request, { reads, checks: checksOf(columns, request) });
   const wkt = `case when st_npoints(g)<${safePoints} or length(${asWkt(request)})<=${maxCellLength} then ${asWkt(request)} end`;
   const cells = [...columns.map(cell), inlineString(columns.length, wkt)];

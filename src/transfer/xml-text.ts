@@ -1,6 +1,7 @@
 import { literal } from "../features/sql.js";
 import type { Check } from "./export-checks.js";
 import type { FileColumn } from "./export-columns.js";
+import { columnList } from "./export-notes.js";
 
 /** Text in XML files. */
 
@@ -49,3 +50,14 @@ export const numericTextsCheck = (columns: readonly FileColumn[]): Check => ({
       .map(({ name, alias }) => [name, String.raw`${alias} ~ '^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$'`]),
   ),
 });
+
+/** A name of an element, which begins with a letter or _ and has no colon. Column codes have no dots, so it stays unique. */
+export const elementName = (name: string): string =>
+  name.replace(/[^A-Za-z0-9_.-]/g, ".").replace(/^(?![A-Za-z_])/, "_");
+
+/** Says which columns have elements of other names. */
+export function elementNotes(columns: readonly FileColumn[]): readonly string[] {
+  const renamed = columns.filter(({ name }) => elementName(name) !== name);
+  const names = renamed.map(({ name }) => `${name} is ${elementName(name)}`);
+  return names.length > 0 ? [`Names of elements have no colons: ${columnList(names)}.`] : [];
+}

@@ -3,6 +3,7 @@ import sharp from "sharp";
 import t from "tap";
 import { makeFileLayer, makeObject, send } from "../api/files.support.js";
 import { makeMap } from "../support/maps.js";
+import { pngChunk, pngOf } from "../support/png.js";
 import { randomNumbers } from "../support/random.js";
 import { watchSafety } from "../support/safe.js";
 import { startServer } from "../support/server.js";
@@ -106,34 +107,6 @@ t.test("a thousand damaged pictures fail alone", async (t) => {
   await safe.holds(t, "damaged pictures");
 });
 
-const chunk = (type: string, data: Uint8Array): Buffer => {
-  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
-  const whole = Buffer.alloc(body.length + 8);
-  whole.writeUInt32BE(data.length, 0);
-  body.copy(whole, 4);
-  whole.writeUInt32BE(crc32(body), body.length + 4);
-  return whole;
-};
-/** A PNG with a header that says so, and between header and pixels what is given. */
-function pngOf(
-  width: number,
-  height: number,
-  between: Uint8Array = Buffer.alloc(0),
-  pixels?: Uint8Array,
-): Buffer {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 2, 0, 0, 0], 8);
-  return Buffer.concat([
-    Buffer.from("89504e470d0a1a0a", "hex"),
-    chunk("IHDR", header),
-    between,
-    chunk("IDAT", pixels ?? deflateSync(Buffer.alloc(height * (1 + 3 * width)))),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
-}
-
 t.test(
   "pictures that claim more than anybody should draw are refused before their pixels are read",
   async (t) => {
@@ -151,9 +124,9 @@ t.test(
     gif.writeUInt16LE(60_000, frame + 5);
     gif.writeUInt16LE(60_000, frame + 7);
     for (const [name, bytes] of [
-      ["a PNG of 30 000 × 30 000", pngOf(30_000, 30_000, undefined, row)],
-      ["a PNG of 2 billion × 1", pngOf(2_147_483_647, 1, undefined, row)],
-      ["a PNG of nothing", pngOf(0, 0, undefined, row)],
+      ["a PNG of 30 000 × 30 000", pngOf(30_000, 30_000, { pixels: row })],
+      ["a PNG of 2 billion × 1", pngOf(2_147_483_647, 1, { pixels: row })],
+      ["a PNG of nothing", pngOf(0, 0, { pixels: row })],
       ["a JPEG of 65 500 × 65 500", jpeg],
       ["a GIF of 60 000 × 60 000", gif],
     ] as const) {
@@ -166,19 +139,19 @@ t.test(
 
 t.test("what a small picture carries along is not unpacked beyond reason", async (t) => {
   const bomb = deflateSync(Buffer.alloc(200_000_000), { level: 9 });
-  const keyed = (type: string) => chunk(type, Buffer.concat([Buffer.from("a\0\0", "latin1"), bomb]));
-  const international = chunk("iTXt", Buffer.concat([Buffer.from("a\0\u0001\0\0\0", "latin1"), bomb]));
+  const keyed = (type: string) => pngChunk(type, Buffer.concat([Buffer.from("a\0\0", "latin1"), bomb]));
+  const international = pngChunk("iTXt", Buffer.concat([Buffer.from("a\0\u0001\0\0\0", "latin1"), bomb]));
   for (const [name, between] of [
     ["text", keyed("zTXt")],
     ["text of any language", international],
     ["a colour profile", keyed("iCCP")],
     ["ten of them", Buffer.concat(Array.from({ length: 10 }, () => keyed("zTXt")))],
   ] as const) {
-    const status = await shown(t, pngOf(4, 4, between));
+    const status = await shown(t, pngOf(4, 4, { between }));
     t.ok(status === 200 || status === 500, `${name}: ${status}`);
   }
   // More pixels than the header says.
-  t.ok([200, 500].includes(await shown(t, pngOf(4, 4, undefined, bomb))));
+  t.ok([200, 500].includes(await shown(t, pngOf(4, 4, { pixels: bomb }))));
   t.equal(await shown(t, samples.png), 200);
   t.ok(image.pid !== undefined);
   await safe.accept();
