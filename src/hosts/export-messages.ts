@@ -25,10 +25,12 @@ export interface ExportFileRequest {
   readonly format: FileFormat;
   /** Name of the layer in formats that name layers; a code. */
   readonly layer: string;
-  /** An empty folder that the server made and removes. */
+  /** An empty folder that the server made and removes, among those of other exports and nothing else. */
   readonly folder: string;
   /** Bound on the size of all files. */
   readonly maxBytes: number;
+  /** Bound on the size of the files of all exports. */
+  readonly maxTotalBytes: number;
   /** Bound on the run time of each statement. */
   readonly statementTimeoutMs: number;
 }
@@ -42,7 +44,7 @@ export type ExportFileResponse =
       readonly notes: readonly string[];
       readonly objects: number;
     }
-  | { readonly ok: false; readonly reason: "too_large" | "disk_full"; readonly error: string };
+  | { readonly ok: false; readonly reason: "too_large" | "no_room"; readonly error: string };
 
 export interface ExportMessages {
   export: [ExportFileRequest, ExportFileResponse];

@@ -3,6 +3,7 @@ import { busy, Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
 import type { ExportFileRequest, ExportFileResponse, ExportMessages } from "./export-messages.js";
 import { HostError, WorkerHost } from "./host.js";
+import { exportIsolation, gdalLimits } from "./isolation.js";
 import { LazyHost } from "./lazy-host.js";
 
 /**
@@ -12,7 +13,7 @@ import { LazyHost } from "./lazy-host.js";
 export interface ExportHost {
   /**
    * Aborting the signal ends the task, also while it runs.
-   * @throws Failure busy when too many exports wait or the disk is full, invalid_value when the files would be too large
+   * @throws Failure busy when too many exports wait or there is no room for files, invalid_value when the files would be too large
    */
   write(request: ExportFileRequest, signal: AbortSignal): Promise<WrittenFiles>;
   /** Process id; undefined while none runs. */
@@ -25,9 +26,12 @@ export type WrittenFiles = Extract<ExportFileResponse, { ok: true }>;
 
 type Host = WorkerHost<ExportMessages & Record<string, [unknown, unknown]>>;
 
+/** A file may be larger than allowed until its size is looked at, after each batch. */
+const batchRoom = 64 * 1024 ** 2;
+
 /** The export host of a node or a command. No process is started yet. */
 export function createExportHost(config: Config, log: Log): ExportHost {
-  const { deadlineMs, memoryBytes, queueLength } = config.exports;
+  const { deadlineMs, memoryBytes, fileBytes, queueLength } = config.exports;
   const start = (): Host =>
     new WorkerHost({
       name: "export",
@@ -37,7 +41,7 @@ export function createExportHost(config: Config, log: Log): ExportHost {
         LANG: "C.UTF-8",
         TZ: "UTC",
         UV_THREADPOOL_SIZE: "4",
-        PROJ_NETWORK: "OFF",
+        ...exportIsolation,
         // A GeoPackage that is not completed is removed.
         OGR_SQLITE_SYNCHRONOUS: "OFF",
         OGR_SQLITE_JOURNAL: "OFF",
@@ -46,6 +50,7 @@ export function createExportHost(config: Config, log: Log): ExportHost {
       queueLength,
       maxWaitMs: deadlineMs,
       memoryBytes,
+      limits: gdalLimits({ memoryBytes, fileBytes: fileBytes + batchRoom }),
       jobsPerChild: config.transfer.jobsPerHost,
       retry: false,
       log,
@@ -57,7 +62,7 @@ export function createExportHost(config: Config, log: Log): ExportHost {
         .call("export", request, { deadlineMs, signal, endsChild: true })
         .catch(hostFailed);
       if (response.ok) return response;
-      throw response.reason === "disk_full" ? busy(response.error) : failed("invalid_value", response.error);
+      throw response.reason === "no_room" ? busy(response.error) : failed("invalid_value", response.error);
     },
     get pid() {
       return host.pid;

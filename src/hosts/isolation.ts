@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 
-/** What keeps a process that reads files of strangers from harm: GDAL without what it does not need, and limits by the kernel. */
+/** What keeps a process with GDAL from harm: GDAL without what it does not need, and limits by the kernel. */
 
-/** Drivers of GDAL 3.6 other than those that imports use: many of them follow names of files and addresses in what they read. */
+/** Drivers of GDAL 3.6 that no host uses: many of them follow names of files and addresses in what they read. */
 const unusedDrivers =
   "VRT,DERIVED,COG,NITF,RPFTOC,ECRGTOC,HFA,SAR_CEOS,CEOS,JAXAPALSAR,GFF,ELAS,ESRIC,AIG,AAIGrid,GRASSASCIIGrid,ISG," +
   "SDTS,DTED,JDEM,GIF,BIGGIF,ESAT,FITS,BSB,XPM,BMP,DIMAP,AirSAR,RS2,SAFE,PCIDSK,PCRaster,ILWIS,SGI,SRTMHGT," +
@@ -17,10 +17,13 @@ const unusedDrivers =
   "Carto,AmigoCloud,Selafin,JML,PLSCENES,CSW,VDV,GMLAS,MVT,NGW,MapML,TIGER,AVCBin,AVCE00,GenBin,ENVI,EHdr,ISCE," +
   "Zarr,HTTP";
 
-/** GDAL may only read the local files that it is given. */
-export const gdalIsolation: Readonly<Record<string, string>> = {
-  GDAL_SKIP: unusedDrivers,
-  OGR_SKIP: unusedDrivers,
+/** Drivers that imports use and exports do not. */
+const readingDrivers = "GTiff,PNG,JPEG,GML,DXF,XLS,SXF";
+
+/** GDAL may only use the local files that it is given. */
+const gdalWithout = (drivers: string): Readonly<Record<string, string>> => ({
+  GDAL_SKIP: drivers,
+  OGR_SKIP: drivers,
   GDAL_DRIVER_PATH: "disable",
   GDAL_DISABLE_READDIR_ON_OPEN: "TRUE",
   CPL_VSIL_CURL_ALLOWED_EXTENSIONS: "{none}",
@@ -34,7 +37,11 @@ export const gdalIsolation: Readonly<Record<string, string>> = {
   GML_USE_SCHEMA_IMPORT: "NO",
   GML_SKIP_RESOLVE_ELEMS: "ALL",
   OGR_SQLITE_LOAD_EXTENSIONS: "",
-};
+});
+
+/** Variables of the environment of hosts that read files of strangers, and of those that write files. */
+export const importIsolation = gdalWithout(unusedDrivers);
+export const exportIsolation = gdalWithout(`${unusedDrivers},${readingDrivers}`);
 
 /** Limits of one process, which it cannot raise. */
 export interface ProcessLimits {
@@ -44,6 +51,19 @@ export interface ProcessLimits {
   readonly fileBytes: number;
   readonly openFiles: number;
 }
+
+/** Memory that a process may allocate without using it, above the bound of its resident memory. */
+const spareBytes = 512 * 1024 ** 2;
+
+/** Limits of a host with GDAL. */
+export const gdalLimits = (own: {
+  readonly memoryBytes: number;
+  readonly fileBytes: number;
+}): ProcessLimits => ({
+  dataBytes: own.memoryBytes + spareBytes,
+  fileBytes: own.fileBytes,
+  openFiles: 512,
+});
 
 const prlimit = "/usr/bin/prlimit";
 

@@ -4,7 +4,7 @@ import type { Log } from "../log.js";
 import { hostEnvironment } from "./environment.js";
 import { HostError, WorkerHost } from "./host.js";
 import type { ImportProgress, ImportRequest, ImportResponse } from "./import-messages.js";
-import { gdalIsolation } from "./isolation.js";
+import { gdalLimits, importIsolation } from "./isolation.js";
 import type { TransferMessages } from "./messages.js";
 
 export interface TransferOptions {
@@ -66,9 +66,6 @@ class SupervisedTransferHost implements TransferHost {
   }
 }
 
-/** Memory that a process may allocate without using it, above the bound of its resident memory. */
-const spareBytes = 512 * 1024 ** 2;
-
 /** Starts the child process with GDAL. */
 export function startTransferHost(config: Config, log: Log): TransferHost {
   const host: Host = new WorkerHost({
@@ -76,18 +73,17 @@ export function startTransferHost(config: Config, log: Log): TransferHost {
     worker: "transfer",
     environment: {
       ...hostEnvironment(config.databaseUrl, 4, 0),
-      ...gdalIsolation,
+      ...importIsolation,
       OGR_GEOJSON_MAX_OBJ_SIZE: "512",
     },
     concurrency: 1,
     queueLength: 64,
     maxWaitMs: config.transfer.deadlineMs,
     memoryBytes: config.transfer.memoryBytes,
-    limits: {
-      dataBytes: config.transfer.memoryBytes + spareBytes,
+    limits: gdalLimits({
+      memoryBytes: config.transfer.memoryBytes,
       fileBytes: Math.max(config.transfer.unpackedBytes, config.transfer.rasterBytes),
-      openFiles: 512,
-    },
+    }),
     jobsPerChild: config.transfer.jobsPerHost,
     retry: false,
     log,

@@ -6,7 +6,7 @@ import { startTransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import { migrate } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
-import { sweepExportFolders } from "../transfer/export-folders.js";
+import { exportsFolder, sweepExportFolders } from "../transfer/export-folders.js";
 import { sweepImportFolders } from "../transfer/import-folder.js";
 import { sweepStaging } from "../transfer/staging.js";
 
@@ -41,7 +41,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     }
     await sweepStaging(db);
     await sweepImportFolders(join(config.dataDir, "tmp"));
-    await sweepExportFolders(join(config.dataDir, "tmp"));
+    await sweepExportFolders(exportsFolder(config.dataDir));
     const transfer = startTransferHost(config, log);
     try {
       const deps = { db, transfer, log, config };

@@ -6,6 +6,9 @@ import { removeAbandoned } from "../storage/abandoned-files.js";
 
 const prefix = "export-";
 
+/** The folder that holds them and nothing else. */
+export const exportsFolder = (dataDir: string): string => join(dataDir, "exports");
+
 /** Makes an empty folder in `parent`. */
 export async function makeExportFolder(parent: string): Promise<string> {
   await mkdir(parent, { recursive: true, mode: 0o700 });

@@ -12,6 +12,7 @@ export const fileWriter =
   (format: FileFormat): FormatWriter =>
   async ({ db, files }, target, request) => {
     const source = await exportSource(db, target, request);
+    // The host looks at what is really there; this refuses before the export waits in its queue.
     if ((await exportedBytes(files.folder)) + files.limits.fileBytes > files.limits.totalBytes)
       throw busy("Too many exported files are still being sent. Try again later.");
     const folder = await makeExportFolder(files.folder);
@@ -42,6 +43,7 @@ const hostRequest = (
   source: source.statement,
   columns: source.columns,
   maxBytes: limits.fileBytes,
+  maxTotalBytes: limits.totalBytes,
   statementTimeoutMs: limits.deadlineMs,
 });
 

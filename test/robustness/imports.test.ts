@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import gdal from "gdal-async";
 import t from "tap";
-import { gdalIsolation } from "../../src/hosts/isolation.js";
+import { importIsolation } from "../../src/hosts/isolation.js";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { collection, failureOf, feature, importBench } from "../support/transfer.js";
 
@@ -146,7 +146,7 @@ t.test("GDAL has the drivers of the import formats and no others", (t) => {
     "import('gdal-async').then(({default: gdal}) => console.log(JSON.stringify(gdal.drivers.getNames())))";
   const names = JSON.parse(
     execFileSync(process.execPath, ["--input-type=module", "-e", script], {
-      env: { PATH: "/usr/bin", ...gdalIsolation },
+      env: { PATH: "/usr/bin", ...importIsolation },
       encoding: "utf8",
     }),
   ) as string[];

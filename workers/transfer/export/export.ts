@@ -1,5 +1,5 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import pg from "pg";
 import Cursor from "pg-cursor";
 import type {
@@ -80,8 +80,8 @@ async function write(client: pg.Client, request: ExportFileRequest): Promise<Exp
     }
     for (const { output } of plan.files) await output.close();
   } catch (error) {
-    // Drivers report a full disk in many ways.
-    checkRoom(request);
+    // Drivers report a full disk and the limit of a file's size in many ways.
+    checkSize(request);
     throw error;
   }
   checkSize(request);
@@ -120,27 +120,38 @@ function rowBytes(row: Row): number {
 
 /** @throws Unwritable */
 function checkSize(request: ExportFileRequest): void {
-  const { folder, format, maxBytes } = request;
-  let total = 0;
-  for (const name of readdirSync(folder)) {
-    const { size } = statSync(join(folder, name));
-    total += size;
-    if (format === "shp" && size >= 2 ** 31)
-      throw new Unwritable(
-        "too_large",
-        "A file of the format may have no more than 2 GB. Choose fewer objects.",
-      );
-  }
-  if (total > maxBytes)
+  const { folder, format, maxBytes, maxTotalBytes } = request;
+  const sizes = sizesIn(folder);
+  if (format === "shp" && sizes.some((size) => size >= 2 ** 31))
+    throw new Unwritable(
+      "too_large",
+      "A file of the format may have no more than 2 GB. Choose fewer objects.",
+    );
+  if (bytesOf(folder) > maxBytes)
     throw new Unwritable(
       "too_large",
       `The files would be larger than ${maxBytes} bytes. Choose fewer objects.`,
     );
-  checkRoom(request);
-}
-
-function checkRoom({ folder }: ExportFileRequest): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < reservedBytes)
-    throw new Unwritable("disk_full", "There is no room for exported files now.");
+    throw new Unwritable("no_room", "There is no room for exported files now.");
+  if (allBytes(folder) > maxTotalBytes)
+    throw new Unwritable("no_room", "Too many exported files are still being sent. Try again later.");
+}
+
+/** Bytes of the files in all folders of exports, which lie beside this one and are removed at any time. */
+function allBytes(folder: string): number {
+  const parent = dirname(folder);
+  const others = readdirSync(parent).filter((name) => name !== basename(folder));
+  return others.reduce((sum, name) => sum + bytesOf(join(parent, name)), bytesOf(folder));
+}
+
+const bytesOf = (folder: string): number => sizesIn(folder).reduce((sum, size) => sum + size, 0);
+
+function sizesIn(folder: string): number[] {
+  try {
+    return readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+  } catch {
+    return [];
+  }
 }
