@@ -18,7 +18,23 @@ export interface Size extends Plan {
   readonly coldTiles: number;
   /** Names to search in. */
   readonly names: number;
+  /** Points of an import; polygons are a third. */
+  readonly objects: number;
 }
 
-export const fullSize: Size = { rounds: 9, most: 27, seconds: 1, coldTiles: 200, names: 1_000_000 };
-export const smallSize: Size = { rounds: 1, most: 1, seconds: 1, coldTiles: 40, names: 5_000 };
+export const fullSize: Size = {
+  rounds: 9,
+  most: 27,
+  seconds: 1,
+  coldTiles: 200,
+  names: 1_000_000,
+  objects: 300_000,
+};
+export const smallSize: Size = {
+  rounds: 1,
+  most: 1,
+  seconds: 1,
+  coldTiles: 40,
+  names: 5_000,
+  objects: 6_000,
+};

@@ -26,7 +26,7 @@ const kinds: readonly (readonly [string, number])[] = [
 const chinese = [..."北南东西上下大小新老长安平山海江河湖阳阴州京城明光华龙虎马石林"];
 
 /** Numbers from 0 to 1, the same for the same seed. */
-function numbers(seed: number): () => number {
+export function numbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -66,6 +66,8 @@ function needs(purpose) {
       packages: () => ["fonts-dejavu-core"],
     },
     { wanted: purpose === "test", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
+    // Imports and exports are measured beside ogr2ogr.
+    { wanted: purpose !== "start", met: () => hasCommand("ogr2ogr"), packages: () => ["gdal-bin"] },
     // The examples of the README are run as they stand there.
     { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
     { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },

@@ -37,6 +37,8 @@ const gdalWithout = (drivers: string): Readonly<Record<string, string>> => ({
   GML_USE_SCHEMA_IMPORT: "NO",
   GML_SKIP_RESOLVE_ELEMS: "ALL",
   OGR_SQLITE_LOAD_EXTENSIONS: "",
+  // GDAL registers its drivers twice, and warns of each that the first time left nothing of. Errors are thrown to us.
+  CPL_LOG: "/dev/null",
 });
 
 /** Variables of the environment of hosts that read files of strangers, and of those that write files. */
