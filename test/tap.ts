@@ -60,11 +60,12 @@ function spawnTap(run: TapRun, tapPath: string, terminal: boolean): ChildProcess
     "--jobs=2",
     `--output-file=${tapPath}`,
   ];
-  const output = terminal ? ["--reporter=base"] : ["--reporter=silent"];
+  // Of the reporters for logs this one alone passes on what test files say before they end in the middle.
+  const output = terminal ? ["--reporter=base"] : ["--reporter=tap"];
   return spawn(join(run.root, "node_modules/.bin/tap"), ["run", ...options, ...output, ...run.files], {
     cwd: run.root,
     env: { ...run.environment, TMPDIR: temporary },
-    stdio: ["ignore", terminal ? "inherit" : "pipe", terminal ? "inherit" : "pipe"],
+    stdio: ["ignore", terminal ? "inherit" : "ignore", terminal ? "inherit" : "pipe"],
     detached: true,
   });
 }
@@ -87,10 +88,8 @@ export async function runTap(run: TapRun): Promise<Counts> {
   const terminal = process.stdout.isTTY === true;
   const child = spawnTap(run, tapPath, terminal);
   // Its reporters move the cursor even where there is none; the last line must be clean.
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8");
-    stream?.on("data", (text: string) => process.stdout.write(stripVTControlCharacters(text)));
-  }
+  child.stderr?.setEncoding("utf8");
+  child.stderr?.on("data", (text: string) => process.stdout.write(stripVTControlCharacters(text)));
   const end = () => endGroup(child);
   run.signal.addEventListener("abort", end, { once: true });
   const stopReporting = terminal ? () => undefined : reportFiles(tapPath);
