@@ -21,6 +21,7 @@ export const importFormats = {
   CSV: ["csv", "tsv", "txt"],
   XLS: ["xls"],
   DXF: ["dxf"],
+  SXF: ["sxf"],
   GeoPackage: ["gpkg"],
   GML: ["gml"],
   FlatGeobuf: ["fgb"],

@@ -18,6 +18,7 @@ import { exportFormats } from "../../src/transfer/export-formats.js";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { geoTiff } from "../support/rasters.js";
 import { startServer } from "../support/server.js";
+import { sxfOf } from "../support/sxf.js";
 import { feature, point } from "../support/transfer.js";
 import { rowsOf, xlsxOf } from "../support/xlsx.js";
 import { zipOf } from "../support/zip.js";
@@ -72,6 +73,7 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
   GPX: '<gpx><wpt lat="1" lon="2"/></gpx>',
   XLS: readFileSync(join(project, "test/fixtures/one.xls")),
   DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
+  SXF: sxfOf({ epsg: 4326, records: [{ kind: "point", parts: [[[1, 2]]] }] }),
   GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
   GML: madeByGdal("GML", "gml")["data.gml"]!,
   FlatGeobuf: madeByGdal("FlatGeobuf", "fgb")["data.fgb"]!,

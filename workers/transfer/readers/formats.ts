@@ -8,6 +8,7 @@ import { readMif, readTab } from "./mapinfo.js";
 import { readParquetFile } from "./parquet.js";
 import type { Reader } from "./reader.js";
 import { readShapefile } from "./shapefile.js";
+import { readSxf } from "./sxf.js";
 import { readXlsx } from "./xlsx.js";
 
 /**
@@ -27,6 +28,7 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   CSV: readCsv,
   XLS: readGdal("XLS"),
   DXF: readGdal("DXF"),
+  SXF: readSxf,
   GeoPackage: readGdal("GPKG"),
   GML: readGdal("GML"),
   FlatGeobuf: readGdal("FlatGeobuf"),
