@@ -63,6 +63,11 @@ const formats: Readonly<Partial<Record<ExportFormat, ExportFormatDefinition>>> =
   tab: { extension: "tab", mediaType: "application/zip", hasSeveralFiles: true, write: fileWriter("tab") },
   gpkg: { extension: "gpkg", mediaType: "application/geopackage+sqlite3", write: fileWriter("gpkg") },
   fgb: { extension: "fgb", mediaType: "application/flatgeobuf", write: fileWriter("fgb") },
+  parquet: {
+    extension: "parquet",
+    mediaType: "application/vnd.apache.parquet",
+    write: fileWriter("parquet"),
+  },
 };
 
 /** Names of the supported formats, for messages, descriptions and help. */

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import gdal from "gdal-async";
+import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import t from "tap";
 import { sweepExportFolders } from "../../src/transfer/export-folders.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -166,6 +167,70 @@ t.test("FlatGeobuf keeps times to the microsecond, and the order of the ids", as
   t.same([...file.rows.keys()], ids);
   const bytes = await fetch(`${server.url}/api/2.8/p/m/layers/all/export/?format=fgb`);
   t.match(Buffer.from(await bytes.arrayBuffer()).toString("latin1"), "2024-02-29T09:30:00.123456Z");
+});
+
+t.test("GeoParquet has every value and vertex in types of its own", async (t) => {
+  const parquet = async (query = "", layer = "all") => {
+    const path = `/api/2.8/p/m/layers/${layer}/export/?format=parquet${query}`;
+    const answer = await fetch(`${server.url}${path}`, { headers: { "x-token": token } });
+    t.equal(answer.headers.get("content-type"), "application/vnd.apache.parquet");
+    t.equal(answer.headers.get("x-export-notes"), null);
+    const file = await answer.arrayBuffer();
+    const { key_value_metadata: pairs, schema } = parquetMetadata(file);
+    const geo = JSON.parse(pairs!.find(({ key }) => key === "geo")!.value!);
+    const parsers = { timestampFromMicroseconds: (value: bigint) => value };
+    const found = await parquetReadObjects({ file, geoparquet: false, utf8: false, parsers });
+    return { schema, geo, found };
+  };
+  const { schema, geo, found } = await parquet();
+  t.match(Object.fromEntries(schema.slice(1).map(({ name, type }) => [name, type])), {
+    ...{ svc_id: "INT64", number: "DOUBLE", flag: "BOOLEAN", moment: "INT64", data: "BYTE_ARRAY" },
+    ...{ name: "BYTE_ARRAY", title_ru: "BYTE_ARRAY", geometry: "BYTE_ARRAY" },
+  });
+  t.match(schema.find(({ name }) => name === "moment")!.logical_type, {
+    ...{ type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+  });
+  for (const [index, { wkt, fields }] of samples.entries()) {
+    const { geometry, svc_id, moment, data, title_ru, title_en, ...values } = found[index]!;
+    const { moment: time, data: json, ...same } = fields;
+    const nothing = Object.fromEntries(Object.keys(values).map((name) => [name, null]));
+    t.strictSame(values, { ...nothing, ...same }, `values of object ${index}`);
+    t.equal(svc_id, BigInt(ids[index]!));
+    t.equal(title_ru, `Имя ${index}`);
+    t.equal(title_en, null);
+    t.strictSame(data === null ? undefined : JSON.parse(Buffer.from(data).toString()), json);
+    const microseconds = time === undefined ? null : BigInt(Date.parse(String(time))) * 1000n;
+    t.equal(moment, microseconds && microseconds + (index === 0 ? 456n : 0n));
+    const read = geometry && gdal.Geometry.fromWKB(Buffer.from(geometry)).toWKT();
+    t.equal(read, sameWkt(wkt), `geometry of object ${index}`);
+  }
+  t.match(geo, {
+    version: "1.1.0",
+    primary_column: "geometry",
+    columns: { geometry: { encoding: "WKB", bbox: [0, -50.000000000001, 200, 85] } },
+  });
+  t.same(geo.columns.geometry.geometry_types, [
+    ...["LineString", "MultiLineString", "MultiPoint", "MultiPolygon", "Point", "Polygon"],
+  ]);
+  t.equal(geo.columns.geometry.crs, undefined, "longitude and latitude without a word");
+  const metres = await parquet(`&geomSR=3857&feature_ids=${ids[0]}`);
+  t.match(metres.geo.columns.geometry, { crs: { id: { authority: "EPSG", code: 3857 } } });
+  t.match(
+    gdal.Geometry.fromWKB(Buffer.from(metres.found[0]!.geometry)).toWKT(),
+    /^POINT \(33533\d\d\.\d+ -64462\d\d\.\d+\)$/,
+  );
+  await must("POST", "m/layers/", { code: "flat" });
+  t.same((await parquet("", "flat")).found, [], "an empty layer");
+  const { id } = await must("GET", "m/layers/flat/");
+  for (const wkt of ["POINT Z (1 2 3.5)", "POINT EMPTY", "POINT (3 4)", null])
+    await server.sql.query(`insert into layers.l${id} (geom) values (st_geomfromtext($1, 4326))`, [wkt]);
+  const heights = await parquet("", "flat");
+  t.same(heights.geo.columns.geometry.geometry_types, ["Point", "Point Z"]);
+  t.same(heights.geo.columns.geometry.bbox, [1, 2, 3.5, 3, 4, 3.5]);
+  t.same(
+    heights.found.map(({ geometry }) => geometry && gdal.Geometry.fromWKB(Buffer.from(geometry)).toWKT()),
+    ["POINT (1 2 3.5)", "POINT EMPTY", "POINT (3 4)", null],
+  );
 });
 
 t.test("shapefiles have one kind of geometry each, and notes tell what they lost", async (t) => {

@@ -1,8 +1,10 @@
 import type { ExportedColumn, FileFormat } from "../../../src/hosts/export-messages.js";
 import { cutToBytes, isInCp1251, toCp1251 } from "./encodings.js";
 import type { Field, FieldValue } from "./flatgeobuf.js";
+import { geometryColumn } from "./geo-metadata.js";
 import type { Losses } from "./losses.js";
 import { type NameRules, namesOf } from "./names.js";
+import { microsecondsOf } from "./parquet.js";
 import type { SurveyedColumn } from "./survey.js";
 
 /** The fields of a file: their names and types, and what becomes of values that they cannot hold. */
@@ -26,7 +28,7 @@ const nameRules: Readonly<Record<FileFormat, NameRules>> = {
   tab: { longest: 31, taken: ["svc_id"] },
   gpkg: { taken: ["svc_id", "fid", "geom"] },
   fgb: { taken: ["svc_id"] },
-  parquet: { taken: ["svc_id", "geometry"] },
+  parquet: { taken: ["svc_id", geometryColumn] },
 };
 
 /** What a conversion needs of its column. */
@@ -62,7 +64,10 @@ export function planFields(
 
 const planners: Readonly<Record<FileFormat, Planner>> = {
   fgb: (place) => typed(place),
-  parquet: (place) => typed(place),
+  parquet: (place) => {
+    const planned = typed(place);
+    return place.column.type === "datetime" ? { ...planned, convert: finiteTimes(place) } : planned;
+  },
   gpkg: (place) => {
     const isFine = place.column.type === "datetime" && place.survey.fraction > 3;
     if (!isFine) return typed(place);
@@ -104,6 +109,15 @@ function finite({ name }: ExportedColumn, losses: Losses): (value: FieldValue) =
   const loss = `Column "${name}": # values that are no finite numbers were left out.`;
   return (value) => {
     if (value === null || Number.isFinite(value)) return value;
+    losses.add(loss);
+    return null;
+  };
+}
+
+function finiteTimes({ column, losses }: Place): PlannedField["convert"] {
+  const loss = `Column "${column.name}": # times before the year 0 or without end were left out.`;
+  return (value) => {
+    if (value === null || microsecondsOf(String(value)) !== undefined) return value;
     losses.add(loss);
     return null;
   };

@@ -2,8 +2,10 @@ import { join } from "node:path";
 import type { ExportFileRequest } from "../../../src/hosts/export-messages.js";
 import { type Field, type GeometryTypeName, geometryTypeNames, geometryTypes } from "./flatgeobuf.js";
 import { GdalOutput } from "./gdal-output.js";
+import { geoMetadata } from "./geo-metadata.js";
 import type { Losses } from "./losses.js";
 import { flatGeobufOutput, type Output } from "./output.js";
+import { parquetOutput } from "./parquet.js";
 import type { Extent, Survey } from "./survey.js";
 
 /** The files of each format, which object goes to which of them, and what becomes of geometries that they cannot hold. */
@@ -33,6 +35,8 @@ export async function planFiles(
     case "mif":
     case "tab":
       return mapInfo(request, fields, survey, losses);
+    case "parquet":
+      return parquet(request, fields, survey);
     default:
       return oneFile(request, fields, survey, losses);
   }
@@ -88,6 +92,19 @@ async function oneFile(
   };
   const place = (wkb: Buffer | null) => ({ file, wkb: wkb && withHeights(wkb, hasZ, losses) });
   return { files: [file], place, notes: [] };
+}
+
+/** Parquet holds any geometry, with heights and without. */
+async function parquet(
+  request: ExportFileRequest,
+  fields: readonly Field[],
+  survey: Survey,
+): Promise<FilePlan> {
+  const ending = ".parquet";
+  const path = filePath(request, ending);
+  const output = await parquetOutput(path, fields, geoMetadata(survey, request.srid));
+  const file = { output, parts: [{ ending, path }] };
+  return { files: [file], place: (wkb) => ({ file, wkb }), notes: [] };
 }
 
 /** Shapefiles hold one kind of geometry each. */

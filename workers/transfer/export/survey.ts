@@ -8,6 +8,8 @@ export interface Survey {
   readonly geometries: readonly SurveyedGeometries[];
   /** West, south, east, north in the reference system of the file, for formats that need it; absent without geometry. */
   readonly extent?: Extent;
+  /** Lowest and highest, for formats that need them; absent without heights. */
+  readonly heights?: readonly [lowest: number, highest: number];
   /** By the index of the column. */
   readonly columns: readonly SurveyedColumn[];
 }
@@ -61,10 +63,11 @@ async function surveyGeometries(
 async function surveyValues(
   client: pg.Client,
   { source, columns, format }: ExportFileRequest,
-): Promise<Pick<Survey, "extent" | "columns">> {
+): Promise<Omit<Survey, "geometries">> {
   const measured = columns.map(({ type }, index) => measureSql(format, type, `v${index}`));
   const asked = measured.flatMap((sql, index) => (sql ? [`${sql} as m${index}`] : []));
-  if (format === "tab") asked.push(`${extentSql} as extent`);
+  if (format === "tab" || format === "parquet") asked.push(`${extentSql} as extent`);
+  if (format === "parquet") asked.push(`${heightsSql} as heights`);
   if (asked.length === 0) return { columns: columns.map(() => unmeasured) };
   const { rows } = await client.query<Record<string, unknown>>(
     `select ${asked.join(",")} from (${source.text}) s`,
@@ -72,12 +75,14 @@ async function surveyValues(
   );
   const row = rows[0]!;
   const [west, south, east, north] = (row.extent as (number | null)[] | undefined) ?? [];
+  const [lowest, highest] = (row.heights as (number | null)[] | undefined) ?? [];
   return {
     columns: measured.map((sql, index) =>
       sql ? { ...unmeasured, ...(row[`m${index}`] as Partial<SurveyedColumn>) } : unmeasured,
     ),
     // The box of empty geometries is null.
     ...(typeof west === "number" ? { extent: [west, south!, east!, north!] as const } : {}),
+    ...(typeof lowest === "number" ? { heights: [lowest, highest!] as const } : {}),
   };
 }
 
@@ -85,6 +90,10 @@ const unmeasured: SurveyedColumn = { bytes: 0, characters: 0, digits: 0, decimal
 
 const extentSql = `json_build_array(${["st_xmin", "st_ymin", "st_xmax", "st_ymax"]
   .map((side) => `${side}(st_extent(g))`)
+  .join(",")})`;
+
+const heightsSql = `json_build_array(${["min(st_zmin(g))", "max(st_zmax(g))"]
+  .map((height) => `${height} filter (where st_zmflag(g) >= 2)`)
   .join(",")})`;
 
 /** SQL of members of SurveyedColumn as JSON; undefined if the format needs none. */
