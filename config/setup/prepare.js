@@ -2,6 +2,7 @@ import { build } from "./build.js";
 import { installModules, linkCommand } from "./modules.js";
 import { installPackages } from "./packages.js";
 import { endRunning, SetupError } from "./progress.js";
+import { buildTestRunner } from "./test-runner.js";
 
 /**
  * `node prepare.js start|test|bench`: installs and builds what this checkout lacks.
@@ -25,6 +26,7 @@ try {
   await installPackages(purpose);
   await installModules();
   await build();
+  if (purpose === "test") await buildTestRunner();
   linkCommand();
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
