@@ -109,6 +109,15 @@ export const failed = (
   data: Readonly<Record<string, unknown>> = {},
 ): Failure => new Failure("execution", code, message, data);
 
+/** Of the system (no space, no quota), and disk_full of PostgreSQL. */
+const fullDiskCodes: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "53100"]);
+
+/** Whether the error, which has a `code`, means that a disk is full. */
+export const isDiskFull = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "code" in error && fullDiskCodes.has(error.code);
+
+export const noRoomText = "There is no room on the server's disk for this now.";
+
 const maxExcerptLength = 100;
 
 /** The start of a text that a client sent, short enough for an error message. */

@@ -15,7 +15,7 @@ export interface TransferOptions {
 
 /** The child process that reads files of geodata through GDAL. */
 export interface TransferHost {
-  /** @throws Failure import_failed when the host died or overran its deadline over this file; the reason of the signal */
+  /** @throws Failure import_failed when the host died, failed or overran its deadline over this file; the reason of the signal */
   import(request: ImportRequest, options?: TransferOptions): Promise<ImportResponse>;
   readonly ready: boolean;
   /** Resolves when it can take files. */
@@ -31,6 +31,7 @@ class SupervisedTransferHost implements TransferHost {
   constructor(
     private readonly host: Host,
     private readonly deadlineMs: number,
+    private readonly log: Log,
   ) {}
 
   async import(
@@ -45,7 +46,21 @@ class SupervisedTransferHost implements TransferHost {
       });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
-      throw failed("import_failed", "The file could not be read: the process that read it ended.");
+      this.log.warn({ err: error }, "a file could not be imported");
+      throw failed("import_failed", this.reasonOf(error));
+    }
+  }
+
+  private reasonOf({ reason }: HostError): string {
+    switch (reason) {
+      case "died":
+        return "The file could not be read: the process that read it ended.";
+      case "deadline":
+        return `The file could not be read within ${this.deadlineMs / 1_000} seconds.`;
+      case "stopped":
+        return "The file was not read, because the server is being stopped.";
+      case "failed":
+        return "The file could not be read, because of an unexpected error.";
     }
   }
 
@@ -88,5 +103,5 @@ export function startTransferHost(config: Config, log: Log): TransferHost {
     retry: false,
     log,
   });
-  return new SupervisedTransferHost(host, config.transfer.deadlineMs);
+  return new SupervisedTransferHost(host, config.transfer.deadlineMs, log);
 }

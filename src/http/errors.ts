@@ -1,4 +1,4 @@
-import { Failure, type FailureKind } from "../errors.js";
+import { Failure, type FailureKind, isDiskFull, noRoomText } from "../errors.js";
 import { statusTexts } from "./status.js";
 import type { Headers } from "./types.js";
 
@@ -36,7 +36,7 @@ export interface ErrorContext {
 const isCancelledQuery = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "57014";
 
-/** Other errors become `internal`, with the request id and no details. */
+/** Other errors become `internal`, with the request id and no details but that the disk is full. */
 function toFailure(error: unknown, requestId: string): Failure {
   if (error instanceof Failure) return error;
   if (isCancelledQuery(error)) {
@@ -44,7 +44,8 @@ function toFailure(error: unknown, requestId: string): Failure {
       retryAfterSeconds: 5,
     });
   }
-  return new Failure("execution", "internal", "An unexpected error occurred.", { request: requestId });
+  const message = isDiskFull(error) ? noRoomText : "An unexpected error occurred.";
+  return new Failure("execution", "internal", message, { request: requestId });
 }
 
 /** The response for an error; never throws. */

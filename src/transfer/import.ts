@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "../config.js";
-import { failed } from "../errors.js";
+import { causedBy, failed, isDiskFull, noRoomText } from "../errors.js";
 import type { ImportResponse } from "../hosts/import-messages.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
@@ -32,6 +32,25 @@ export async function importIntoLayer(
   target: ImportTarget,
   source: ImportSource,
   options: ImportOptions = {},
+): Promise<Imported> {
+  try {
+    return await importFiles(deps, { target, source, options });
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    deps.log.error({ err: error, layer: target.layerId }, "an import found no room");
+    throw causedBy(failed("import_failed", noRoomText), error);
+  }
+}
+
+interface ImportTask {
+  readonly target: ImportTarget;
+  readonly source: ImportSource;
+  readonly options: ImportOptions;
+}
+
+async function importFiles(
+  deps: ImportDependencies,
+  { target, source, options }: ImportTask,
 ): Promise<Imported> {
   const started = performance.now();
   const folder = await makeImportFolder(join(deps.config.dataDir, "tmp"), source.files);

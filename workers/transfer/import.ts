@@ -1,4 +1,6 @@
+import { statfsSync } from "node:fs";
 import { extname, join } from "node:path";
+import { isDiskFull, noRoomText } from "../../src/errors.js";
 import {
   type ImportProgress,
   type ImportRequest,
@@ -22,7 +24,7 @@ import { ByteBudget } from "./zip-archive.js";
 /**
  * Reads a file of geodata into a new staging table, which the caller drops. Memory use depends on the largest feature, not
  * on the length of the file.
- * @returns also errors in the file; other errors of PostgreSQL are thrown
+ * @returns also errors in the file, and that the disk is full; other errors are thrown
  */
 export async function importFile(request: ImportRequest, tell: TellProgress): Promise<ImportResponse> {
   try {
@@ -34,9 +36,20 @@ export async function importFile(request: ImportRequest, tell: TellProgress): Pr
     if ((error as { code?: string }).code === "54000") {
       return { ok: false, code: "import_failed", error: "A feature has more data than one object can hold." };
     }
+    if (isDiskFull(error) || isFull(request.folder))
+      return { ok: false, code: "import_failed", error: noRoomText };
     throw error;
   }
 }
+
+/** GDAL reports a full disk in many ways. */
+function isFull(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < fullBytes;
+}
+
+/** What may be left of a full disk. */
+const fullBytes = 1024 ** 2;
 
 type TellProgress = (progress: ImportProgress) => void;
 
