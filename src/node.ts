@@ -22,6 +22,7 @@ import { startRenderHost } from "./hosts/render.js";
 import { startTransferHost } from "./hosts/transfer.js";
 import type { CachedAnswer } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
+import { sweepUploads } from "./http/uploads.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { SearchService } from "./search/service.js";
@@ -34,9 +35,12 @@ import { wireTilePath } from "./tile-path.js";
 import { createFileExports } from "./transfer/file-exports.js";
 import { ImportJobs } from "./transfer/import-jobs.js";
 import { pruneJobs } from "./transfer/job-rows.js";
+import { sweepTransfers } from "./transfer/leftovers.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 import { PublicMaps } from "./viewer/public-maps.js";
+
+const leftoversMs = 3_600_000;
 
 /** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
 
@@ -145,6 +149,12 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   await redis.connect().catch(() => undefined);
   await changes.start();
   const pruning = startPruning([() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db)], log);
+  // What killed nodes left behind.
+  const leftovers = startPruning(
+    [() => sweepTransfers(db, config.dataDir), () => sweepUploads(join(config.dataDir, "tmp"))],
+    log,
+    leftoversMs,
+  );
   const sweeping = startFileSweep(db, blobs, log);
   const removal = startRemoval(db, log);
   const server = createServer({
@@ -171,6 +181,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       await server.close(drainMs);
       await importJobs.stop();
       pruning.stop();
+      leftovers.stop();
       await search.stop();
       sweeping.stop();
       await removal.stop();

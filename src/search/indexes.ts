@@ -126,6 +126,8 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
       }
     } catch (error) {
       if (stopped() || !(error instanceof pg.DatabaseError)) throw error;
+      // undefined_table: the layer was deleted meanwhile.
+      if (error.code === "42P01") continue;
       // Continue with the other columns.
       log.warn({ err: error, column: column.id }, "the indexes of a searched column could not be made");
       continue;

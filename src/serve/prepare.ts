@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Config } from "../config.js";
 import { ensureBaseMap } from "../demo/base-map.js";
 import { type DemoAccount, loadDemo } from "../demo/load.js";
@@ -6,9 +5,7 @@ import { startTransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import { migrate } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
-import { exportsFolder, sweepExportFolders } from "../transfer/export-folders.js";
-import { sweepImportFolders } from "../transfer/import-folder.js";
-import { sweepStaging } from "../transfer/staging.js";
+import { sweepTransfers } from "../transfer/leftovers.js";
 
 /** Prepares the database before nodes start. */
 
@@ -39,9 +36,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     } finally {
       await client.end();
     }
-    await sweepStaging(db);
-    await sweepImportFolders(join(config.dataDir, "tmp"));
-    await sweepExportFolders(exportsFolder(config.dataDir));
+    await sweepTransfers(db, config.dataDir);
     const transfer = startTransferHost(config, log);
     try {
       const deps = { db, transfer, log, config };

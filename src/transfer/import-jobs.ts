@@ -35,6 +35,7 @@ export class ImportJobs {
   private readonly running = new Map<string, RunningJob>();
   private readonly permits = new Semaphore(atOnce, 2 ** 31 - 1, "Too many imports wait.");
   private readonly timer: NodeJS.Timeout;
+  private renewing = false;
 
   constructor(private readonly deps: JobDependencies) {
     this.timer = setInterval(() => void this.renew(), renewMs);
@@ -114,11 +115,15 @@ export class ImportJobs {
 
   /** Tells that the jobs live, and ends those that were cancelled elsewhere. */
   private async renew(): Promise<void> {
+    // Where the database is slow, one connection waits and no more.
+    if (this.renewing) return;
+    this.renewing = true;
     for (const [id, { controller, state }] of this.running) {
       const isRunning = await renewJob(this.deps.db, id, state).catch(() => true);
-      // A job that has just been done is no longer running either.
-      if (!isRunning && this.running.has(id) && state.phase !== "writing") controller.abort(new Cancelled());
+      // Nothing remains to be aborted of a job that has just been done.
+      if (!isRunning) controller.abort(new Cancelled());
     }
+    this.renewing = false;
   }
 }
 

@@ -50,7 +50,7 @@ interface ImportTask {
 
 async function importFiles(
   deps: ImportDependencies,
-  { target, source, options }: ImportTask,
+  { target, source, options: given }: ImportTask,
 ): Promise<Imported> {
   const started = performance.now();
   const folder = await makeImportFolder(join(deps.config.dataDir, "tmp"), source.files);
@@ -58,12 +58,14 @@ async function importFiles(
     await folder.remove();
     throw error;
   });
+  const signal = given.signal ? AbortSignal.any([given.signal, lock.lost]) : lock.lost;
+  const options = { ...given, signal };
   try {
     if (folder.content === "image") await requireRasterTarget(deps.db, target.layerId, options);
     if (folder.content === "features") await requireVectorTarget(deps.db, target.layerId);
     const file = await stage(deps, lock, { source, folder, options });
     options.onProgress?.({ phase: "checking", rows: file.raster ? 0 : file.rows });
-    await lock.lockLayer(target.layerId, options.signal);
+    await lock.lockLayer(target.layerId, signal);
     if (!file.raster) await requireVectorTarget(deps.db, target.layerId);
     const imported = file.raster
       ? await writeRaster(

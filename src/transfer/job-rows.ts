@@ -80,20 +80,24 @@ export async function createJob(tx: Queryable, owner: JobOwner): Promise<string>
   return id;
 }
 
-/** The job of that id, of this owner; undefined = there is none. */
+/** The job of that id, of this owner; undefined = there is none. One whose node is silent ends with it. */
 export async function findJob(db: Queryable, id: string, owner: JobOwner): Promise<ImportJob | undefined> {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return undefined;
-  const [row] = await db.query<
-    JobRow & { state: ImportJob["state"]; outcome: string | null; silent: boolean }
-  >(
-    `select id, state, phase, rows, outcome, created_at as created, finished_at as finished,
-       state = 'running' and seen_at < now() - interval '${silence}' as silent
-     from import_job where id = $1 and account_id = $2 and project_id = $3 and layer_id = $4`,
-    [id, owner.accountId, owner.projectId, owner.layerId],
-  );
+  const find = () =>
+    db.query<JobRow & { state: ImportJob["state"]; outcome: string | null; silent: boolean }>(
+      `select id, state, phase, rows, outcome, created_at as created, finished_at as finished,
+         state = 'running' and seen_at < now() - interval '${silence}' as silent
+       from import_job where id = $1 and account_id = $2 and project_id = $3 and layer_id = $4`,
+      [id, owner.accountId, owner.projectId, owner.layerId],
+    );
+  let [row] = await find();
+  if (row?.silent) {
+    // Once it was told that the layer is as before, the job must not write any more, should its node come back.
+    await interruptSilent(db);
+    [row] = await find();
+  }
   if (!row) return undefined;
-  const { silent, ...job } = row;
-  if (silent) return { ...job, state: "failed", outcome: interrupted };
+  const { silent: _, ...job } = row;
   return { ...job, outcome: job.outcome === null ? null : JSON.parse(job.outcome) } as ImportJob;
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { importLock, stagingLock } from "../storage/advisory-locks.js";
+import { connectionLost } from "../storage/connection-errors.js";
 import type { Database } from "../storage/postgres.js";
 import { importOf } from "./filled-table.js";
 
@@ -11,6 +12,8 @@ import { importOf } from "./filled-table.js";
 /** The advisory locks of an import, on a connection of their own: they end with the import or with its process. */
 export interface StagingLock {
   readonly table: string;
+  /** Aborted when the connection ends, and the locks with it: another import may write to the layer then. */
+  readonly lost: AbortSignal;
   /** Takes the lock of the layer, so that one import at a time writes to it. */
   lockLayer(layerId: number, signal?: AbortSignal): Promise<void>;
   /** Drops the table and releases the locks. Never throws: a table that remains is dropped at the next start. */
@@ -21,7 +24,8 @@ export interface StagingLock {
 export async function lockStaging(db: Database): Promise<StagingLock> {
   const table = `i${Date.now().toString(36)}_${process.pid}_${randomBytes(4).toString("hex")}`;
   const client = await db.dedicated();
-  client.on("error", () => undefined);
+  const lost = new AbortController();
+  client.on("error", (error) => lost.abort(connectionLost(error)));
   try {
     await client.query(`select pg_advisory_lock(${stagingLock("$1")})`, [table]);
   } catch (error) {
@@ -30,6 +34,7 @@ export async function lockStaging(db: Database): Promise<StagingLock> {
   }
   return {
     table,
+    lost: lost.signal,
     lockLayer: async (layerId, signal) => {
       signal?.throwIfAborted();
       const [backend] = (await client.query<{ pid: number }>("select pg_backend_pid() as pid")).rows;

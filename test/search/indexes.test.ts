@@ -1,13 +1,16 @@
 import { randomBytes } from "node:crypto";
 import t from "tap";
+import { createLog } from "../../src/log.js";
 import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { saveSettings } from "../../src/search/settings.js";
 import { importLock } from "../../src/storage/advisory-locks.js";
-import { quietLog } from "../support/log.js";
+import { lockWaiters } from "../support/locks.js";
 import { searchBench } from "./support.js";
 
 const bench = await searchBench();
-const indexes = keepSearchIndexes(bench.db, quietLog);
+const warnings: string[] = [];
+const log = createLog("warn", "test", { write: (line: string) => void warnings.push(line) });
+const indexes = keepSearchIndexes(bench.db, log);
 t.teardown(async () => {
   await indexes.stop();
   await bench.stop();
@@ -178,6 +181,23 @@ t.test("a layer that is locked for long keeps its indexes, and holds up no other
   await sql.query(`truncate ${other.table}`);
   await sql.query(`analyze ${other.table}`);
   t.same(await adjusted(), both("names").sort());
+});
+
+t.test("a layer that is deleted before its indexes are made is not spoken of", async (t) => {
+  const other = await bench.layer("gone", [{ code: "name", type: "string" }]);
+  await sql.query(
+    `insert into ${other.table} (${other.physical.name}) select 'Lane ' || g from generate_series(1, 5000) g`,
+  );
+  await sql.query(`analyze ${other.table}`);
+  await sql.query("begin");
+  await sql.query(`lock table ${other.table} in share mode`);
+  indexes.kick();
+  await lockWaiters(sql);
+  await sql.query(`delete from node where id = ${other.id}`);
+  await sql.query(`drop table if exists ${other.table} cascade`);
+  await sql.query("commit");
+  await indexes.idle();
+  t.same(warnings, []);
 });
 
 t.test("few long texts have indexes, too, and are found in either way", async (t) => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import t from "tap";
@@ -85,6 +85,13 @@ t.test("an export that would be too large is refused, and others go on", async (
   }
   t.same(held(), []);
   t.equal(files.host.counts().restarts, 0);
+  const open = `/proc/${files.host.pid}/fd`;
+  const targets = readdirSync(open).map((name) => readlinkSync(join(open, name)));
+  t.same(
+    targets.filter((path) => path.includes("/export-")),
+    [],
+    "removed files take no room",
+  );
 });
 
 t.test("files that nobody takes hold their place until their readers leave", async (t) => {

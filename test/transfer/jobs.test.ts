@@ -121,6 +121,47 @@ t.test("a job is cancelled on the node that runs it, and on others", async (t) =
   }
 });
 
+t.test("a job that is cancelled on another node while it writes does not go on writing", async (t) => {
+  const [layer] = (await server.sql.query("select id from node where code = 'l'")).rows;
+  await server.sql.query("begin");
+  await server.sql.query(`lock table layers.l${layer.id} in share row exclusive mode`);
+  const id = await start();
+  const writing = async () =>
+    (
+      await server.sql.query(
+        "select from pg_locks where relation = $1::regclass and mode = 'RowExclusiveLock' and not granted",
+        [`layers.l${layer.id}`],
+      )
+    ).rowCount === 1;
+  await until(writing);
+  await server.api("DELETE", `${path}${id}/`, { token: editor, node: 1 });
+  await until(async () => !(await writing()));
+  await server.sql.query("rollback");
+  await until(tidy);
+  t.equal(await count(), 2);
+});
+
+t.test("jobs whose rows are locked take one connection of their node", async (t) => {
+  await held(async () => {
+    const id = await start("&dry_run=1");
+    await checking(id);
+    const { sql } = server;
+    await sql.query("update import_job set rows = rows where id = $1", [id]);
+    const waiting = async () =>
+      (
+        await sql.query(
+          "select from pg_stat_activity where query like 'update import_job set phase%' and wait_event_type = 'Lock'",
+        )
+      ).rowCount;
+    const jobs = server.nodes[0]!.services.importJobs as unknown as { renew: () => Promise<void> };
+    for (let times = 0; times < 5; times++) void jobs.renew();
+    await until(async () => (await waiting()) === 1);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    t.equal(await waiting(), 1);
+  });
+  await until(tidy);
+});
+
 t.test("a job whose node has died was interrupted, and can no longer write", async (t) => {
   let id = "";
   await held(async () => {
@@ -134,7 +175,6 @@ t.test("a job whose node has died was interrupted, and can no longer write", asy
       [id],
     );
     t.match((await get(id, 1)).json, { state: "failed", error: { data: { interrupted: true } } });
-    await pruneJobs(server.nodes[1]!.services.db);
   });
   await until(tidy);
   t.match((await get(id)).json, { state: "failed", error: { code: "import_failed" } });

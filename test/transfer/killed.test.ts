@@ -119,6 +119,26 @@ t.test("a database connection that ends, at each step", async (t) => {
   }
 });
 
+t.test("the connection that holds the locks", async (t) => {
+  const layer = await filled();
+  const before = await bench.state(layer);
+  let ended: Promise<{ code: unknown }> | undefined;
+  const work = () => (ended = failureOf(importIntoLayer(bench.deps, target(layer), source(small, "merge"))));
+  t.ok(
+    await steps.hold(4, work, async () => {
+      const holders = await db.query<{ pid: number }>(
+        `select distinct l.pid from pg_locks l join pg_stat_activity a using (pid)
+         where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and a.datname = current_database()
+           and a.query like '%pg_advisory_lock(hashtext%'`,
+      );
+      t.equal(holders.length, 1);
+      await terminate(holders[0]!.pid);
+    }),
+  );
+  t.match(await ended!, { code: "busy" });
+  t.equal(await bench.state(layer), before);
+});
+
 t.test("a database connection that ends, while a new layer is made", async (t) => {
   const before = await tables();
   for (let step = 1, isReached = true; isReached; step += 6) {

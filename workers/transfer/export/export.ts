@@ -79,12 +79,13 @@ async function write(client: pg.Client, request: ExportFileRequest): Promise<Exp
       objects += rows.length;
     }
     for (const { output } of plan.files) await output.close();
+    checkSize(request);
   } catch (error) {
+    for (const { output } of plan.files) await output.abandon();
     // Drivers report a full disk and the limit of a file's size in many ways.
     checkSize(request);
     throw error;
   }
-  checkSize(request);
   return {
     ok: true,
     files: plan.files.flatMap(({ parts }) => parts),

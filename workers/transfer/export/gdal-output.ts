@@ -48,6 +48,15 @@ export class GdalOutput implements Output {
     this.dataset?.close();
   }
 
+  async abandon(): Promise<void> {
+    await this.writing?.catch(() => undefined);
+    try {
+      this.dataset?.close();
+    } catch {
+      // What it could not write any more.
+    }
+  }
+
   private async write(bytes: Buffer): Promise<void> {
     gdal.vsimem.set(bytes, this.batch);
     try {

@@ -10,6 +10,8 @@ export interface Output {
   flush(): Promise<void>;
   /** Completes the file. */
   close(): Promise<void>;
+  /** Lets go of a file that is not completed, so that its room is free when it is removed. Never rejects. */
+  abandon(): Promise<void>;
 }
 
 /** A FlatGeobuf file without an index. It keeps the order of the features, and times to the microsecond. */
@@ -28,5 +30,6 @@ export async function flatGeobufOutput(path: string, header: LayerHeader): Promi
       await flush();
       await file.close();
     },
+    abandon: () => file.close().catch(() => undefined),
   };
 }
