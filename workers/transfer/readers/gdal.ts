@@ -5,6 +5,7 @@ import { badFeature, badGeometry, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
+import { requireFewInserts } from "./dxf-blocks.js";
 import { fileEncoding } from "./gdal-encoding.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import type { Reader } from "./reader.js";
@@ -15,6 +16,7 @@ import type { Reader } from "./reader.js";
 export const readGdal =
   (driver: string): Reader =>
   async ({ path, sink, srs, encoding }) => {
+    if (driver === "DXF") await requireFewInserts(path);
     configure(encoding ?? fileEncoding(driver, path));
     const dataset = open(path, driver);
     if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
@@ -77,8 +79,10 @@ interface CountedLayer {
   readonly expected: number;
 }
 
-/** The layers that hold features with geometry; those without, when there are no others. */
+/** The layers that hold features with geometry; those without, when there are no others. @throws Refusal when there are none */
 function featureLayers(dataset: gdal.Dataset, sink: RowSink): CountedLayer[] {
+  // A damaged file may be opened as one of nothing, and would replace all objects by none.
+  if (dataset.layers.count() === 0) throw refused("The file has no layer that can be read.");
   const all = [...dataset.layers]
     .map((layer) => ({ layer, expected: layer.features.count() }))
     .filter(({ layer, expected }) => expected !== 0 && !isBlankSheet(dataset, layer));
