@@ -95,6 +95,23 @@ t.test("a file comes as the body with X-Filename, of which only the extension co
     const answer = await send(lines, "", { "x-token": editor, "x-filename": name });
     t.match(answer, { status: 500, json: { code: "unsupported_format", error: "error" } }, name);
   }
+  // A name comes percent-encoded where it is no ASCII; what it holds then reaches no path and no header.
+  const broken = await send(lines, "?action=1", {
+    "x-token": editor,
+    "x-filename": "a%0D%0ASet-Cookie: x=1.geojsonl",
+  });
+  t.equal(broken.status, 200, broken.text);
+  t.equal(broken.headers.get("set-cookie"), null);
+  for (const [name, status] of [
+    ["a%00.geojsonl", 400],
+    [`${"x".repeat(1_001)}.geojsonl`, 400],
+    [`${"x".repeat(5_000)}.geojsonl`, 431],
+  ] as const)
+    t.equal(
+      (await send(lines, "", { "x-token": editor, "x-filename": name })).status,
+      status,
+      name.slice(0, 20),
+    );
   t.equal((await objects()).length, 2);
 });
 

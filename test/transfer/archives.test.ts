@@ -229,11 +229,11 @@ t.test("an archive may be unpacked to so many bytes and no more", async (t) => {
     ...bench.deps,
     config: { ...config, transfer: { ...config.transfer, unpackedBytes: 1_000_000 } },
   };
-  const importZip = (content: Buffer) =>
+  const importZip = (content: Buffer, name = "a.zip") =>
     importIntoLayer(
       deps,
       { layerId: layer, language: "en" },
-      { files: [{ path: bench.file(content, "zip"), name: "a.zip" }], action: "merge" },
+      { files: [{ path: bench.file(content, "zip"), name }], action: "merge" },
     );
   const spaces = (length: number) => `${geojson(1)}${" ".repeat(length)}`;
   t.match(await importZip(await zipOf({ "a.geojson": spaces(900_000) })), { rows: 1 });
@@ -242,6 +242,9 @@ t.test("an archive may be unpacked to so many bytes and no more", async (t) => {
   t.match(await failureOf(importZip(bomb)), { message: /larger than 1000000 bytes when it is unpacked/ });
   const two = await zipOf({ "a.geojson": spaces(600_000), "b.geojson": spaces(600_000) });
   t.match(await failureOf(importZip(two)), { message: /larger than 1000000 bytes/ }, "in all");
+  const kmz = await zipOf({ "doc.kml": `<kml/>${" ".repeat(20_000_000)}` });
+  t.match(await failureOf(importZip(kmz, "a.kmz")), { message: /larger than 1000000 bytes/ });
+  t.match(await failureOf(importZip(await zipOf({ "a.kmz": kmz }))), { message: /larger than 1000000 bytes/ });
   // The size that the archive states is a lie.
   const lying = Buffer.from(bomb);
   const central = bomb.indexOf("PK\x01\x02", 0, "latin1");
