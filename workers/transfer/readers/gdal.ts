@@ -24,7 +24,15 @@ export const readGdal =
       const layers = featureLayers(dataset, sink);
       for (const { layer, expected } of layers) {
         if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
-        const task = { dataset, sink, named: layers.length > 1, srsIsGiven: srs.isGiven, expected };
+        const countsMembers = path.endsWith(".mif");
+        const task = {
+          dataset,
+          sink,
+          named: layers.length > 1,
+          srsIsGiven: srs.isGiven,
+          expected,
+          countsMembers,
+        };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else await readLayer(layer, task);
       }
@@ -131,11 +139,13 @@ interface LayerTask {
   readonly srsIsGiven: boolean;
   /** The number of its features. */
   readonly expected: number;
+  /** Whether that number includes the members of collections, besides the collections: GDAL counts those of a MIF so. */
+  readonly countsMembers: boolean;
 }
 
 async function readLayer(
   layer: gdal.Layer,
-  { dataset, sink, named, srsIsGiven, expected }: LayerTask,
+  { dataset, sink, named, srsIsGiven, expected, countsMembers }: LayerTask,
 ): Promise<void> {
   const fields = layer.fields.map(
     ({ name, type }): FieldReader => ({ name, write: fieldWriters[type] ?? writeValue }),
@@ -144,13 +154,14 @@ async function readLayer(
   const source = typedLayer(dataset, layer);
   const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
   const before = sink.rows;
+  let members = 0;
   const { features } = source;
   for (let feature = features.first(); feature; feature = features.next()) {
     const read = feature;
     sink.add((row) => {
       const values = valuesOf(read);
       if (geometry) geometry.write(row, (index) => cellOf(values[index]));
-      else writeGeometry(row, read);
+      else members += membersOf(writeGeometry(row, read));
       fields.forEach((field, index) => {
         if (!geometry?.takes(index)) writeField(row, field, values[index]);
       });
@@ -160,7 +171,7 @@ async function readLayer(
   }
   // GDAL ends a layer early, without an exception, where it cannot read on.
   const read = sink.rows - before;
-  if (read < expected)
+  if (read + (countsMembers ? members : 0) < expected)
     throw refused(
       `The file is damaged: only ${read} of the ${expected} features of "${layer.name}" can be read.`,
     );
@@ -191,7 +202,12 @@ const inexactTypes: ReadonlySet<string> = new Set([
 
 const quoted = (name: string): string => `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 
-function writeGeometry(row: RowEncoder, feature: gdal.Feature): void {
+/** The number of members of a collection; 0 for other geometry, and for none. */
+const membersOf = (wkb: Buffer | undefined): number =>
+  wkb && (wkb.readUInt32LE(1) & 0xff) === gdal.wkbGeometryCollection ? wkb.readUInt32LE(5) : 0;
+
+/** Returns the geometry as little-endian WKB. */
+function writeGeometry(row: RowEncoder, feature: gdal.Feature): Buffer | undefined {
   let wkb: Buffer | undefined;
   try {
     wkb = feature.getGeometry()?.toWKB("LSB");
@@ -201,6 +217,7 @@ function writeGeometry(row: RowEncoder, feature: gdal.Feature): void {
   }
   if (wkb) row.wkbGeometry(wkb);
   else row.noGeometry();
+  return wkb;
 }
 
 interface FieldReader {
