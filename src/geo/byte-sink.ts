@@ -1,4 +1,4 @@
-/** A growable buffer for PostgreSQL's binary COPY format (big-endian integers) with WKB inside (little-endian). */
+/** A growable buffer for formats with integers of either byte order: PostgreSQL's binary COPY, WKB, shapefiles. */
 export class ByteSink {
   private bytes: Buffer;
   private view: DataView;
@@ -61,6 +61,11 @@ export class ByteSink {
     this.reserve(8);
     this.view.setFloat64(this.length, value, true);
     this.length += 8;
+  }
+
+  /** Overwrites eight bytes at offset `at`, little-endian. */
+  patchDoubleLittle(at: number, value: number): void {
+    this.view.setFloat64(at, value, true);
   }
 
   pointLittle(x: number, y: number): void {

@@ -278,7 +278,7 @@ t.test("MapInfo files are in Windows-1251, and notes tell what they lost", async
     t.equal(file.rows.size, samples.length, format);
     for (const [index, { wkt, fields }] of samples.entries()) {
       const found = file.rows.get(ids[index]!)!;
-      if (wkt?.startsWith("MULTIPOINT")) t.equal(found.length, 2);
+      if (wkt?.startsWith("MULTIPOINT") && format === "tab") t.equal(found.length, 2);
       else
         t.ok(
           isClose(found[0]!.wkt as string | null, wkt),
@@ -303,9 +303,12 @@ t.test("MapInfo files are in Windows-1251, and notes tell what they lost", async
       'Column "text": in 1 texts, characters that are not in Windows-1251 became "?".',
       'Column "name": 1 missing values became empty texts.',
       'Column "whole": 7 missing values are read as 0.',
-      "1 objects of several points or kinds of geometry became a row for each part.",
     ])
       t.ok(file.notes.includes(note), `${format}: ${note}`);
+    t.equal(
+      file.notes.includes("1 objects of several points or kinds of geometry became a row for each part."),
+      format === "tab",
+    );
   }
 });
 

@@ -1,20 +1,27 @@
 /** Texts in encodings of limited range or length. */
 
-/** The characters of Windows-1251. */
-const cp1251 = new Set(
-  new TextDecoder("windows-1251").decode(Uint8Array.from({ length: 256 }, (_, code) => code)),
-);
-const ascii = /^[\0-\x7f]*$/;
+/** The byte of each UTF-16 unit in Windows-1251; 0 for those that it lacks. */
+const cp1251 = new Uint8Array(0x10000);
+for (const [code, unit] of [...new TextDecoder("windows-1251").decode(allBytes())].entries())
+  cp1251[unit.charCodeAt(0)] = code;
+
+function allBytes(): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, code) => code);
+}
+
+const isForeign = (unit: number): boolean => unit > 0x7f && cp1251[unit] === 0;
 
 export function isInCp1251(text: string): boolean {
-  if (ascii.test(text)) return true;
-  for (const character of text) if (!cp1251.has(character)) return false;
+  for (let index = 0; index < text.length; index++) if (isForeign(text.charCodeAt(index))) return false;
   return true;
 }
 
 /** The text with "?" for each character that Windows-1251 lacks. */
 export const toCp1251 = (text: string): string =>
-  [...text].map((character) => (cp1251.has(character) ? character : "?")).join("");
+  [...text].map((character) => (isInCp1251(character) ? character : "?")).join("");
+
+/** The byte of a UTF-16 unit that `isInCp1251` has found. */
+export const cp1251Byte = (unit: number): number => cp1251[unit]!;
 
 /** The longest beginning of the text that has no more bytes in UTF-8. */
 export function cutToBytes(text: string, bytes: number): string {

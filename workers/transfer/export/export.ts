@@ -1,32 +1,19 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
-import Cursor from "pg-cursor";
-import type {
-  ExportedColumn,
-  ExportFileRequest,
-  ExportFileResponse,
-} from "../../../src/hosts/export-messages.js";
+import type { ExportFileRequest, ExportFileResponse } from "../../../src/hosts/export-messages.js";
 import { planFields } from "./fields.js";
 import { planFiles } from "./files.js";
 import type { FieldValue } from "./flatgeobuf.js";
 import { Losses } from "./losses.js";
+import { readRows } from "./rows.js";
 import { surveyObjects } from "./survey.js";
+import { Unwritable } from "./unwritable.js";
 
 /** Bytes that are given to a file at once. */
 const batchBytes = 4 * 1024 ** 2;
 /** Room on the disk that exports leave to others. */
 const reservedBytes = 64 * 1024 ** 2;
-
-/** The files cannot be completed; the server says so to the client. */
-class Unwritable extends Error {
-  constructor(
-    readonly reason: Extract<ExportFileResponse, { ok: false }>["reason"],
-    message: string,
-  ) {
-    super(message);
-  }
-}
 
 /**
  * Writes the objects of a layer to files, in the order of their ids and as of one moment. Memory does not depend on their
@@ -64,7 +51,7 @@ async function write(client: pg.Client, request: ExportFileRequest): Promise<Exp
   const converters = fields.fields.map(({ convert }) => convert);
   let objects = 0;
   try {
-    for await (const rows of readRows(client, request)) {
+    for await (const rows of readRows(client, request, batchBytes)) {
       for (const row of rows) {
         const { file, wkb } = plan.place(row[1]);
         const values: FieldValue[] = [row[0]];
@@ -92,31 +79,6 @@ async function write(client: pg.Client, request: ExportFileRequest): Promise<Exp
     notes: [...plan.notes, ...fields.notes, ...losses.notes()],
     objects,
   };
-}
-
-type Row = [id: number, wkb: Buffer | null, ...values: FieldValue[]];
-
-/** Rows in batches of a bounded size. */
-async function* readRows(client: pg.Client, { source, columns }: ExportFileRequest): AsyncGenerator<Row[]> {
-  const list = columns.map((_: ExportedColumn, index) => `,v${index}`).join("");
-  const text = `select svc_id::float8,st_asbinary(g,'NDR')${list} from (${source.text}) s order by svc_id`;
-  const cursor = client.query(new Cursor<Row>(text, [...source.values], { rowMode: "array" }));
-  for (let size = 50; ; ) {
-    const rows = await cursor.read(size);
-    if (rows.length === 0) return;
-    yield rows;
-    const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
-    size = Math.max(1, Math.min(4 * size, 2_000, Math.floor((batchBytes * rows.length) / (bytes + 1))));
-  }
-}
-
-function rowBytes(row: Row): number {
-  let bytes = 100 + (row[1]?.length ?? 0);
-  for (let index = 2; index < row.length; index++) {
-    const value = row[index];
-    if (typeof value === "string") bytes += value.length;
-  }
-  return bytes;
 }
 
 /** @throws Unwritable */

@@ -77,7 +77,12 @@ const planners: Readonly<Record<FileFormat, Planner>> = {
   },
   shp: (place) => (place.column.type === "number" ? decimal(place, 24, same) : dbfText(place)),
   mif: (place) => {
-    if (place.column.type === "number") return decimal(place, 20, emptyNumbers(place));
+    if (place.column.type === "number") {
+      const planned = decimal(place, 20, emptyNumbers(place));
+      return planned.field.type === "text"
+        ? { ...planned, convert: emptyTexts(place, planned.convert) }
+        : planned;
+    }
     const { convert, ...rest } = mapInfoText(place);
     return { ...rest, convert: lineBreaks(place, convert) };
   },
@@ -173,13 +178,8 @@ function dbfText({ column, name, survey, losses }: Place): ReturnType<Planner> {
 
 function mapInfoText({ column, name, survey, losses }: Place): ReturnType<Planner> {
   const cut = `Column "${column.name}": # texts were cut to ${longestText} characters.`;
-  const missing = `Column "${column.name}": # missing values became empty texts.`;
   const foreign = `Column "${column.name}": in # texts, characters that are not in Windows-1251 became "?".`;
-  const convert = (value: FieldValue): FieldValue => {
-    if (value === null) {
-      losses.add(missing);
-      return "";
-    }
+  const convert = emptyTexts({ column, losses }, (value) => {
     let text = String(value);
     if (!isInCp1251(text)) {
       losses.add(foreign);
@@ -190,9 +190,23 @@ function mapInfoText({ column, name, survey, losses }: Place): ReturnType<Planne
       text = text.slice(0, longestText);
     }
     return text;
-  };
+  });
   const width = column.type === "bool" ? 5 : Math.min(longestText, Math.max(1, survey.characters));
   return withNote({ field: { name, type: "text", width }, convert }, typeNotes[column.type]);
+}
+
+/** MapInfo has no missing texts. */
+function emptyTexts(
+  { column, losses }: Pick<Place, "column" | "losses">,
+  convert: PlannedField["convert"],
+): PlannedField["convert"] {
+  const loss = `Column "${column.name}": # missing values became empty texts.`;
+  return (value) => {
+    const text = value === null ? null : convert(value);
+    if (text !== null) return text;
+    losses.add(loss);
+    return "";
+  };
 }
 
 /** MID files have a row on each line. */

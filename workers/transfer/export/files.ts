@@ -4,9 +4,12 @@ import { type Field, type GeometryTypeName, geometryTypeNames, geometryTypes } f
 import { GdalOutput } from "./gdal-output.js";
 import { geoMetadata } from "./geo-metadata.js";
 import type { Losses } from "./losses.js";
+import { mifOutput, mifParts } from "./mapinfo-interchange.js";
 import { flatGeobufOutput, type Output } from "./output.js";
 import { parquetOutput } from "./parquet.js";
+import { shapefileOutput, shapefileParts } from "./shapefile.js";
 import type { Extent, Survey } from "./survey.js";
+import { WkbRuns } from "./wkb-runs.js";
 
 /** The files of each format, which object goes to which of them, and what becomes of geometries that they cannot hold. */
 
@@ -33,8 +36,9 @@ export async function planFiles(
     case "shp":
       return shapefiles(request, fields, survey, losses);
     case "mif":
+      return mapInfoInterchange(request, fields, survey, losses);
     case "tab":
-      return mapInfo(request, fields, survey, losses);
+      return mapInfoTable(request, fields, survey, losses);
     case "parquet":
       return parquet(request, fields, survey);
     default:
@@ -48,13 +52,30 @@ const typeOf = (wkb: Buffer): { readonly type: GeometryTypeName; readonly hasZ: 
   return { type: geometryTypeNames[code % 1_000]!, hasZ: code >= 1_000 };
 };
 
-/** Whether it holds no position; parts of collections are not looked at. */
+const runs = new WkbRuns();
+
+/** Whether it holds no position. */
 function isEmpty(wkb: Buffer): boolean {
   const code = wkb.readUInt32LE(1) % 1_000;
-  return code === geometryTypes.Point ? Number.isNaN(wkb.readDoubleLE(5)) : wkb.readUInt32LE(5) === 0;
+  if (code === geometryTypes.Point) return Number.isNaN(wkb.readDoubleLE(5));
+  if (wkb.readUInt32LE(5) === 0) return true;
+  if (code <= geometryTypes.Polygon) return false;
+  runs.read(wkb);
+  return runs.length === 0;
 }
 
 const filePath = ({ folder }: ExportFileRequest, ending: string): string => join(folder, `layer${ending}`);
+
+/** @param ending of the files' names before their extensions */
+const partsOf = (
+  request: ExportFileRequest,
+  ending: string,
+  extensions: readonly string[],
+): PlannedFile["parts"] =>
+  extensions.map((extension) => ({
+    ending: `${ending}${extension}`,
+    path: filePath(request, `${ending}${extension}`),
+  }));
 
 const noHeight = "# geometries without heights got the height 0.";
 const emptied = "# empty geometries were written as no geometry.";
@@ -109,10 +130,10 @@ async function parquet(
 
 /** Shapefiles hold one kind of geometry each. */
 const shapeKinds = [
-  { ending: "-points", shape: "POINT", types: ["Point"] },
-  { ending: "-multipoints", shape: "MULTIPOINT", types: ["MultiPoint"] },
-  { ending: "-lines", shape: "ARC", types: ["LineString", "MultiLineString"] },
-  { ending: "-polygons", shape: "POLYGON", types: ["Polygon", "MultiPolygon"] },
+  { ending: "-points", kind: "points", types: ["Point"] },
+  { ending: "-multipoints", kind: "multipoints", types: ["MultiPoint"] },
+  { ending: "-lines", kind: "lines", types: ["LineString", "MultiLineString"] },
+  { ending: "-polygons", kind: "polygons", types: ["Polygon", "MultiPolygon"] },
 ] as const;
 
 async function shapefiles(
@@ -123,20 +144,15 @@ async function shapefiles(
 ): Promise<FilePlan> {
   const found = shapeKinds.filter(({ types }) => geometries.some(({ type }) => isOneOf(types, type)));
   const kinds = found.length > 0 ? found : shapeKinds.slice(0, 1);
-  const files = kinds.map(({ ending: kind, shape, types }) => {
-    const hasZ = geometries.some((one) => one.hasZ && isOneOf(types, one.type));
-    const ending = kinds.length > 1 ? kind : "";
-    const header = { name: `layer${ending}`, geometry: "Unknown" as const, hasZ, fields, srid: request.srid };
-    const output = new GdalOutput(filePath(request, `${ending}.shp`), header, [
-      ...["-f", "ESRI Shapefile", "-lco", "ENCODING=UTF-8"],
-      ...["-lco", `SHPT=${shape}${hasZ ? "Z" : ""}`],
-    ]);
-    const parts = [".shp", ".shx", ".dbf", ".prj", ".cpg"].map((extension) => ({
-      ending: `${ending}${extension}`,
-      path: filePath(request, `${ending}${extension}`),
-    }));
-    return { output, parts, types, hasZ };
-  });
+  const files = await Promise.all(
+    kinds.map(async ({ ending: own, kind, types }) => {
+      const hasZ = geometries.some((one) => one.hasZ && isOneOf(types, one.type));
+      const ending = kinds.length > 1 ? own : "";
+      const header = { kind, hasZ, fields, srid: request.srid };
+      const output = await shapefileOutput(filePath(request, ending), header);
+      return { output, parts: partsOf(request, ending, shapefileParts), types, hasZ };
+    }),
+  );
   const [first, ...others] = files;
   if (!first) throw new Error("There is no kind of geometry.");
   const place: FilePlan["place"] = (wkb) => {
@@ -160,26 +176,47 @@ async function shapefiles(
 
 const isOneOf = (types: readonly GeometryTypeName[], type: GeometryTypeName): boolean => types.includes(type);
 
-async function mapInfo(
+async function mapInfoInterchange(
+  request: ExportFileRequest,
+  fields: readonly Field[],
+  { geometries }: Survey,
+  losses: Losses,
+): Promise<FilePlan> {
+  const hasCollections = geometries.some(({ type }) => isOneOf(collections, type));
+  const output = await mifOutput(filePath(request, ""), { fields, srid: request.srid, hasCollections });
+  const file = { output, parts: partsOf(request, "", mifParts) };
+  const place = (wkb: Buffer | null) => {
+    const written = wkb && mapInfoGeometry(wkb, losses);
+    if (written && typeOf(written).type === "GeometryCollection")
+      losses.add("# geometry collections: parts of one kind became one multi-part geometry.");
+    return { file, wkb: written };
+  };
+  return { files: [file], place, notes: [] };
+}
+
+const collections: readonly GeometryTypeName[] = ["MultiPoint", "GeometryCollection"];
+
+async function mapInfoTable(
   request: ExportFileRequest,
   fields: readonly Field[],
   { extent }: Survey,
   losses: Losses,
 ): Promise<FilePlan> {
-  const isTab = request.format === "tab";
   const header = { name: "layer", geometry: "Unknown" as const, hasZ: false, fields, srid: request.srid };
   const bounds = tabBounds(extent, request.srid);
-  const output = new GdalOutput(filePath(request, isTab ? ".tab" : ".mif"), header, [
-    ...["-f", "MapInfo File", "-lco", "ENCODING=CP1251", "-lco", `FORMAT=${isTab ? "TAB" : "MIF"}`],
-    ...(isTab ? ["-lco", `BOUNDS=${bounds.join(",")}`] : []),
+  const output = new GdalOutput(filePath(request, ".tab"), header, [
+    ...["-f", "MapInfo File", "-lco", "ENCODING=CP1251", "-lco", "FORMAT=TAB"],
+    ...["-lco", `BOUNDS=${bounds.join(",")}`],
   ]);
-  const endings = isTab ? [".tab", ".dat", ".map", ".id"] : [".mif", ".mid"];
-  const file = { output, parts: endings.map((ending) => ({ ending, path: filePath(request, ending) })) };
-  const place = (wkb: Buffer | null) => ({ file, wkb: wkb && mapInfoGeometry(wkb, losses) });
-  const precision = isTab
-    ? `Coordinates are rounded to ${tabStep(bounds)} ${request.srid === 4326 ? "degrees" : "metres"}.`
-    : "Coordinates have 15 significant digits.";
-  return { files: [file], place, notes: [precision] };
+  const file = { output, parts: partsOf(request, "", [".tab", ".dat", ".map", ".id"]) };
+  const place = (wkb: Buffer | null) => {
+    const written = wkb && mapInfoGeometry(wkb, losses);
+    if (written && isOneOf(collections, typeOf(written).type))
+      losses.add("# objects of several points or kinds of geometry became a row for each part.");
+    return { file, wkb: written };
+  };
+  const step = `${tabStep(bounds)} ${request.srid === 4326 ? "degrees" : "metres"}`;
+  return { files: [file], place, notes: [`Coordinates are rounded to ${step}.`] };
 }
 
 function mapInfoGeometry(wkb: Buffer, losses: Losses): Buffer | null {
@@ -187,10 +224,7 @@ function mapInfoGeometry(wkb: Buffer, losses: Losses): Buffer | null {
     losses.add(emptied);
     return null;
   }
-  const { type, hasZ } = typeOf(wkb);
-  if (hasZ) losses.add("# geometries lost their heights.");
-  if (type === "MultiPoint" || type === "GeometryCollection")
-    losses.add("# objects of several points or kinds of geometry became a row for each part.");
+  if (typeOf(wkb).hasZ) losses.add("# geometries lost their heights.");
   return wkb;
 }
 

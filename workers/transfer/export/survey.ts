@@ -9,12 +9,14 @@ export interface Survey {
   /** West, south, east, north in the reference system of the file, for formats that need it; absent without geometry. */
   readonly extent?: Extent;
   /** Lowest and highest, for formats that need them; absent without heights. */
-  readonly heights?: readonly [lowest: number, highest: number];
+  readonly heights?: Heights;
   /** By the index of the column. */
   readonly columns: readonly SurveyedColumn[];
 }
 
 export type Extent = readonly [west: number, south: number, east: number, north: number];
+
+type Heights = readonly [lowest: number, highest: number];
 
 /** Geometries of one type, with or without heights. */
 interface SurveyedGeometries {
@@ -35,56 +37,75 @@ export interface SurveyedColumn {
   readonly fraction: number;
 }
 
-/** Reads it in the transaction of the export. */
-export async function surveyObjects(client: pg.Client, request: ExportFileRequest): Promise<Survey> {
-  return {
-    geometries: await surveyGeometries(client, request),
-    ...(await surveyValues(client, request)),
-  };
-}
-
-async function surveyGeometries(
-  client: pg.Client,
-  { source }: ExportFileRequest,
-): Promise<SurveyedGeometries[]> {
-  const { rows } = await client.query<{ type: string; z: boolean; count: number }>(
-    "select type, z, count(*)::float8 as count from " +
-      `(select geometrytype(g) as type, st_zmflag(g) >= 2 as z from (${source.text}) s where g is not null) t ` +
-      "group by type, z",
-    [...source.values],
-  );
-  return rows.map(({ type, z, count }) => {
-    const name = geometryTypeNames.find((one) => one.toUpperCase() === type);
-    if (!name) throw new Error(`A layer has geometry of the type ${type}.`);
-    return { type: name, hasZ: z, count };
-  });
-}
-
-async function surveyValues(
+/** Reads it in the transaction of the export, in one pass over the objects. */
+export async function surveyObjects(
   client: pg.Client,
   { source, columns, format }: ExportFileRequest,
-): Promise<Omit<Survey, "geometries">> {
-  const measured = columns.map(({ type }, index) => measureSql(format, type, `v${index}`));
-  const asked = measured.flatMap((sql, index) => (sql ? [`${sql} as m${index}`] : []));
-  if (format === "tab" || format === "parquet") asked.push(`${extentSql} as extent`);
-  if (format === "parquet") asked.push(`${heightsSql} as heights`);
-  if (asked.length === 0) return { columns: columns.map(() => unmeasured) };
-  const { rows } = await client.query<Record<string, unknown>>(
-    `select ${asked.join(",")} from (${source.text}) s`,
+): Promise<Survey> {
+  const measured = columns.flatMap(({ type }, index) => measures(format, type, index));
+  const extent = format === "tab" || format === "parquet" ? [`${extentSql} as extent`] : [];
+  const heights = format === "parquet" ? [`${heightsSql} as heights`] : [];
+  const asked = [
+    "geometrytype(g) as type",
+    "st_zmflag(g) >= 2 as z",
+    "count(*)::float8 as count",
+    ...measured.map(({ sql, alias }) => `${sql} as ${alias}`),
+    ...extent,
+    ...heights,
+  ];
+  const { rows } = await client.query<SurveyRow>(
+    `select ${asked.join(",")} from (${source.text}) s group by 1, 2`,
     [...source.values],
   );
-  const row = rows[0]!;
-  const [west, south, east, north] = (row.extent as (number | null)[] | undefined) ?? [];
-  const [lowest, highest] = (row.heights as (number | null)[] | undefined) ?? [];
+  const surveyed: Record<keyof SurveyedColumn, number>[] = columns.map(() => ({ ...unmeasured }));
+  for (const { column, member, alias } of measured)
+    for (const row of rows)
+      surveyed[column]![member] = Math.max(surveyed[column]![member], Number(row[alias] ?? 0));
+  const boxes = rows.flatMap((row) => (typeof row.extent?.[0] === "number" ? [row.extent as Extent] : []));
+  const ranges = rows.flatMap(({ z, heights: range }) =>
+    z && typeof range?.[0] === "number" ? [range as Heights] : [],
+  );
   return {
-    columns: measured.map((sql, index) =>
-      sql ? { ...unmeasured, ...(row[`m${index}`] as Partial<SurveyedColumn>) } : unmeasured,
+    geometries: rows.flatMap(({ type, z, count }) =>
+      type === null ? [] : [{ type: typeName(type), hasZ: z === true, count }],
     ),
+    columns: surveyed,
     // The box of empty geometries is null.
-    ...(typeof west === "number" ? { extent: [west, south!, east!, north!] as const } : {}),
-    ...(typeof lowest === "number" ? { heights: [lowest, highest!] as const } : {}),
+    ...(boxes.length > 0 ? { extent: around(boxes) } : {}),
+    ...(ranges.length > 0
+      ? {
+          heights: [
+            Math.min(...ranges.map(([low]) => low)),
+            Math.max(...ranges.map(([, high]) => high)),
+          ] as const,
+        }
+      : {}),
   };
 }
+
+/** Of the objects of one type of geometry. */
+interface SurveyRow {
+  /** null = no geometry. */
+  readonly type: string | null;
+  readonly z: boolean | null;
+  readonly count: number;
+  readonly extent?: readonly (number | null)[];
+  readonly heights?: readonly (number | null)[];
+  readonly [alias: string]: unknown;
+}
+
+function typeName(type: string): GeometryTypeName {
+  const name = geometryTypeNames.find((one) => one.toUpperCase() === type);
+  if (!name) throw new Error(`A layer has geometry of the type ${type}.`);
+  return name;
+}
+
+const around = (boxes: readonly Extent[]): Extent => [
+  Math.min(...boxes.map(([west]) => west)),
+  Math.min(...boxes.map(([, south]) => south)),
+  Math.max(...boxes.map(([, , east]) => east)),
+  Math.max(...boxes.map(([, , , north]) => north)),
+];
 
 const unmeasured: SurveyedColumn = { bytes: 0, characters: 0, digits: 0, decimals: 0, fraction: 0 };
 
@@ -92,29 +113,45 @@ const extentSql = `json_build_array(${["st_xmin", "st_ymin", "st_xmax", "st_ymax
   .map((side) => `${side}(st_extent(g))`)
   .join(",")})`;
 
-const heightsSql = `json_build_array(${["min(st_zmin(g))", "max(st_zmax(g))"]
-  .map((height) => `${height} filter (where st_zmflag(g) >= 2)`)
-  .join(",")})`;
+const heightsSql = "json_build_array(min(st_zmin(g)),max(st_zmax(g)))";
 
-/** SQL of members of SurveyedColumn as JSON; undefined if the format needs none. */
-function measureSql(format: FileFormat, type: ExportedType, value: string): string | undefined {
-  if (format === "fgb" || format === "parquet") return undefined;
-  const most = (members: Readonly<Record<string, string>>) =>
-    `json_build_object(${Object.entries(members)
-      .map(([name, sql]) => `'${name}',coalesce(max(${sql}),0)`)
-      .join(",")})`;
+interface Measure {
+  /** Index of the column. */
+  readonly column: number;
+  readonly member: keyof SurveyedColumn;
+  /** An aggregate. */
+  readonly sql: string;
+  readonly alias: string;
+}
+
+/** What the format needs to know of a column. */
+function measures(format: FileFormat, type: ExportedType, column: number): Measure[] {
+  const value = `v${column}`;
+  const measured = measureSql(format, type, value);
+  return Object.entries(measured).map(([member, sql]) => ({
+    column,
+    member: member as keyof SurveyedColumn,
+    sql,
+    alias: `${member}_${column}`,
+  }));
+}
+
+function measureSql(
+  format: FileFormat,
+  type: ExportedType,
+  value: string,
+): Partial<Record<keyof SurveyedColumn, string>> {
+  if (format === "fgb" || format === "parquet") return {};
   if (format === "gpkg")
-    return type === "datetime"
-      ? most({ fraction: `length(substring(${value} from '\\.(\\d+)'))` })
-      : undefined;
+    return type === "datetime" ? { fraction: `max(length(substring(${value} from '\\.(\\d+)')))` } : {};
   if (type === "number") {
-    if (format === "tab") return undefined;
-    // The text of a double is the shortest that is exact.
+    if (format === "tab") return {};
     const finite = `${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
-    const decimal = `case when ${finite} then ${value}::text::numeric end`;
-    return most({ digits: `length(trunc(abs(${decimal}))::text)`, decimals: `scale(${decimal})` });
+    // The text of a double is the shortest that is exact. Whole numbers, of which there are many, need none.
+    return {
+      digits: `length(trunc(max(abs(${value})) filter (where ${finite})::text::numeric)::text)`,
+      decimals: `max(case when ${value} <> trunc(${value}) then scale(${value}::text::numeric) end) filter (where ${finite})`,
+    };
   }
-  return type === "bool"
-    ? undefined
-    : most({ bytes: `octet_length(${value})`, characters: `length(${value})` });
+  return type === "bool" ? {} : { bytes: `max(octet_length(${value}))`, characters: `max(length(${value}))` };
 }
