@@ -162,6 +162,16 @@ t.test("GeoPackage and FlatGeobuf have every value and vertex", async (t) => {
   }
 });
 
+t.test("a GeoPackage has a spatial index of all objects with geometry", async (t) => {
+  const answer = await fetch(`${server.url}/api/2.8/p/m/layers/all/export/?format=gpkg`);
+  const path = join(folder, "indexed.gpkg");
+  writeFileSync(path, Buffer.from(await answer.arrayBuffer()));
+  const dataset = gdal.open(path);
+  const indexed = dataset.executeSQL("select count(*) as count from rtree_all_geom").features.first();
+  t.equal(indexed.fields.get("count"), samples.filter(({ wkt }) => wkt !== null).length);
+  dataset.close();
+});
+
 t.test("FlatGeobuf keeps times to the microsecond, and the order of the ids", async (t) => {
   const file = await exported("fgb");
   t.same([...file.rows.keys()], ids);

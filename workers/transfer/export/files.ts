@@ -1,6 +1,12 @@
 import { join } from "node:path";
 import type { ExportFileRequest } from "../../../src/hosts/export-messages.js";
-import { type Field, type GeometryTypeName, geometryTypeNames, geometryTypes } from "./flatgeobuf.js";
+import {
+  type Field,
+  type GeometryTypeName,
+  geometryTypeNames,
+  geometryTypes,
+  type LayerHeader,
+} from "./flatgeobuf.js";
 import { GdalOutput } from "./gdal-output.js";
 import { geoMetadata } from "./geo-metadata.js";
 import type { Losses } from "./losses.js";
@@ -106,9 +112,7 @@ async function oneFile(
   const path = filePath(request, ending);
   const isFlatGeobuf = request.format === "fgb";
   const file = {
-    output: isFlatGeobuf
-      ? await flatGeobufOutput(path, header)
-      : new GdalOutput(path, header, ["-f", "GPKG"]),
+    output: isFlatGeobuf ? await flatGeobufOutput(path, header) : geoPackage(path, header),
     parts: [{ ending, path }],
   };
   const place = (wkb: Buffer | null) => ({ file, wkb: wkb && withHeights(wkb, hasZ, losses) });
@@ -127,6 +131,14 @@ async function parquet(
   const file = { output, parts: [{ ending, path }] };
   return { files: [file], place: (wkb) => ({ file, wkb }), notes: [] };
 }
+/** An index that is there from the beginning is updated for each object after the first batch, which takes longer. */
+const geoPackage = (path: string, header: LayerHeader): Output =>
+  new GdalOutput(
+    path,
+    header,
+    ["-f", "GPKG", "-lco", "SPATIAL_INDEX=NO"],
+    `select CreateSpatialIndex('${header.name}','geom')`,
+  );
 
 /** Shapefiles hold one kind of geometry each. */
 const shapeKinds = [

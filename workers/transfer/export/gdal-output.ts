@@ -16,11 +16,13 @@ export class GdalOutput implements Output {
   /**
    * @param path of the file to create
    * @param creation arguments of ogr2ogr for the new file: driver, geometry type, layer options
+   * @param completion SQL for the driver to run when all features are written
    */
   constructor(
     private readonly path: string,
     private readonly header: LayerHeader,
     private readonly creation: readonly string[],
+    private readonly completion?: string,
   ) {
     this.encoder = new FeatureEncoder(header);
     this.batch = `/vsimem/export-${++GdalOutput.count}.fgb`;
@@ -45,6 +47,7 @@ export class GdalOutput implements Output {
   async close(): Promise<void> {
     if (this.pending > 0 || !this.writing) await this.flush();
     await this.writing;
+    if (this.completion !== undefined) await this.dataset?.executeSQLAsync(this.completion);
     this.dataset?.close();
   }
 
