@@ -9,6 +9,7 @@ import { catalogByHttp } from "./measures/catalog.js";
 import { oneRender } from "./measures/coalesce.js";
 import { coldTiles } from "./measures/cold.js";
 import { createdByHttp } from "./measures/create.js";
+import { exports } from "./measures/exports.js";
 import { imports } from "./measures/imports.js";
 import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
@@ -30,6 +31,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   create: createdByHttp,
   search: searchNames,
   imports,
+  exports,
 };
 
 export type BenchOptions = Pick<Options, "small" | "only" | "work" | "against"> & {

@@ -131,6 +131,7 @@ async function parquet(
   const file = { output, parts: [{ ending, path }] };
   return { files: [file], place: (wkb) => ({ file, wkb }), notes: [] };
 }
+
 /** An index that is there from the beginning is updated for each object after the first batch, which takes longer. */
 const geoPackage = (path: string, header: LayerHeader): Output =>
   new GdalOutput(
