@@ -156,6 +156,8 @@ export const configSchema = z.strictObject({
       /** Largest size of the files of one export, and of all that one node holds at a time. */
       fileBytes: bytes.default(4 * 1024 ** 3),
       totalBytes: bytes.default(16 * 1024 ** 3),
+      /** Tiles of one export of a map's tiles. */
+      tiles: count(1, 10_000_000).default(250_000),
     })
     .prefault({}),
   images: z

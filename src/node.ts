@@ -36,6 +36,8 @@ import { createFileExports } from "./transfer/file-exports.js";
 import { ImportJobs } from "./transfer/import-jobs.js";
 import { pruneJobs } from "./transfer/job-rows.js";
 import { sweepTransfers } from "./transfer/leftovers.js";
+import { RenderTurns } from "./transfer/render-turns.js";
+import { TileExports } from "./transfer/tile-exports.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 import { PublicMaps } from "./viewer/public-maps.js";
@@ -119,6 +121,13 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   const importJobs = new ImportJobs({ db, transfer, log, config, changes });
 
+  const turns = new RenderTurns({
+    load: () => render.counts(),
+    concurrency: config.render.concurrency,
+    timeoutMs: config.exports.deadlineMs,
+    clock: systemClock,
+  });
+
   const services: Services = {
     config,
     log,
@@ -143,6 +152,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     visuals: new VisualCache(db, changes, log),
     tiles,
     tileAnswers: path.answers,
+    tileExports: new TileExports({ db, files, turns }),
     metrics,
   };
 

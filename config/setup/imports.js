@@ -49,6 +49,7 @@ const reserved = [
   { what: "mapnik", by: ["workers"] },
   { what: "gdal-async", by: ["workers"] },
   { what: "sharp", by: ["workers"] },
+  { what: "node-sqlite3-wasm", by: ["workers"] },
 ];
 
 /** Places that stand apart, with all that they may import of the project. */
@@ -60,6 +61,7 @@ const apart = [
       "src/hosts/messages",
       "src/hosts/import-messages",
       "src/hosts/export-messages",
+      "src/hosts/tile-index",
       "src/style",
       "src/geo",
       "src/errors",

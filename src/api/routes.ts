@@ -3,6 +3,7 @@ import type { Operation } from "./request/operation.js";
 import { constraintOperations } from "./resources/constraints.js";
 import { descriptionOperation } from "./resources/docs.js";
 import { exportOperations } from "./resources/export.js";
+import { tileExportOperations } from "./resources/export-tiles.js";
 import { fileOperations } from "./resources/files.js";
 import { folderOperations } from "./resources/folders.js";
 import { healthOperations } from "./resources/health.js";
@@ -56,6 +57,7 @@ const resources: readonly Operation[] = [
   ...importOperations,
   ...importJobOperations,
   ...exportOperations,
+  ...tileExportOperations,
   ...healthOperations,
 ];
 

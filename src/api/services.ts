@@ -22,6 +22,7 @@ import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 import type { FileExports } from "../transfer/export-content.js";
 import type { ImportJobs } from "../transfer/import-jobs.js";
+import type { TileExports } from "../transfer/tile-exports.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
 
 /** Dependencies of handlers; created in `node.ts`. */
@@ -54,5 +55,6 @@ export interface Services {
   readonly visuals: Visuals;
   readonly tiles: TileService;
   readonly tileAnswers: TileAnswers<CachedAnswer>;
+  readonly tileExports: TileExports;
   readonly metrics: Metrics;
 }

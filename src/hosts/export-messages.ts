@@ -46,6 +46,51 @@ export type ExportFileResponse =
     }
   | { readonly ok: false; readonly reason: "too_large" | "no_room"; readonly error: string };
 
+/** What a file of tiles tells of itself. */
+export interface TilesetFacts {
+  readonly name: string;
+  readonly description: string;
+  readonly attribution: string;
+  /** Whether it is shown alone, or over a base map. */
+  readonly type: "baselayer" | "overlay";
+  readonly version: string;
+  readonly minZoom: number;
+  readonly maxZoom: number;
+  /** Degrees: west, south, east, north; within ±180. */
+  readonly bounds: readonly [number, number, number, number];
+  /** Degrees: longitude, latitude; and a zoom. */
+  readonly center: readonly [number, number, number];
+}
+
+export const tileFileFormats = ["pmtiles", "mbtiles"] as const;
+export type TileFileFormat = (typeof tileFileFormats)[number];
+
+export interface TileFileRequest {
+  readonly format: TileFileFormat;
+  readonly facts: TilesetFacts;
+  /** The PNG images of all tiles, each content once. */
+  readonly contents: string;
+  /** Number and bytes of the contents. */
+  readonly count: number;
+  readonly bytes: number;
+  /** Where each tile lies in `contents` (`tile-index.ts`); at least one. */
+  readonly index: string;
+  /** A folder that the server made and removes. */
+  readonly folder: string;
+  /** Bound on the size of the file. */
+  readonly maxBytes: number;
+}
+
+export type TileFileResponse =
+  | {
+      readonly ok: true;
+      /** The file is what these hold, one after the other. */
+      readonly paths: readonly string[];
+      readonly bytes: number;
+    }
+  | Extract<ExportFileResponse, { ok: false }>;
+
 export interface ExportMessages {
   export: [ExportFileRequest, ExportFileResponse];
+  tiles: [TileFileRequest, TileFileResponse];
 }

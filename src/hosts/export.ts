@@ -1,14 +1,20 @@
 import type { Config } from "../config.js";
 import { busy, Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
-import type { ExportFileRequest, ExportFileResponse, ExportMessages } from "./export-messages.js";
+import type {
+  ExportFileRequest,
+  ExportFileResponse,
+  ExportMessages,
+  TileFileRequest,
+  TileFileResponse,
+} from "./export-messages.js";
 import { HostError, WorkerHost } from "./host.js";
 import { exportIsolation, gdalLimits } from "./isolation.js";
 import { LazyHost } from "./lazy-host.js";
 
 /**
- * The child process that writes files of geodata through GDAL. It is another than that of imports, so that neither waits for
- * the other; it is started at the first export and ends when it has been idle for a while.
+ * The child process that writes files of geodata, through GDAL, and of tiles. It is another than that of imports, so that
+ * neither waits for the other; it is started at the first export and ends when it has been idle for a while.
  */
 export interface ExportHost {
   /**
@@ -16,6 +22,8 @@ export interface ExportHost {
    * @throws Failure busy when too many exports wait or there is no room for files, invalid_value when the files would be too large
    */
   write(request: ExportFileRequest, signal: AbortSignal): Promise<WrittenFiles>;
+  /** Makes one file of drawn tiles; otherwise as `write`. */
+  writeTiles(request: TileFileRequest, signal: AbortSignal): Promise<WrittenTiles>;
   /** Process id; undefined while none runs. */
   readonly pid: number | undefined;
   counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
@@ -23,6 +31,7 @@ export interface ExportHost {
 }
 
 export type WrittenFiles = Extract<ExportFileResponse, { ok: true }>;
+export type WrittenTiles = Extract<TileFileResponse, { ok: true }>;
 
 type Host = WorkerHost<ExportMessages & Record<string, [unknown, unknown]>>;
 
@@ -56,20 +65,28 @@ export function createExportHost(config: Config, log: Log): ExportHost {
       log,
     });
   const host = new LazyHost(start);
+  const call = <Kind extends "export" | "tiles">(
+    kind: Kind,
+    request: ExportMessages[Kind][0],
+    signal: AbortSignal,
+  ): Promise<ExportMessages[Kind][1]> =>
+    host.call(kind, request, { deadlineMs, signal, endsChild: true }).catch(hostFailed);
   return {
-    async write(request, signal) {
-      const response = await host
-        .call("export", request, { deadlineMs, signal, endsChild: true })
-        .catch(hostFailed);
-      if (response.ok) return response;
-      throw response.reason === "no_room" ? busy(response.error) : failed("invalid_value", response.error);
-    },
+    write: async (request, signal) => written(await call("export", request, signal)),
+    writeTiles: async (request, signal) => written(await call("tiles", request, signal)),
     get pid() {
       return host.pid;
     },
     counts: () => host.counts(),
     stop: () => host.stop(),
   };
+}
+
+function written<Response extends { readonly ok: true }>(
+  response: Response | Extract<ExportFileResponse, { ok: false }>,
+): Response {
+  if (response.ok) return response;
+  throw response.reason === "no_room" ? busy(response.error) : failed("invalid_value", response.error);
 }
 
 function hostFailed(error: Error): never {

@@ -49,6 +49,14 @@ export interface AnswerRequest<Answer> {
   readonly bytes: (drawn: DrawnTile) => number;
 }
 
+/** A tile for the server's own use, which has no address that its answer is kept under. */
+export interface DrawRequest {
+  /** Finds the map and checks that the caller may read it. @throws Failure */
+  readonly access: () => Promise<Pick<MapAccess, "map" | "caller">>;
+  readonly address: TileAddress;
+  readonly signal: AbortSignal;
+}
+
 /** How often a tile is planned, if its map changes while it is drawn. */
 const maxAttempts = 3;
 
@@ -64,11 +72,26 @@ export class TileAnswers<Answer> {
    * The current answer: it shows every edit whose answer was sent before this call.
    * @throws Failure of `access`; busy, internal (it could not be drawn)
    */
-  async make(request: AnswerRequest<Answer>): Promise<Answer> {
+  make(request: AnswerRequest<Answer>): Promise<Answer> {
+    return this.attempt(request.access, (mapAccess) => this.answer(mapAccess, request));
+  }
+
+  /** The current tile, otherwise as `make`. */
+  tile({ access, address, signal }: DrawRequest): Promise<Tile> {
+    return this.attempt(
+      access,
+      async (mapAccess) => (await this.draw(mapAccess, address, () => signal)).tile,
+    );
+  }
+
+  private async attempt<Access extends Pick<MapAccess, "map">, Result>(
+    access: () => Promise<Access>,
+    work: (access: Access) => Promise<Result>,
+  ): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
-      const mapAccess = await request.access();
+      const mapAccess = await access();
       try {
-        return await this.draw(mapAccess, request);
+        return await work(mapAccess);
       } catch (error) {
         // Layers, columns or the map may have been deleted meanwhile: then the tile is planned again.
         if (attempt === maxAttempts || !(await this.isOutdated(mapAccess.map, error))) throw error;
@@ -77,19 +100,21 @@ export class TileAnswers<Answer> {
   }
 
   private async draw(
-    { map, caller, publicAddress }: MapAccess,
-    request: AnswerRequest<Answer>,
-  ): Promise<Answer> {
-    const { planner, tiles, addresses } = this.options;
-    const { address } = request;
+    { map, caller }: Pick<MapAccess, "map" | "caller">,
+    address: TileAddress,
+    signal: () => AbortSignal,
+  ): Promise<Pick<DrawnTile, "tile" | "plan">> {
+    const { planner, tiles } = this.options;
     const plan = await planner.plan(map, caller, address);
-    const tile = await tiles.tile({
-      plan,
-      coord: address.coord,
-      format: address.format,
-      quality: address.quality,
-      signal: request.signal,
-    });
+    const { coord, format, quality } = address;
+    return { plan, tile: await tiles.tile({ plan, coord, format, quality, signal }) };
+  }
+
+  private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer>): Promise<Answer> {
+    const { tiles, addresses } = this.options;
+    const { address } = request;
+    const { publicAddress } = mapAccess;
+    const { plan, tile } = await this.draw(mapAccess, address, request.signal);
     // Nothing is awaited from here on, so that what is found current is current when it is cached.
     const isCurrent = plan.complete && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
     const drawn: DrawnTile = { tile, plan, isPublic: publicAddress !== undefined, isCurrent };

@@ -63,7 +63,11 @@ async function* once(text: string): AsyncGenerator<string, void> {
  * Calls `done` after the last chunk, a failure, `return` or an abort. Not a generator, whose `return` does nothing before it
  * starts.
  */
-function finished(chunks: Chunks, done: (() => Promise<void>) | undefined, signal: AbortSignal): Chunks {
+export function finished(
+  chunks: Chunks,
+  done: (() => Promise<void>) | undefined,
+  signal: AbortSignal,
+): Chunks {
   if (!done) return chunks;
   const source = chunks[Symbol.asyncIterator]();
   let ended: Promise<void> | undefined;

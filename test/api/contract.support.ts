@@ -141,6 +141,7 @@ export const extensions: readonly string[] = [
   `DELETE ${L}/import/{job}/`,
   // For ids that an address has no room for.
   `POST ${L}/export/`,
+  "GET P/{map}/export/",
   // The path of a File leads here.
   `GET ${L}/objects/{object}/files/{file}/`,
   "GET P/{map}/search/settings/",

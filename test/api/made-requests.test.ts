@@ -21,7 +21,7 @@ const keysDir = await mkdtemp(join(tmpdir(), "mapwright-keys-"));
 const secret = randomBytes(32).toString("base64url");
 await mkdir(join(keysDir, "p"));
 await writeFile(join(keysDir, "p", "other.secret"), secret);
-const server = await startServer({ config: { "external.keysDir": keysDir } });
+const server = await startServer({ config: { "external.keysDir": keysDir, "exports.tiles": 50 } });
 t.teardown(async () => {
   await server.stop();
   await rm(keysDir, { recursive: true });
@@ -158,6 +158,11 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   }),
   "GET /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
   "DELETE /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
+  "GET /api/2.8/{project}/{map}/export/": () => ({
+    format: ["pmtiles", "mbtiles"],
+    minzoom: [0],
+    maxzoom: [1, 2],
+  }),
   "PUT /api/2.8/{project}/{map}/search/settings/": () => ({ layer: ["a"] }),
   "POST /api/2.8/{project}/{map}/publish/": () => ({ parent_id: [0, 1] }),
   "POST /api/2.8/{project}/": (world) => ({ code: [`${world.map![0]}new`] }),

@@ -153,6 +153,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "DELETE P/:map/layers/:layer/import/:job/": { need: "edit objects", ok: 404 },
   "GET P/:map/layers/:layer/export/": { need: "read", query: "format=geojson" },
   "POST P/:map/layers/:layer/export/": { need: "read", body: { format: "geojson" } },
+  "GET P/:map/export/": { need: "read", query: "format=pmtiles&maxzoom=0" },
   "POST P/:map/layers/:layer/makevalid/": { need: "edit objects" },
 
   "GET P/:map/layers/:layer/count/": { need: "read" },

@@ -4,6 +4,7 @@ import type { ImportProgress } from "../../src/hosts/import-messages.js";
 import type { TransferMessages } from "../../src/hosts/messages.js";
 import { exportFile } from "./export/export.js";
 import { importFile } from "./import.js";
+import { writeTiles } from "./tiles/tiles.js";
 
 type Messages = TransferMessages & ExportMessages;
 type Task = {
@@ -19,6 +20,8 @@ export default async function run(task: Task): Promise<Messages[keyof Messages][
       );
     case "export":
       return exportFile(task.request);
+    case "tiles":
+      return writeTiles(task.request);
     case "ping":
       return "pong";
   }

@@ -113,10 +113,10 @@ async function tileJson(
   };
 }
 
-/** The attribution in the map settings, and that of the built-in base map. */
-export function attribution(map: MapState): string {
+/** The attribution in the map settings, and that of the built-in base map if it is drawn. */
+export function attribution(map: MapState, hasBase = true): string {
   const own = typeof map.json.attribution === "string" ? map.json.attribution : "";
-  const base = map.project.baseMap.kind === "builtin" ? "Natural Earth" : "";
+  const base = hasBase && map.project.baseMap.kind === "builtin" ? "Natural Earth" : "";
   return own.includes(base) ? own : [own, base].filter(Boolean).join(", ");
 }
 

@@ -1,0 +1,49 @@
+import { type Clock, delay } from "../clock.js";
+import { Semaphore } from "../storage/semaphore.js";
+
+/** Lets exports draw what others leave of a node's render host: one metatile at a time, while nobody else's waits. */
+
+export interface RenderTurnsOptions {
+  /** Tasks of the render host, of everybody. */
+  readonly load: () => { readonly waiting: number; readonly running: number };
+  /** Tasks that it works on at once. */
+  readonly concurrency: number;
+  /** Longest wait for the turns of other exports. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** However busy the host is, an export gets its turn after this time, so that it comes to an end. */
+const patienceMs = 1_000;
+const pollMs = 10;
+
+export class RenderTurns {
+  private readonly turn: Semaphore;
+
+  constructor(private readonly options: RenderTurnsOptions) {
+    const { timeoutMs, clock } = options;
+    this.turn = new Semaphore(1, timeoutMs, "Too many exports draw tiles now.", clock);
+  }
+
+  /** Does the work when it is its turn. @throws Failure busy; the signal's reason; what the work throws */
+  async take<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    const release = await this.turn.acquire(signal);
+    try {
+      await this.untilIdle(signal);
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  private async untilIdle(signal: AbortSignal): Promise<void> {
+    const { load, concurrency, clock } = this.options;
+    const until = clock.now() + patienceMs;
+    for (;;) {
+      const { waiting, running } = load();
+      if ((waiting === 0 && running < concurrency) || clock.now() >= until) return;
+      await delay(clock, pollMs);
+      signal.throwIfAborted();
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import { setMaxListeners } from "node:events";
+import { createReadStream } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { rightsOn } from "../access/rights.js";
+import { type Caller, localName, type MapState, Right } from "../catalog/state.js";
+import { busy, Failure } from "../errors.js";
+import { layersBoxes } from "../features/bbox.js";
+import { unionBoxes } from "../geo/envelope.js";
+import { squareZooms, tileSquares } from "../geo/tile-area.js";
+import type { TileFileFormat, TilesetFacts } from "../hosts/export-messages.js";
+import type { Database } from "../storage/postgres.js";
+import type { TileAddress } from "../tiles/address.js";
+import { defaultTileFormat } from "../tiles/formats.js";
+import { drawnLayers } from "../tiles/selection.js";
+import type { Tile } from "../tiles/tile.js";
+import { fileTitle, finished } from "./export.js";
+import type { Chunks, FileExports } from "./export-content.js";
+import { exportedBytes, makeExportFolder, removeExportFolder } from "./export-folders.js";
+import type { RenderTurns } from "./render-turns.js";
+import { placeOf, selectTiles, type TileChoice, type TileSelection } from "./tile-selection.js";
+import { noRoom, TileSpool } from "./tile-spool.js";
+
+/** Exports the tiles of a map to one file. */
+
+export const tileFileTypes: Readonly<Record<TileFileFormat, string>> = {
+  pmtiles: "application/vnd.pmtiles",
+  mbtiles: "application/vnd.mbtiles",
+};
+
+export interface TileExportRequest {
+  readonly format: TileFileFormat;
+  /** As it was when the caller was found to have the right to read it. */
+  readonly map: MapState;
+  readonly caller: Caller;
+  readonly choice: TileChoice;
+  /** What of the map is drawn, and how. */
+  readonly drawn: Pick<TileAddress, "base" | "layers" | "language" | "quality">;
+  readonly attribution: string;
+  /** The tile as the caller may see it now. @throws Failure */
+  readonly tile: (address: TileAddress, signal: AbortSignal) => Promise<Tile>;
+  /** Whose export it is; nobody has two at once. */
+  readonly owner: string;
+  readonly signal: AbortSignal;
+  /** Called with the number of tiles of each metatile that was drawn, and that of all tiles. */
+  readonly onProgress?: ((tiles: number, all: number) => void) | undefined;
+}
+
+export interface TileFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  /** A caller that does not read to the end must call the iterator's `return` or abort the request's signal. */
+  readonly chunks: Chunks;
+}
+
+export interface TileExportsOptions {
+  readonly db: Database;
+  readonly files: FileExports;
+  readonly turns: RenderTurns;
+}
+
+/** Room on the disk that exports leave to others. */
+const reservedBytes = 64 * 1024 ** 2;
+const mostAtOnce = 4;
+const retryAfterSeconds = 30;
+/** How often a metatile is asked for again for which there was no room. */
+const busyRetries = 5;
+const busyRetryMs = 1_000;
+
+export class TileExports {
+  private readonly owners = new Set<string>();
+
+  constructor(private readonly options: TileExportsOptions) {}
+
+  /**
+   * Draws all tiles and writes the file. Each tile is as of some moment after the call. Memory does not depend on the number of
+   * tiles; the disk holds them until the file is sent.
+   * @throws Failure bad_request; invalid_value when there are too many tiles, or the file would be too large; busy; as `tile`
+   */
+  async make(request: TileExportRequest): Promise<TileFile> {
+    if (this.owners.has(request.owner))
+      throw busy("You have an export of tiles that is not ready yet. Wait for it.", retryAfterSeconds);
+    if (this.owners.size >= mostAtOnce)
+      throw busy("Too many exports of tiles are being made. Try again later.", retryAfterSeconds);
+    this.owners.add(request.owner);
+    const tooLate = AbortSignal.timeout(this.options.files.limits.deadlineMs);
+    const signal = AbortSignal.any([request.signal, tooLate]);
+    // All tiles of a metatile wait at once.
+    setMaxListeners(2 * 4 ** squareZooms, signal);
+    try {
+      return await this.write(request, signal);
+    } catch (error) {
+      if (tooLate.aborted && !request.signal.aborted)
+        throw busy("The export took too long. Choose fewer tiles.", retryAfterSeconds);
+      throw error;
+    } finally {
+      this.owners.delete(request.owner);
+    }
+  }
+
+  private async write(request: TileExportRequest, signal: AbortSignal): Promise<TileFile> {
+    const { files } = this.options;
+    const { format, map, drawn } = request;
+    const selection = selectTiles(request.choice, await this.extent(request), files.limits.tiles);
+    if ((await exportedBytes(files.folder)) + files.limits.fileBytes > files.limits.totalBytes)
+      throw tooManyFiles();
+    const folder = await makeExportFolder(files.folder);
+    const done = () => removeExportFolder(folder);
+    try {
+      const spooled = await this.draw(request, selection, folder, signal);
+      const written = await files.host.writeTiles(
+        { ...spooled, format, folder, facts: factsOf(request, selection), maxBytes: files.limits.fileBytes },
+        signal,
+      );
+      signal.throwIfAborted();
+      const title = fileTitle(titleOf(map, drawn.language)) || map.code;
+      return {
+        name: `${title}.${format}`,
+        mediaType: tileFileTypes[format],
+        bytes: written.bytes,
+        chunks: finished(chunksOf(written.paths), done, request.signal),
+      };
+    } catch (error) {
+      await done();
+      throw error;
+    }
+  }
+
+  /** Of the layers that the caller sees. */
+  private async extent({ map, caller, choice, drawn }: TileExportRequest) {
+    if (choice.box) return null;
+    const layers = drawnLayers(
+      map,
+      drawn.layers,
+      (layer) => (rightsOn(map, caller, layer) & Right.read) !== 0,
+    );
+    return unionBoxes([...(await layersBoxes(this.options.db, layers, 4326)).values()]);
+  }
+
+  private async draw(
+    { drawn, tile, onProgress }: TileExportRequest,
+    { area, minZoom, maxZoom, tiles }: TileSelection,
+    folder: string,
+    signal: AbortSignal,
+  ) {
+    const { files } = this.options;
+    const spool = await TileSpool.create(folder, {
+      maxBytes: files.limits.fileBytes,
+      checkRoom: () => checkRoom(files),
+    });
+    try {
+      for (let z = minZoom; z <= maxZoom; z++) {
+        for (const coords of tileSquares(area, z)) {
+          const addresses = coords.map(
+            (coord): TileAddress => ({ ...drawn, coord, scale: 1, format: defaultTileFormat }),
+          );
+          const square = await this.turn(
+            () =>
+              Promise.all(
+                addresses.map(async (address) => ({
+                  coord: address.coord,
+                  tile: await tile(address, signal),
+                })),
+              ),
+            signal,
+          );
+          signal.throwIfAborted();
+          await spool.add(square);
+          onProgress?.(square.length, tiles);
+        }
+      }
+      return await spool.finish();
+    } finally {
+      await spool.close();
+    }
+  }
+
+  /** The tiles of a square are drawn together, so that one turn is enough for them. */
+  private async turn<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    for (let retry = 1; ; retry++) {
+      try {
+        return await this.options.turns.take(work, signal);
+      } catch (error) {
+        if (!(error instanceof Failure) || error.kind !== "busy" || retry > busyRetries) throw error;
+        await sleep(busyRetryMs, undefined, { signal });
+      }
+    }
+  }
+}
+
+const tooManyFiles = () => busy("Too many exported files are still being sent. Try again later.");
+
+/** @throws Failure busy */
+async function checkRoom({ folder, limits }: FileExports): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < reservedBytes) throw noRoom();
+  if ((await exportedBytes(folder)) > limits.totalBytes) throw tooManyFiles();
+}
+
+function titleOf(map: MapState, language: string | undefined): string {
+  const main = map.project.languages[0];
+  return localName(map, language ?? main, main);
+}
+
+function factsOf({ map, drawn, attribution }: TileExportRequest, selection: TileSelection): TilesetFacts {
+  const { minZoom, maxZoom } = selection;
+  return {
+    name: titleOf(map, drawn.language) || map.code,
+    description: map.comment,
+    attribution,
+    type: drawn.base && map.project.baseMap.kind === "builtin" ? "baselayer" : "overlay",
+    version: String(map.revision),
+    minZoom,
+    maxZoom,
+    ...placeOf(selection),
+  };
+}
+
+async function* chunksOf(paths: readonly string[]): AsyncGenerator<Uint8Array, void> {
+  for (const path of paths) yield* createReadStream(path, { highWaterMark: 256 * 1024 });
+}

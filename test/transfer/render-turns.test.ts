@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import t from "tap";
+import { systemClock } from "../../src/clock.js";
+import { RenderTurns } from "../../src/transfer/render-turns.js";
+import { waitFor } from "../support/server.js";
+
+/** When exports may draw. */
+
+// The clock's timers do not keep a process alive.
+const alive = setInterval(() => undefined, 1_000);
+t.teardown(() => clearInterval(alive));
+
+const turnsOf = (load: { waiting: number; running: number }) =>
+  new RenderTurns({ load: () => load, concurrency: 2, timeoutMs: 10_000, clock: systemClock });
+const { signal } = new AbortController();
+const never = () => new Promise<never>(() => undefined);
+
+t.test("an export waits while others' tiles do, and while they use the whole host", async (t) => {
+  const load = { waiting: 1, running: 0 };
+  let begun = false;
+  const work = turnsOf(load).take(async () => {
+    begun = true;
+  }, signal);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.notOk(begun);
+  Object.assign(load, { waiting: 0, running: 2 });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.notOk(begun);
+  load.running = 1;
+  await work;
+  t.ok(begun);
+});
+
+t.test("others that never leave the host idle do not stop it for ever", async (t) => {
+  t.equal(await turnsOf({ waiting: 5, running: 3 }).take(async () => "done", signal), "done");
+});
+
+t.test("exports take turns, and one that is cancelled gives its turn away", async (t) => {
+  const turns = turnsOf({ waiting: 0, running: 0 });
+  const order: string[] = [];
+  const first = new AbortController();
+  const end = new AbortController();
+  const held = turns.take(() => once(end.signal, "abort"), signal);
+  const cancelled = turns.take(never, first.signal);
+  const next = turns.take(async () => order.push("next"), signal);
+  first.abort(new Error("gone"));
+  await t.rejects(cancelled, { message: "gone" });
+  t.same(order, []);
+  end.abort();
+  await Promise.all([held, next]);
+  t.same(order, ["next"]);
+});
+
+t.test("one that is cancelled while the host is busy does not draw", async (t) => {
+  const controller = new AbortController();
+  const turns = turnsOf({ waiting: 1, running: 2 });
+  const cancelled = turns.take(never, controller.signal);
+  controller.abort(new Error("gone"));
+  await t.rejects(cancelled, { message: "gone" });
+  let drawn = false;
+  void turns.take(async () => (drawn = true), signal);
+  await waitFor(() => drawn);
+});
