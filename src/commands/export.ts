@@ -1,9 +1,9 @@
 import { basename, extname } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import { boxParameter, filterBox } from "../api/resources/object-parameters.js";
 import { hasObjects } from "../catalog/state.js";
 import { Failure } from "../errors.js";
+import { tileFileFormats } from "../hosts/export-messages.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
@@ -14,7 +14,6 @@ import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../trans
 import { type ExportRequest, type ExportTarget, exportLanguages } from "../transfer/export-request.js";
 import { createFileExports } from "../transfer/file-exports.js";
 import { type CsvDialect, csvDialects } from "../transfer/write-csv.js";
-import { writeFileAtomically } from "./atomic-file.js";
 import {
   type CommandEnvironment,
   CommandError,
@@ -24,12 +23,13 @@ import {
   UsageError,
   withServices,
 } from "./environment.js";
+import { exportMapTiles, type TileOptions, tileFormatOf, tileJob } from "./export-tiles.js";
 import { findMap } from "./find-map.js";
 import { interruptible } from "./interrupt.js";
+import { placeOf, standardOutput, writeOutput } from "./output.js";
+import { Progress } from "./progress.js";
 
-interface ExportOptions {
-  readonly format?: string;
-  readonly langs?: string;
+interface ExportOptions extends TileOptions {
   readonly srs: "4326" | "3857";
   readonly zip?: boolean;
   readonly processed?: boolean;
@@ -55,22 +55,21 @@ interface Job {
   readonly selection: Omit<ExportRequest, "signal">;
 }
 
-/** FILE that stands for standard output. */
-const standardOutput = "-";
-
 /** mapwright export */
 export function register(program: Command, env: CommandEnvironment): void {
   program
     .command("export")
-    .description("write a layer to a file")
+    .description("write a layer, or the tiles of a map, to a file")
+    .usage("[options] <project> <map> [layer] <file>")
     .argument("<project>", "code of the project")
     .argument("<map>", "code of the map")
-    .argument("<layer>", "code of the layer")
-    .argument("<file>", "file to write, an existing one is replaced; - for standard output")
+    .argument("<layer>", "code of the layer; none for the tiles of the map")
+    .argument("[file]", "file to write, an existing one is replaced; - for standard output")
     .addOption(
-      new Option("--format <format>", "of the file (default: what its extension says)").choices(
-        exportFormats,
-      ),
+      new Option("--format <format>", "of the file (default: what its extension says)").choices([
+        ...exportFormats,
+        ...tileFileFormats,
+      ]),
     )
     .option("--langs <list>", "languages of localised values, separated by commas (default: all)")
     .addOption(
@@ -81,7 +80,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option("--zip", "pack the file into a zip archive; a file name that ends in .zip says the same")
     .option("--processed", "of an image: as it was processed for drawing, instead of the uploaded file")
     .option("--ids <list>", "only objects with these ids, separated by commas")
-    .option("--bbox <south,west,north,east>", "only objects that intersect this box")
+    .option("--bbox <south,west,north,east>", "only objects, or tiles, that intersect this box")
     .addOption(
       new Option("--bbox-srs <number>", "EPSG number of the box's reference system")
         .choices(["4326", "3857"])
@@ -95,6 +94,16 @@ export function register(program: Command, env: CommandEnvironment): void {
         .choices(Object.keys(csvDialects))
         .default("semicolon"),
     )
+    .option(
+      "--zoom <range>",
+      "of tiles: zooms such as 0-12 (default: from 0 as far as 10000 tiles go, at most 18)",
+    )
+    .option(
+      "--layers <codes>",
+      "of tiles: layers to draw, separated by commas (default: those that the map shows)",
+    )
+    .option("--no-base", "of tiles: without the base map")
+    .option("--public", "of tiles: only what everybody may see (default: all layers)")
     .addHelpText(
       "after",
       `
@@ -104,10 +113,15 @@ Examples:
   $ mapwright export city main roads roads.gpkg
   $ mapwright export city main roads roads.zip --format shp
   $ mapwright export city main roads roads.geojson.zip --fields name,lanes --filter "lanes >= 4"
+  $ mapwright export city main city.pmtiles --zoom 0-14 --public
+  $ mapwright export city main centre.mbtiles --bbox 52.50,13.35,52.54,13.45 --no-base
 
 The extension tells the format, and has to be true: an archive is named .zip, as in roads.geojson.zip, and a file in one
 format is not given the extension of another. What the format cannot hold is said on the standard error, and in an
 archive in the file README.txt too.
+
+Tiles are drawn as the server draws them, 256 pixels wide, as PNG; edits in the meantime may show. The configuration
+bounds their number (exports.tiles).
 
 The file appears when it is complete. A failure, Ctrl-C (exit status 130) or SIGTERM (143) leaves nothing of it, and
 an existing file as it was.`,
@@ -117,10 +131,15 @@ an existing file as it was.`,
         project: string,
         map: string,
         layer: string,
-        file: string,
+        file: string | undefined,
         options: ExportOptions,
         command: Command,
       ) => {
+        if (file === undefined) {
+          const job = tileJob({ project, map, file: layer, box: boxOf(options) }, options);
+          await withServices(env, command, (services) => exportMapTiles(env, services, job));
+          return;
+        }
         const job = {
           project,
           map,
@@ -143,6 +162,10 @@ function packaging(
   file: string,
   options: Pick<ExportOptions, "format" | "zip">,
 ): { readonly format: string; readonly zip: boolean } {
+  if (tileFormatOf(file, options.format))
+    throw new UsageError(
+      `Tiles are those of the whole map, and no layer is named: mapwright export city main ${file}.`,
+    );
   const name = basename(file);
   const hasZip = extname(name).toLowerCase() === ".zip";
   const inner = hasZip ? name.slice(0, -".zip".length) : name;
@@ -216,7 +239,7 @@ async function run(
   if (!layer) throw new CommandError(`There is no layer "${job.layer}" in the map "${job.map}".`);
   if (hasImage(layer)) return exportImage(env, { db, blobs: openBlobs(config) }, { map, layer }, job);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
-  const progress = new Progress(env);
+  const progress = new Progress(env, "objects");
   const files = createFileExports(config, log);
   let notes: readonly string[] = [];
   const make = async (signal: AbortSignal) => {
@@ -226,25 +249,17 @@ async function run(
     notes = file.notes;
     return file.chunks;
   };
-  const write = async (signal: AbortSignal) => {
-    try {
-      if (job.file === standardOutput) await pipeline(await make(signal), env.stdout, { end: false, signal });
-      else await writeFileAtomically(job.file, () => make(signal), signal);
-    } catch (error) {
-      // Errors after an interruption are caused by it.
-      signal.throwIfAborted();
-      throw error;
-    }
-  };
   try {
-    await interruptible(write);
+    await interruptible((signal) => writeOutput(env, job.file, () => make(signal), signal));
   } finally {
     progress.end();
     await files.host.stop();
   }
   for (const note of notes) say(env, note);
-  const place = job.file === standardOutput ? "the standard output" : job.file;
-  say(env, `${job.project}/${job.map}/${job.layer}: ${progress.objects} objects written to ${place}.`);
+  say(
+    env,
+    `${job.project}/${job.map}/${job.layer}: ${progress.count} objects written to ${placeOf(job.file)}.`,
+  );
 }
 
 /** @throws CommandError when the file's name has the extension of another format than the image's */
@@ -264,15 +279,9 @@ async function exportImage(
     job.zip
       ? (await zippedImage(stores, target.layer, image, signal)).chunks
       : stores.blobs.read(image.blob, { signal });
-  await interruptible(async (signal) => {
-    if (isFile) await writeFileAtomically(job.file, () => make(signal), signal);
-    else await pipeline(await make(signal), env.stdout, { end: false, signal });
-  });
+  await interruptible((signal) => writeOutput(env, job.file, () => make(signal), signal));
   if (!job.zip) for (const note of image.notes) say(env, note);
-  say(
-    env,
-    `${job.project}/${job.map}/${job.layer}: image written to ${isFile ? job.file : "the standard output"}.`,
-  );
+  say(env, `${job.project}/${job.map}/${job.layer}: image written to ${placeOf(job.file)}.`);
 }
 
 const imageExtensions: Readonly<Record<string, readonly string[]>> = {
@@ -280,26 +289,3 @@ const imageExtensions: Readonly<Record<string, readonly string[]>> = {
   "image/png": [".png"],
   "image/jpeg": [".jpg", ".jpeg"],
 };
-
-const progressMs = 200;
-
-/** Shows the number of exported objects on one line of the terminal. */
-class Progress {
-  objects = 0;
-  private shown = 0;
-  private nextAt = 0;
-
-  constructor(private readonly env: CommandEnvironment) {}
-
-  add(count: number): void {
-    this.objects += count;
-    if (!this.env.stderr.isTTY || performance.now() < this.nextAt) return;
-    this.nextAt = performance.now() + progressMs;
-    this.shown = this.objects;
-    this.env.stderr.write(`\r${this.shown} objects …`);
-  }
-
-  end(): void {
-    if (this.shown > 0) this.env.stderr.write("\r\x1b[K");
-  }
-}

@@ -13,6 +13,7 @@ import * as importCommand from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import * as serveCommand from "../../src/commands/serve.js";
 import { loadConfig } from "../../src/config.js";
+import { tileFileFormats } from "../../src/hosts/export-messages.js";
 import { type ImportFormat, importFormats, rasterFormats } from "../../src/hosts/import-messages.js";
 import { exportFormats } from "../../src/transfer/export-formats.js";
 import { writeGdalFile } from "../support/gdal-files.js";
@@ -95,7 +96,7 @@ const rasterSample = geoTiff({ width: 2, height: 2, value: () => [1] });
 
 /** Formats by all names that people give them, and that mean nothing else. */
 const formatNames =
-  /\b(shp|shapefiles?|mif|mapinfo|fgb|flatgeobuf|parquet|geojson|geojsonl|geojsons|ndjson|kml|kmz|xlsx?|excel|dxf|csv|sxf|geotiff?|tiff?|gpkg|geopackage|gml|gpx|rasters?)\b/gi;
+  /\b(shp|shapefiles?|mif|mapinfo|fgb|flatgeobuf|parquet|geojson|geojsonl|geojsons|ndjson|kml|kmz|xlsx?|excel|dxf|csv|sxf|geotiff?|tiff?|gpkg|geopackage|gml|gpx|rasters?|mbtiles|pmtiles)\b/gi;
 
 /** What every command says of itself, by its name. */
 async function helpTexts(): Promise<Record<string, string>> {
@@ -131,7 +132,7 @@ t.test("no format is named to people that neither import nor export have", async
   const formats = { ...importFormats, ...rasterFormats };
   const names = ["raster", ...Object.keys(formats)].flatMap((name) => name.toLowerCase().split(/[ /]/));
   // MapInfo is the program whose formats are mif and tab.
-  const working = new Set<string>([...extensions, ...exportFormats, ...names, "mapinfo"]);
+  const working = new Set<string>([...extensions, ...exportFormats, ...tileFileFormats, ...names, "mapinfo"]);
   t.ok(Object.keys(help).length > 20, "all commands have been found");
   for (const [place, text] of Object.entries(told)) {
     // An answer's type may be any of the contract's.
@@ -148,16 +149,20 @@ t.test("every format that there is is named wherever formats are", async (t) => 
   for (const place of ["mapwright import", "README.md", "/openapi.json"])
     for (const extension of extensions) t.match(told[place], `.${extension}`, place);
   for (const place of ["mapwright export", "README.md"])
-    for (const format of exportFormats) t.match(told[place], format, place);
+    for (const format of [...exportFormats, ...tileFileFormats]) t.match(told[place], format, place);
   const document = JSON.parse(told["/openapi.json"]!);
   const { get, post } = document.paths["/api/2.8/{project}/{map}/layers/{layer}/export/"];
   const [inQuery] = get.parameters.filter((parameter: { name: string }) => parameter.name === "format");
   t.same(inQuery.schema.enum, exportFormats);
+  const [ofTiles] = document.paths["/api/2.8/{project}/{map}/export/"].get.parameters.filter(
+    (parameter: { name: string }) => parameter.name === "format",
+  );
+  t.same(ofTiles.schema.enum, tileFileFormats);
   for (const { schema } of Object.values<any>(post.requestBody.content))
     t.same(schema.properties.format.enum, exportFormats);
 });
 
-t.test("files of every format named are imported, and layers exported", async (t) => {
+t.test("files of every format named are imported, and layers and maps exported", async (t) => {
   for (const [format, all] of Object.entries(importFormats)) {
     for (const extension of all) {
       await server.api("POST", "m/layers/", { token, body: { code: extension } });
@@ -190,6 +195,11 @@ t.test("files of every format named are imported, and layers exported", async (t
     const answer = await fetch(
       `${server.url}/api/2.8/p/m/layers/${format === "geotif" ? "tif" : "geojson"}/export/?format=${format}`,
     );
+    t.equal(answer.status, 200, format);
+    t.ok((await answer.arrayBuffer()).byteLength > 0, format);
+  }
+  for (const format of tileFileFormats) {
+    const answer = await fetch(`${server.url}/api/2.8/p/m/export/?format=${format}&maxzoom=1`);
     t.equal(answer.status, 200, format);
     t.ok((await answer.arrayBuffer()).byteLength > 0, format);
   }
