@@ -28,6 +28,7 @@ async function send(body: string | FormData, query = "", headers: Record<string,
   const text = await answer.text();
   return {
     status: answer.status,
+    headers: answer.headers,
     text,
     json: answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : undefined,
   };

@@ -244,7 +244,9 @@ t.test("an archive may be unpacked to so many bytes and no more", async (t) => {
   t.match(await failureOf(importZip(two)), { message: /larger than 1000000 bytes/ }, "in all");
   const kmz = await zipOf({ "doc.kml": `<kml/>${" ".repeat(20_000_000)}` });
   t.match(await failureOf(importZip(kmz, "a.kmz")), { message: /larger than 1000000 bytes/ });
-  t.match(await failureOf(importZip(await zipOf({ "a.kmz": kmz }))), { message: /larger than 1000000 bytes/ });
+  t.match(await failureOf(importZip(await zipOf({ "a.kmz": kmz }))), {
+    message: /larger than 1000000 bytes/,
+  });
   // The size that the archive states is a lie.
   const lying = Buffer.from(bomb);
   const central = bomb.indexOf("PK\x01\x02", 0, "latin1");

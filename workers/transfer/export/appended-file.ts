@@ -29,6 +29,12 @@ export class AppendedFile {
     await this.handle.close();
   }
 
+  /** Closes the file as it is, after what is being written. Never rejects. */
+  async abandon(): Promise<void> {
+    await this.writing.catch(() => undefined);
+    await this.handle.close().catch(() => undefined);
+  }
+
   private async write(bytes: Buffer, position: number): Promise<void> {
     for (let done = 0; done < bytes.length; ) {
       const { bytesWritten } = await this.handle.write(bytes, done, bytes.length - done, position + done);

@@ -26,5 +26,8 @@ export async function mifOutput(stem: string, header: MifHeader): Promise<Output
       await mif.close();
       await mid.close();
     },
+    async abandon() {
+      await Promise.all([mif.abandon(), mid.abandon()]);
+    },
   };
 }

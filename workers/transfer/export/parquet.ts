@@ -96,6 +96,7 @@ export async function parquetOutput(path: string, fields: readonly Field[], geo:
       await write();
       await file.close();
     },
+    abandon: () => file.close().catch(() => undefined),
   };
 }
 

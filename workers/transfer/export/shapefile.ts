@@ -68,5 +68,8 @@ export async function shapefileOutput(
       await shx!.close(shapes.indexHeader());
       await dbf!.close(table.header());
     },
+    async abandon() {
+      await Promise.all([shp!.abandon(), shx!.abandon(), dbf!.abandon()]);
+    },
   };
 }
