@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { AppendedFile } from "./appended-file.js";
 import { FeatureEncoder, type FieldValue, flatGeobufHeader, type LayerHeader } from "./flatgeobuf.js";
 
 /** A file that features are written to. */
@@ -17,9 +17,9 @@ export interface Output {
 /** A FlatGeobuf file without an index. It keeps the order of the features, and times to the microsecond. */
 export async function flatGeobufOutput(path: string, header: LayerHeader): Promise<Output> {
   const encoder = new FeatureEncoder(header);
-  const file = await open(path, "wx", 0o600);
-  await file.writeFile(flatGeobufHeader(header));
-  const flush = async () => file.writeFile(encoder.take());
+  const file = await AppendedFile.create(path);
+  await file.append(flatGeobufHeader(header));
+  const flush = () => file.append(encoder.take());
   return {
     add: (wkb, values) => encoder.add(wkb, values),
     get pending() {
@@ -30,6 +30,6 @@ export async function flatGeobufOutput(path: string, header: LayerHeader): Promi
       await flush();
       await file.close();
     },
-    abandon: () => file.close().catch(() => undefined),
+    abandon: () => file.abandon(),
   };
 }
