@@ -284,6 +284,10 @@ t.test("a polygon may have parts outside of its first ring", async (t) => {
     records: [{ kind: "polygon", parts: [square(0, 0, 4), square(1, 1, 1), square(10, 10, 2)] }],
   });
   map[452 + 20]! |= 16;
+  const parts = Array.from({ length: 10_000 }, (_, index) => square(index, 0, 0.5));
+  const many = sxfOf({ ...degrees, records: [{ kind: "polygon", parts }] });
+  many[452 + 20]! |= 16;
+  t.match((await failureOf(read(many))).message, /too many parts to tell which of them are holes/);
   t.match((await read(map)).objects[0]!.geom, /^MULTIPOLYGON\(\(\(0 0,.*\),\(1 1,.*\)\),\(\(10 10,/);
 });
 

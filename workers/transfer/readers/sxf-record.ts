@@ -168,11 +168,19 @@ function closed(ring: Positions): Positions {
   return isClosed ? ring : [...ring, ...ring.slice(0, 3)];
 }
 
+/** Bound on the numbers that are compared to tell the holes of one object; they take half a second. */
+const maxCompared = 300_000_000;
+
 /** Rings of which some are holes of others: those that begin within a ring before them. */
 function polygonsOf(rings: readonly Positions[]): Positions[][] {
   const polygons: Positions[][] = [];
+  let compared = 0;
   for (const ring of rings) {
-    const around = polygons.find(([outer]) => contains(outer!, ring[0]!, ring[1]!));
+    const around = polygons.find(([outer]) => {
+      compared += outer!.length;
+      if (compared > maxCompared) throw badGeometry("it has too many parts to tell which of them are holes");
+      return contains(outer!, ring[0]!, ring[1]!);
+    });
     if (around) around.push(ring);
     else polygons.push([ring]);
   }
