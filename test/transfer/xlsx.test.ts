@@ -45,6 +45,28 @@ t.test("the first row has the names, and columns of coordinates are the geometry
   t.match(wkt.objects, [{ a: "=1+1", geom: "LINESTRING(1 2,3 4)" }]);
 });
 
+t.test("titles above the names of the columns are left out, with a note", async (t) => {
+  const titled = await read({
+    sheets: { a: rowsOf([["Отчёт за 2024 год"], ["по районам"], ["name", "n"], ["Дом", 5], ["б", null]]) },
+  });
+  t.same(valuesOf(titled.objects), [
+    { name: "Дом", n: 5 },
+    { name: "б", n: null },
+  ]);
+  t.match(titled.notes.join(), /below 2 rows of titles/);
+  const single = await read({ sheets: { a: rowsOf([["name"], ["a"], ["b"]]) } });
+  t.same(valuesOf(single.objects), [{ name: "a" }, { name: "b" }]);
+  const long = await read({
+    sheets: { a: rowsOf([["name"], ...Array.from({ length: 30 }, (_, n) => [`a${n}`])]) },
+  });
+  t.equal(long.objects.length, 30);
+  const numbers = await read({ sheets: { a: rowsOf([["name"], ["a"], ["b", 5]]) } });
+  t.same(valuesOf(numbers.objects), [
+    { name: "a", column_2: null },
+    { name: "b", column_2: 5 },
+  ]);
+});
+
 t.test("cells of every type keep their value", async (t) => {
   const types = [
     cell("A2", 't="s"', v("0")),

@@ -4,10 +4,15 @@ import { columnNames } from "./column-names.js";
 import { type Cell, coordinateNote, findCoordinateColumns, RowGeometry } from "./coordinate-columns.js";
 import { ExactNumber, type SheetCell } from "./xlsx-sheet.js";
 
-/** Takes the rows of a sheet: the first has the names of the columns, the others are features. */
+/**
+ * Takes the rows of a sheet: the first has the names of the columns, the others are features. Rows of one text above a row of
+ * several texts are titles, and that row has the names.
+ */
 
 /** Rows by which columns with coordinates are found. */
 const sampleRows = 100;
+/** Rows above the header that may be titles. */
+const maxTitles = 20;
 
 interface Columns {
   readonly names: readonly string[];
@@ -21,6 +26,8 @@ export class TableRows {
   header: readonly (string | null)[] | undefined;
   private readonly sample: (readonly SheetCell[])[] = [];
   private columns: Columns | undefined;
+  /** Rows of one text each, as long as no other came. */
+  private titles: (readonly SheetCell[])[] = [];
 
   constructor(
     private readonly sink: RowSink,
@@ -28,14 +35,40 @@ export class TableRows {
   ) {}
 
   add(cells: readonly SheetCell[]): void {
-    if (!this.header) this.header = headerOf(cells);
+    if (!this.header) this.addFirst(cells);
     else if (this.columns) this.addRow(this.columns, cells);
     else if (this.sample.push(cells) === sampleRows) this.begin();
+  }
+
+  /** The sheet has no more rows; those of others may follow. */
+  endSheet(): void {
+    const [first, ...others] = this.titles.splice(0);
+    if (!first) return;
+    this.header = headerOf(first);
+    for (const cells of others) this.add(cells);
   }
 
   /** Adds what was kept; further rows can be added. */
   end(): void {
     if (!this.columns && this.header) this.begin();
+  }
+
+  /** A row before the header is known. */
+  private addFirst(cells: readonly SheetCell[]): void {
+    const filled = cells.filter((cell) => cell !== null);
+    const areTexts = filled.every((cell) => typeof cell === "string");
+    const isTitle = filled.length === 1 && areTexts;
+    if (isTitle && this.titles.length < maxTitles) {
+      this.titles.push(cells);
+      return;
+    }
+    if (this.titles.length > 0 && !isTitle && areTexts) {
+      const count = this.titles.splice(0).length;
+      this.sink.note(`The names of the columns are below ${count} rows of titles, which were left out.`);
+    }
+    this.endSheet();
+    if (this.header) this.add(cells);
+    else this.header = headerOf(cells);
   }
 
   private begin(): void {

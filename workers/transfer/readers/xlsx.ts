@@ -9,8 +9,8 @@ import { readWorkbook, type SheetPart, type Workbook } from "./xlsx-parts.js";
 import { type SheetCell, SheetHandler } from "./xlsx-sheet.js";
 
 /**
- * Reads XLSX workbooks: the first visible sheet with data, whose first row has the names of the columns, and the visible sheets
- * that have the same names. GDAL's reader loses seconds and the exactness of numbers.
+ * Reads XLSX workbooks: the first visible sheet with data, whose first row below titles has the names of the columns, and the
+ * visible sheets that have the same names. GDAL's reader loses seconds and the exactness of numbers.
  */
 export const readXlsx: Reader = async ({ path, sink, srs, budget }) => {
   if (isCompound(path))
@@ -67,6 +67,7 @@ async function readSheet({ zip, workbook, sheet, table, sink }: SheetTask): Prom
     if (error === otherColumns) return false;
     throw error;
   }
+  table.endSheet();
   if (handler.errors > 0)
     sink.note(
       `${handler.errors} cells of the sheet ${shown(sheet.name)} have errors such as #N/A and were read as empty.`,
