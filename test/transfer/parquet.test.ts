@@ -101,6 +101,23 @@ t.test("without metadata the geometry comes from columns as in other tables", as
   t.match((await imported(wkb)).objects, [{ geom: "POINT(1 2)" }]);
 });
 
+t.test("decimals in nested values are said to lose digits", async (t) => {
+  const content = parquet({
+    schema: [
+      { name: "root", num_children: 1 },
+      { name: "deep", num_children: 1, repetition_type: "OPTIONAL" },
+      {
+        ...{ name: "x", type: "INT64", converted_type: "DECIMAL", precision: 18, scale: 2 },
+        repetition_type: "OPTIONAL",
+      },
+    ],
+    columnData: [{ name: "deep", data: [{ x: 1250n }] }],
+  });
+  const { objects, notes } = await imported(content);
+  t.match(objects, [{ deep: { x: 12.5 } }]);
+  t.match(notes.join(), /nested values of "deep" have 15 digits at most/);
+});
+
 t.test("rows of several row groups and batches keep their order", async (t) => {
   const count = 25_000;
   const ids = Array.from({ length: count }, (_, index) => index);

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { ParquetParsers, SchemaElement } from "hyparquet";
+import type { ParquetParsers, SchemaElement, SchemaTree } from "hyparquet";
 import { badFeature } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
@@ -120,6 +120,10 @@ function jsonText(value: unknown, depth: number): string {
   }
   return JSON.stringify(value) ?? "null";
 }
+
+/** Whether values within those of a column are decimals, which the library makes doubles of. */
+export const hasNestedDecimals = ({ children }: SchemaTree): boolean =>
+  children.some((child) => isDecimal(child.element) || hasNestedDecimals(child));
 
 const isDecimal = ({ converted_type, logical_type }: SchemaElement): boolean =>
   converted_type === "DECIMAL" || logical_type?.type === "DECIMAL";

@@ -6,7 +6,7 @@ import { transformFrom } from "../srs.js";
 import { type Cell, coordinateNote, findCoordinateColumns, RowGeometry } from "./coordinate-columns.js";
 import { compressors, openParquet, type ParquetFile, readParquet } from "./parquet-file.js";
 import { geometryOf } from "./parquet-geometry.js";
-import { parsers, valueWriter, type WriteValue } from "./parquet-values.js";
+import { hasNestedDecimals, parsers, valueWriter, type WriteValue } from "./parquet-values.js";
 import type { Reader } from "./reader.js";
 
 /** Rows that are in memory at once. */
@@ -26,6 +26,9 @@ export const readParquetFile: Reader = async ({ path, sink, srs }) => {
     const columns = schema.children.map((child) => child.element);
     if (columns.length > maxColumns)
       throw refused(`The file has more than ${maxColumns} columns.`, { limit: maxColumns });
+    for (const child of schema.children)
+      if (hasNestedDecimals(child))
+        sink.note(`Decimals in the nested values of "${child.element.name}" have 15 digits at most.`);
     const geometry = geometryOf(file.metadata, columns, srs.isGiven);
     if (geometry?.crs !== undefined) sink.transform = transformFrom(geometry.crs);
     const table = new Table(columns, geometry?.column, { sink, srsIsGiven: srs.isGiven });
