@@ -3,6 +3,7 @@ import { concat, literal } from "../features/sql.js";
 import { type Check, checkedNotes } from "./export-checks.js";
 import { type FileColumn, fileColumns, valueReads } from "./export-columns.js";
 import type { ExportContent, ExportServices } from "./export-content.js";
+import { columnList } from "./export-notes.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
 import { objectTexts } from "./export-text.js";
 import { hasMultiMembers } from "./flat-collections.js";
@@ -31,7 +32,7 @@ export async function writeGml(
   const reads = [...valueReads(columns), "svc_id", `${storedGeometry(request.srid)} as g`];
   const found = await checkedNotes(db, target, request, {
     reads,
-    checks: [controlsCheck(columns), numericTextsCheck(columns), ...geometryChecks],
+    checks: [controlsCheck(columns), numericTextsCheck(columns), spacesCheck(columns), ...geometryChecks],
   });
   const opening =
     `<?xml version="1.0" encoding="UTF-8"?>\n<gml:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2" ` +
@@ -43,9 +44,15 @@ export async function writeGml(
     closing: "</gml:FeatureCollection>\n",
     rewrite: withoutControls,
   });
+  const json = columns.filter(({ type }) => type === "json").map(({ name }) => name);
   return {
     files: [{ ending: ".gml", chunks }],
-    notes: [...notes, ...found, ...elementNotes(columns)],
+    notes: [
+      ...notes,
+      ...found,
+      ...(json.length > 0 ? [`JSON is text, since GML has no such type: ${columnList(json)}.`] : []),
+      ...elementNotes(columns),
+    ],
   };
 }
 
@@ -90,6 +97,13 @@ function geometry(srid: 4326 | 3857): string {
     `else case st_geometrytype(g) ${several.join(" ")} else ${single("g", "'g'||svc_id")} end end`
   );
 }
+
+const spacesCheck = (columns: readonly FileColumn[]): Check => ({
+  says: "Readers may take empty texts for no value, and leave out the white space that texts begin with",
+  columns: new Map(
+    columns.filter(({ isText }) => isText).map(({ name, alias }) => [name, `${alias} ~ '^(\\s|$)'`]),
+  ),
+});
 
 const geometryChecks: readonly Check[] = [
   {

@@ -156,8 +156,11 @@ t.test("GeoPackage and FlatGeobuf have every value and vertex", async (t) => {
     }
     if (format === "gpkg") {
       t.equal(row(file, 0).moment, "2024-02-29T09:30:00.123456Z");
-      t.match(file.notes, ['Column "moment": it has times finer than a millisecond']);
-      t.equal(file.notes.length, 1);
+      t.match(file.notes, [
+        'Column "moment": it has times finer than a millisecond',
+        'Column "data": its values are written as texts in JSON.',
+      ]);
+      t.equal(file.notes.length, 2);
     } else t.same(file.notes, []);
   }
 });

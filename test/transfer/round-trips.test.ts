@@ -46,7 +46,7 @@ const objectsOf = async (code: string) =>
     await server.api("GET", `m/layers/${code}/objects/?fields=*&returnGeom=1&sort=svc_id`, { token })
   ).json.map(({ id, fields, geom }: any) => ({ id, fields, geom }));
 
-/** The objects of a layer, and those of a layer into which its export was imported. */
+/** The objects of a layer, those of a layer into which its export was imported, and the notes of the export. */
 async function roundTrip(code: string, format: string) {
   const exported = await fetch(`${server.url}/api/2.8/p/m/layers/${code}/export/?format=${format}`, {
     headers: { "x-token": token },
@@ -59,7 +59,8 @@ async function roundTrip(code: string, format: string) {
     body: await exported.arrayBuffer(),
   });
   if (answer.status !== 200) throw new Error(await answer.text());
-  return { wanted: await objectsOf(code), found: await objectsOf(copy) };
+  const notes: string[] = JSON.parse(exported.headers.get("x-export-notes") ?? "[]");
+  return { wanted: await objectsOf(code), found: await objectsOf(copy), notes };
 }
 
 const point = (...coordinates: number[]) => ({ type: "Point", coordinates });
@@ -137,3 +138,116 @@ t.test("every value and vertex of points and lines comes back in gpx", async (t)
   const { wanted, found } = await roundTrip("lines", "gpx");
   t.same(found, wanted);
 });
+
+const richColumns = { ...columns, b: "bool", j: "json", big: "string" } as const;
+/** Texts that look like something else. */
+const likeOthers = ["007", "true", "2020-01-01", '{"a": 1}', "null", "NaN", "1e5", "'=1+1", "@x", "\r\n"];
+const flags = [true, false, null];
+const data = [{ ключ: [1, null, "ü", { "a b": 1e21 }] }, [], null, { n: 0.1 }];
+
+/** Objects with values of every type, one at least for each geometry, and empty geometries. */
+async function makeRich(): Promise<void> {
+  await server.api("POST", "m/layers/", { token, body: { code: "rich" } });
+  for (const [name, type] of Object.entries(richColumns))
+    await server.api("POST", "m/layers/rich/structure/", { token, body: { code: name, type } });
+  const empty = ["Point", "LineString", "Polygon", "MultiPoint", "GeometryCollection"].map((type) =>
+    type === "GeometryCollection" ? { type, geometries: [] } : { type, coordinates: [] },
+  );
+  const across = {
+    type: "Polygon",
+    coordinates: [
+      [
+        ...[
+          [170, 10],
+          [190, 10],
+          [190, 20],
+          [170, 10],
+        ],
+      ],
+    ],
+  };
+  const all = [...geometries, across, ...empty];
+  const features = [...texts, ...likeOthers].map((s, i) => ({
+    type: "Feature",
+    geometry: all[i % all.length],
+    properties: {
+      ...{ s, t: `${"ж".repeat(400)}${i}`, n: numbers[i % numbers.length] },
+      ...{ d: dates[i % dates.length] ?? null, b: flags[i % flags.length], j: data[i % data.length] },
+      big: i % 3 === 0 ? null : String(9007199254740993n + BigInt(i)),
+    },
+  }));
+  const answer = await server.api("POST", "m/layers/rich/import/", {
+    token,
+    body: { type: "FeatureCollection", features },
+  });
+  if (answer.status !== 200) throw new Error(answer.text);
+}
+
+await makeRich();
+
+/** What becomes of an object in a format, and the notes that say so. */
+interface Told {
+  readonly notes: readonly RegExp[];
+  readonly change?: (object: any) => unknown;
+}
+
+/** Without heights of 0. */
+const flat = (value: any): unknown => {
+  if (!Array.isArray(value)) {
+    if (value?.geometries) return { ...value, geometries: value.geometries.map(flat) };
+    return value && { ...value, coordinates: flat(value.coordinates) };
+  }
+  if (value.every((one) => typeof one === "number")) return value[2] === 0 ? value.slice(0, 2) : value;
+  return value.map((one) => (Array.isArray(one) ? flat(one) : one));
+};
+const toJson = (text: unknown) => (typeof text === "string" ? JSON.parse(text) : text);
+const heights = /geometries without heights got the height 0/;
+
+const told: Readonly<Record<string, Told>> = {
+  geojson: { notes: [] },
+  csv: { notes: [] },
+  parquet: { notes: [] },
+  fgb: {
+    notes: [heights],
+    change: ({ fields, geom, ...rest }) => ({
+      ...rest,
+      fields: { ...fields, d: fields.d?.replace(/(\.\d{3})\d+Z$/, "$1Z") ?? null },
+      geom: flat(geom),
+    }),
+  },
+  gpkg: {
+    notes: [/its times are written as texts/, /written as texts in JSON/, heights],
+    change: ({ fields, geom, ...rest }) => ({
+      ...rest,
+      fields: { ...fields, j: toJson(fields.j) },
+      geom: flat(geom),
+    }),
+  },
+  gml: {
+    notes: [
+      /JSON is text/,
+      /texts of digits for numbers/,
+      /Readers may take empty texts for no value/,
+      /Empty geometries/,
+    ],
+    change: ({ fields, geom, ...rest }) => ({
+      ...rest,
+      fields: { ...fields, j: toJson(fields.j), s: fields.s?.replace(/^\s+/, "") || null },
+      geom: (geom?.coordinates ?? geom?.geometries)?.length === 0 ? null : geom,
+    }),
+  },
+};
+
+for (const [format, { notes: wantedNotes, change = (object: any) => object }] of Object.entries(told)) {
+  t.test(`what comes back in ${format} is what went out, but for what the notes name`, async (t) => {
+    const { wanted, found, notes } = await roundTrip("rich", format);
+    t.equal(found.length, wanted.length);
+    for (const [index, object] of wanted.entries()) t.same(change(found[index]), change(object));
+    t.same(
+      notes.filter((note) => !wantedNotes.some((one) => one.test(note))),
+      [],
+      "nothing else is said",
+    );
+    for (const note of wantedNotes) t.match(notes.join(" "), note);
+  });
+}

@@ -156,7 +156,7 @@ function projection(
     if (![box.minX, box.minY, box.maxX, box.maxY].every(Number.isFinite)) {
       throw badGeometry("its coordinates lie outside the area of the given projection");
     }
-    return geometry.toWKB("LSB");
+    return geometry.toWKB("LSB", "ISO");
   };
   const requireMetres = () => {
     if (!looksLikeDegrees || hasMetres) return;

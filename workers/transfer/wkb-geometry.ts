@@ -106,7 +106,12 @@ export class WkbGeometry {
   }
 
   private polygon(): void {
-    const rings = this.count(4);
+    let rings = this.count(4);
+    // GDAL reads an empty polygon of FlatGeobuf as one with an empty ring.
+    if (rings === 1 && this.view.getUint32(this.at, this.little) === 0) {
+      this.at += 4;
+      rings = 0;
+    }
     this.out.uint32Little(rings);
     for (let ring = 0; ring < rings; ring++) {
       const first = this.out.length + 4;

@@ -70,6 +70,7 @@ const planners: Readonly<Record<FileFormat, Planner>> = {
   },
   gpkg: (place) => {
     const isFine = place.column.type === "datetime" && place.survey.fraction > 3;
+    if (place.column.type === "json") return { ...typed(place), note: typeNotes.json };
     if (!isFine) return typed(place);
     const field = { name: place.name, type: "text" } as const;
     const note = "it has times finer than a millisecond, so its times are written as texts in ISO 8601.";

@@ -7,6 +7,7 @@ import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
 import { requireFewInserts } from "./dxf-blocks.js";
 import { fileEncoding } from "./gdal-encoding.js";
+import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import type { Reader } from "./reader.js";
 
@@ -24,15 +25,13 @@ export const readGdal =
       const layers = featureLayers(dataset, sink);
       for (const { layer, expected } of layers) {
         if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
+        const subtypes = subtypesOf({ driver, dataset, layer: layer.name, path });
+        const named = layers.length > 1;
         const countsMembers = path.endsWith(".mif");
-        const task = {
-          dataset,
-          sink,
-          named: layers.length > 1,
-          srsIsGiven: srs.isGiven,
-          expected,
-          countsMembers,
-        };
+        if (driver === "FlatGeobuf" && layer.fields.map(({ type }) => type).includes(gdal.OFTDateTime))
+          sink.note("Times of FlatGeobuf are read to the millisecond; digits after that are left out.");
+        const kinds = { countsMembers, subtypes };
+        const task = { dataset, sink, named, srsIsGiven: srs.isGiven, expected, ...kinds };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else await readLayer(layer, task);
       }
@@ -141,18 +140,23 @@ interface LayerTask {
   readonly expected: number;
   /** Whether that number includes the members of collections, besides the collections: GDAL counts those of a MIF so. */
   readonly countsMembers: boolean;
+  /** Of fields that are not what GDAL gives them as. */
+  readonly subtypes: Subtypes;
 }
 
 async function readLayer(
   layer: gdal.Layer,
-  { dataset, sink, named, srsIsGiven, expected, countsMembers }: LayerTask,
+  { dataset, sink, named, srsIsGiven, expected, countsMembers, subtypes }: LayerTask,
 ): Promise<void> {
-  const fields = layer.fields.map(
-    ({ name, type }): FieldReader => ({ name, write: fieldWriters[type] ?? writeValue }),
-  );
+  const fields = layer.fields.map(({ name, type }): FieldReader => {
+    const subtype = subtypes.get(name);
+    return { name, write: subtype ? subtypeWriters[subtype] : (fieldWriters[type] ?? writeValue) };
+  });
   const geometry = layer.geomType === gdal.wkbNone ? tableGeometry(layer, sink, srsIsGiven) : undefined;
   const source = typedLayer(dataset, layer);
   const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
+  const indexOf = (id: string) => fields.findIndex(({ name }) => name === id);
+  const [ownId, svcId] = [indexOf("gml_id"), indexOf("svc_id")];
   const before = sink.rows;
   let members = 0;
   const { features } = source;
@@ -163,7 +167,8 @@ async function readLayer(
       if (geometry) geometry.write(row, (index) => cellOf(values[index]));
       else members += membersOf(writeGeometry(row, read));
       fields.forEach((field, index) => {
-        if (!geometry?.takes(index)) writeField(row, field, values[index]);
+        if (geometry?.takes(index) || (index === ownId && isOwnId(values[index], values[svcId]))) return;
+        writeField(row, field, values[index]);
       });
       if (layerName !== undefined) row.property("layer", layerName);
     });
@@ -210,7 +215,7 @@ const membersOf = (wkb: Buffer | undefined): number =>
 function writeGeometry(row: RowEncoder, feature: gdal.Feature): Buffer | undefined {
   let wkb: Buffer | undefined;
   try {
-    wkb = feature.getGeometry()?.toWKB("LSB");
+    wkb = feature.getGeometry()?.toWKB("LSB", "ISO");
   } catch {
     // Geometries of curves within a layer of mixed ones, and solids.
     throw badGeometry("its geometry is of a kind that cannot be stored, such as a curve or a solid");
@@ -238,6 +243,28 @@ const fieldWriters: Readonly<Record<string, FieldWriter>> = {
   [gdal.OFTDate]: (row, name, value) => row.property(name, isoText(String(value))),
   [gdal.OFTDateTime]: (row, name, value) => row.property(name, isoText(String(value))),
 };
+
+const subtypeWriters: Readonly<Record<"bool" | "json", FieldWriter>> = {
+  bool: (row, name, value) => row.property(name, value === 0 || value === 1 ? value === 1 : String(value)),
+  json: (row, name, value) => {
+    const text = String(value);
+    // What only claims to be JSON stays a text.
+    if (isJson(text)) row.json(name, text);
+    else row.property(name, text);
+  },
+};
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether an id of GML is the one that our exports make of `svc_id`. */
+const isOwnId = (id: unknown, svcId: unknown): boolean => svcId !== undefined && id === `f${svcId}`;
 
 /** GDAL's text of a date, such as `2024/02/29 23:59:58.125+03`, in ISO 8601. A date has no time. */
 const isoText = (text: string): string =>

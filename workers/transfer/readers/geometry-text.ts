@@ -38,7 +38,7 @@ export class GeometryText {
     if (!match) throw badGeometry("the geometry is neither WKT nor WKB nor GeoJSON");
     let wkb: Buffer;
     try {
-      wkb = gdal.Geometry.fromWKT(text.slice(text.indexOf(match[2]!))).toWKB("LSB");
+      wkb = gdal.Geometry.fromWKT(text.slice(text.indexOf(match[2]!))).toWKB("LSB", "ISO");
     } catch {
       throw badGeometry("the geometry is not valid WKT");
     }
