@@ -86,3 +86,35 @@ t.test("a drawing's texts are read by its version, its code page, or its bytes",
     t.same(await names(dxf(version, page, label)), [name], `${version} ${page} ${label}`);
   t.same(await names(dxf("AC1015", "ANSI_1252", "windows-1251"), "windows-1251"), [name]);
 });
+
+t.test("texts of MapInfo are read by the charset, by their bytes, or by the request", async (t) => {
+  const mif = (charset: string | undefined, label: string) => {
+    const line = charset === undefined ? "" : `Charset "${charset}"\n`;
+    const head = `Version 300\n${line}Delimiter ","\nColumns 1\n  name Char(40)\nData\n\nPoint 1 2\n`;
+    return { mif: Buffer.from(head), mid: encode(`"${name}"\n`, label)! };
+  };
+  for (const [charset, label, encoding] of [
+    ["WindowsCyrillic", "windows-1251", undefined],
+    ["Neutral", "windows-1251", undefined],
+    ["Neutral", "ibm866", undefined],
+    ["Neutral", "utf-8", undefined],
+    [undefined, "windows-1251", undefined],
+    ["WindowsLatin1", "windows-1251", "cp1251"],
+    ["WindowsLatin1", "utf-8", "utf-8"],
+    ["Neutral", "koi8-r", "koi8-r"],
+  ] as const)
+    t.same(await names(mif(charset, label), encoding), [name], `${charset} ${label} ${encoding}`);
+  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  const file = { driver: "MapInfo File", extension: "tab", fields: { name: "string" } };
+  const features = [{ wkt: "POINT (1 2)", values: { name } }];
+  const made = writeGdalFile(folder, { ...file, features, options: ["ENCODING=CP1251"] });
+  rmSync(folder, { recursive: true });
+  const parts = Object.fromEntries(
+    Object.entries(made).map(([path, content]) => [extname(path).slice(1), content]),
+  );
+  const tab = (charset: string) =>
+    Buffer.from(parts.tab!.toString("latin1").replaceAll("WindowsCyrillic", charset), "latin1");
+  t.same(await names(parts), [name]);
+  t.same(await names({ ...parts, tab: tab("Neutral") }), [name], "by its bytes");
+  t.same(await names({ ...parts, tab: tab("WindowsLatin1") }, "cp1251"), [name], "by the request");
+});

@@ -13,9 +13,12 @@ import type { Reader } from "./reader.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
 
-/** A reader of files of one driver. */
+/**
+ * A reader of files of one driver.
+ * @param decode makes texts of those that GDAL gives
+ */
 export const readGdal =
-  (driver: string): Reader =>
+  (driver: string, decode?: (text: string) => string): Reader =>
   async ({ path, sink, srs, encoding }) => {
     if (driver === "DXF") await requireFewInserts(path);
     configure(encoding ?? fileEncoding(driver, path));
@@ -30,7 +33,7 @@ export const readGdal =
         const countsMembers = path.endsWith(".mif");
         if (driver === "FlatGeobuf" && layer.fields.map(({ type }) => type).includes(gdal.OFTDateTime))
           sink.note("Times of FlatGeobuf are read to the millisecond; digits after that are left out.");
-        const kinds = { countsMembers, subtypes };
+        const kinds = { countsMembers, subtypes, decode };
         const task = { dataset, sink, named, srsIsGiven: srs.isGiven, expected, ...kinds };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else await readLayer(layer, task);
@@ -142,15 +145,19 @@ interface LayerTask {
   readonly countsMembers: boolean;
   /** Of fields that are not what GDAL gives them as. */
   readonly subtypes: Subtypes;
+  readonly decode: ((text: string) => string) | undefined;
 }
 
 async function readLayer(
   layer: gdal.Layer,
-  { dataset, sink, named, srsIsGiven, expected, countsMembers, subtypes }: LayerTask,
+  { dataset, sink, named, srsIsGiven, expected, countsMembers, subtypes, decode }: LayerTask,
 ): Promise<void> {
   const fields = layer.fields.map(({ name, type }): FieldReader => {
     const subtype = subtypes.get(name);
-    return { name, write: subtype ? subtypeWriters[subtype] : (fieldWriters[type] ?? writeValue) };
+    return {
+      name: decode?.(name) ?? name,
+      write: subtype ? subtypeWriters[subtype] : (fieldWriters[type] ?? writeValue),
+    };
   });
   const geometry = layer.geomType === gdal.wkbNone ? tableGeometry(layer, sink, srsIsGiven) : undefined;
   const source = typedLayer(dataset, layer);
@@ -163,7 +170,10 @@ async function readLayer(
   for (let feature = features.first(); feature; feature = features.next()) {
     const read = feature;
     sink.add((row) => {
-      const values = valuesOf(read);
+      const given = valuesOf(read);
+      const values = decode
+        ? given.map((value) => (typeof value === "string" ? decode(value) : value))
+        : given;
       if (geometry) geometry.write(row, (index) => cellOf(values[index]));
       else members += membersOf(writeGeometry(row, read));
       fields.forEach((field, index) => {

@@ -1,11 +1,15 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { refused } from "../refusal.js";
 import { readGdal } from "./gdal.js";
-import type { Reader } from "./reader.js";
+import { type Described, ownDecoder } from "./mapinfo-encoding.js";
+import type { Reader, ReadTask } from "./reader.js";
 
 /** Reads tables of MapInfo. */
 
-const read = readGdal("MapInfo File");
+async function read(task: ReadTask, described: Described): Promise<void> {
+  const decode = await ownDecoder(described, task.encoding);
+  await readGdal("MapInfo File", decode)(task);
+}
 
 /** Bound on the text of a .tab; a thousand columns need a tenth of it. */
 const maxTabBytes = 1024 ** 2;
@@ -21,7 +25,8 @@ export const readTab: Reader = async (task) => {
     sink.note("A MapInfo table came without its .map, so that its objects have no geometry.");
   else if (!existsSync(`${stem}id`))
     throw refused("A MapInfo table consists of files .tab, .dat, .map and .id; the .id is missing.");
-  await read(task);
+  const data = existsSync(`${stem}dat`) ? `${stem}dat` : `${stem}dbf`;
+  await read(task, { path, data, kind: "tab" });
 };
 
 /** Geometry as text with its values in `.mid`. */
@@ -29,7 +34,7 @@ export const readMif: Reader = async (task) => {
   const { path, sink } = task;
   if (!existsSync(`${path.slice(0, -3)}mid`))
     sink.note("A .mif came without its .mid, so that its objects have geometry only.");
-  await read(task);
+  await read(task, { path, data: `${path.slice(0, -3)}mid`, kind: "mif" });
 };
 
 function tabText(path: string): string {
