@@ -13,12 +13,16 @@ import type { Reader } from "./reader.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
 
-/**
- * A reader of files of one driver.
- * @param decode makes texts of those that GDAL gives
- */
+export interface GdalOptions {
+  /** Makes texts of those that GDAL gives. */
+  readonly decode?: ((text: string) => string) | undefined;
+  /** Whether the file has a geometry for the feature of this id, for which GDAL gives none. */
+  readonly hasGeometry?: ((fid: number) => boolean) | undefined;
+}
+
+/** A reader of files of one driver. */
 export const readGdal =
-  (driver: string, decode?: (text: string) => string): Reader =>
+  (driver: string, { decode, hasGeometry }: GdalOptions = {}): Reader =>
   async ({ path, sink, srs, encoding }) => {
     if (driver === "DXF") await requireFewInserts(path);
     configure(encoding ?? fileEncoding(driver, path));
@@ -33,7 +37,7 @@ export const readGdal =
         const countsMembers = path.endsWith(".mif");
         if (driver === "FlatGeobuf" && layer.fields.map(({ type }) => type).includes(gdal.OFTDateTime))
           sink.note("Times of FlatGeobuf are read to the millisecond; digits after that are left out.");
-        const kinds = { countsMembers, subtypes, decode };
+        const kinds = { countsMembers, subtypes, decode, hasGeometry };
         const task = { dataset, sink, named, srsIsGiven: srs.isGiven, expected, ...kinds };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else await readLayer(layer, task);
@@ -145,12 +149,13 @@ interface LayerTask {
   readonly countsMembers: boolean;
   /** Of fields that are not what GDAL gives them as. */
   readonly subtypes: Subtypes;
-  readonly decode: ((text: string) => string) | undefined;
+  readonly decode: GdalOptions["decode"];
+  readonly hasGeometry: GdalOptions["hasGeometry"];
 }
 
 async function readLayer(
   layer: gdal.Layer,
-  { dataset, sink, named, srsIsGiven, expected, countsMembers, subtypes, decode }: LayerTask,
+  { dataset, sink, named, srsIsGiven, expected, countsMembers, subtypes, decode, hasGeometry }: LayerTask,
 ): Promise<void> {
   const fields = layer.fields.map(({ name, type }): FieldReader => {
     const subtype = subtypes.get(name);
@@ -175,7 +180,11 @@ async function readLayer(
         ? given.map((value) => (typeof value === "string" ? decode(value) : value))
         : given;
       if (geometry) geometry.write(row, (index) => cellOf(values[index]));
-      else members += membersOf(writeGeometry(row, read));
+      else {
+        const wkb = writeGeometry(row, read);
+        if (!wkb && hasGeometry?.(read.fid)) throw badGeometry("its geometry is damaged");
+        members += membersOf(wkb);
+      }
       fields.forEach((field, index) => {
         if (geometry?.takes(index) || (index === ownId && isOwnId(values[index], values[svcId]))) return;
         writeField(row, field, values[index]);

@@ -8,7 +8,7 @@ import type { Reader, ReadTask } from "./reader.js";
 
 async function read(task: ReadTask, described: Described): Promise<void> {
   const decode = await ownDecoder(described, task.encoding);
-  await readGdal("MapInfo File", decode)(task);
+  await readGdal("MapInfo File", { decode })(task);
 }
 
 /** Bound on the text of a .tab; a thousand columns need a tenth of it. */

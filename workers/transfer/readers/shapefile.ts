@@ -1,13 +1,14 @@
-import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
+import gdal from "gdal-async";
+import { refused } from "../refusal.js";
 import { readGdal } from "./gdal.js";
 import type { Reader } from "./reader.js";
 
-const read = readGdal("ESRI Shapefile");
-
 /** A shapefile. Its table, its index and its spatial reference may be missing. */
 export const readShapefile: Reader = async (task) => {
-  const { path, sink } = task;
-  const table = `${path.slice(0, -3)}dbf`;
+  const { path, sink, srs } = task;
+  const beside = (extension: string) => path.slice(0, -3) + extension;
+  const table = beside("dbf");
   if (!existsSync(table))
     sink.note("A shapefile came without its .dbf, so that its objects have geometry only.");
   else if (rowsOf(table) === 0) {
@@ -15,7 +16,13 @@ export const readShapefile: Reader = async (task) => {
     rmSync(table);
     sink.note("The .dbf of a shapefile has no rows, so that its objects have geometry only.");
   }
-  await read(task);
+  if (!srs.isGiven) requireKnownReference(beside("prj"));
+  const shapes = new Shapes(path, beside("shx"));
+  try {
+    await readGdal("ESRI Shapefile", { hasGeometry: (fid) => shapes.has(fid) })(task);
+  } finally {
+    shapes.close();
+  }
 };
 
 /** The number of rows that the header of a dBASE table gives; undefined when the header is cut off. */
@@ -26,5 +33,50 @@ function rowsOf(table: string): number | undefined {
     return readSync(file, header, 0, 8, 0) === 8 ? header.readUInt32LE(4) : undefined;
   } finally {
     closeSync(file);
+  }
+}
+
+const longestReference = 64 * 1024;
+
+/** GDAL takes a file whose reference it cannot read for one in degrees. @throws Refusal */
+function requireKnownReference(prj: string): void {
+  if (!existsSync(prj)) return;
+  if (statSync(prj).size <= longestReference) {
+    const text = readFileSync(prj, "latin1");
+    if (/^[\s\0]*$/.test(text)) return;
+    try {
+      gdal.SpatialReference.fromESRI(text.split(/\r?\n/));
+      return;
+    } catch {
+      // Told below.
+    }
+  }
+  throw refused("The coordinate system in the .prj of the shapefile cannot be read. Name it by srs.");
+}
+
+/** The records of an .shp, by its index. GDAL gives no geometry for those that it cannot read, and for empty ones. */
+class Shapes {
+  private files: { readonly shp: number; readonly shx: number } | undefined;
+
+  constructor(
+    private readonly shp: string,
+    private readonly shx: string,
+  ) {}
+
+  /** Whether the record has a shape of any kind, or cannot be found. */
+  has(index: number): boolean {
+    // GDAL makes an index that is missing when it opens the file.
+    this.files ??= { shp: openSync(this.shp, "r"), shx: openSync(this.shx, "r") };
+    const bytes = Buffer.alloc(4);
+    if (readSync(this.files.shx, bytes, 0, 4, 100 + 8 * index) < 4) return false;
+    const record = 2 * bytes.readInt32BE(0);
+    return readSync(this.files.shp, bytes, 0, 4, record + 8) < 4 || bytes.readInt32LE(0) !== 0;
+  }
+
+  close(): void {
+    if (!this.files) return;
+    closeSync(this.files.shp);
+    closeSync(this.files.shx);
+    this.files = undefined;
   }
 }
