@@ -417,8 +417,7 @@ t.test("formats are those of the contract", async (t) => {
     status: 500,
     json: { code: "required_parameters", data: { required: ["format"] } },
   });
-  for (const format of ["geotif", "parquet"])
-    t.match(await ask(`?format=${format}`), { status: 500, json: { code: "unsupported_format" } }, format);
+  t.match(await ask("?format=geotif"), { status: 500, json: { code: "unsupported_format" } });
   for (const format of ["GeoJSON", "pdf", "constructor", "__proto__", "geojson,shp", "%27"])
     t.match(await ask(`?format=${format}`), { status: 500, json: { code: "invalid_format" } }, format);
 });

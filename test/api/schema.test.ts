@@ -70,7 +70,7 @@ function forbidden({ enum: words, pattern, ...schema }: any): string[] {
 }
 
 /** Words that are looked at where they are used, with a code of their own. */
-const refusedLater = new Set(["exportLayer format"]);
+const refusedLater = new Set(["exportLayer format", "exportTiles format"]);
 
 t.test("parameters of every operation are read as their schemas have them", async (t) => {
   for (const { description, query, headers } of operations) {
