@@ -152,6 +152,13 @@ export class Reasons {
     return this.count === 0;
   }
 
+  /** The names in quotation marks, as a part of a sentence. */
+  get names(): string {
+    const names = Object.keys(this.columns).map((name) => `"${name}"`);
+    const more = this.count - names.length;
+    return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  }
+
   get data(): Readonly<Record<string, unknown>> {
     const more = this.count - this.max;
     return more > 0 ? { columns: this.columns, more } : { columns: this.columns };

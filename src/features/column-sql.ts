@@ -1,7 +1,7 @@
 import { type Languages, readableSql } from "../catalog/localized-value.js";
 import { type Column, isId, type LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
-import { failed, Reasons } from "../errors.js";
+import { excerpt, failed, Reasons } from "../errors.js";
 import type { Values } from "./sql.js";
 
 /** How a layer's columns are read: which have values, and the SQL of a value as JSON and for comparison. */
@@ -50,8 +50,12 @@ export function columnsOf(layer: LayerNode, codes: readonly string[]): Column[] 
 }
 
 /** @param reasons by column code */
-export const unknownColumns = (reasons: Reasons) =>
-  failed("unknown_column", "The layer has no such column.", reasons.data);
+export const unknownColumns = (reasons: Reasons, text = `The layer has no column ${reasons.names}.`) =>
+  failed("unknown_column", text, reasons.data);
+
+/** For a column without values too, a title. */
+export const noValueColumn = (code: string, reason: string) =>
+  unknownColumns(Reasons.of(code, reason), `The layer has no column "${excerpt(code)}" with values.`);
 
 /** Whether a value has a text or number for each language. */
 export const isLocalised = (column: Column): boolean => column.localizedValue && !isId(column);

@@ -3,7 +3,7 @@ import { type Column, isId } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
-import { comparable, unknownColumns } from "./column-sql.js";
+import { comparable, noValueColumn } from "./column-sql.js";
 import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
 import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
@@ -90,7 +90,7 @@ function requireColumn(code: string, { columns }: FilterContext): Column {
   const column = columns.find((one) => one.code === code);
   if (column && column.type !== "title") return column;
   const reason = column ? "A title has no value." : "The layer has no such column.";
-  throw unknownColumns(Reasons.of(code, reason));
+  throw noValueColumn(code, reason);
 }
 
 const mismatch = (column: Column, reason: string) =>

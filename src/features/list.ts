@@ -1,13 +1,13 @@
 import { type Column, isId, type LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues } from "../column-types/column-types.js";
-import { failed, Reasons } from "../errors.js";
+import { failed } from "../errors.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 import {
   columnsOf,
   comparable,
   findColumn,
   type Languages,
-  unknownColumns,
+  noValueColumn,
   valueColumns,
 } from "./column-sql.js";
 import { filterSql } from "./filter-language.js";
@@ -139,8 +139,7 @@ export function surveyStatement(
 
 function filterColumn(layer: LayerNode, code: string, fields: readonly Column[] | undefined): Column {
   const column = findColumn(layer, code);
-  if (!column || !hasValues(column))
-    throw unknownColumns(Reasons.of(code, "The list cannot be filtered by it."));
+  if (!column || !hasValues(column)) throw noValueColumn(code, "The list cannot be filtered by it.");
   if (!fields?.includes(column)) {
     throw failed("filter_column_not_listed", "The filter column (fcode) must be listed in fields.", {
       column: code,
@@ -167,8 +166,7 @@ function orderBy(layer: LayerNode, request: ListRequest, values: Values): string
   const seen = new Set<Column>();
   for (const { code, descending } of request.sort) {
     const column = findColumn(layer, code);
-    if (!column || !hasValues(column))
-      throw unknownColumns(Reasons.of(code, "The list cannot be sorted by it."));
+    if (!column || !hasValues(column)) throw noValueColumn(code, "The list cannot be sorted by it.");
     if (seen.has(column)) continue;
     seen.add(column);
     terms.push(`${comparable(column, request.languages.own, values)}${descending ? " desc" : ""}`);

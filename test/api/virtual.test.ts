@@ -189,7 +189,7 @@ t.test("what cannot be made is refused and leaves nothing", async (t) => {
     ],
     [
       { type: "virtual", source: { layer: "base", filter: "none = 1" } },
-      { status: 500, json: { code: "unknown_column" } },
+      { status: 500, json: { code: "unknown_column", message: /"none"/ } },
     ],
     [
       { type: "virtual", source: { layer: "base", columns: ["none"] } },
