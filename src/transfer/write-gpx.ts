@@ -30,7 +30,7 @@ export async function writeGpx(
   const reads = [...valueReads(columns), "geom as g"];
   const found = await checkedNotes(db, target, request, {
     reads,
-    checks: [...geometryChecks, controlsCheck(columns), numericTextsCheck(columns)],
+    checks: [...geometryChecks, ...[controlsCheck(columns), numericTextsCheck(columns)].map(ofWritten)],
   });
   const read = (where: string, text: string, opening: string, closing: string) =>
     objectTexts(db, target, request, { reads, text, where, opening, closing, rewrite: withoutControls });
@@ -61,10 +61,18 @@ const isPoint = (g: string) =>
 const isLine = (g: string) =>
   `st_geometrytype(${g}) in ('ST_LineString','ST_MultiLineString') and not st_isempty(${g})`;
 
+const isWritten = `(${isPoint("g")} or ${isLine("g")})`;
+
+/** The check, without the objects that are left out. */
+const ofWritten = ({ says, columns = new Map() }: Check): Check => ({
+  says,
+  columns: new Map([...columns].map(([name, condition]) => [name, `(${condition}) and ${isWritten}`])),
+});
+
 const geometryChecks: readonly Check[] = [
   {
     says: "Only points and lines can be held; other objects, and those without geometry, are left out",
-    objects: `(${isPoint("g")} or ${isLine("g")}) is not true`,
+    objects: `${isWritten} is not true`,
   },
   {
     says: "Multipoints become one waypoint for each of their points",
@@ -72,7 +80,7 @@ const geometryChecks: readonly Check[] = [
   },
   {
     says: "Longitudes lie between -180 and 180 degrees; those beyond are written as the same place within",
-    objects: `(${isPoint("g")} or ${isLine("g")}) and (st_xmin(g)<-180 or st_xmax(g)>=180)`,
+    objects: `${isWritten} and (st_xmin(g)<-180 or st_xmax(g)>=180)`,
   },
 ];
 
