@@ -17,12 +17,12 @@ export const readCsv: Reader = async ({ path, sink, srs, encoding }) => {
   const label = encoding ?? detectFileEncoding(path);
   if (label !== "utf-8") sink.note(`The texts were read in the encoding ${label}.`);
   const dialect = readDialect(path, label);
-  const [first = []] = dialect.sample;
+  const [first] = dialect.sample;
+  if (!first) throw refused("The file is empty: a table has at least the names of its columns.");
   if (first.length > maxColumns)
     throw refused(`The file has more than ${maxColumns} columns.`, { limit: maxColumns });
   const names = columnNames(dialect.hasHeader ? first : first.map(() => null));
-  if (!dialect.hasHeader && first.length > 0)
-    sink.note("The file has no header: its columns are named column_1 and so on.");
+  if (!dialect.hasHeader) sink.note("The file has no header: its columns are named column_1 and so on.");
   const coordinates = findCoordinateColumns(names, dialect.sample.slice(dialect.hasHeader ? 1 : 0));
   sink.note(coordinateNote(names, coordinates));
   const records = new CsvRecords(openText(path, label), dialect.delimiter);
