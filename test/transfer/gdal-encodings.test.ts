@@ -43,6 +43,30 @@ async function names(parts: Record<string, Buffer>, encoding?: string): Promise<
   return (await bench.objects(layerId)).map((object) => object.name ?? object.Text);
 }
 
+t.test("names of MapInfo columns may be cut within a character", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+  const made = writeGdalFile(folder, {
+    driver: "MapInfo File",
+    extension: "tab",
+    fields: { name: "string", data: "string" },
+    features: [{ wkt: "POINT (1 2)", values: { name: "one", data: "two" } }],
+  });
+  rmSync(folder, { recursive: true });
+  const layerId = await bench.layer();
+  const files = Object.entries(made).map(([file, content]) => {
+    const text = content.toString("latin1");
+    const cut = text
+      .replace("    name Char", "    \xd0_\xd0_ Char")
+      .replace("    data Char", "    \xd1_\xd0_ Char");
+    const extension = extname(file).slice(1);
+    const bytes = extension === "tab" ? Buffer.from(cut, "latin1") : content;
+    return { path: bench.file(bytes, extension), name: `data.${extension}` };
+  });
+  await importIntoLayer(bench.deps, { layerId, language: "en" }, { files, action: "merge" });
+  const [object] = await bench.objects(layerId);
+  for (const value of ["one", "two"]) t.ok(Object.values(object!).includes(value), value);
+});
+
 /** The parts without `.cpg`, and with a language id. */
 function withLanguageId({ cpg: _, dbf, ...parts }: Record<string, Buffer>, id: number) {
   const table = Buffer.from(dbf!);

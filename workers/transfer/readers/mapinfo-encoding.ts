@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import {
   closeSync,
   createReadStream,
@@ -36,11 +37,15 @@ export async function ownDecoder(
   if (requested === undefined && (!isNeutral || !existsSync(data))) return undefined;
   const start = kind === "tab" ? Buffer.from(headOf(data), "latin1").readUInt16LE(8) : 0;
   const label = requested ?? detectFileEncoding(data, start, Buffer.from(head, "latin1"));
-  // Bytes that GDAL leaves as they are, are UTF-8.
-  if (isNeutral && label === "utf-8") return undefined;
+  // Bytes that GDAL leaves as they are, are UTF-8. Names of columns may be cut within a character.
+  if (isNeutral && label === "utf-8" && isUtf8(Buffer.from(head, "latin1"))) return undefined;
   await rewrite(path, head);
   const decoder = new TextDecoder(label);
-  return (text) => decoder.decode(Buffer.from(text, "latin1"));
+  return (text) => {
+    const bytes = Buffer.from(text, "latin1");
+    // Names that are no UTF-8 stay as they are, since U+FFFD would make different ones the same.
+    return label === "utf-8" && !isUtf8(bytes) ? text : decoder.decode(bytes);
+  };
 }
 
 function headOf(path: string): string {
