@@ -98,6 +98,16 @@ const nullOf = (column: Column): string =>
     ? `null::${physicalType(column.type, column.localizedValue)}`
     : "null::geometry";
 
+/** @throws Failure import_failed when the constraints are no longer those */
+export async function requireSameConstraints(
+  tx: Queryable,
+  layerId: number,
+  constraints: readonly ColumnConstraint[],
+): Promise<void> {
+  if (JSON.stringify(await readConstraints(tx, layerId)) !== JSON.stringify(constraints))
+    throw failed("import_failed", "The layer's constraints were changed during the import.");
+}
+
 /**
  * Checks the rules again for the objects that a merge has changed, within its transaction: others may have edited them, or
  * changed the constraints, after `checkRules`.
@@ -107,8 +117,7 @@ export async function recheckRules(
   tx: Queryable,
   { layerId, match, existing, constraints }: Candidates & { readonly layerId: number },
 ): Promise<void> {
-  if (JSON.stringify(await readConstraints(tx, layerId)) !== JSON.stringify(constraints))
-    throw failed("import_failed", "The layer's constraints were changed during the import.");
+  await requireSameConstraints(tx, layerId, constraints);
   const values: unknown[] = [];
   const rules = rulesOf(existing, constraints, values);
   if (rules.length === 0 || match === undefined) return;

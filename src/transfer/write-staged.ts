@@ -7,7 +7,7 @@ import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { defaultStyle } from "../style/default-style.js";
 import { longTransaction } from "./cancellable.js";
-import { recheckRules } from "./check-constraints.js";
+import { recheckRules, requireSameConstraints } from "./check-constraints.js";
 import { type CheckedImport, checkStaged } from "./check-staged.js";
 import { canFill, dropFilled, fillTable, replaceTable } from "./filled-table.js";
 import type { Imported } from "./import-request.js";
@@ -148,6 +148,7 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
     return await longTransaction(caller, limits, async (tx) => {
       const removed = await replaceTable(tx, filled, { id: layerId, existing, replace });
       if (removed === undefined) return undefined;
+      await requireSameConstraints(tx, layerId, constraints);
       await describeLayer(tx, step, false);
       const imported = step.report({ inserted: filled.rows, updated: 0, removed });
       await options.onWritten?.(tx, imported);

@@ -191,6 +191,35 @@ t.test("an import inside a request's transaction waits for no lock of its own", 
   t.same(await staged(), []);
 });
 
+t.test("a constraint that is set meanwhile is not passed over", async (t) => {
+  const layer = await bench.layer();
+  await bench.import(layer, many(10));
+  const before = await bench.objects(layer);
+  const path = bench.file(many(6_000, 100));
+  let set: Promise<unknown> | undefined;
+  const running = importIntoLayer(
+    bench.deps,
+    { layerId: layer, language: "en" },
+    { files: [{ path, name: path }], action: "replace" },
+    {
+      onProgress: ({ phase }) => {
+        if (phase === "writing")
+          set = db.execute(
+            `insert into column_constraint (layer_id, type, column_ids, definition, sort)
+             select ${layer}, 'range', array[id], '[0, 50]', 1 from layer_column where layer_id = ${layer} and code = 'n'`,
+          );
+      },
+    },
+  );
+  t.match(await running.catch((error: unknown) => error), {
+    code: "import_failed",
+    message: /constraints were changed/,
+  });
+  t.equal(await set, 1);
+  t.same(await bench.objects(layer), before);
+  t.same(await staged(), []);
+});
+
 t.test("a layer that is deleted meanwhile is not found", async (t) => {
   const layer = await bench.layer();
   const path = bench.file(many(6_000));
