@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { importLock, stagingLock } from "../storage/advisory-locks.js";
 import { connectionLost } from "../storage/connection-errors.js";
 import type { Database } from "../storage/postgres.js";
+import { cancelWhenAborted } from "./cancellable.js";
 import { importOf } from "./filled-table.js";
 
 /**
@@ -36,15 +37,14 @@ export async function lockStaging(db: Database): Promise<StagingLock> {
     table,
     lost: lost.signal,
     lockLayer: async (layerId, signal) => {
-      signal?.throwIfAborted();
       const [backend] = (await client.query<{ pid: number }>("select pg_backend_pid() as pid")).rows;
-      const cancel = () =>
-        void db.query("select pg_cancel_backend($1)", [backend!.pid]).catch(() => undefined);
-      signal?.addEventListener("abort", cancel, { once: true });
+      signal?.throwIfAborted();
+      const stopCancelling = signal && cancelWhenAborted(db, backend!.pid, signal);
       try {
         await client.query(`select pg_advisory_lock(${importLock("$1")})`, [layerId]);
       } finally {
-        signal?.removeEventListener("abort", cancel);
+        // Else the statement of `release` could be cancelled.
+        await stopCancelling?.();
         signal?.throwIfAborted();
       }
     },

@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
+import type { Database, Queryable } from "../../src/storage/postgres.js";
+import { longTransaction } from "../../src/transfer/cancellable.js";
 import { lockStaging, sweepStaging } from "../../src/transfer/staging.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 
@@ -79,4 +82,45 @@ t.test("a layer that is deleted during an import is not found", async (t) => {
   await bench.db.execute("delete from node where id = $1", [layer]);
   t.match(await failing, { message: /There is no layer/ });
   t.strictSame(await bench.db.query(stagingTables), []);
+});
+
+/** The database, as one where `meanwhile` happens while a transaction asks for its backend. */
+const asking = (meanwhile: () => void): Database =>
+  Object.create(bench.db, {
+    transaction: {
+      value: (work: (tx: Queryable) => Promise<unknown>) =>
+        bench.db.transaction((tx) => {
+          const query = async (text: string, values?: readonly unknown[]) => {
+            if (text.includes("pg_backend_pid")) meanwhile();
+            return tx.query(text, values);
+          };
+          return work(Object.create(tx, { query: { value: query } }) as Queryable);
+        }),
+    },
+  }) as Database;
+
+t.test("a transaction that is cancelled before its first statement does no work", async (t) => {
+  const controller = new AbortController();
+  const limits = { timeoutMs: 10_000, signal: controller.signal };
+  const db = asking(() => controller.abort(new Error("cancelled by the test")));
+  let worked = false;
+  const ended = longTransaction(db, limits, async () => {
+    worked = true;
+  });
+  await t.rejects(ended, { message: "cancelled by the test" });
+  t.notOk(worked);
+});
+
+t.test("an import that is cancelled when it begins to wait for a layer does not wait", async (t) => {
+  const holder = await lockStaging(bench.db);
+  const waiting = await lockStaging(bench.db);
+  await holder.lockLayer(1);
+  const controller = new AbortController();
+  const ended = failureOf(waiting.lockLayer(1, controller.signal));
+  controller.abort(new Error("cancelled by the test"));
+  t.match(await Promise.race([ended, sleep(5_000, "waits", { ref: false })]), {
+    message: "cancelled by the test",
+  });
+  await holder.release();
+  await waiting.release();
 });
