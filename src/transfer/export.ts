@@ -72,11 +72,13 @@ export function finished(
   const source = chunks[Symbol.asyncIterator]();
   let ended: Promise<void> | undefined;
   const end = () => {
-    signal.removeEventListener("abort", end);
+    signal.removeEventListener("abort", aborted);
     ended ??= done();
     return ended;
   };
-  signal.addEventListener("abort", end, { once: true });
+  // A listener whose promise rejects would end the process. What is not removed now is removed as abandoned.
+  const aborted = () => void end().catch(() => undefined);
+  signal.addEventListener("abort", aborted, { once: true });
   const iterator: AsyncIterableIterator<string | Uint8Array> = {
     [Symbol.asyncIterator]: () => iterator,
     async next() {

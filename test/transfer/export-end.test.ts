@@ -1,0 +1,23 @@
+import { setImmediate } from "node:timers/promises";
+import t from "tap";
+import { finished } from "../../src/transfer/export.js";
+
+async function* chunks() {
+  yield "a";
+}
+
+t.test("files that cannot be removed after an abort do not end the process", async (t) => {
+  const errors: unknown[] = [];
+  const note = (error: unknown) => errors.push(error);
+  process.on("uncaughtException", note);
+  const controller = new AbortController();
+  const removing = async () => {
+    throw new Error("the disk fails");
+  };
+  const content = finished(chunks(), removing, controller.signal)[Symbol.asyncIterator]();
+  t.match(await content.next(), { value: "a" });
+  controller.abort();
+  await setImmediate();
+  process.off("uncaughtException", note);
+  t.same(errors, []);
+});
