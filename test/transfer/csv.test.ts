@@ -67,6 +67,12 @@ t.test("texts that were kept from being formulas come back", async (t) => {
   ]);
 });
 
+t.test("spaces around codes do not make numbers of them", async (t) => {
+  const { objects, types } = await imported(lines("zip;n", "560 001 ;1", " 560 002;2", "          ;3"));
+  t.match(types, { zip: "string" });
+  t.match(objects, [{ zip: "560 001 " }, { zip: " 560 002" }, {}]);
+});
+
 t.test("types are those that fit the whole column", async (t) => {
   const { objects, types } = await imported(
     lines(

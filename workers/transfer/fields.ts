@@ -31,8 +31,9 @@ interface Field {
   readonly index: number;
   seen: number;
   maxTextLength: number;
-  /** Of texts without a type that are not blank. */
-  minTextLength: number;
+  /** Of texts without a type that are not blank, without the spaces around them. */
+  shortest: number;
+  longest: number;
   /** Notations that fit all texts without a type. */
   notations: number;
   /** Whether a text without a type has spaces around it, is blank, or has capital letters. */
@@ -123,7 +124,8 @@ export class FieldSet {
     field.notations &= found;
     if (field.notations === 0 && isQuoted) return text;
     if (trimmed.length !== text.length || /^[A-Z.]|^-\./.test(trimmed)) field.isLoose = true;
-    if (trimmed.length < field.minTextLength) field.minTextLength = trimmed.length;
+    if (trimmed.length < field.shortest) field.shortest = trimmed.length;
+    if (trimmed.length > field.longest) field.longest = trimmed.length;
     if (!isQuoted) {
       field.isBare = true;
       this.bareNotations |= found;
@@ -144,7 +146,7 @@ export class FieldSet {
     const typed = field.seen & ~TypeFlag.untyped;
     if (typed === field.seen) return { type: typeOfFlags(typed) };
     const { notations: possible, isLoose } = field;
-    const lengths = [field.minTextLength, field.maxTextLength] as const;
+    const lengths = [field.shortest, field.longest] as const;
     const resolved = resolve({ possible, isLoose, lengths }, { comma: this.comma });
     if (resolved === undefined || this.isQuotedText(field, resolved)) return {};
     // Other values have types: those of no type must be written in the same way.
@@ -182,7 +184,8 @@ export class FieldSet {
       index: this.fields.size,
       seen: 0,
       maxTextLength: 0,
-      minTextLength: Number.POSITIVE_INFINITY,
+      shortest: Number.POSITIVE_INFINITY,
+      longest: 0,
       notations: anyNotation,
       isLoose: false,
       isBare: false,

@@ -135,7 +135,7 @@ export interface ColumnTexts {
   readonly possible: number;
   /** Whether any of them has spaces around it, is blank, or has capital letters. */
   readonly isLoose: boolean;
-  /** Lengths of the shortest and the longest. */
+  /** Lengths of the shortest and the longest that are not blank, without the spaces around them. */
   readonly lengths: readonly [shortest: number, longest: number];
 }
 
