@@ -3,6 +3,7 @@ import t from "tap";
 import type { Database, Queryable } from "../../src/storage/postgres.js";
 import { longTransaction } from "../../src/transfer/cancellable.js";
 import { lockStaging, sweepStaging } from "../../src/transfer/staging.js";
+import { StagingTable } from "../../workers/transfer/staging.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 
 const bench = await importBench();
@@ -123,4 +124,16 @@ t.test("an import that is cancelled when it begins to wait for a layer does not 
   });
   await holder.release();
   await waiting.release();
+});
+
+t.test("a staging table that cannot be created leaves no connection open", async (t) => {
+  const connections = "select from pg_stat_activity where application_name = 'mapwright transfer'";
+  const before = (await bench.db.query(connections)).length;
+  await bench.db.execute("create table staging.i1 ()");
+  await t.rejects(StagingTable.create(bench.db.url, "i1"), { code: "42P07" });
+  // PostgreSQL takes a moment to end a session.
+  const deadline = Date.now() + 5_000;
+  while ((await bench.db.query(connections)).length > before && Date.now() < deadline) await sleep(20);
+  t.equal((await bench.db.query(connections)).length, before);
+  await bench.db.execute("drop table staging.i1");
 });

@@ -34,9 +34,15 @@ export class StagingTable {
     client.on("error", () => undefined);
     await client.connect();
     const staging = new StagingTable(client, `staging.${table}`);
-    await client.query(
-      `create unlogged table ${staging.name} (row bigint not null, geom geometry, nulls smallint[], texts smallint[]) with (autovacuum_enabled = off)`,
-    );
+    try {
+      await client.query(
+        `create unlogged table ${staging.name} (row bigint not null, geom geometry, nulls smallint[], texts smallint[]) with (autovacuum_enabled = off)`,
+      );
+    } catch (error) {
+      // The process goes on to other files.
+      await client.end().catch(() => undefined);
+      throw error;
+    }
     return staging;
   }
 
