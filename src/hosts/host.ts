@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import { type ProcessLimits, underLimits } from "./isolation.js";
+import { Turns } from "./turns.js";
 
 /**
  * A supervised child process that runs native code for us.
@@ -55,6 +56,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Aborting `signal` also ends a task that runs, with its child; tasks that run beside it are tried again. */
   readonly endsChild?: boolean;
+  /** Whose task it is: owners take turns. */
+  readonly owner?: string;
   /** Receives what the worker tells while it runs the task. */
   readonly onProgress?: (progress: unknown) => void;
 }
@@ -64,6 +67,7 @@ interface Task {
   readonly kind: string;
   readonly request: unknown;
   readonly deadlineMs: number;
+  readonly owner: string | undefined;
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly onProgress: ((progress: unknown) => void) | undefined;
@@ -104,6 +108,7 @@ export interface HostCounts {
 export class WorkerHost<M extends Messages> {
   private child: Child | undefined;
   private readonly queue: Task[] = [];
+  private readonly turns = new Turns();
   /** Tasks whose child died. Each is tried again alone. */
   private readonly retries: Task[] = [];
   private nextId = 1;
@@ -141,6 +146,7 @@ export class WorkerHost<M extends Messages> {
         kind,
         request,
         deadlineMs: options.deadlineMs,
+        owner: options.owner,
         resolve: resolve as (response: unknown) => void,
         reject,
         onProgress: options.onProgress,
@@ -289,7 +295,7 @@ export class WorkerHost<M extends Messages> {
     }
     if (child.running.size === 1 && [...child.running.values()][0]!.tries > 1) return;
     while (child.running.size < this.options.concurrency && this.queue.length > 0) {
-      this.assign(child, this.queue.shift()!);
+      this.assign(child, this.turns.take(this.queue)!);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Config } from "../config.js";
-import { failed } from "../errors.js";
+import { busy, failed } from "../errors.js";
 import type { Log } from "../log.js";
 import { hostEnvironment } from "./environment.js";
 import { HostError, WorkerHost } from "./host.js";
@@ -11,10 +11,17 @@ export interface TransferOptions {
   /** Ends the reading of a file, also of one that is being read. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+  /** Whose file it is; owners take turns. */
+  readonly owner?: string | undefined;
 }
 
 /** The child process that reads files of geodata through GDAL. */
 export interface TransferHost {
+  /**
+   * Takes a place, which an import has from before it opens a connection to its end.
+   * @returns what gives it back; @throws Failure busy when there is none, or the owner has its share
+   */
+  place(owner: string | undefined): () => void;
   /** @throws Failure import_failed when the host died, failed or overran its deadline over this file; the reason of the signal */
   import(request: ImportRequest, options?: TransferOptions): Promise<ImportResponse>;
   readonly ready: boolean;
@@ -25,23 +32,38 @@ export interface TransferHost {
   stop(): Promise<void>;
 }
 
+/** Imports of a node that wait or run, each with a connection to the database; and those of one owner. */
+const places = 64;
+const placesOfOwner = 16;
+
 type Host = WorkerHost<TransferMessages & Record<string, [unknown, unknown]>>;
 
 class SupervisedTransferHost implements TransferHost {
+  private readonly placed: (string | undefined)[] = [];
+
   constructor(
     private readonly host: Host,
     private readonly deadlineMs: number,
     private readonly log: Log,
   ) {}
 
+  place(owner: string | undefined): () => void {
+    const own = owner === undefined ? 0 : this.placed.filter((one) => one === owner).length;
+    if (this.placed.length >= places || own >= placesOfOwner)
+      throw busy("Too many imports are running already.", 10);
+    this.placed.push(owner);
+    return () => void this.placed.splice(this.placed.indexOf(owner), 1);
+  }
+
   async import(
     request: ImportRequest,
-    { signal, onProgress }: TransferOptions = {},
+    { signal, onProgress, owner }: TransferOptions = {},
   ): Promise<ImportResponse> {
     try {
       return await this.host.call("import", request, {
         deadlineMs: this.deadlineMs,
         ...(signal ? { signal, endsChild: true } : {}),
+        ...(owner === undefined ? {} : { owner }),
         ...(onProgress ? { onProgress: onProgress as (progress: unknown) => void } : {}),
       });
     } catch (error) {

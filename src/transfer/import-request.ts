@@ -6,6 +6,8 @@ import type { Written } from "./write.js";
 
 export interface ImportTarget {
   readonly layerId: number;
+  /** Projects take turns at the transfer host; absent = a command, which has a host of its own. */
+  readonly projectId?: number;
   /** Language of localised values whose property name has no language. */
   readonly language: string;
   /** Languages of the project; absent = those of the layer's project. */

@@ -16,7 +16,7 @@ import { writeStaged } from "./write-staged.js";
 
 export interface ImportDependencies {
   readonly db: Database;
-  readonly transfer: Pick<TransferHost, "import">;
+  readonly transfer: Pick<TransferHost, "import" | "place">;
   readonly log: Log;
   readonly config: Pick<Config, "dataDir" | "transfer">;
 }
@@ -24,7 +24,7 @@ export interface ImportDependencies {
 /**
  * Reads the file in the transfer host and writes its features to the layer in one transaction. Readers see the old state
  * until it commits; if anything fails, the layer is unchanged.
- * @throws Failure import_failed, unsupported_format, invalid_geometry, no_georeference, constraint_violated; not_found
+ * @throws Failure import_failed, unsupported_format, invalid_geometry, no_georeference, constraint_violated; busy; not_found
  *   when the layer is gone; forbidden when columns would have to be added and `mayAddColumns` is false
  */
 export async function importIntoLayer(
@@ -33,14 +33,20 @@ export async function importIntoLayer(
   source: ImportSource,
   options: ImportOptions = {},
 ): Promise<Imported> {
+  const leave = deps.transfer.place(ownerOf(target));
   try {
     return await importFiles(deps, { target, source, options });
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     deps.log.error({ err: error, layer: target.layerId }, "an import found no room");
     throw causedBy(failed("import_failed", noRoomText), error);
+  } finally {
+    leave();
   }
 }
+
+const ownerOf = ({ projectId }: ImportTarget): string | undefined =>
+  projectId === undefined ? undefined : `project ${projectId}`;
 
 interface ImportTask {
   readonly target: ImportTarget;
@@ -63,7 +69,7 @@ async function importFiles(
   try {
     if (folder.content === "image") await requireRasterTarget(deps.db, target.layerId, options);
     if (folder.content === "features") await requireVectorTarget(deps.db, target.layerId);
-    const file = await stage(deps, lock, { source, folder, options });
+    const file = await stage(deps, lock, { target, source, folder, options });
     options.onProgress?.({ phase: "checking", rows: file.raster ? 0 : file.rows });
     await lock.lockLayer(target.layerId, signal);
     if (!file.raster) await requireVectorTarget(deps.db, target.layerId);
@@ -98,6 +104,7 @@ async function importFiles(
 }
 
 interface Staging {
+  readonly target: ImportTarget;
   readonly source: ImportSource;
   readonly folder: ImportFolder;
   readonly options: ImportOptions;
@@ -107,7 +114,7 @@ interface Staging {
 async function stage(
   deps: ImportDependencies,
   lock: StagingLock,
-  { source, folder, options: { signal, onProgress } }: Staging,
+  { target, source, folder, options: { signal, onProgress } }: Staging,
 ): Promise<Extract<ImportResponse, { ok: true }>> {
   const { srs, encoding, rasterBox, partial = false } = source;
   const { unpackedBytes, rasterBytes } = deps.config.transfer;
@@ -124,7 +131,11 @@ async function stage(
       ...(srs === undefined || srs === "" ? {} : { srs }),
       ...(encoding === undefined || encoding === "" ? {} : { encoding }),
     },
-    { signal, onProgress: onProgress && (({ rows }) => onProgress({ phase: "reading", rows })) },
+    {
+      signal,
+      owner: ownerOf(target),
+      onProgress: onProgress && (({ rows }) => onProgress({ phase: "reading", rows })),
+    },
   );
   if (!response.ok) throw failed(response.code, response.error, response.data ?? {});
   return { ...response, notes: [...folder.notes, ...response.notes] };

@@ -120,6 +120,20 @@ t.test("an abort ends a task that runs with its process, if the caller says so",
   t.equal(await host.call("ping", null, { deadlineMs }), "pong", "an abort afterwards changes nothing");
 });
 
+t.test("those whose tasks wait take turns", async (t) => {
+  const again = noProcesses(t);
+  const host = open(t, { queueLength: 16 });
+  const done: string[] = [];
+  const call = async (owner: string) => {
+    await host.call("ping", null, { deadlineMs, owner });
+    done.push(owner);
+  };
+  const all = ["a", "a", "a", "b", "b", "c"].map(call);
+  again();
+  await Promise.all(all);
+  t.same(done, ["a", "b", "c", "a", "b", "a"]);
+});
+
 t.test("a host stops while its process cannot be made", async (t) => {
   noProcesses(t);
   const host = open(t);

@@ -97,7 +97,12 @@ async function importFile(
     path,
     name: isForm ? clientName : rawName(),
   }));
-  const target = { layerId: layer.id, language: view.language, idAlias: services.config.idAlias };
+  const target = {
+    layerId: layer.id,
+    projectId: context.project.id,
+    language: view.language,
+    idAlias: services.config.idAlias,
+  };
   const source: Omit<ImportSource, "files"> = {
     srs: sent.srs,
     encoding: sent.encoding,

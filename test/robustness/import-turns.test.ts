@@ -1,0 +1,60 @@
+import t from "tap";
+import { addMember } from "../../src/access/accounts.js";
+import { createProject } from "../../src/catalog/projects.js";
+import { startServer, waitFor } from "../support/server.js";
+import { collection, feature } from "../support/transfer.js";
+
+/** One project sends more imports than the server can read, and others import as well. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { db, transfer } = server.nodes[0]!.services;
+const projectId = await createProject(db, { code: "q", languages: ["en"] });
+await addMember(db, { login: "other", password: "otherother", projectId, role: "admin" });
+
+const post = async (path: string, token: string | undefined, body: unknown) => {
+  const answer = await fetch(`${server.url}/api/2.8/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(token ? { "x-token": token } : {}) },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, json: (await answer.json()) as { token: string } };
+};
+const other = (await post("q/login/", undefined, { user: "other", pass: "otherother" })).json.token;
+const own = await server.token("admin");
+for (const [project, token] of [
+  ["p", own],
+  ["q", other],
+] as const) {
+  await post(`${project}/`, token, { code: "m" });
+  await post(`${project}/m/layers/`, token, { code: "l" });
+}
+const rows = collection(feature({ a: 1 }));
+
+t.test("the imports of one project leave room and turns to those of others", async (t) => {
+  // It gets a file and does not come to it.
+  process.kill(transfer.pid!, "SIGSTOP");
+  const ended: string[] = [];
+  const start = async (project: string, token: string) => {
+    const { status } = await post(`${project}/m/layers/l/import/?dry_run=1`, token, rows);
+    ended.push(`${project} ${status}`);
+  };
+  const many = Array.from({ length: 80 }, () => start("p", own));
+  await waitFor(() => ended.length === 80 - 16);
+  t.ok(
+    ended.every((one) => one === "p 503"),
+    "those beyond its share are refused",
+  );
+  // The others may still be on their way to the host.
+  await waitFor(() => transfer.counts().waiting === 15);
+  t.same(transfer.counts(), { waiting: 15, running: 1, restarts: 0 });
+  const one = start("q", other);
+  await waitFor(() => transfer.counts().waiting === 16);
+  process.kill(transfer.pid!, "SIGCONT");
+  await one;
+  const before = ended.filter((text) => text === "p 200").length;
+  t.ok(before < 10, `it did not wait for all of the others (${before})`);
+  await Promise.all(many);
+  t.equal(ended.filter((text) => text === "p 200").length, 16);
+  t.ok(ended.includes("q 200"));
+});
