@@ -69,6 +69,8 @@ export interface FoundImage {
   readonly overviews: number;
   readonly isTiled: boolean;
   readonly transform: readonly number[] | null;
+  /** Values of the first band in its overviews, each once. */
+  overviewValues(): number[];
   /** Values of all bands at a place in the image's coordinates; undefined outside. */
   at(x: number, y: number): number[] | undefined;
 }
@@ -90,6 +92,13 @@ export function readImage(bytes: Uint8Array): FoundImage {
     overviews: first.overviews.count(),
     isTiled: first.blockSize.x < width || first.blockSize.x === 256,
     transform,
+    overviewValues: () => {
+      const values = first.overviews.map((one) => {
+        const { x, y } = one.size;
+        return [...(one.pixels.read(0, 0, x, y) as Iterable<number>)];
+      });
+      return [...new Set(values.flat())].sort((one, other) => one - other);
+    },
     at: (x, y) => {
       const [left, dx, , top, , dy] = transform as [number, number, number, number, number, number];
       const column = Math.floor((x - left) / dx);

@@ -207,6 +207,20 @@ t.test("a KMZ file is read from its doc.kml, alone or in an archive", async (t) 
   });
 });
 
+t.test("links to other files of a KMZ file are followed, as ogr2ogr writes them", async (t) => {
+  const link = (href: string) => `<NetworkLink><Link><href>${href}</href></Link></NetworkLink>`;
+  const kmz = await zipOf({
+    "doc.kml": kml(link("layers/a.kml") + link("./layers/b%20c.kml") + link("http://127.0.0.1:9/x.kml")),
+    "layers/a.kml": kml(placemark("<name>a</name>")),
+    "layers/b c.kml": kml(placemark("<name>b</name>")),
+    "layers/d.kml": kml(placemark("<name>d</name>")),
+  });
+  t.match(await imported(kmz, "kmz"), {
+    objects: [{ name: "a" }, { name: "b" }],
+    notes: [/were followed/, /not read: "layers\/d\.kml"/],
+  });
+});
+
 t.test("links are not followed, and said", async (t) => {
   const link = "<NetworkLink><Link><href>http://127.0.0.1:9/x.kml</href></Link></NetworkLink>";
   const overlay = "<GroundOverlay><Icon><href>file:///etc/passwd</href></Icon></GroundOverlay>";

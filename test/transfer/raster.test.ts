@@ -101,6 +101,24 @@ t.test("a GeoTIFF makes a raster layer, with an image in the pixels of the tiles
   t.same(await readdir(join(config.dataDir, "tmp")), []);
 });
 
+t.test("whole numbers of 32 bits are not mixed, in overviews neither", async (t) => {
+  const image: TestImage = {
+    ...{ width: 400, height: 400, type: "Int32", epsg: 3857, nodata: -1 },
+    transform: [4_000_000, 10, 0, 7_000_000, 0, -10],
+    value: (x, y) => [(x + y) % 2 === 0 ? 10 : 1000],
+  };
+  const { code, answer } = await imported(geoTiff(image), "ids.tif");
+  t.equal(answer.status, 200, answer.text);
+  const found = await processed(code);
+  t.ok(found.overviews > 0);
+  const values = found.overviewValues();
+  t.ok(values.includes(10) && values.includes(1000));
+  t.same(
+    values.filter((value) => ![-1, 10, 1000].includes(value)),
+    [],
+  );
+});
+
 t.test("a raster layer answers what layers are asked", async (t) => {
   const { code } = await imported(geoTiff(halves), "photo.tiff");
   const get = (path: string) => server.api("GET", `${layers}/${path}`);

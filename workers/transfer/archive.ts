@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { isImportable } from "../../src/hosts/import-messages.js";
+import { networkLinks } from "./kml-links.js";
 import { refused } from "./refusal.js";
 import { type ArchivedFile, type ByteBudget, shown, ZipArchive } from "./zip-archive.js";
 
@@ -55,19 +56,37 @@ function withoutTexts(files: readonly ArchivedFile[]): readonly ArchivedFile[] {
   return others.length > 0 ? others : files;
 }
 
-/** Unpacks the document of a KMZ file: `doc.kml`, else its first KML file. @throws Refusal */
+/**
+ * Unpacks the document of a KMZ file: `doc.kml`, else its first KML file, and the files of the archive that it links to.
+ * @throws Refusal
+ */
 export async function unpackKmz({ folder, archive }: Place, budget: ByteBudget): Promise<Unpacked> {
   return ZipArchive.use(join(folder, archive), budget, async (zip) => {
     const documents = zip.files.filter(({ name }) => extensionOf(name) === "kml" && !junk.test(name));
     const document = documents.find(({ name }) => name.toLowerCase() === "doc.kml") ?? documents[0];
     if (!document) throw refused(`The KMZ file holds no KML. It holds: ${listed(zip.files)}.`);
-    const name = `${archive.slice(0, -extname(archive).length)}-0.kml`;
-    await write(zip, document, join(folder, name));
-    const others = documents.filter((other) => other !== document);
-    const notes =
-      others.length === 0 ? [] : [`KML files of the KMZ file that were not read: ${listed(others)}.`];
-    return { files: [name], notes };
+    const nameOf = (index: number) => `${archive.slice(0, -extname(archive).length)}-${index}.kml`;
+    await write(zip, document, join(folder, nameOf(0)));
+    const links = new Set((await networkLinks(join(folder, nameOf(0)))).map(pathOfLink));
+    const linked = documents.filter((other) => other !== document && links.has(other.name));
+    for (const [index, other] of linked.entries()) await write(zip, other, join(folder, nameOf(index + 1)));
+    const others = documents.filter((other) => other !== document && !linked.includes(other));
+    const notes = [
+      ...(linked.length > 0 ? ["Of the links, those to KML files of the KMZ file were followed."] : []),
+      ...(others.length > 0 ? [`KML files of the KMZ file that were not read: ${listed(others)}.`] : []),
+    ];
+    return { files: [nameOf(0), ...linked.map((_, index) => nameOf(index + 1))], notes };
   });
+}
+
+/** The path in the archive that a link may mean. It is compared with names of the archive, and nothing else. */
+function pathOfLink(link: string): string {
+  const path = link.replace(/^\.\//, "").replace(/[?#].*$/, "");
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 const write = (zip: ZipArchive, file: ArchivedFile, path: string): Promise<void> =>

@@ -56,7 +56,8 @@ export function warp(
   } finally {
     target.close();
   }
-  addOverviews(path, grid);
+  // Colours of a palette are written out, and may be mixed then.
+  addOverviews(path, grid, layout.isDiscrete && !layout.palette ? "NEAREST" : "AVERAGE");
 }
 
 const halfWorld = 20037508.342789244;
@@ -83,13 +84,13 @@ function optionsOf({ type, alpha }: Layout): Record<string, string> {
 }
 
 /** Each has half the pixels of the one before, until a tile holds the whole image. */
-function addOverviews(path: string, { width, height }: Grid): void {
+function addOverviews(path: string, { width, height }: Grid, resampling: "NEAREST" | "AVERAGE"): void {
   const factors: number[] = [];
   for (let factor = 2; Math.max(width, height) / factor >= 128; factor *= 2) factors.push(factor);
   if (factors.length === 0) return;
   const dataset = gdal.open(path, "r+", "GTiff");
   try {
-    dataset.buildOverviews("AVERAGE", factors);
+    dataset.buildOverviews(resampling, factors);
   } finally {
     dataset.close();
   }
