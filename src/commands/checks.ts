@@ -149,18 +149,18 @@ interface GdalReport {
   readonly missing: readonly string[];
 }
 
+/** Those that imports and exports use. */
 const drivers = [
-  "GeoJSON",
-  "CSV",
-  "KML",
-  "LIBKML",
   "ESRI Shapefile",
   "MapInfo File",
   "DXF",
   "XLS",
-  "XLSX",
-  "SXF",
+  "GML",
+  "GPKG",
+  "FlatGeobuf",
   "GTiff",
+  "PNG",
+  "JPEG",
 ];
 
 const mapnikScript = `

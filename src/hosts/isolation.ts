@@ -15,10 +15,10 @@ const unusedDrivers =
   "TopoJSON,Interlis 1,Interlis 2,OGR_GMT,SQLite,ODBC,WAsP,PGeo,MSSQLSpatial,OGR_OGDI,PostgreSQL,MySQL,OpenFileGDB," +
   "CAD,Geoconcept,GeoRSS,VFK,PGDUMP,OSM,GPSBabel,OGR_PDS,WFS,OAPIF,SOSI,EDIGEO,SVG,Idrisi,ODS,XLSX,Elasticsearch," +
   "Carto,AmigoCloud,Selafin,JML,PLSCENES,CSW,VDV,GMLAS,MVT,NGW,MapML,TIGER,AVCBin,AVCE00,GenBin,ENVI,EHdr,ISCE," +
-  "Zarr,HTTP";
+  "Zarr,HTTP,SXF";
 
 /** Drivers that imports use and exports do not. */
-const readingDrivers = "GTiff,PNG,JPEG,GML,DXF,XLS,SXF";
+const readingDrivers = "GTiff,PNG,JPEG,GML,DXF,XLS";
 
 /** GDAL may only use the local files that it is given. */
 const gdalWithout = (drivers: string): Readonly<Record<string, string>> => ({

@@ -153,7 +153,7 @@ t.test("GDAL has the drivers of the import formats and no others", (t) => {
     (JSON.parse(stdout) as string[]).toSorted(),
     [
       ...["DXF", "ESRI Shapefile", "FlatGeobuf", "GML", "GPKG", "GTiff", "JPEG", "MEM", "MapInfo File"],
-      ...["Memory", "PNG", "SXF", "XLS"],
+      ...["Memory", "PNG", "XLS"],
     ].toSorted(),
   );
   t.end();

@@ -203,9 +203,24 @@ t.test("the reference system is that of the passport, by its EPSG number or by i
     const [, x, y] = /POINT\((\S+) (\S+)\)/.exec(String(objects[0]!.geom))!.map(Number);
     t.ok(Math.abs(x! - 39) < 0.01 && Math.abs(y! - 54.13) < 0.02, `${x} ${y}`);
   }
-  // GDAL takes the southern hemisphere for this one.
   const utm = await at(500_000, 0, { epsg: 0, base: [9, 17, 9] });
   t.equal(rounded(utm.objects[0]!.geom), "POINT(39 0)");
+  const south = { epsg: 0, base: [9, 17, 9], corners: [-20, -66, -18, -66, -18, -63, -20, -63] } as const;
+  // Zone 20 of UTM has its middle at 63° west.
+  t.equal(rounded((await at(500_000, 10_000_000, south)).objects[0]!.geom), "POINT(-63 0)");
+  // Zone 1 of Gauss-Kruger has no EPSG number; a shift of datums moves it by some metres.
+  const firstZone = { epsg: 0, corners: [55, 0, 56, 0, 56, 6, 55, 6] };
+  t.match(
+    rounded((await at(1_500_000, 6_000_000, firstZone)).objects[0]!.geom),
+    /^POINT\((2\.99|3\.00)\d+ 54\.1/,
+  );
+  const inDegrees = sxfOf({ epsg: 0, base: [9, 17, 9], records: [{ kind: "point", parts: [[[37, 55]]] }] });
+  inDegrees[237] = 65;
+  t.equal((await read(inDegrees)).objects[0]!.geom, "POINT(37 55)");
+  inDegrees.writeDoubleLE((37 * Math.PI) / 180, inDegrees.length - 8);
+  inDegrees.writeDoubleLE((55 * Math.PI) / 180, inDegrees.length - 16);
+  inDegrees[237] = 64;
+  t.equal(rounded((await read(inDegrees)).objects[0]!.geom), "POINT(37 55)");
   const bare = sxfOf({ epsg: 0, records: [{ kind: "point", parts: [[[500_000, 6_000_000]]] }] });
   bare.writeDoubleLE(6_000_000, 104);
   bare.writeDoubleLE(490_000, 112);

@@ -1,8 +1,6 @@
-import { rmSync, writeFileSync } from "node:fs";
-import gdal from "gdal-async";
 import { refused } from "../refusal.js";
-import { textOf } from "../srs.js";
 import type { PieceReader } from "./sxf-file.js";
+import type { PassportReference } from "./sxf-reference.js";
 
 /** The passport of an SXF file: what holds for the whole sheet. */
 
@@ -75,8 +73,15 @@ export function readPassport(pieces: PieceReader): Passport {
   return { version, records, encoding, bytes, ...placing(bytes, version) };
 }
 
+const units = { 3: { radians: 130, degrees: 129 }, 4: { radians: 64, degrees: 65 } } as const;
+
+const hasUnit = (bytes: Buffer, version: 3 | 4, unit: "radians" | "degrees"): boolean => {
+  const { base } = layouts[version];
+  return bytes.subarray(base + 4, base + 6).includes(units[version][unit]);
+};
+
 function placing(bytes: Buffer, version: 3 | 4): Pick<Passport, "place" | "isSampled"> {
-  const { scale, state, corners, base, resolution } = layouts[version];
+  const { scale, state, corners, resolution } = layouts[version];
   // The south-western corner of the sheet in samples.
   const [north, east] =
     version === 4
@@ -85,9 +90,7 @@ function placing(bytes: Buffer, version: 3 | 4): Pick<Passport, "place" | "isSam
   const frame = bytes.subarray(resolution + 4, resolution + (version === 4 ? 36 : 20));
   const isReal = (bytes[state]! & 0b11000) !== 0 || frame.every((byte) => byte === 0);
   if (isReal) {
-    const units = [bytes[base + 4], bytes[base + 5]];
-    const inRadians = units.includes(version === 4 ? 64 : 130);
-    const factor = inRadians ? 180 / Math.PI : 1;
+    const factor = hasUnit(bytes, version, "radians") ? 180 / Math.PI : 1;
     return { isSampled: false, place: (north, east) => [east * factor, north * factor] };
   }
   const metres = bytes.readUInt32LE(scale) / bytes.readUInt32LE(resolution);
@@ -101,62 +104,31 @@ function placing(bytes: Buffer, version: 3 | 4): Pick<Passport, "place" | "isSam
   return { isSampled: true, place: (north, east) => [x + east * metres, y + north * metres] };
 }
 
-/**
- * The reference system of the sheet, as `transformFrom` takes it. GDAL knows the numbers that the passport has for ellipsoids and projections; it is given
- * a file with this passport and one point.
- * @throws Refusal when it does not know them
- */
-export function referenceOf({ bytes, version }: Passport, path: string): string {
-  const point = Buffer.alloc(32 + 16);
-  point.writeUInt32LE(recordMark, 0);
-  point.writeUInt32LE(point.length, 4);
-  point.writeUInt32LE(16, 8);
-  point.set([2, 4, 4], 20);
-  point.writeUInt16LE(1, 30);
-  const passport = Buffer.from(bytes);
-  passport.writeUInt32LE(1, layouts[version].count);
-  const copy = `${path}.fgb`;
-  writeFileSync(path, Buffer.concat([passport, point]), { mode: 0o600, flag: "wx" });
-  try {
-    const dataset = gdal.open(path, "r", "SXF");
-    try {
-      // The driver frees its reference system with the file, while the binding goes on using it: that of a copy is safe.
-      gdal.vectorTranslate(copy, dataset, ["-f", "FlatGeobuf", "-lco", "SPATIAL_INDEX=NO"]).close();
-    } finally {
-      dataset.close();
-    }
-    const copied = gdal.open(copy, "r", "FlatGeobuf");
-    try {
-      const { srs } = copied.layers.get(0);
-      if (srs && (srs.isProjected() || srs.isGeographic())) return corrected(textOf(srs), passport, version);
-    } finally {
-      copied.close();
-    }
-  } catch {
-    // As when it has no layer.
-  } finally {
-    for (const file of [path, copy]) rmSync(file, { force: true });
-  }
-  throw refused("The reference system of the file is not known here. Name it by the parameter srs.");
-}
-
-/**
- * GDAL takes the other hemisphere for sheets in UTM, and the zone's number in front of eastings of Gauss-Kruger for granted:
- * the corners of the sheet tell.
- */
-function corrected(srs: string, bytes: Buffer, version: 3 | 4): string {
+/** What the passport says of the reference system, for `referenceOf`. */
+export function passportReference({ bytes, version }: Passport): PassportReference {
   const { corners, base } = layouts[version];
-  if (version === 4 && bytes.readInt32LE(epsgAt) !== 0) return srs;
-  const corner = (index: number) =>
-    version === 4 ? bytes.readDoubleLE(corners + 8 * index) : bytes.readInt32LE(corners + 4 * index);
-  const code = Number(srs);
-  if (bytes[base] === 9 && bytes[base + 2] === 17) {
-    const isNorth = corner(8) + corner(12) > 0;
-    return String((isNorth ? 32_600 : 32_700) + (code % 100));
-  }
-  const hasNoZone = corner(1) !== 0 && Math.abs(corner(1)) < 1e6 * (version === 4 ? 1 : 10);
-  // EPSG has these zones without the number as 28462 to 28492.
-  return code > 28_401 && code <= 28_432 && hasNoZone ? String(code + 60) : srs;
+  const isV4 = version === 4;
+  const planeCorner = (index: number) =>
+    isV4 ? bytes.readDoubleLE(corners + 8 * index) : bytes.readInt32LE(corners + 4 * index) / 10;
+  // Behind the corners in metres are those in radians.
+  const degreesAt = (index: number) => {
+    const radians = isV4
+      ? bytes.readDoubleLE(corners + 64 + 8 * index)
+      : bytes.readInt32LE(corners + 32 + 4 * index) / 1e8;
+    return (radians * 180) / Math.PI;
+  };
+  return {
+    epsg: isV4 ? bytes.readInt32LE(epsgAt) : 0,
+    ellipsoid: bytes[base]!,
+    projection: bytes[base + 2]!,
+    inDegrees: hasUnit(bytes, version, "radians") || hasUnit(bytes, version, "degrees"),
+    // Corners go clockwise from the south-west, north before east.
+    south: degreesAt(0),
+    west: degreesAt(1),
+    north: degreesAt(4),
+    east: degreesAt(5),
+    easting: planeCorner(1),
+  };
 }
 
 /** Begin of a record. */

@@ -5,8 +5,9 @@ import { transformFrom } from "../srs.js";
 import type { Reader } from "./reader.js";
 import { type Classifier, readClassifier } from "./sxf-classifier.js";
 import { PieceReader } from "./sxf-file.js";
-import { readPassport, recordMark, referenceOf } from "./sxf-passport.js";
+import { passportReference, readPassport, recordMark } from "./sxf-passport.js";
 import { readRecord, type SxfRecord, titleBytes } from "./sxf-record.js";
+import { referenceOf } from "./sxf-reference.js";
 
 /**
  * Reads digital maps in the binary form of SXF, versions 3 and 4, with the classifier beside them. GDAL's driver is not used
@@ -16,8 +17,7 @@ export const readSxf: Reader = (task) =>
   PieceReader.use(task.path, async (pieces) => {
     const { path, sink, srs, encoding: requested } = task;
     const passport = readPassport(pieces);
-    if (!srs.isGiven)
-      sink.transform = transformFrom(referenceOf(passport, `${path.slice(0, -4)}-passport.sxf`));
+    if (!srs.isGiven) sink.transform = transformFrom(referenceOf(passportReference(passport)));
     if (passport.isSampled)
       sink.note(
         "The coordinates of the file are samples of a digitized sheet; its scale made metres of them.",
