@@ -1,3 +1,6 @@
+/** Up to this length a loop is faster than a call of the runtime. */
+const shortText = 40;
+
 /** A growable buffer for formats with integers of either byte order: PostgreSQL's binary COPY, WKB, shapefiles. */
 export class ByteSink {
   private bytes: Buffer;
@@ -35,9 +38,11 @@ export class ByteSink {
     this.length += 4;
   }
 
-  int64(value: number): void {
+  /** A whole number from 0 to 2^53. */
+  uint53(value: number): void {
     this.reserve(8);
-    this.view.setBigInt64(this.length, BigInt(value));
+    this.view.setUint32(this.length, Math.floor(value / 2 ** 32));
+    this.view.setUint32(this.length + 4, value >>> 0);
     this.length += 8;
   }
 
@@ -83,13 +88,40 @@ export class ByteSink {
   utf8(text: string): void {
     // A UTF-16 unit has at most three bytes in UTF-8.
     this.reserve(text.length * 3);
-    this.length += this.bytes.write(text, this.length, "utf8");
+    if (text.length > shortText || !this.ascii(text))
+      this.length += this.bytes.write(text, this.length, "utf8");
+  }
+
+  /** Writes a text of ASCII. @returns false, with nothing written, when it has other characters */
+  private ascii(text: string): boolean {
+    const { bytes, length } = this;
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index);
+      if (code > 0x7f) return false;
+      bytes[length + index] = code;
+    }
+    this.length += text.length;
+    return true;
   }
 
   append(bytes: Uint8Array): void {
     this.reserve(bytes.length);
     this.bytes.set(bytes, this.length);
     this.length += bytes.length;
+  }
+
+  /** Appends what another sink holds from offset `start` on. */
+  appendFrom(source: ByteSink, start: number): void {
+    const count = source.length - start;
+    this.reserve(count);
+    if (count > shortText) this.bytes.set(source.from(start), this.length);
+    else for (let at = 0; at < count; at++) this.bytes[this.length + at] = source.bytes[start + at]!;
+    this.length += count;
+  }
+
+  /** The four bytes at offset `at`, little-endian. */
+  readUint32Little(at: number): number {
+    return this.view.getUint32(at, true);
   }
 
   /** The bytes from offset `start` on, as a view that is valid until the next write. */

@@ -76,7 +76,10 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
     ...matching.known,
     ...matching.added.map(({ index, field }, place) => ({ index, field, column: reserved[place]! })),
   ];
-  const plan: WritePlan = { layerId, staging: table, columns, match, highestId, language: target.language };
+  const plan: WritePlan = {
+    ...{ layerId, staging: table, columns, match, highestId },
+    ...{ rows: file.rows, language: target.language },
+  };
   const { timeoutMs } = staged;
   const step = { staged, plan, existing, reserved, constraints: checked.constraints, report };
   options.onProgress?.({ phase: "writing", rows: file.rows });

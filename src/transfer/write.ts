@@ -22,6 +22,8 @@ export interface WritePlan extends Assigned {
   readonly staging: string;
   /** Highest object id in the file; 0 = none. */
   readonly highestId: number;
+  /** Rows of the file, which are numbered from 1; not all of them need to be staged. */
+  readonly rows: number;
 }
 
 export interface Written {
@@ -60,27 +62,47 @@ export interface NewValues {
   readonly values: readonly unknown[];
 }
 
-/** Values of the rows as new objects; the ids, too, which come from the layer's sequence where a row has none. */
-export async function newValues(tx: Queryable, plan: WritePlan): Promise<NewValues> {
+/** Values of the rows as new objects. Those without an id in the file get `nextId`, which is SQL. */
+export function newValues(plan: WritePlan, nextId: string): NewValues {
   const { match } = plan;
-  const sequence = `pg_get_serial_sequence('${layerTable(plan.layerId)}', 'svc_id')`;
-  // First, so that objects created concurrently get ids above those of the file.
-  if (plan.highestId > 0) {
-    await tx.query(`select setval(${sequence}, $1) where $1 > nextval(${sequence})`, [plan.highestId]);
-  }
   const values: unknown[] = [];
   const language = bindLanguages(values, plan.language);
   const columns = [...byColumn(plan.columns).values()];
   const targets = ["svc_id", "geom", ...columns.map(([property]) => property!.column.physical)];
-  const next = `nextval(${sequence})`;
-  const id = match?.givesIds ? `coalesce(${match.id}, ${next})` : next;
+  const id = match?.givesIds ? `coalesce(${match.id}, ${nextId})` : nextId;
   const sources = [id, "s.geom", ...columns.map((properties) => assignedSql.added(properties, language))];
   return { targets, sources, values };
 }
 
+/** SQL of the next id of the layer; ids of objects that are created meanwhile lie above those of the file. */
+async function nextIdSql(tx: Queryable, { layerId, highestId }: WritePlan): Promise<string> {
+  const sequence = await idSequence(tx, layerId);
+  if (highestId > 0) {
+    await tx.query("select setval($1, $2) where $2 > nextval($1)", [sequence, highestId]);
+  }
+  return `nextval('${sequence}')`;
+}
+
+/** Takes ids for all rows of the file, above those in it. Returns SQL of the id of a row. */
+export async function reserveIds(tx: Queryable, { layerId, highestId, rows }: WritePlan): Promise<string> {
+  const [taken] = await tx.query<{ last: string }>(
+    "select setval($1, greatest(nextval($1) - 1, $2::bigint) + $3)::text as last",
+    [await idSequence(tx, layerId), highestId, rows],
+  );
+  return `${BigInt(taken!.last) - BigInt(rows)} + s.row`;
+}
+
+/** The sequence of the layer's ids, named as SQL does: looked up once, since PostgreSQL would do it for every row. */
+async function idSequence(tx: Queryable, layerId: number): Promise<string> {
+  const [found] = await tx.query<{ name: string }>("select pg_get_serial_sequence($1, 'svc_id') as name", [
+    layerTable(layerId),
+  ]);
+  return found!.name;
+}
+
 async function insert(tx: Queryable, plan: WritePlan, where: string): Promise<number> {
   const { match } = plan;
-  const { targets, sources, values } = await newValues(tx, plan);
+  const { targets, sources, values } = newValues(plan, await nextIdSql(tx, plan));
   // A join with the objects may change the order of the rows.
   const order = match && !match.givesIds ? "order by s.row" : "";
   return tx.execute(

@@ -10,7 +10,7 @@ import {
   memberOf,
   WkbWriter,
 } from "../../src/geo/wkb.js";
-import { Byte, eachElement, eachMember, skipSpace, textAt } from "./json.js";
+import { Byte, eachElement, eachMember, nameAt, skipSpace } from "./json.js";
 import { badGeometry } from "./refusal.js";
 
 /**
@@ -64,7 +64,7 @@ export class GeoJsonGeometry {
     let coordinates: readonly [number, number] | undefined;
     let geometries: readonly [number, number] | undefined;
     eachMember(bytes, start, end, (key, valueStart, valueEnd) => {
-      if (key === "type") type = textAt(bytes, valueStart + 1, valueEnd - 1);
+      if (key === "type") type = bytes[valueStart] === Byte.quote ? nameAt(bytes, valueStart, valueEnd) : "";
       else if (key === "coordinates") coordinates = [valueStart, valueEnd];
       else if (key === "geometries") geometries = [valueStart, valueEnd];
     });

@@ -39,6 +39,13 @@ export function skipSpace(bytes: Buffer, at: number, end: number): number {
 
 /** Index after the string that begins at `at`, or -1 when the bytes end before it does. */
 function stringEnd(bytes: Buffer, at: number, end: number): number {
+  // Most strings are short, where a search by the runtime costs more than it saves.
+  const near = Math.min(end, at + 64);
+  for (let quote = at + 1; quote < near; quote++) {
+    const byte = bytes[quote]!;
+    if (byte === Byte.quote) return quote + 1;
+    if (byte === Byte.backslash) quote++;
+  }
   for (let quote = at; ; ) {
     quote = bytes.indexOf(Byte.quote, quote + 1);
     if (quote < 0 || quote >= end) return -1;
@@ -90,7 +97,7 @@ export const excerpt = (bytes: Buffer, at: number, end: number): string =>
   bytes.toString("utf8", at, Math.min(at + 24, end));
 
 /** The text between two positions. @throws Refusal when it is not UTF-8 */
-export function textAt(bytes: Buffer, start: number, end: number): string {
+function textAt(bytes: Buffer, start: number, end: number): string {
   if (!isUtf8(bytes.subarray(start, end))) throw refused("The file is not UTF-8.");
   return bytes.toString("utf8", start, end);
 }
@@ -116,6 +123,33 @@ export function stringAt(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("latin1", start + 1, end - 1);
 }
 
+/**
+ * As `stringAt`, of names that come again in each object: they are not made anew. Escapes are rare in them.
+ */
+export function nameAt(bytes: Buffer, start: number, end: number): string {
+  const length = end - start;
+  if (length > maxKnownLength) return stringAt(bytes, start, end);
+  const slot =
+    (length * 31 + bytes[start + 1]! * 7 + bytes[end - 2]! * 13 + bytes[start + (length >> 1)]!) & 255;
+  const known = knownNames[slot];
+  if (known && isSame(bytes, start, known.bytes, length)) return known.name;
+  const name = stringAt(bytes, start, end);
+  knownNames[slot] = { bytes: Uint8Array.prototype.slice.call(bytes, start, end), name };
+  return name;
+}
+
+const maxKnownLength = 64;
+/** With their quotes. */
+const knownNames: ({ readonly bytes: Uint8Array; readonly name: string } | undefined)[] = new Array(256).fill(
+  undefined,
+);
+
+function isSame(bytes: Buffer, start: number, known: Uint8Array, length: number): boolean {
+  if (known.length !== length) return false;
+  for (let at = 0; at < length; at++) if (bytes[start + at] !== known[at]) return false;
+  return true;
+}
+
 /** Calls `visit` with the key and the range of the value for each member of the object in [start, end). */
 export function eachMember(
   bytes: Buffer,
@@ -129,7 +163,7 @@ export function eachMember(
     if (bytes[at] !== Byte.quote) throw invalidJson(bytes, at, end);
     const keyEnd = valueEnd(bytes, at, end);
     if (keyEnd < 0) throw invalidJson(bytes, at, end);
-    const key = stringAt(bytes, at, keyEnd);
+    const key = nameAt(bytes, at, keyEnd);
     at = skipSpace(bytes, keyEnd, end);
     if (bytes[at] !== Byte.colon) throw invalidJson(bytes, at, end);
     at = skipSpace(bytes, at + 1, end);

@@ -29,7 +29,8 @@ export class RowEncoder {
   private readonly wkb = new WkbGeometry(this.scratch);
   private row = 0;
   private values: (string | undefined)[] = [];
-  private geometry: Buffer | undefined;
+  /** Whether the feature has the geometry in `scratch`, in EPSG:4326. */
+  private hasGeometry = false;
   /** Indexes of the properties that are null in the feature; -1 = the geometry. */
   private readonly nulls = new Set<number>();
   /** Indexes of the string properties that would be another JSON value without their quotes. */
@@ -40,7 +41,7 @@ export class RowEncoder {
     this.row = row;
     if (this.values.length === this.fields.count) this.values.fill(undefined);
     else this.values = new Array<string | undefined>(this.fields.count).fill(undefined);
-    this.geometry = undefined;
+    this.hasGeometry = false;
     this.nulls.clear();
     this.texts.clear();
   }
@@ -97,7 +98,7 @@ export class RowEncoder {
   /** The feature has no geometry, as opposed to not naming it: a merge empties that of the object. */
   noGeometry(): void {
     this.nulls.add(-1);
-    this.geometry = undefined;
+    this.hasGeometry = false;
   }
 
   /** Appends the row to `out`, with one column for each property name found so far. */
@@ -105,7 +106,7 @@ export class RowEncoder {
     const { out, values } = this;
     out.int16(4 + values.length);
     out.int32(8);
-    out.int64(this.row);
+    out.uint53(this.row);
     this.writeGeometry();
     this.indexes(this.nulls);
     this.indexes(this.texts);
@@ -129,15 +130,18 @@ export class RowEncoder {
   private set(index: number, text: string | undefined, isString: boolean): void {
     this.values[index] = text;
     if (text !== undefined && isString && looksLikeJson(text)) this.texts.add(index);
-    else this.texts.delete(index);
+    else if (this.texts.size > 0) this.texts.delete(index);
     if (text === undefined) this.nulls.add(index);
-    else this.nulls.delete(index);
+    else if (this.nulls.size > 0) this.nulls.delete(index);
   }
 
   private place(kind: GeometryKind, { positions, measures }: GeoJsonGeometry | WkbGeometry): void {
-    let wkb = this.scratch.from(0);
-    if (this.transform) wkb = this.transform(wkb);
-    this.geometry = wkb;
+    if (this.transform) {
+      const transformed = this.transform(this.scratch.from(0));
+      this.scratch.length = 0;
+      this.scratch.append(transformed);
+    }
+    this.hasGeometry = true;
     this.nulls.delete(-1);
     this.kind = this.kind === undefined || this.kind === kind ? kind : "Unknown";
     this.vertices += positions;
@@ -145,16 +149,16 @@ export class RowEncoder {
   }
 
   private writeGeometry(): void {
-    const { out, geometry } = this;
-    if (geometry === undefined) {
+    const { out, scratch } = this;
+    if (!this.hasGeometry) {
       out.int32(-1);
       return;
     }
-    out.int32(geometry.length + 4);
+    out.int32(scratch.length + 4);
     out.byte(1);
-    out.uint32Little((geometry.readUInt32LE(1) | sridFlag) >>> 0);
+    out.uint32Little((scratch.readUint32Little(1) | sridFlag) >>> 0);
     out.uint32Little(srid);
-    out.append(geometry.subarray(5));
+    out.appendFrom(scratch, 5);
   }
 
   /** Writes a smallint[], or null when the set is empty. */

@@ -1,5 +1,5 @@
 import { isGeometryType } from "../../../src/geo/wkb.js";
-import { Byte, eachMember, parseAt } from "../json.js";
+import { Byte, eachMember, nameAt, parseAt } from "../json.js";
 import { badFeature } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import type { Span } from "../window.js";
@@ -17,7 +17,8 @@ export function writeFeature(row: RowEncoder, { bytes, start, end }: Span): void
   let properties: Place | undefined;
   let id: Place | undefined;
   eachMember(bytes, start, end, (key, valueStart, valueEnd) => {
-    if (key === "type") type = parseAt(bytes, valueStart, valueEnd);
+    if (key === "type")
+      type = (bytes[valueStart] === Byte.quote ? nameAt : parseAt)(bytes, valueStart, valueEnd);
     else if (key === "geometry") geometry = [valueStart, valueEnd];
     else if (key === "properties") properties = [valueStart, valueEnd];
     else if (key === "id") id = [valueStart, valueEnd];
