@@ -70,7 +70,7 @@ export function register(program: Command, env: CommandEnvironment): void {
         .default("merge"),
     )
     .option("--encoding <name>", "of the texts, such as cp1251 (default: what the file says or looks like)")
-    .option("--key <column>", "merge by the values of this column, instead of svc_id")
+    .option("--key <column>", "merge by the values of the column of this code or name, instead of svc_id")
     .option("--partial", "leave out features that cannot be imported; else one of them fails the import")
     .option("--dry-run", "change nothing, only tell what the import would do")
     .option("--json", "the result as JSON")

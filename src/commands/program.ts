@@ -27,6 +27,11 @@ export function buildProgram(env: CommandEnvironment): Command {
       writeErr: (text) => void env.stderr.write(text),
     })
     .showHelpAfterError("(see --help)")
+    // With the usage that a command gives itself: arguments may be left out in front.
+    .configureHelp({
+      subcommandTerm: (command) =>
+        `${command.name()} ${command.usage().replace("[options] [command]", "")}`.trim(),
+    })
     .option("--config <file>", "configuration file (JSON)")
     .option("--database-url <url>", "address of PostgreSQL, overrides the configuration")
     .option("--redis-url <url>", "address of Redis, overrides the configuration")

@@ -52,8 +52,8 @@ export class ImportJobs {
 
   /** Ends a job of any node. @returns false when it had ended before */
   async cancel(id: string): Promise<boolean> {
-    const cancelled = await endJob(this.deps.db, id, "cancelled");
     const job = this.running.get(id);
+    const cancelled = await endJob(this.deps.db, id, "cancelled", { ...(job && { phase: job.state.phase }) });
     job?.controller.abort(new Cancelled());
     await job?.ended;
     return cancelled;
@@ -88,14 +88,16 @@ export class ImportJobs {
           onProgress: (progress) => void Object.assign(state, progress),
           // In the transaction of the objects, so that a job is done if and only if they are there.
           onWritten: async (tx, done) => {
-            if (!(await endJob(tx, id, "done", { ...done, dryRun }))) throw new Cancelled();
+            const { phase } = state;
+            if (!(await endJob(tx, id, "done", { outcome: { ...done, dryRun }, phase })))
+              throw new Cancelled();
           },
         },
       );
-      if (dryRun) await endJob(deps.db, id, "done", { ...imported, dryRun });
-      else await deps.changes.propagate();
+      if (dryRun) await endJob(deps.db, id, "done", { outcome: { ...imported, dryRun }, phase: state.phase });
+      else await this.propagate(id);
     } catch (error) {
-      await this.failed(id, error).catch((reason: unknown) =>
+      await this.failed(id, error, state.phase).catch((reason: unknown) =>
         deps.log.warn({ err: reason, job: id }, "the end of an import could not be noted"),
       );
     } finally {
@@ -104,11 +106,20 @@ export class ImportJobs {
     }
   }
 
-  private async failed(id: string, error: unknown): Promise<void> {
+  /** The objects are there, whatever becomes of the word to the other nodes. */
+  private async propagate(id: string): Promise<void> {
+    await this.deps.changes
+      .propagate()
+      .catch((reason: unknown) =>
+        this.deps.log.warn({ err: reason, job: id }, "the objects of an import were not announced at once"),
+      );
+  }
+
+  private async failed(id: string, error: unknown, phase: JobPhase): Promise<void> {
     const { db, log } = this.deps;
     if (error instanceof Cancelled) return;
     if (error instanceof Stopped) await endInterrupted(db, id);
-    else await endJob(db, id, "failed", failureOf(error, id));
+    else await endJob(db, id, "failed", { outcome: failureOf(error, id), phase });
     if (!(error instanceof Failure) && !(error instanceof Stopped))
       log.error({ err: error, job: id }, "an import failed");
   }

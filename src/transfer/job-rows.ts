@@ -117,22 +117,23 @@ export async function renewJob(
   return renewed.length > 0;
 }
 
-/** Ends a job. @returns false when it had ended before */
+/** Ends a job; `phase` is where it was. @returns false when it had ended before */
 export async function endJob(
   db: Queryable,
   id: string,
   state: "done" | "failed" | "cancelled",
-  outcome?: unknown,
+  { outcome, phase }: { readonly outcome?: unknown; readonly phase?: JobPhase } = {},
 ): Promise<boolean> {
   const ended = await db.query(
-    "update import_job set state = $2, outcome = $3, finished_at = now() where id = $1 and state = 'running' returning id",
-    [id, state, outcome === undefined ? null : JSON.stringify(outcome)],
+    `update import_job set state = $2, outcome = $3, phase = coalesce($4, phase), finished_at = now()
+     where id = $1 and state = 'running' returning id`,
+    [id, state, outcome === undefined ? null : JSON.stringify(outcome), phase ?? null],
   );
   return ended.length > 0;
 }
 
 export const endInterrupted = (db: Queryable, id: string): Promise<boolean> =>
-  endJob(db, id, "failed", interrupted);
+  endJob(db, id, "failed", { outcome: interrupted });
 
 /** Marks jobs whose node has ended. */
 const interruptSilent = (db: Queryable): Promise<number> =>

@@ -54,12 +54,18 @@ export function matchByKey(staging: string, layerId: number, key: Matched): Obje
   };
 }
 
+/** The only column of that name in any language: those who know the file know its names, not the codes made of them. */
+function columnNamed(columns: readonly Column[], name: string): Column | undefined {
+  const named = columns.filter((column) => [column.name, ...Object.values(column.names)].includes(name));
+  return named.length === 1 ? named[0] : undefined;
+}
+
 /**
- * The column of the parameter `key`.
+ * The column of the parameter `key`, by its code or its name.
  * @throws Failure unknown_column; invalid_value for a column whose values cannot name objects
  */
 export function keyColumn(columns: readonly Column[], code: string): Column {
-  const column = columns.find((one) => one.code === code);
+  const column = columns.find((one) => one.code === code) ?? columnNamed(columns, code);
   if (!column)
     throw failed("unknown_column", `The layer has no column "${code}" to match objects by.`, {
       column: code,

@@ -96,6 +96,8 @@ t.test("a file comes as the body with X-Filename, of which only the extension co
     const answer = await send(lines, "", { "x-token": editor, "x-filename": name });
     t.match(answer, { status: 500, json: { code: "unsupported_format", error: "error" } }, name);
   }
+  const unnamed = await send("a;b\n1;2\n", "", { "x-token": editor });
+  t.match(unnamed.json.message, /not GeoJSON\. For another format, name the file in the header X-Filename/);
   // A name comes percent-encoded where it is no ASCII; what it holds then reaches no path and no header.
   const broken = await send(lines, "?action=1", {
     "x-token": editor,

@@ -70,6 +70,7 @@ t.test("a job is answered at once, and any node tells what it has done", async (
   t.match(job, {
     id,
     state: "done",
+    phase: "writing",
     features: 2,
     finished: String,
     error: null,

@@ -33,30 +33,33 @@ async function parcels() {
 const shown = async (layer: number) =>
   (await bench.objects(layer)).map(({ svc_id, code, n }) => [svc_id, code, n]);
 
-t.test("objects are found by a column's value and keep their ids", async (t) => {
-  const layer = await parcels();
-  const result = await bench.import(
-    layer,
-    collection(
-      feature({ svc_id: 900, Номер: "b", n: 20 }),
-      feature({ svc_id: 1, Номер: "new", n: 30 }),
-      feature({ Номер: "", n: 40 }),
-      feature({ n: 50 }),
-    ),
-    { key: "code" },
-  );
-  t.match(result, { updated: 1, inserted: 3, unmatched: { count: 1, first: ["new"] }, columns: [] });
-  t.match(result.notes, [/svc_id was not used/]);
-  t.strictSame((await shown(layer)).slice(0, 2), [
-    [1, "a", 1],
-    [2, "b", 20],
-  ]);
-  t.strictSame((await shown(layer)).slice(6), [
-    [7, "new", 30],
-    [8, "", 40],
-    [9, null, 50],
-  ]);
-});
+t.test(
+  "objects are found by the value of a column, which is named as in the file or by its code, and keep their ids",
+  async (t) => {
+    const layer = await parcels();
+    const result = await bench.import(
+      layer,
+      collection(
+        feature({ svc_id: 900, Номер: "b", n: 20 }),
+        feature({ svc_id: 1, Номер: "new", n: 30 }),
+        feature({ Номер: "", n: 40 }),
+        feature({ n: 50 }),
+      ),
+      { key: "Номер" },
+    );
+    t.match(result, { updated: 1, inserted: 3, unmatched: { count: 1, first: ["new"] }, columns: [] });
+    t.match(result.notes, [/svc_id was not used/]);
+    t.strictSame((await shown(layer)).slice(0, 2), [
+      [1, "a", 1],
+      [2, "b", 20],
+    ]);
+    t.strictSame((await shown(layer)).slice(6), [
+      [7, "new", 30],
+      [8, "", 40],
+      [9, null, 50],
+    ]);
+  },
+);
 
 t.test("numbers and times are compared as values, however they are written", async (t) => {
   const layer = await parcels();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rightsOn } from "../../access/rights.js";
 import { type LayerNode, Right } from "../../catalog/state.js";
-import { badRequest, failed } from "../../errors.js";
+import { badRequest, Failure, failed } from "../../errors.js";
 import { importFormatList } from "../../hosts/import-messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { importIntoLayer } from "../../transfer/import.js";
@@ -50,7 +50,7 @@ const importParameters = {
   ).optional(),
   action: actionParameter,
   key: text(
-    "For a merge: code of the column by whose values objects are found, instead of svc_id. A value must not occur twice " +
+    "For a merge: code or name of the column by whose values objects are found, instead of svc_id. A value must not occur twice " +
       "in the file, nor in several objects; features without a value are added.",
   ).optional(),
   partial: flag(
@@ -115,9 +115,20 @@ async function importFile(
   const rights = { mayAddColumns: mayAddColumns(context) };
   if (sent.async) return startImport(services, context, { target, source, ...rights }, files);
   const options = { ...rights, signal: request.signal };
-  const imported = await importIntoLayer(services, target, { ...source, files }, options);
+  const imported = await importIntoLayer(services, target, { ...source, files }, options).catch(
+    (error: unknown) => {
+      throw isForm || headers()["x-filename"] !== undefined ? error : withFormatHint(error);
+    },
+  );
   await services.changes.propagate();
   return answerLayer(services, context, layer.id, { import: importResult(imported, sent.dry_run) });
+}
+
+/** A body without a name is read as GeoJSON: whoever sent something else is told how to say so. */
+function withFormatHint(error: unknown): unknown {
+  if (!(error instanceof Failure) || !error.message.includes("not GeoJSON")) return error;
+  const hint = "For another format, name the file in the header X-Filename, or send it as the field `file`.";
+  return failed("import_failed", `${error.message} ${hint}`, error.data);
 }
 
 /** @throws Failure import_failed */
