@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { stripVTControlCharacters } from "node:util";
 import { failuresOf } from "./failures.js";
 
-/** Runs test files with tap and counts their assertions. */
+/**
+ * Runs test files, two at a time, and counts their assertions. A test file is a program that writes TAP. The runner of tap
+ * itself is not used: what it loads into each process takes longer than many a test.
+ */
 
 export interface Counts {
   readonly passed: number;
@@ -16,58 +18,137 @@ export interface TapRun {
   /** The project's folder, which `files` are relative to. */
   readonly root: string;
   readonly files: readonly string[];
-  /** Folder for results and for what the tests write to the temporary folder. */
+  /** Folder for what the tests write to the temporary folder. */
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
   /** Ends the tests. */
   readonly signal: AbortSignal;
 }
 
-/** Counts by the summary that tap writes last: `# { total: 10, pass: 5, fail: 3, todo: 1, skip: 1 }`. */
-function countsOf(tapText: string): Counts {
-  const summary = [...tapText.matchAll(/^# \{ (.*) \}$/gm)].at(-1)?.[1] ?? "";
-  const count = (name: string) => Number(new RegExp(`\\b${name}: (\\d+)`).exec(summary)?.[1] ?? 0);
-  return { passed: count("pass"), failed: count("fail"), skipped: count("skip") + count("todo") };
+const jobs = 2;
+/** Of one test, unless it asks for more. */
+const timeoutSeconds = 120;
+/** Of a whole file: above what any test asks for. */
+const longestMs = 11 * 60_000;
+/** What is shown of the standard error of a file that fails. */
+const mostSaid = 20_000;
+
+interface Outcome extends Counts {
+  readonly failures: string;
 }
 
-/** Where nobody watches a terminal: a line for each file that is done, so that a log shows how far it came. */
-function reportFiles(tapPath: string): () => void {
-  let reported = 0;
-  const report = () => {
-    if (!existsSync(tapPath)) return;
-    const lines = readFileSync(tapPath, "utf8").match(/^(not )?ok \d+ - \S+\.test\.js.*$/gm) ?? [];
-    for (const line of lines.slice(reported)) {
-      const [, no, name, ms] = /^(not )?ok \d+ - (\S+)(?:.*# time=([\d.]+)ms)?/.exec(line) ?? [];
-      const seconds = (Number(ms ?? 0) / 1000).toFixed(1);
-      console.log(`${no ? "FAILED" : "ok    "} ${name?.replace("dist/", "")} (${seconds} s)`);
-    }
-    reported = lines.length;
-  };
-  const timer = setInterval(report, 500);
-  return () => {
-    clearInterval(timer);
-    report();
-  };
-}
-
-/** In a group of its own, so that ending it ends the test files and what they started too. */
-function spawnTap(run: TapRun, tapPath: string, terminal: boolean): ChildProcess {
+/** Runs the files and writes a line for each that is done; at the end what failed. */
+export async function runTap(run: TapRun): Promise<Counts> {
   const temporary = join(run.folder, "tmp");
   mkdirSync(temporary);
-  const options = [
-    "--disable-coverage",
-    "--allow-incomplete-coverage",
-    "--jobs=2",
-    `--output-file=${tapPath}`,
-  ];
-  // Of the reporters for logs this one alone passes on what test files say before they end in the middle.
-  const output = terminal ? ["--reporter=base"] : ["--reporter=tap"];
-  return spawn(join(run.root, "node_modules/.bin/tap"), ["run", ...options, ...output, ...run.files], {
-    cwd: run.root,
-    env: { ...run.environment, TMPDIR: temporary },
-    stdio: ["ignore", terminal ? "inherit" : "ignore", terminal ? "inherit" : "pipe"],
+  const environment = {
+    ...run.environment,
+    TMPDIR: temporary,
+    TAP: "1",
+    TAP_TIMEOUT: String(timeoutSeconds),
+  };
+  const waiting = [...run.files];
+  const outcomes: Outcome[] = [];
+  const work = async () => {
+    for (let file = waiting.shift(); file !== undefined && !run.signal.aborted; file = waiting.shift())
+      outcomes.push(await runFile(file, { ...run, environment }));
+  };
+  await Promise.all(Array.from({ length: jobs }, work));
+  const failures = outcomes.flatMap(({ failures }) => (failures === "" ? [] : [failures]));
+  if (failures.length > 0) console.log(`\n${failures.join("\n\n")}\n`);
+  const sum = (count: (outcome: Outcome) => number) =>
+    outcomes.reduce((total, outcome) => total + count(outcome), 0);
+  return {
+    passed: sum(({ passed }) => passed),
+    failed: sum(({ failed }) => failed),
+    skipped: sum(({ skipped }) => skipped),
+  };
+}
+
+async function runFile(file: string, { root, environment, signal }: TapRun): Promise<Outcome> {
+  const started = performance.now();
+  const name = file.replace(/^dist\//, "");
+  // In a group of its own, so that ending it ends what it started too.
+  const child = spawn(process.execPath, ["--enable-source-maps", file], {
+    cwd: root,
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
+  let tapText = "";
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    tapText += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-mostSaid);
+  });
+  const end = () => endGroup(child);
+  const late = setTimeout(end, longestMs);
+  signal.addEventListener("abort", end, { once: true });
+  const status = await new Promise<number>((resolve) => {
+    child.once("error", (error) => {
+      said += error.message;
+      resolve(1);
+    });
+    child.once("close", (code) => resolve(code ?? 1));
+  });
+  clearTimeout(late);
+  signal.removeEventListener("abort", end);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const outcome = outcomeOf(tapText, { name, status });
+  const failed = outcome.failed > 0;
+  console.log(`${failed ? "FAILED" : "ok    "} ${name} (${seconds} s)`);
+  if (failed && said !== "") console.log(said.trimEnd());
+  return outcome;
+}
+
+/**
+ * What a file's TAP says.
+ * @param file.status of the process: a file may end before its first test, or in the middle
+ */
+export function outcomeOf(
+  tapText: string,
+  { name, status }: { readonly name: string; readonly status: number },
+): Outcome {
+  const result = status === 0 ? "ok" : "not ok";
+  // As a test that the file's tests stand in.
+  const lines = tapText.split("\n").map((line) => (line === "" ? "" : `    ${line}`));
+  const nested = [`# Subtest: ${name}`, ...lines, `${result} 1 - ${name}`].join("\n");
+  const failures = failuresOf(nested);
+  const counts = countsOf(tapText);
+  return {
+    ...counts,
+    failed: status === 0 ? counts.failed : Math.max(1, counts.failed),
+    failures,
+  };
+}
+
+/** Counts assertions: results of tests that hold others do not count. */
+function countsOf(tapText: string): Counts {
+  let passed = 0;
+  let failed = 0;
+  let skipped = 0;
+  /** Names of the open tests, by their depth. */
+  const open = new Map<number, string>();
+  for (const line of tapText.split("\n")) {
+    const [, blanks = "", subtest, not, what = ""] =
+      /^( *)(?:# Subtest: (.*)|(not )?ok \d+(?: - (.*))?)$/.exec(line) ?? [];
+    if (subtest !== undefined) {
+      open.set(blanks.length, subtest);
+      continue;
+    }
+    if (!/^ *(?:not )?ok \d/.test(line)) continue;
+    const test = open.get(blanks.length);
+    if (test !== undefined && (what === test || what.startsWith(`${test} # `))) {
+      open.delete(blanks.length);
+      if (!/ # (?:SKIP|TODO)\b/i.test(what)) continue;
+    }
+    if (/ # (?:SKIP|TODO)\b/i.test(what)) skipped++;
+    else if (not === undefined) passed++;
+    else failed++;
+  }
+  return { passed, failed, skipped };
 }
 
 function endGroup(child: ChildProcess): void {
@@ -80,28 +161,4 @@ function endGroup(child: ChildProcess): void {
   };
   send("SIGTERM");
   setTimeout(send, 3_000, "SIGKILL").unref();
-}
-
-/** Runs the files, two at a time; shows failures, and on a terminal what is running. */
-export async function runTap(run: TapRun): Promise<Counts> {
-  const tapPath = join(run.folder, "results.tap");
-  const terminal = process.stdout.isTTY === true;
-  const child = spawnTap(run, tapPath, terminal);
-  // Its reporters move the cursor even where there is none; the last line must be clean.
-  child.stderr?.setEncoding("utf8");
-  child.stderr?.on("data", (text: string) => process.stdout.write(stripVTControlCharacters(text)));
-  const end = () => endGroup(child);
-  run.signal.addEventListener("abort", end, { once: true });
-  const stopReporting = terminal ? () => undefined : reportFiles(tapPath);
-  const status = await new Promise<number>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve(code ?? 1));
-  });
-  run.signal.removeEventListener("abort", end);
-  stopReporting();
-  const results = existsSync(tapPath) ? readFileSync(tapPath, "utf8") : "";
-  const failures = terminal ? "" : failuresOf(results);
-  if (failures !== "") console.log(`\n${failures}\n`);
-  const counts = countsOf(results);
-  return status !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 }

@@ -2,7 +2,6 @@ import { build } from "./build.js";
 import { installModules, linkCommand } from "./modules.js";
 import { installPackages } from "./packages.js";
 import { endRunning, SetupError } from "./progress.js";
-import { buildTestRunner } from "./test-runner.js";
 
 /**
  * `node prepare.js start|test|bench`: installs and builds what this checkout lacks.
@@ -26,7 +25,6 @@ try {
   await installPackages(purpose);
   await installModules();
   await build();
-  if (purpose === "test") await buildTestRunner();
   linkCommand();
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;

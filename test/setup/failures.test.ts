@@ -1,5 +1,6 @@
 import t from "tap";
 import { failuresOf } from "../failures.js";
+import { outcomeOf } from "../tap.js";
 
 /** What a log shows of a run that failed. */
 
@@ -51,5 +52,36 @@ t.test("long explanations and lists of failures are cut", (t) => {
   const long = failuresOf(`not ok 1 - a\n  ---\n${"  line\n".repeat(100)}  ...\n`);
   t.equal(long.split("\n").length, 42);
   t.match(failuresOf("not ok 1 - a\n".repeat(30)), /and 10 more$/);
+  t.end();
+});
+
+t.test("assertions are counted, tests that hold others are not", (t) => {
+  const tap = `TAP version 14
+# Subtest: one
+    # Subtest: inner
+        ok 1 - a
+        not ok 2 - b
+    not ok 1 - inner # time=1ms
+    ok 2
+not ok 1 - one # time=2ms
+ok 2 - later # SKIP because
+# Subtest: two # 2
+    ok 1 - two # 2
+    1..1
+ok 3 - two # 2 # time=1ms
+1..3
+`;
+  t.match(outcomeOf(tap, { name: "x", status: 1 }), {
+    passed: 3,
+    failed: 1,
+    skipped: 1,
+    failures: /^x > one > inner > b/,
+  });
+  t.end();
+});
+
+t.test("a file that ends before its tests have failed is a failure", (t) => {
+  t.match(outcomeOf("", { name: "x", status: 1 }), { passed: 0, failed: 1, failures: "x" });
+  t.match(outcomeOf("ok 1 - a\n", { name: "x", status: 9 }), { passed: 1, failed: 1, failures: "x" });
   t.end();
 });
