@@ -83,6 +83,7 @@ interface NodeRow {
   vector_settings: StoredSettings | null;
   geometry_kind: GeometryKind | null;
   bands: number[] | null;
+  crosses_antimeridian: boolean | null;
   source_id: number | null;
   raster: RasterRow | null;
 }
@@ -121,7 +122,7 @@ export async function loadMap(
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'source_id', l.source_id, 'raster', to_jsonb(r))), '[]')
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r))), '[]')
           from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
        (select coalesce(json_agg(c order by c.sort, c.id), '[]')
           from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows,
@@ -179,6 +180,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
         type: node.type,
         geometryKind: withGeometry.geometry_kind ?? "Unknown",
         bands: withGeometry.bands ?? [],
+        crossesAntimeridian: withGeometry.crosses_antimeridian ?? false,
         sourceId: node.source_id,
         source: node.source,
         raster: node.raster && rasterOf(node.raster),

@@ -111,6 +111,8 @@ export interface LayerNode extends TreeNode {
   readonly constraints?: readonly ColumnConstraint[];
   /** Highest zoom of each band of zooms with generalised geometry, ascending; of a virtual layer those of its source. */
   readonly bands: readonly number[];
+  /** Whether objects may lie beyond ±180°, so that they are drawn in several copies of the world. */
+  readonly crossesAntimeridian: boolean;
   /** Id of the layer that a virtual or materialized layer is derived from. */
   readonly sourceId: number | null;
   readonly source: LayerSource | null;

@@ -1,4 +1,4 @@
-import { boxesIntersect } from "../geo/envelope.js";
+import { boxesMeet } from "../geo/envelope.js";
 import type { MercatorBox } from "../geo/tile.js";
 import type { Source } from "./count.js";
 
@@ -69,7 +69,7 @@ export class LayerVersion implements Source {
 
 function intersects(area: readonly number[], box: MercatorBox): boolean {
   for (let at = 0; at + 3 < area.length; at += 4) {
-    if (boxesIntersect([area[at]!, area[at + 1]!, area[at + 2]!, area[at + 3]!], box)) return true;
+    if (boxesMeet([area[at]!, area[at + 1]!, area[at + 2]!, area[at + 3]!], box)) return true;
   }
   return false;
 }

@@ -34,14 +34,16 @@ const flat = { 4326: "st_force2d(geom)", 3857: "geom_3857" } as const;
 function storedAsJson(srid: Srid): string {
   if (srid === 4326) return asJson("geom", decimals[srid]);
   return (
-    `case when ${hasMercatorHeights} then ${computedAsJson("st_transform(geom,3857)", decimals[srid])} ` +
+    `case when ${hasMercatorHeights} then ${computedAsJson("mapwright.project_mercator(geom)", decimals[srid])} ` +
     `else ${asJson("geom_3857", decimals[srid])} end`
   );
 }
 
 /** SQL of a row's stored geometry in a reference system, for other formats; null when it has none there. */
 export const storedGeometry = (srid: Srid): string =>
-  srid === 4326 ? "geom" : `case when ${hasMercatorHeights} then st_transform(geom,3857) else geom_3857 end`;
+  srid === 4326
+    ? "geom"
+    : `case when ${hasMercatorHeights} then mapwright.project_mercator(geom) else geom_3857 end`;
 
 const withinMercator = "geom_3857 is not null and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06";
 // geom_3857 is 2D and clipped to the latitudes of Web Mercator, since the poles have no finite coordinates in it.
@@ -75,7 +77,7 @@ function pointOn(geometry: string): string {
 function simplified(srid: Srid, zoom: number): string {
   const metres = mercatorHalf / 256 / 2 ** zoom;
   const size = grid[srid];
-  const mercator = srid === 3857 ? (s: string) => s : (s: string) => `st_transform(${s},4326)`;
+  const mercator = srid === 3857 ? (s: string) => s : (s: string) => `mapwright.project_degrees(${s})`;
   const inMercator = attempts("geom_3857", metres, (s) => `st_snaptogrid(${mercator(s)},${size})`);
   if (srid === 3857) return `coalesce(${inMercator},st_makevalid(geom_3857))`;
   const degrees = 180 / 256 / 2 ** zoom;

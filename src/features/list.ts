@@ -85,7 +85,7 @@ export function selected(layer: LayerNode, request: Selection, values: Values): 
   const conditions: string[] = [];
   // As an array literal: the driver takes six times as long to serialize an array.
   if (ids) conditions.push(`svc_id = any(${values.bind(`{${ids.join(",")}}`)}::bigint[])`);
-  if (envelope) conditions.push(intersects(envelope, values));
+  if (envelope) conditions.push(intersects(layer, envelope, values));
   if (condition)
     conditions.push(filterSql(condition, { columns: layer.columns, language: languages.own, values }));
   return conditions;
@@ -177,13 +177,23 @@ function orderBy(layer: LayerNode, request: ListRequest, values: Values): string
   return terms.join(",");
 }
 
-/** SQL of "geom intersects the envelope", which can use the index on geom. */
-function intersects(envelope: GeoEnvelope, values: Values): string {
+/**
+ * SQL of "geom intersects the envelope", which can use the index on geom. An object that lies beyond ±180° is in each copy of
+ * the world, and so is a box.
+ */
+function intersects(layer: LayerNode, envelope: GeoEnvelope, values: Values): string {
   const { west, south, east, north } = envelope;
-  const boxes =
+  const ranges =
     west <= east
-      ? [box(west, south, east, north)]
-      : [box(west, south, Math.max(west, 180), north), box(Math.min(east, -180), south, east, north)];
+      ? [[west, east] as const]
+      : [[west, Math.max(west, 180)] as const, [Math.min(east, -180), east] as const];
+  const boxes = ranges.flatMap(([west, east]) =>
+    (layer.crossesAntimeridian || west < -180 || east > 180 ? [-360, 0, 360] : [0])
+      // Longitudes of objects reach from -360 to 360.
+      .filter((shift) => west + shift <= 360 && east + shift >= -360)
+      .map((shift) => box(west + shift, south, east + shift, north)),
+  );
+  if (boxes.length === 0) return "false";
   return `(${boxes.map((text) => `st_intersects(geom,${values.bind(text)}::geometry)`).join(" or ")})`;
 }
 

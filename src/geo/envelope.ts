@@ -17,9 +17,20 @@ export interface ContractBox {
 }
 
 /** Whether two boxes intersect; touching edges count. */
-export function boxesIntersect(a: MercatorBox, b: MercatorBox): boolean {
+function boxesIntersect(a: MercatorBox, b: MercatorBox): boolean {
   return a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
 }
+
+/** As `boxesIntersect`, in any copy of the world: x beyond its edges stands for the same place as within. */
+export function boxesMeet(a: MercatorBox, b: MercatorBox): boolean {
+  if (boxesIntersect(a, b)) return true;
+  if (isWithinWorld(a) && isWithinWorld(b)) return false;
+  return [-2 * mercatorHalf, 2 * mercatorHalf].some((shift) =>
+    boxesIntersect([a[0] + shift, a[1], a[2] + shift, a[3]], b),
+  );
+}
+
+const isWithinWorld = (box: MercatorBox): boolean => box[0] >= -mercatorHalf && box[2] <= mercatorHalf;
 
 /** The box, expanded by `metres` on every side. */
 export function growBox(box: MercatorBox, metres: number): MercatorBox {

@@ -62,13 +62,18 @@ function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceO
   const columns = new Map(layer.columns.map((column) => [column.code, column]));
   const fields = style.fields.filter((code) => code !== "svc_id");
   const selected = fields.map((code) => `, ${fieldSql(columns.get(code), options)} as "${code}"`).join("");
-  const from =
-    band === undefined
-      ? `select o$.svc_id, o$.geom_3857 as geom$${selected} from ${table} o$ where o$.geom_3857 && !bbox!`
-      : // A view has no generalized tables: those of its source are joined with the view's objects.
-        `select b$.svc_id, b$.geom as geom$${selected} from ${bandTable} b$${
-          fields.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : ""
-        } where b$.geom && !bbox!`;
+  const source = (dx: number): string => {
+    const moved = (geometry: string) => (dx === 0 ? geometry : `st_translate(${geometry}, ${dx}, 0)`);
+    const box = dx === 0 ? "!bbox!" : `st_translate(!bbox!, ${-dx}, 0)`;
+    if (band === undefined)
+      return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} from ${table} o$ where o$.geom_3857 && ${box}`;
+    // A view has no generalized tables: those of its source are joined with the view's objects.
+    const objects = fields.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
+    return `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
+  };
+  // Objects beyond the edges of the world are drawn at the other edge too.
+  const copies = layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0];
+  const from = copies.map(source).join(" union all ");
   const thinned =
     layer.geometryKind === "Point" && options.zoom <= thinningZoom
       ? thinning(style, columns, options)

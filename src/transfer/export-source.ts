@@ -42,7 +42,7 @@ export async function exportSource(
 
 /** geom_3857 has no heights, and is cut at the latitudes of Web Mercator. */
 const mercator =
-  "case when st_zmflag(geom)=2 and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06 then st_transform(geom,3857) else geom_3857 end";
+  "case when st_zmflag(geom)=2 and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06 then mapwright.project_mercator(geom) else geom_3857 end";
 
 function exportedType({ type }: FileColumn): ExportedType {
   switch (type) {

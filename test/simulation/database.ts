@@ -538,5 +538,6 @@ const emptyNode = {
   vector_settings: null,
   geometry_kind: "Polygon",
   bands: [],
+  crosses_antimeridian: false,
   source_id: null,
 };

@@ -30,7 +30,7 @@ const column = (
 await client.query(`alter table ${source.table} add column c${column} text`);
 await client.query(
   `insert into ${source.table} (geom, c${column})
-   select st_setsrid(st_makeline(array(select st_point(k + n * 0.01, 40 + (n * 7 % 13) * 0.01) from generate_series(0, 99) n)), 4326),
+   select st_setsrid(st_makeline(array(select st_point(k % 170 + n * 0.01, 40 + (n * 7 % 13) * 0.01) from generate_series(0, 99) n)), 4326),
      'line ' || k from generate_series(1, 400) k`,
 );
 await client.query(`insert into ${source.table} (geom) values (null), (st_setsrid(st_point(0, 89), 4326))`);
