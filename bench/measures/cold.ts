@@ -89,7 +89,10 @@ async function mapsOf(world: World, coords: readonly TileCoord[]): Promise<Recor
     for (const coord of coords) {
       if (maps[coord.z]) continue;
       const plan = await planner.plan(map, publicCaller, { coord, ...tileOptions });
-      maps[coord.z] = { xml: plan.map.xml, bufferPixels: plan.bufferPixels };
+      // The lab's layers have no image between them, and it has no base map.
+      const part = plan.parts[0];
+      if (part?.kind !== "map") throw new Error("The map of the lab is not drawn by Mapnik.");
+      maps[coord.z] = { xml: part.map.xml, bufferPixels: plan.bufferPixels };
     }
     return maps;
   } finally {

@@ -31,10 +31,30 @@ export interface MapSource {
   readonly xml: string;
 }
 
+/** A part of a metatile, drawn over the parts before it. */
+export type MetatilePart =
+  | {
+      readonly kind: "map";
+      readonly map: MapSource;
+      /**
+       * Names the state of the data of this part, which must be the first. The host keeps its pixels by it, for all
+       * metatiles that begin with this part.
+       */
+      readonly keep?: string;
+    }
+  | { readonly kind: "image"; readonly image: PartImage };
+
+/** An image of exactly the metatile's area. */
+export interface PartImage {
+  /** RGBA, 4 bytes a pixel, row by row from the top left; colours are not multiplied by alpha. */
+  readonly pixels: Uint8Array;
+  /** 0 to 1; absent = 1. */
+  readonly opacity?: number;
+}
+
 export interface MetatileRequest {
-  readonly map: MapSource;
-  /** The base map below it. The host keeps its pixels while `versions` stay the same. */
-  readonly base?: MapSource & { readonly versions: string };
+  /** From the bottom to the top; none = a transparent metatile. */
+  readonly parts: readonly MetatilePart[];
   readonly origin: TileCoord;
   /** Tiles a side. */
   readonly count: number;

@@ -3,16 +3,17 @@ import type { LayerNode, MapState } from "../catalog/state.js";
 import { type Source, unchangedSince } from "../changes/count.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import type { MapSource } from "../hosts/messages.js";
-import { mapnikXml } from "../style/mapnik-xml.js";
+import { type MapnikLayer, mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import { datasource } from "./datasource.js";
+import type { ImagePart } from "./image-part.js";
 
 /** All that determines how a tile is drawn, except its coordinates and the data. Shared by the tiles of a map. */
 export interface Plan {
   /** Hash of what is drawn and how; part of the keys of cached tiles, so that equal tiles are cached once. */
   readonly key: string;
-  readonly map: MapSource;
-  readonly base: MapSource | undefined;
+  /** From the bottom to the top: first the base map's, if any. */
+  readonly parts: readonly PlanPart[];
   readonly scale: 1 | 2 | 3;
   readonly bufferPixels: number;
   /**
@@ -37,14 +38,26 @@ export interface Plan {
   readonly surrogateKey: string;
 }
 
+/**
+ * A part of what is drawn, over those before it: a map that Mapnik draws, or an image. The layers of a map are one part, cut
+ * where an image lies between them.
+ */
+export type PlanPart =
+  | {
+      readonly kind: "map";
+      readonly map: MapSource;
+      /** Of the built-in base map, whose pixels all maps over it share. */
+      readonly isBase: boolean;
+    }
+  | { readonly kind: "image"; readonly image: ImagePart };
+
 /** Whether the maps have not changed since the plan was made. */
 export const isPlanCurrent = ({ mapSources, asOf }: Plan): boolean => unchangedSince(mapSources, asOf);
 
-/** A layer with its compiled style. */
-export interface StyledLayer {
-  readonly layer: LayerNode;
-  readonly style: CompiledStyle;
-}
+/** A layer and what draws it: Mapnik by its compiled style, or an image that is made elsewhere. */
+export type StyledLayer =
+  | { readonly layer: LayerNode; readonly style: CompiledStyle }
+  | { readonly layer: LayerNode; readonly image: ImagePart };
 
 /** A map with its compiled styles. */
 export interface StyledMap {
@@ -65,41 +78,74 @@ export interface MapnikMapOptions {
 /** Scale denominator of zoom 0, with the OGC's standardized pixel of 0.28 mm. */
 const topScaleDenominator = 559082264.0287178;
 
-/** A map as Mapnik gets it. */
-export interface MapnikDrawing {
-  readonly source: MapSource;
-  /** Unscaled pixels around a metatile that are drawn with it. */
+/** The parts of a map. */
+export interface MapDrawing {
+  readonly parts: readonly PlanPart[];
+  /** Unscaled pixels around a metatile from which objects may reach into it. */
   readonly bufferPixels: number;
   readonly collides: boolean;
 }
 
-/** The Mapnik XML of a map, and the buffer that its metatiles need. Pure. */
-export function buildMapnikMap(styledMap: StyledMap, options: MapnikMapOptions): MapnikDrawing {
-  const main = styledMap.map.project.languages[0];
-  const layers = styledMap.layers.map(({ layer, style }) => ({
+/** The parts that a map is drawn from. Pure. */
+export function buildParts(
+  { map, properties, layers }: StyledMap,
+  options: MapnikMapOptions & { readonly isBase: boolean },
+): MapDrawing {
+  const styles = layers.flatMap((one) => ("style" in one ? [one.style] : []));
+  const reaches = layers.map((one) => ("style" in one ? one.style.bufferPixels : one.image.reachPixels));
+  const bufferPixels = Math.max(8, ...reaches);
+  const parts: PlanPart[] = [];
+  let run: MapnikLayer[] = [];
+  const endRun = () => {
+    // The background is below all layers.
+    const own = parts.length === 0 ? properties : {};
+    if (run.length > 0 || own.backgroundColor !== undefined) {
+      const xml = mapnikXml({ properties: own, layers: run, bufferSize: bufferPixels * options.scale });
+      parts.push({ kind: "map", map: { xml, digest: digest(xml) }, isBase: options.isBase });
+    }
+    run = [];
+  };
+  // From the bottom of the tree.
+  for (const one of layers.toReversed()) {
+    if ("style" in one) run.push(mapnikLayer(map, one, options));
+    else {
+      endRun();
+      parts.push({ kind: "image", image: one.image });
+    }
+  }
+  endRun();
+  const collides = styles.some((style) => style.styles.some((one) => one.rules.some(hasCollisions)));
+  return { parts, bufferPixels, collides };
+}
+
+function mapnikLayer(
+  map: MapState,
+  { layer, style }: { readonly layer: LayerNode; readonly style: CompiledStyle },
+  { z, scale, language }: MapnikMapOptions,
+): MapnikLayer {
+  return {
     name: `l${layer.id}`,
     style,
     // Mapnik measures buffers in pixels of the image, which has `scale` times as many.
-    bufferSize: style.bufferPixels * options.scale,
+    bufferSize: style.bufferPixels * scale,
     datasource: datasource(layer, style, {
-      language: options.language,
-      mainLanguage: main,
-      zoom: options.z + Math.ceil(Math.log2(options.scale)),
-      scaleDenominator: topScaleDenominator / 2 ** options.z,
+      language,
+      mainLanguage: map.project.languages[0],
+      zoom: z + Math.ceil(Math.log2(scale)),
+      scaleDenominator: topScaleDenominator / 2 ** z,
     }),
-  }));
-  const bufferPixels = Math.max(8, ...styledMap.layers.map(({ style }) => style.bufferPixels));
-  // Mapnik draws its first layer first: the bottom of the tree.
-  const xml = mapnikXml({
-    properties: styledMap.properties,
-    layers: layers.reverse(),
-    bufferSize: bufferPixels * options.scale,
-  });
-  const collides = styledMap.layers.some(({ style }) =>
-    style.styles.some((one) => one.rules.some(hasCollisions)),
-  );
-  return { source: { xml, digest: digest(xml) }, bufferPixels, collides };
+  };
 }
+
+/** Hash of all parts. */
+export const partsDigest = (parts: readonly PlanPart[], scale: number): string =>
+  digest(
+    [...parts.map((part) => (part.kind === "map" ? part.map.digest : part.image.digest)), scale].join(" "),
+  );
+
+/** Characters of the texts of the parts. */
+export const partsLength = (parts: readonly PlanPart[]): number =>
+  parts.reduce((sum, part) => sum + (part.kind === "map" ? part.map.xml.length : part.image.length), 0);
 
 const hasCollisions = (rule: Rule): boolean =>
   rule.symbolizers.some(
@@ -112,5 +158,5 @@ const hasCollisions = (rule: Rule): boolean =>
   );
 
 /** Hash of a text: 132 bits of SHA-256. */
-export const digest = (text: string): string =>
+const digest = (text: string): string =>
   createHash("sha256").update(text).digest("base64url").slice(0, 22);

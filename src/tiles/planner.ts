@@ -9,15 +9,17 @@ import { Failure } from "../errors.js";
 import type { CompileRequest } from "../hosts/messages.js";
 import type { Log } from "../log.js";
 import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
-import type { CompiledStyle, MapProperties } from "../style/model.js";
+import type { MapProperties } from "../style/model.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
 import {
-  buildMapnikMap,
-  digest,
+  buildParts,
   isPlanCurrent,
-  type MapnikDrawing,
+  type MapDrawing,
   type Plan,
+  partsDigest,
+  partsLength,
+  type StyledLayer,
   type StyledMap,
 } from "./plan.js";
 import { drawnLayers } from "./selection.js";
@@ -118,23 +120,24 @@ export class Planner {
 
   private async make({ map, layers, base, z, scale, language, asOf }: PlanInputs): Promise<Plan> {
     const styledMap = await this.styledMap(map, layers);
-    const drawn = buildMapnikMap(styledMap, { z, scale, language });
-    let baseDrawing: MapnikDrawing | undefined;
+    const drawn = buildParts(styledMap, { z, scale, language, isBase: false });
+    let baseDrawing: MapDrawing | undefined;
     let styledBase: StyledMap | undefined;
     if (base) {
       styledBase = await this.styledMap(
         base,
         drawnLayers(base, undefined, () => true),
       );
-      baseDrawing = buildMapnikMap(styledBase, { z, scale, language: base.project.languages[0] });
+      const language = base.project.languages[0];
+      baseDrawing = buildParts(styledBase, { z, scale, language, isBase: true });
     }
+    const parts = [...(baseDrawing?.parts ?? []), ...drawn.parts];
     const ids = [styledMap, styledBase].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids.flat());
     const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
     return {
-      key: digest(`${drawn.source.digest} ${baseDrawing?.source.digest ?? ""} ${scale}`),
-      map: drawn.source,
-      base: baseDrawing?.source,
+      key: partsDigest(parts, scale),
+      parts,
       scale,
       bufferPixels: Math.max(drawn.bufferPixels, baseDrawing?.bufferPixels ?? 0),
       collides: drawn.collides || (baseDrawing?.collides ?? false),
@@ -160,18 +163,15 @@ export class Planner {
   }
 
   private async styledMap(map: MapState, layers: readonly LayerNode[]): Promise<StyledMap> {
-    const [properties, ...styles] = await Promise.all([
+    const [properties, ...styled] = await Promise.all([
       this.properties(map),
-      ...layers.map((layer) => this.style(map, layer)),
+      ...layers.map((layer) => this.styledLayer(map, layer)),
     ]);
     return {
       map,
       properties: properties === timedOut ? {} : properties,
-      layers: layers.flatMap((layer, index) => {
-        const style = styles[index];
-        return style && style !== timedOut ? [{ layer, style }] : [];
-      }),
-      complete: properties !== timedOut && !styles.includes(timedOut),
+      layers: styled.filter((layer) => layer !== undefined && layer !== timedOut),
+      complete: properties !== timedOut && !styled.includes(timedOut),
     };
   }
 
@@ -181,7 +181,11 @@ export class Planner {
     return compiled === timedOut ? timedOut : (compiled?.map ?? {});
   }
 
-  private async style(map: MapState, layer: LayerNode): Promise<CompiledStyle | typeof timedOut | undefined> {
+  /** What draws the layer; undefined = nothing does. */
+  private async styledLayer(
+    map: MapState,
+    layer: LayerNode,
+  ): Promise<StyledLayer | typeof timedOut | undefined> {
     if (!hasObjects(layer)) return undefined;
     const request = {
       mapStyle: map.cssStyle,
@@ -190,7 +194,7 @@ export class Planner {
       deadlineMs: this.options.styleDeadlineMs,
     };
     const compiled = await this.compiled(request, map, layer);
-    return compiled === timedOut ? timedOut : compiled?.style;
+    return compiled && compiled !== timedOut ? { layer, style: compiled.style } : compiled;
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */
@@ -233,9 +237,7 @@ export class Planner {
 const timedOut = Symbol("timed out");
 
 const bytesOf = (plan: Plan, key: string): number =>
-  planBytes +
-  2 * (key.length + plan.surrogateKey.length + plan.map.xml.length + (plan.base?.xml.length ?? 0)) +
-  32 * plan.layers.length;
+  planBytes + 2 * (key.length + plan.surrogateKey.length + partsLength(plan.parts)) + 32 * plan.layers.length;
 
 /**
  * The zoom of a plan. SQL differs by zoom only up to the last generalized table, and Mapnik itself selects rules by

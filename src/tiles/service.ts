@@ -5,7 +5,7 @@ import { failed } from "../errors.js";
 import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
 import { HostError } from "../hosts/host.js";
-import type { MetatileRequest, MetatileResponse } from "../hosts/messages.js";
+import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
 import type { TileFormat, TileQuality } from "./formats.js";
 import { InFlight } from "./in-flight.js";
 import type { TileMemory } from "./memory.js";
@@ -155,8 +155,7 @@ export class TileService {
     try {
       drawn = await this.options.render(
         {
-          map: plan.map,
-          ...(plan.base ? { base: { ...plan.base, versions: baseVersions(plan, versions) } } : {}),
+          parts: await partsOf(work),
           origin: work.origin,
           count: work.count,
           scale: plan.scale,
@@ -189,6 +188,22 @@ export class TileService {
     this.options.store.put(stored);
     return stored.map(([, tile]) => tile);
   }
+}
+
+/** The parts of the plan with the images of the metatile's area, made all at once. */
+async function partsOf({ plan, versions, origin, count, signal }: Work): Promise<MetatilePart[]> {
+  const area = { origin, count, scale: plan.scale };
+  const parts = await Promise.all(
+    plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
+      if (part.kind === "image") {
+        const image = await part.image.make(area, signal);
+        return image && { kind: "image", image };
+      }
+      const keep = part.isBase && index === 0 ? { keep: baseVersions(plan, versions) } : {};
+      return { kind: "map", map: part.map, ...keep };
+    }),
+  );
+  return parts.filter((part) => part !== undefined);
 }
 
 interface Work {

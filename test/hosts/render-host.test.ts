@@ -35,7 +35,7 @@ function sleepy(seconds: number): MetatileRequest {
       .map(([name, value]) => `<Parameter name="${name}">${value}</Parameter>`)
       .join("")}</Datasource></Layer></Map>`;
   return {
-    map: { digest: `sleep ${seconds}`, xml },
+    parts: [{ kind: "map", map: { digest: `sleep ${seconds}`, xml } }],
     origin: { z: 0, x: 0, y: 0 },
     count: 1,
     scale: 1,
@@ -50,6 +50,49 @@ t.test("it draws", async (t) => {
   const { tiles } = await draw(0);
   const image = await picture(tiles[0]!.bytes);
   t.same(image.at(128, 128), [255, 0, 0, 255]);
+});
+
+t.test("images are laid between maps, in the order of the parts", async (t) => {
+  const map = (style: string) => ({
+    digest: style,
+    xml: `<Map srs="epsg:3857" background-color="${style}"/>`,
+  });
+  const image = (colour: readonly number[]) => {
+    const pixels = new Uint8Array(4 * 256 * 256);
+    for (let at = 0; at < pixels.length / 2; at++) pixels[at] = colour[at % 4]!;
+    return pixels;
+  };
+  const drawn = async (parts: MetatileRequest["parts"]) => {
+    const { tiles } = await host.call("metatile", { ...sleepy(0), parts }, { deadlineMs: 20_000 });
+    const shown = await picture(tiles[0]!.bytes);
+    return [shown.at(3, 3), shown.at(3, 200), shown.at(128, 128)];
+  };
+  const near = (found: number[][], wanted: number[][]) => {
+    for (const [at, colour] of wanted.entries())
+      for (const [channel, value] of colour.entries())
+        t.ok(Math.abs(found[at]![channel]! - value) <= 2, `${found[at]} is ${colour}`);
+  };
+  const blue = map("#0000ff");
+  const half = { kind: "image", image: { pixels: image([0, 255, 0, 128]) } } as const;
+  const mixed = [0, 128, 127, 255];
+  const [point] = sleepy(0).parts;
+  near(await drawn([]), [[0, 0, 0, 0]]);
+  near(await drawn([half]), [
+    [0, 255, 0, 128],
+    [0, 0, 0, 0],
+  ]);
+  near(await drawn([{ kind: "map", map: blue }, half, point!]), [mixed, [0, 0, 255, 255], [255, 0, 0, 255]]);
+  near(await drawn([half, { kind: "map", map: blue }]), [[0, 0, 255, 255]]);
+  near(await drawn([half, point!]), [
+    [0, 255, 0, 128],
+    [0, 0, 0, 0],
+    [255, 0, 0, 255],
+  ]);
+  for (let round = 0; round < 2; round++)
+    near(await drawn([{ kind: "map", map: blue, keep: "1" }, half]), [mixed, [0, 0, 255, 255]]);
+  const faint = { kind: "image", image: { pixels: image([255, 0, 0, 255]), opacity: 0.25 } } as const;
+  near(await drawn([faint]), [[255, 0, 0, 64]]);
+  near(await drawn([{ kind: "map", map: map("rgba(0,0,255,0.5)") }, faint]), [[102, 0, 153, 160]]);
 });
 
 t.test("tasks of a host that is killed from outside are done by the next one", async (t) => {

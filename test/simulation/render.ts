@@ -157,11 +157,16 @@ export class SimulatedRender {
     const { origin, count } = request;
     onRender(this.stateOf(request));
     await this.sleep(scheduler.latency());
-    const below = request.base ? await this.base(request) : [];
-    const above = await this.draw(layersOf(request.map));
+    const whole: DrawnLayer[] = [];
+    for (const part of mapsOf(request)) {
+      const drawn =
+        part.keep === undefined
+          ? this.draw(layersOf(part.map))
+          : this.base(`${part.map.digest} ${part.keep} ${origin.z}/${origin.x}/${origin.y}`, part.map);
+      whole.push(...(await drawn));
+    }
     await this.sleep(this.options.drawMs(random));
     if (incarnation !== this.incarnation) throw new HostError("died", "the host was replaced");
-    const whole = [...below, ...above];
     const blank = this.tileOf(whole, []);
     const tiles = placesOf(origin, count).map((seen) =>
       seen.length === 0 ? blank : this.tileOf(whole, seen),
@@ -179,23 +184,22 @@ export class SimulatedRender {
   }
 
   /** The content of a picture that is begun now. Rendering the same content twice is unnecessary work. */
-  private stateOf({ map, base, origin, count }: MetatileRequest): string {
+  private stateOf(request: MetatileRequest): string {
+    const { origin, count } = request;
     const { layers } = this.options.database.tables;
     const seen = placesOf(origin, count).flat();
-    const drawn = [map, ...(base ? [base] : [])].flatMap((source) =>
-      layersOf(source).map(({ id }) => seen.map((cell) => layers.get(id)?.cells.get(cell) ?? 0).join(",")),
-    );
-    return `${map.digest} ${base?.digest} ${origin.z}/${origin.x}/${origin.y} ${drawn.join(" ")}`;
+    const drawn = mapsOf(request).flatMap(({ map }) => [
+      map.digest,
+      ...layersOf(map).map(({ id }) => seen.map((cell) => layers.get(id)?.cells.get(cell) ?? 0).join(",")),
+    ]);
+    return `${origin.z}/${origin.x}/${origin.y} ${drawn.join(" ")}`;
   }
 
-  private async base(request: MetatileRequest): Promise<Picture> {
-    const { origin } = request;
-    const { digest, versions } = request.base!;
-    const key = `${digest} ${versions} ${origin.z}/${origin.x}/${origin.y}`;
+  private async base(key: string, map: MapSource): Promise<Picture> {
     const { incarnation } = this;
     let picture = this.bases.get(key);
     if (!picture) {
-      picture = await this.draw(layersOf(request.base!));
+      picture = await this.draw(layersOf(map));
       if (incarnation === this.incarnation) this.bases.set(key, picture);
     }
     return picture;
@@ -214,3 +218,5 @@ export class SimulatedRender {
     return drawn;
   }
 }
+
+const mapsOf = ({ parts }: MetatileRequest) => parts.filter((part) => part.kind === "map");

@@ -11,7 +11,14 @@ export interface MapnikImage {
   /** RGBA, 4 bytes a pixel, row by row. */
   data(): Buffer;
   view(x: number, y: number, width: number, height: number): MapnikView;
+  /** Whether colours are multiplied by alpha, as Mapnik needs them for drawing over them. */
+  premultiplied(): boolean;
+  premultiply(callback: ImageCallback): void;
+  demultiply(callback: ImageCallback): void;
+  /** Draws a premultiplied image over this one, which must be premultiplied too. */
+  composite(image: MapnikImage, options: { opacity: number }, callback: ImageCallback): void;
 }
+type ImageCallback = (error: Error | null, image: MapnikImage) => void;
 export interface MapnikView {
   isSolidSync(): boolean;
   /** Pixel of a solid view as 0xAABBGGRR. */
@@ -27,17 +34,19 @@ export interface MapnikMap {
   fromStringSync(xml: string, options: { strict: boolean; base?: string }): void;
   loadFonts(): void;
   resize(width: number, height: number): void;
-  render(
-    image: MapnikImage,
-    options: { scale: number; buffer_size: number },
-    callback: (error: Error | null, image: MapnikImage) => void,
-  ): void;
+  render(image: MapnikImage, options: { scale: number; buffer_size: number }, callback: ImageCallback): void;
 }
 export interface Mapnik {
   Map: new (width: number, height: number, srs?: string) => MapnikMap;
   Image: {
     new (width: number, height: number): MapnikImage;
-    fromBufferSync(width: number, height: number, bytes: Buffer): MapnikImage;
+    /** The image keeps the buffer and draws into it. */
+    fromBufferSync(
+      width: number,
+      height: number,
+      bytes: Buffer,
+      options?: { premultiplied: boolean },
+    ): MapnikImage;
   };
   registerDatasource(path: string): boolean;
   registerFonts(path: string, options?: { recurse: boolean }): boolean;

@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { tileBox } from "../../src/geo/tile.js";
-import type { MapSource, MetatileRequest, MetatileResponse, RenderedTile } from "../../src/hosts/messages.js";
+import type {
+  MapSource,
+  MetatileRequest,
+  MetatileResponse,
+  PartImage,
+  RenderedTile,
+} from "../../src/hosts/messages.js";
 import type { Mapnik, MapnikImage, MapnikView } from "./mapnik.js";
 import type { LoadedMaps } from "./maps.js";
 
@@ -12,7 +18,7 @@ const tilePixels = 256;
 const baseBytes = 128 * 1024 ** 2;
 
 export class MetatileRenderer {
-  /** Pixels of base metatiles, shared by all maps over the same base map. */
+  /** Pixels of first parts that are kept: base maps, shared by all maps over them. Multiplied by alpha. */
   private readonly bases = new LRUCache<string, Buffer>({
     maxSize: baseBytes,
     sizeCalculation: (pixels) => pixels.length,
@@ -38,40 +44,65 @@ export class MetatileRenderer {
     return { tiles: await Promise.all(tiles), renderMs: performance.now() - started };
   }
 
+  /** Draws the parts one over the other. Between them colours are multiplied by alpha, as Mapnik needs them. */
   private async draw(request: MetatileRequest): Promise<MapnikImage> {
     const side = tilePixels * request.scale * request.count;
-    if (!request.base) return this.paint(request, request.map, new this.mapnik.Image(side, side));
-    const { origin, scale } = request;
-    const key = `${request.base.digest} ${request.base.versions} ${origin.z}/${origin.x}/${origin.y} ${request.count} ${scale}`;
+    let canvas: MapnikImage | undefined;
+    for (const part of request.parts) {
+      if (canvas) canvas = await premultiplied(canvas);
+      if (part.kind === "image") canvas = await this.overlay(canvas, part.image, side);
+      else if (part.keep !== undefined && !canvas)
+        canvas = await this.kept(request, part.map, part.keep, side);
+      else canvas = await this.paint(request, part.map, canvas ?? new this.mapnik.Image(side, side));
+    }
+    if (!canvas) return new this.mapnik.Image(side, side);
+    return canvas.premultiplied() ? changed((done) => canvas.demultiply(done)) : canvas;
+  }
+
+  /** A first part whose pixels are kept. */
+  private async kept(
+    request: MetatileRequest,
+    map: MapSource,
+    state: string,
+    side: number,
+  ): Promise<MapnikImage> {
+    const { origin, count, scale } = request;
+    const key = `${map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${scale}`;
     let pixels = this.bases.get(key);
     if (!pixels) {
-      const base = await this.paint(request, request.base, new this.mapnik.Image(side, side));
-      pixels = base.data();
+      const drawn = await this.paint(request, map, new this.mapnik.Image(side, side));
+      pixels = (await premultiplied(drawn)).data();
       this.bases.set(key, pixels);
     }
-    // A copy, as Mapnik draws into the buffer that it is given. The base is opaque, so premultiplied and plain pixels
-    // are the same, and the map can be drawn over it.
-    return this.paint(
-      request,
-      request.map,
-      this.mapnik.Image.fromBufferSync(side, side, Buffer.from(pixels)),
-    );
+    // A copy, as Mapnik draws into the buffer that it is given.
+    return this.image(side, Buffer.from(pixels), { premultiplied: true });
+  }
+
+  private async overlay(
+    canvas: MapnikImage | undefined,
+    { pixels, opacity = 1 }: PartImage,
+    side: number,
+  ): Promise<MapnikImage> {
+    if (pixels.length !== 4 * side * side) throw new Error("An image has another size than its metatile.");
+    const own = Buffer.from(pixels.buffer, pixels.byteOffset, pixels.length);
+    const image = await premultiplied(this.image(side, own));
+    if (!canvas && opacity === 1) return image;
+    const below = canvas ?? this.image(side, Buffer.alloc(pixels.length), { premultiplied: true });
+    return changed((done) => below.composite(image, { opacity }, done));
+  }
+
+  private image(side: number, pixels: Buffer, options = { premultiplied: false }): MapnikImage {
+    return this.mapnik.Image.fromBufferSync(side, side, pixels, options);
   }
 
   private paint(request: MetatileRequest, source: MapSource, image: MapnikImage): Promise<MapnikImage> {
-    return this.maps.use(
-      source,
-      (map) =>
-        new Promise((resolve, reject) => {
-          map.resize(image.width(), image.height());
-          map.extent = tileBox(request.origin, request.count);
-          map.bufferSize = request.bufferPixels * request.scale;
-          map.render(
-            image,
-            { scale: request.scale, buffer_size: request.bufferPixels * request.scale },
-            (error, drawn) => (error ? reject(error) : resolve(drawn)),
-          );
-        }),
+    return this.maps.use(source, (map) =>
+      changed((done) => {
+        map.resize(image.width(), image.height());
+        map.extent = tileBox(request.origin, request.count);
+        map.bufferSize = request.bufferPixels * request.scale;
+        map.render(image, { scale: request.scale, buffer_size: request.bufferPixels * request.scale }, done);
+      }),
     );
   }
 
@@ -86,6 +117,17 @@ export class MetatileRenderer {
     return tile;
   }
 }
+
+/** Calls one of Mapnik's asynchronous methods. */
+const changed = (
+  start: (done: (error: Error | null, image: MapnikImage) => void) => void,
+): Promise<MapnikImage> =>
+  new Promise((resolve, reject) => {
+    start((error, image) => (error ? reject(error) : resolve(image)));
+  });
+
+const premultiplied = async (image: MapnikImage): Promise<MapnikImage> =>
+  image.premultiplied() ? image : changed((done) => image.premultiply(done));
 
 const encode = (view: MapnikView, encoding: string): Promise<Buffer> =>
   new Promise((resolve, reject) => {
