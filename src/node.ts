@@ -76,6 +76,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     db,
     redis,
     render,
+    blobs,
     nodeId,
     clock: systemClock,
     log,

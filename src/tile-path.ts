@@ -5,6 +5,7 @@ import type { Clock } from "./clock.js";
 import type { Config } from "./config.js";
 import type { MetatileRequest, MetatileResponse } from "./hosts/messages.js";
 import type { Log } from "./log.js";
+import type { BlobStore } from "./storage/blob-store.js";
 import type { Database } from "./storage/postgres.js";
 import type { Redis } from "./storage/redis.js";
 import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./style/compiler.js";
@@ -22,6 +23,7 @@ export interface TilePathParts {
   readonly db: Database;
   readonly redis: Redis;
   readonly render: RenderCalls;
+  readonly blobs: Pick<BlobStore, "withLocalCopy">;
   /** Unique among all nodes. */
   readonly nodeId: string;
   readonly clock: Clock;
@@ -68,7 +70,7 @@ export interface TilePath<Answer> {
 const maxLockMs = 3_000;
 
 export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
-  const { config, db, redis, render, clock, log, on } = parts;
+  const { config, db, redis, render, blobs, clock, log, on } = parts;
   const count = new ChangeCount();
   const memory = new TileMemory(config.tiles.memoryBytes);
   const addresses = new AddressCache<Answer>(count, config.tiles.addressBytes);
@@ -120,6 +122,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     changes,
     clock,
     memory,
+    blobs,
     store,
     render: (request, signal) =>
       render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),

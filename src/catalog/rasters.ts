@@ -18,6 +18,10 @@ export interface RasterRow {
   has_own_reference: boolean;
   box: [number, number, number, number];
   nodata: number | string | null;
+  drawn: string | null;
+  value_range: [number, number] | null;
+  extent: [number, number, number, number] | null;
+  is_discrete: boolean;
 }
 
 export function rasterOf(row: RasterRow): RasterImage {
@@ -36,25 +40,50 @@ export function rasterOf(row: RasterRow): RasterImage {
     hasOwnReference: row.has_own_reference,
     box: { west, south, east, north },
     nodata: row.nodata === null ? null : Number(row.nodata),
+    drawn: row.drawn ?? row.processed,
+    valueRange: row.value_range,
+    extent: row.extent,
+    isDiscrete: row.is_discrete,
   };
 }
 
+/** Columns of a raster layer's image, beside its layer. */
+const imageColumns = [
+  ...[
+    "original",
+    "original_format",
+    "original_bytes",
+    "processed",
+    "processed_bytes",
+    "width",
+    "height",
+    "bands",
+  ],
+  ...[
+    "srs",
+    "transform",
+    "has_own_reference",
+    "box",
+    "nodata",
+    "drawn",
+    "value_range",
+    "extent",
+    "is_discrete",
+  ],
+];
+
 /** Sets the image of a raster layer. @returns keys of the blobs of the one before */
 export async function setRaster(tx: Queryable, layerId: number, image: RasterImage): Promise<string[]> {
-  const [before] = await tx.query<{ original: string; processed: string }>(
-    "select original, processed from raster where layer_id = $1 for update",
+  const [before] = await tx.query<{ keys: string[] }>(
+    "select array_remove(array[original, processed, drawn], null) as keys from raster where layer_id = $1 for update",
     [layerId],
   );
   const { west, south, east, north } = image.box;
   await tx.execute(
-    `insert into raster (layer_id, original, original_format, original_bytes, processed, processed_bytes, width, height,
-       bands, srs, transform, has_own_reference, box, nodata)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-     on conflict (layer_id) do update set (original, original_format, original_bytes, processed, processed_bytes, width,
-         height, bands, srs, transform, has_own_reference, box, nodata, created_at)
-       = (excluded.original, excluded.original_format, excluded.original_bytes, excluded.processed,
-         excluded.processed_bytes, excluded.width, excluded.height, excluded.bands, excluded.srs, excluded.transform,
-         excluded.has_own_reference, excluded.box, excluded.nodata, now())`,
+    `insert into raster (layer_id, ${imageColumns.join(", ")})
+     values ($1, ${imageColumns.map((_, at) => `$${at + 2}`).join(", ")})
+     on conflict (layer_id) do update set (${imageColumns.join(", ")}, created_at)
+       = (${imageColumns.map((name) => `excluded.${name}`).join(", ")}, now())`,
     [
       layerId,
       image.original,
@@ -70,16 +99,20 @@ export async function setRaster(tx: Queryable, layerId: number, image: RasterIma
       image.hasOwnReference,
       [west, south, east, north],
       image.nodata,
+      image.drawn === image.processed ? null : image.drawn,
+      image.valueRange,
+      image.extent,
+      image.isDiscrete,
     ],
   );
-  return before ? [before.original, before.processed] : [];
+  return before?.keys ?? [];
 }
 
 /** Those of the keys that no raster layer has. */
 export async function unusedRasterBlobs(db: Queryable, keys: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ uuid: string }>(
     `select uuid from unnest($1::uuid[]) u (uuid)
-     where not exists (select from raster r where u.uuid in (r.original, r.processed))`,
+     where not exists (select from raster r where u.uuid in (r.original, r.processed, r.drawn))`,
     [keys],
   );
   return rows.map(({ uuid }) => uuid);

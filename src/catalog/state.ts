@@ -1,5 +1,6 @@
 import type { ColumnType } from "../column-types/column-types.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
+import type { MercatorBox } from "../geo/tile.js";
 import type { GeometryKind } from "../geo/wkb.js";
 
 /** The catalogue in memory: immutable snapshots of projects and maps. */
@@ -137,6 +138,12 @@ export interface RasterFacts {
   /** Whether the uploaded file itself tells where it lies. */
   readonly hasOwnReference: boolean;
   readonly nodata: number | null;
+  /** Least and greatest value, where tiles are drawn from one band of numbers; null = from colours. */
+  readonly valueRange: readonly [number, number] | null;
+  /** Of the processed image, in EPSG:3857; x beyond the antimeridian goes on. null = an image from before this was kept. */
+  readonly extent: MercatorBox | null;
+  /** Whether its values or colours stand for something (classes, identifiers) and are not to be mixed. */
+  readonly isDiscrete: boolean;
 }
 
 /** The image of a raster layer. */
@@ -148,6 +155,11 @@ export interface RasterImage extends RasterFacts {
   /** Key of the blob of the processed image: a GeoTIFF in EPSG:3857, tiled, with overviews. */
   readonly processed: string;
   readonly processedBytes: number;
+  /**
+   * Key of the blob that tiles are drawn from: the processed image, or where that has values that are no colours, another
+   * with the same pixels, whose values Mapnik can draw.
+   */
+  readonly drawn: string;
   /** In EPSG:4326; longitudes beyond ±180 go on across the antimeridian. */
   readonly box: GeoEnvelope;
 }

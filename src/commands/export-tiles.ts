@@ -8,6 +8,7 @@ import type { GeoEnvelope } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
 import { type TileFileFormat, tileFileFormats } from "../hosts/export-messages.js";
 import { startRenderHost } from "../hosts/render.js";
+import { openBlobs } from "../storage/open-blobs.js";
 import { wireTilePath } from "../tile-path.js";
 import { exportLanguages } from "../transfer/export-request.js";
 import { createFileExports } from "../transfer/file-exports.js";
@@ -131,6 +132,7 @@ export async function exportMapTiles(
     db,
     redis,
     render,
+    blobs: openBlobs(config),
     nodeId: randomBytes(6).toString("hex"),
     clock: systemClock,
     log,

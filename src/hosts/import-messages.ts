@@ -129,6 +129,8 @@ export interface ImportedRaster extends RasterFacts {
   readonly original: { readonly file: string; readonly format: "GTiff" | "PNG" | "JPEG" };
   /** Name of the processed image in the folder: a GeoTIFF in EPSG:3857, tiled, with overviews. */
   readonly processed: string;
+  /** Name of the image that tiles are drawn from; absent = the processed one. */
+  readonly drawn?: string;
   /** West, south, east, north in degrees; longitudes beyond ±180 go on across the antimeridian. */
   readonly box: readonly [number, number, number, number];
 }

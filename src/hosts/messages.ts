@@ -41,6 +41,8 @@ export type MetatilePart =
        * metatiles that begin with this part.
        */
       readonly keep?: string;
+      /** Paths of the images that the map's layers show, by the names that the map has for them. */
+      readonly files?: Readonly<Record<string, string>>;
     }
   | { readonly kind: "image"; readonly image: PartImage };
 

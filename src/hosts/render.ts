@@ -2,6 +2,7 @@ import type { Config } from "../config.js";
 import type { Log } from "../log.js";
 import { hostEnvironment } from "./environment.js";
 import { WorkerHost } from "./host.js";
+import { importIsolation } from "./isolation.js";
 import type { RenderMessages } from "./messages.js";
 
 export type RenderHost = WorkerHost<RenderMessages & Record<string, [unknown, unknown]>>;
@@ -17,11 +18,18 @@ export function startRenderHost(config: Config, log: Log): RenderHost {
   return new WorkerHost({
     name: "render",
     worker: "render",
-    environment: hostEnvironment(
-      config.databaseUrl,
-      config.render.concurrency,
-      Math.floor(statementShare * config.tiles.deadlineMs),
-    ),
+    environment: {
+      ...importIsolation,
+      // Of images, only those that an import of ours has made are opened, by Mapnik.
+      GDAL_DISABLE_READDIR_ON_OPEN: "EMPTY_DIR",
+      GDAL_PAM_ENABLED: "NO",
+      GDAL_CACHEMAX: "64",
+      ...hostEnvironment(
+        config.databaseUrl,
+        config.render.concurrency,
+        Math.floor(statementShare * config.tiles.deadlineMs),
+      ),
+    },
     // One more than run at once, so that the next metatile is ready when one is done.
     concurrency: config.render.concurrency + 1,
     queueLength: config.tiles.queueLength,

@@ -129,7 +129,7 @@ const entities: Readonly<Record<string, string>> = {
 const special = /[&<>"'\u0000-\u001f\ufffe\uffff]/;
 
 /** Control characters cannot be written in XML 1.0 at all; line ends and tabs in attributes only as numbers. */
-const escapeXml = (text: string): string =>
+export const escapeXml = (text: string): string =>
   // The fast path: nearly no text needs escapes.
   special.test(text)
     ? text

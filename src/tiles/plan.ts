@@ -7,6 +7,7 @@ import { type MapnikLayer, mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import { datasource } from "./datasource.js";
 import type { ImagePart } from "./image-part.js";
+import { rasterDatasources } from "./raster-drawing.js";
 
 /** All that determines how a tile is drawn, except its coordinates and the data. Shared by the tiles of a map. */
 export interface Plan {
@@ -48,6 +49,8 @@ export type PlanPart =
       readonly map: MapSource;
       /** Of the built-in base map, whose pixels all maps over it share. */
       readonly isBase: boolean;
+      /** Keys of the images that its layers show. */
+      readonly blobs: readonly string[];
     }
   | { readonly kind: "image"; readonly image: ImagePart };
 
@@ -96,19 +99,23 @@ export function buildParts(
   const bufferPixels = Math.max(8, ...reaches);
   const parts: PlanPart[] = [];
   let run: MapnikLayer[] = [];
+  let blobs: string[] = [];
   const endRun = () => {
     // The background is below all layers.
     const own = parts.length === 0 ? properties : {};
     if (run.length > 0 || own.backgroundColor !== undefined) {
       const xml = mapnikXml({ properties: own, layers: run, bufferSize: bufferPixels * options.scale });
-      parts.push({ kind: "map", map: { xml, digest: digest(xml) }, isBase: options.isBase });
+      parts.push({ kind: "map", map: { xml, digest: digest(xml) }, isBase: options.isBase, blobs });
     }
     run = [];
+    blobs = [];
   };
   // From the bottom of the tree.
   for (const one of layers.toReversed()) {
-    if ("style" in one) run.push(mapnikLayer(map, one, options));
-    else {
+    if ("style" in one) {
+      run.push(...mapnikLayers(map, one, options));
+      if (one.layer.raster) blobs.push(one.layer.raster.drawn);
+    } else {
       endRun();
       parts.push({ kind: "image", image: one.image });
     }
@@ -118,23 +125,31 @@ export function buildParts(
   return { parts, bufferPixels, collides };
 }
 
-function mapnikLayer(
+/** The layers of Mapnik that draw a layer: for an image one in each world copy that it touches. */
+function mapnikLayers(
   map: MapState,
   { layer, style }: { readonly layer: LayerNode; readonly style: CompiledStyle },
   { z, scale, language }: MapnikMapOptions,
-): MapnikLayer {
-  return {
-    name: `l${layer.id}`,
-    style,
-    // Mapnik measures buffers in pixels of the image, which has `scale` times as many.
-    bufferSize: style.bufferPixels * scale,
-    datasource: datasource(layer, style, {
-      language,
-      mainLanguage: map.project.languages[0],
-      zoom: z + Math.ceil(Math.log2(scale)),
-      scaleDenominator: topScaleDenominator / 2 ** z,
-    }),
-  };
+): MapnikLayer[] {
+  const name = `l${layer.id}`;
+  // Mapnik measures buffers in pixels of the image, which has `scale` times as many.
+  const bufferSize = style.bufferPixels * scale;
+  if (layer.raster) {
+    const sources = rasterDatasources(layer.raster);
+    return sources.map((source, copy) => ({
+      name: `${name}w${copy}`,
+      style,
+      bufferSize,
+      datasource: source,
+    }));
+  }
+  const source = datasource(layer, style, {
+    language,
+    mainLanguage: map.project.languages[0],
+    zoom: z + Math.ceil(Math.log2(scale)),
+    scaleDenominator: topScaleDenominator / 2 ** z,
+  });
+  return [{ name, style, bufferSize, datasource: source }];
 }
 
 /** Hash of all parts. */
@@ -158,5 +173,4 @@ const hasCollisions = (rule: Rule): boolean =>
   );
 
 /** Hash of a text: 132 bits of SHA-256. */
-const digest = (text: string): string =>
-  createHash("sha256").update(text).digest("base64url").slice(0, 22);
+const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22);

@@ -22,6 +22,7 @@ import {
   type StyledLayer,
   type StyledMap,
 } from "./plan.js";
+import { rasterStyle } from "./raster-drawing.js";
 import { drawnLayers } from "./selection.js";
 
 /** Project and map of the built-in base map. */
@@ -186,7 +187,7 @@ export class Planner {
     map: MapState,
     layer: LayerNode,
   ): Promise<StyledLayer | typeof timedOut | undefined> {
-    if (!hasObjects(layer)) return undefined;
+    if (!hasObjects(layer) && !layer.raster) return undefined;
     const request = {
       mapStyle: map.cssStyle,
       layerStyle: layer.cssStyle,
@@ -194,7 +195,8 @@ export class Planner {
       deadlineMs: this.options.styleDeadlineMs,
     };
     const compiled = await this.compiled(request, map, layer);
-    return compiled && compiled !== timedOut ? { layer, style: compiled.style } : compiled;
+    if (!compiled || compiled === timedOut) return compiled;
+    return { layer, style: layer.raster ? rasterStyle(compiled.style, layer.raster) : compiled.style };
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */

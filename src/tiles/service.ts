@@ -6,6 +6,7 @@ import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
 import { HostError } from "../hosts/host.js";
 import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
+import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import type { TileFormat, TileQuality } from "./formats.js";
 import { InFlight } from "./in-flight.js";
 import type { TileMemory } from "./memory.js";
@@ -22,6 +23,8 @@ export interface TileServiceOptions {
   readonly changes: Pick<ChangeLog, "trusted" | "epoch" | "refresh">;
   readonly clock: Clock;
   readonly memory: TileMemory;
+  /** Where images of raster layers are. */
+  readonly blobs: Pick<BlobStore, "withLocalCopy">;
   readonly store: TileStore;
   readonly render: (request: MetatileRequest, signal: AbortSignal) => Promise<MetatileResponse>;
   /** How long another node may draw a metatile before this one draws it too. */
@@ -153,18 +156,23 @@ export class TileService {
     const { plan, versions } = work;
     let drawn: MetatileResponse;
     try {
-      drawn = await this.options.render(
-        {
-          parts: await partsOf(work),
-          origin: work.origin,
-          count: work.count,
-          scale: plan.scale,
-          encoding: work.format.mapnikEncodings[work.quality],
-          bufferPixels: plan.bufferPixels,
-        },
-        work.signal,
+      const keys = plan.parts.flatMap((part) => (part.kind === "map" ? part.blobs : []));
+      drawn = await withFiles(this.options.blobs, [...new Set(keys)], async (files) =>
+        this.options.render(
+          {
+            parts: await partsOf(work, files),
+            origin: work.origin,
+            count: work.count,
+            scale: plan.scale,
+            encoding: work.format.mapnikEncodings[work.quality],
+            bufferPixels: plan.bufferPixels,
+          },
+          work.signal,
+        ),
       );
     } catch (error) {
+      // It is replaced by another image, after which the tile is planned again, or it is lost.
+      if (error instanceof BlobNotFound) throw failed("internal", "The image of a layer is not there.");
       if (!(error instanceof HostError)) throw error;
       throw failed(
         "internal",
@@ -191,7 +199,10 @@ export class TileService {
 }
 
 /** The parts of the plan with the images of the metatile's area, made all at once. */
-async function partsOf({ plan, versions, origin, count, signal }: Work): Promise<MetatilePart[]> {
+async function partsOf(
+  { plan, versions, origin, count, signal }: Work,
+  files: Files,
+): Promise<MetatilePart[]> {
   const area = { origin, count, scale: plan.scale };
   const parts = await Promise.all(
     plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
@@ -199,11 +210,31 @@ async function partsOf({ plan, versions, origin, count, signal }: Work): Promise
         const image = await part.image.make(area, signal);
         return image && { kind: "image", image };
       }
-      const keep = part.isBase && index === 0 ? { keep: baseVersions(plan, versions) } : {};
-      return { kind: "map", map: part.map, ...keep };
+      const { map, blobs } = part;
+      return {
+        kind: "map",
+        map,
+        ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),
+        ...(blobs.length > 0 && { files: Object.fromEntries(blobs.map((key) => [key, files.get(key)!])) }),
+      };
     }),
   );
   return parts.filter((part) => part !== undefined);
+}
+
+/** Paths of blobs by their keys. */
+type Files = ReadonlyMap<string, string>;
+
+/** Calls `use` with local copies of the blobs. @throws BlobNotFound; what `use` throws */
+async function withFiles<T>(
+  blobs: Pick<BlobStore, "withLocalCopy">,
+  [key, ...others]: readonly string[],
+  use: (files: Files) => Promise<T>,
+): Promise<T> {
+  if (key === undefined) return use(new Map());
+  return blobs.withLocalCopy(key, (path) =>
+    withFiles(blobs, others, (files) => use(new Map([...files, [key, path]]))),
+  );
 }
 
 interface Work {

@@ -63,14 +63,16 @@ export async function writeRaster(deps: RasterDependencies, task: RasterImport):
   const written: string[] = [];
   const before: string[] = [];
   try {
-    const { original, processed, box } = file.raster;
-    const paths = [original.file, processed].map((name) => join(folder.path, name));
+    const { original, processed, drawn, box } = file.raster;
+    const paths = [original.file, processed, ...(drawn === undefined ? [] : [drawn])].map((name) =>
+      join(folder.path, name),
+    );
     const [originalBytes, processedBytes] = await Promise.all(
       paths.map(async (path) => (await stat(path)).size),
     );
-    // A copy: the file may be the user's own. The processed image is moved.
+    // A copy: the file may be the user's own. The images that were made of it are moved.
     written.push(await blobs.put(createReadStream(paths[0]!)));
-    written.push(await blobs.put(paths[1]!));
+    for (const path of paths.slice(1)) written.push(await blobs.put(path));
     const [west, south, east, north] = box;
     const image: RasterImage = {
       ...file.raster,
@@ -79,6 +81,7 @@ export async function writeRaster(deps: RasterDependencies, task: RasterImport):
       originalBytes: originalBytes!,
       processed: written[1]!,
       processedBytes: processedBytes!,
+      drawn: written.at(-1)!,
       box: { west, south, east, north },
     };
     options.signal?.throwIfAborted();

@@ -197,6 +197,8 @@ export class World {
       db: access.database,
       redis: redis.client(owner),
       render: render.calls,
+      // No layer is an image.
+      blobs: { withLocalCopy: () => Promise.reject(new Error("there are no blobs")) },
       nodeId: name,
       clock: scheduler.clock(owner),
       log: quietLog,

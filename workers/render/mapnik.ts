@@ -58,8 +58,9 @@ export interface Mapnik {
 /** Loads Mapnik; allowed in one thread of a process only. */
 export function loadMapnik(): Mapnik {
   const mapnik = require("mapnik") as Mapnik;
-  // Only the plugin of our datasources: none that opens files or URLs.
-  mapnik.registerDatasource(join(mapnik.settings.paths.input_plugins, "postgis+pgraster.input"));
+  // Only the plugins of our datasources. That for images opens GeoTIFFs of our own: the environment leaves GDAL nothing else.
+  for (const plugin of ["postgis+pgraster", "gdal+ogr"])
+    mapnik.registerDatasource(join(mapnik.settings.paths.input_plugins, `${plugin}.input`));
   mapnik.registerFonts("/usr/share/fonts/truetype/dejavu", { recurse: true });
   // It would write unstructured lines to standard error, even harmless warnings (the built-in marker has no size in
   // pixels). Errors of a render are returned by the render.

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { MapSource } from "../../src/hosts/messages.js";
+import { escapeXml } from "../../src/style/mapnik-xml.js";
 import type { Mapnik, MapnikMap } from "./mapnik.js";
 
 /**
@@ -17,8 +18,8 @@ export class LoadedMaps {
   }
 
   /** Lends a map to `work`. It is kept for the next render unless `work` failed. */
-  async use<T>(source: MapSource, work: (map: MapnikMap) => Promise<T>): Promise<T> {
-    const map = this.idle.get(source.digest)?.pop() ?? this.load(source);
+  async use<T>(source: MapSource, files: Files, work: (map: MapnikMap) => Promise<T>): Promise<T> {
+    const map = this.idle.get(source.digest)?.pop() ?? this.load(source, files);
     const result = await work(map);
     const idle = this.idle.get(source.digest);
     if (idle) idle.push(map);
@@ -26,11 +27,24 @@ export class LoadedMaps {
     return result;
   }
 
-  private load(source: MapSource): MapnikMap {
+  private load({ xml }: MapSource, files: Files): MapnikMap {
     const map = new this.mapnik.Map(256, 256);
-    map.fromStringSync(source.xml, { strict: true });
+    map.fromStringSync(withPaths(xml, files), { strict: true });
     // Otherwise each render reads the font files.
     map.loadFonts();
     return map;
   }
 }
+
+/** Files are open from when a map is loaded. */
+type Files = Readonly<Record<string, string>>;
+
+/** Texts of users are escaped, so this element is one of ours. */
+const fileParameter = /(?<=<Parameter name="file">)[^<]*(?=<)/g;
+
+const withPaths = (xml: string, files: Files): string =>
+  xml.replace(fileParameter, (name) => {
+    const path = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (path === undefined) throw new Error("The map shows an image that was not sent with it.");
+    return escapeXml(path);
+  });

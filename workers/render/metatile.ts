@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { tileBox } from "../../src/geo/tile.js";
 import type {
-  MapSource,
+  MetatilePart,
   MetatileRequest,
   MetatileResponse,
   PartImage,
@@ -16,6 +16,8 @@ import type { LoadedMaps } from "./maps.js";
 const tilePixels = 256;
 /** Decoded base metatiles of 1024 px take 4 MiB each. */
 const baseBytes = 128 * 1024 ** 2;
+
+type MapPart = Extract<MetatilePart, { kind: "map" }>;
 
 export class MetatileRenderer {
   /** Pixels of first parts that are kept: base maps, shared by all maps over them. Multiplied by alpha. */
@@ -51,9 +53,8 @@ export class MetatileRenderer {
     for (const part of request.parts) {
       if (canvas) canvas = await premultiplied(canvas);
       if (part.kind === "image") canvas = await this.overlay(canvas, part.image, side);
-      else if (part.keep !== undefined && !canvas)
-        canvas = await this.kept(request, part.map, part.keep, side);
-      else canvas = await this.paint(request, part.map, canvas ?? new this.mapnik.Image(side, side));
+      else if (part.keep !== undefined && !canvas) canvas = await this.kept(request, part, part.keep, side);
+      else canvas = await this.paint(request, part, canvas ?? new this.mapnik.Image(side, side));
     }
     if (!canvas) return new this.mapnik.Image(side, side);
     return canvas.premultiplied() ? changed((done) => canvas.demultiply(done)) : canvas;
@@ -62,15 +63,15 @@ export class MetatileRenderer {
   /** A first part whose pixels are kept. */
   private async kept(
     request: MetatileRequest,
-    map: MapSource,
+    part: MapPart,
     state: string,
     side: number,
   ): Promise<MapnikImage> {
     const { origin, count, scale } = request;
-    const key = `${map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${scale}`;
+    const key = `${part.map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${scale}`;
     let pixels = this.bases.get(key);
     if (!pixels) {
-      const drawn = await this.paint(request, map, new this.mapnik.Image(side, side));
+      const drawn = await this.paint(request, part, new this.mapnik.Image(side, side));
       pixels = (await premultiplied(drawn)).data();
       this.bases.set(key, pixels);
     }
@@ -95,8 +96,8 @@ export class MetatileRenderer {
     return this.mapnik.Image.fromBufferSync(side, side, pixels, options);
   }
 
-  private paint(request: MetatileRequest, source: MapSource, image: MapnikImage): Promise<MapnikImage> {
-    return this.maps.use(source, (map) =>
+  private paint(request: MetatileRequest, part: MapPart, image: MapnikImage): Promise<MapnikImage> {
+    return this.maps.use(part.map, part.files ?? {}, (map) =>
       changed((done) => {
         map.resize(image.width(), image.height());
         map.extent = tileBox(request.origin, request.count);

@@ -10,9 +10,16 @@ import type { PixelType, RasterSource } from "./source.js";
  * what the file may refer to or leave undecided does not reach those that follow, and a damaged file fails here.
  */
 
-type Pixels = Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array;
+export type Pixels =
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array;
 
-const arrays: Readonly<Record<PixelType, new (length: number) => Pixels>> = {
+export const arrays: Readonly<Record<PixelType, new (length: number) => Pixels>> = {
   Byte: Uint8Array,
   Int16: Int16Array,
   UInt16: Uint16Array,
@@ -26,7 +33,7 @@ const arrays: Readonly<Record<PixelType, new (length: number) => Pixels>> = {
 const windowPixels = 2 ** 22;
 const tile = 256;
 
-interface Window {
+export interface Window {
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -68,8 +75,12 @@ export function copyPixels(
   return copy;
 }
 
-/** Parts of the image from its top, as wide as possible, in whole rows of tiles. */
-function* windows({ width, height, dataset }: RasterSource): Generator<Window> {
+/** Parts of an image from its top, as wide as possible, in whole rows of tiles. */
+export function* windows({
+  width,
+  height,
+  dataset,
+}: Pick<RasterSource, "width" | "height" | "dataset">): Generator<Window> {
   const most = Math.max(tile * tile, Math.floor(windowPixels / dataset.bands.count()));
   const columns = Math.min(width, Math.max(tile, Math.floor(most / tile / tile) * tile));
   const rows = Math.min(height, Math.max(tile, Math.floor(most / columns / tile) * tile));
@@ -94,7 +105,7 @@ function readWindow(source: RasterSource, layout: Layout, window: Window): Pixel
   return [...result, alpha];
 }
 
-function read(band: gdal.RasterBand, type: PixelType, { x, y, width, height }: Window): Pixels {
+export function read(band: gdal.RasterBand, type: PixelType, { x, y, width, height }: Window): Pixels {
   const values = new arrays[type](width * height);
   try {
     band.pixels.read(x, y, width, height, values as never, { data_type: type } as never);

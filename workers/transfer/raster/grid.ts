@@ -1,6 +1,6 @@
 import gdal from "gdal-async";
 import { toMercator } from "../../../src/geo/envelope.js";
-import { mercatorHalf } from "../../../src/geo/tile.js";
+import { type MercatorBox, mercatorHalf } from "../../../src/geo/tile.js";
 import { refused } from "../refusal.js";
 import { type Georeference, placeOf } from "./georeference.js";
 import type { RasterSource } from "./source.js";
@@ -21,6 +21,8 @@ export interface Grid {
   readonly box: readonly [number, number, number, number];
   /** Whether parts of the image lie beyond the latitudes that maps show. */
   readonly isCut: boolean;
+  /** Of the overviews, each half as large as the one before, until a tile holds the whole image. */
+  readonly factors: readonly number[];
 }
 
 /** The latitude of the edge of EPSG:3857. */
@@ -60,10 +62,17 @@ export function gridOf(source: RasterSource, reference: Georeference): Grid {
   const most = maxGrowth * source.width * source.height + smallPixels;
   while (zoom > 0 && pixels() > most) zoom--;
   const resolution = metres();
-  const left = Math.floor((x0 + mercatorHalf) / resolution);
-  const right = Math.ceil((x1 + mercatorHalf) / resolution - 1e-6);
-  const top = Math.floor((mercatorHalf - y1) / resolution);
-  const bottom = Math.ceil((mercatorHalf - y0) / resolution - 1e-6);
+  const factors: number[] = [];
+  const side = Math.max(x1 - x0, y1 - y0) / resolution;
+  for (let factor = 2; side / factor >= 128; factor *= 2) factors.push(factor);
+  // The pixels of all overviews are pixels of tiles too, so that adjacent tiles fit together at every zoom.
+  const step = factors.at(-1) ?? 1;
+  const before = (pixels: number) => Math.floor((pixels + 1e-6) / step) * step;
+  const after = (pixels: number) => Math.ceil((pixels - 1e-6) / step) * step;
+  const left = before((x0 + mercatorHalf) / resolution);
+  const right = after((x1 + mercatorHalf) / resolution);
+  const top = before((mercatorHalf - y1) / resolution);
+  const bottom = after((mercatorHalf - y0) / resolution);
   return {
     width: Math.max(1, right - left),
     height: Math.max(1, bottom - top),
@@ -72,9 +81,17 @@ export function gridOf(source: RasterSource, reference: Georeference): Grid {
     top: mercatorHalf - top * resolution,
     centre: (west + east) / 2,
     box: [west, south, east, north],
+    factors,
     isCut: south < -maxMercatorLatitude - 1e-6 || north > maxMercatorLatitude + 1e-6,
   };
 }
+
+export const extentOf = ({ left, top, width, height, resolution }: Grid): MercatorBox => [
+  left,
+  top - height * resolution,
+  left + width * resolution,
+  top,
+];
 
 /** Longitudes and latitudes of places in the image, row by row; undefined outside the area of its reference. */
 function samplePlaces({ width, height }: RasterSource, { transform, srs }: Georeference) {

@@ -1,8 +1,9 @@
 import gdal from "gdal-async";
 import type { RasterImported } from "../../../src/hosts/import-messages.js";
 import { copyPixels } from "./copy.js";
+import { drawingOf } from "./drawing.js";
 import { georeference } from "./georeference.js";
-import { gridOf } from "./grid.js";
+import { extentOf, gridOf } from "./grid.js";
 import { layoutOf } from "./layout.js";
 import { openRaster } from "./source.js";
 import { processedName, warp } from "./warp.js";
@@ -34,12 +35,16 @@ export function importRaster(task: RasterTask): RasterImported {
     } finally {
       copy.close();
     }
+    const drawing = drawingOf(task.folder, layout, grid);
     const { dataset, format, width, height } = source;
     return {
       ok: true,
       raster: {
         original: { file: task.name, format },
         processed: processedName,
+        ...drawing,
+        isDiscrete: layout.isDiscrete,
+        extent: extentOf(grid),
         width,
         height,
         bands: dataset.bands.count(),

@@ -84,13 +84,11 @@ function optionsOf({ type, alpha }: Layout): Record<string, string> {
 }
 
 /** Each has half the pixels of the one before, until a tile holds the whole image. */
-function addOverviews(path: string, { width, height }: Grid, resampling: "NEAREST" | "AVERAGE"): void {
-  const factors: number[] = [];
-  for (let factor = 2; Math.max(width, height) / factor >= 128; factor *= 2) factors.push(factor);
+export function addOverviews(path: string, { factors }: Grid, resampling: "NEAREST" | "AVERAGE"): void {
   if (factors.length === 0) return;
   const dataset = gdal.open(path, "r+", "GTiff");
   try {
-    dataset.buildOverviews(resampling, factors);
+    dataset.buildOverviews(resampling, [...factors]);
   } finally {
     dataset.close();
   }
