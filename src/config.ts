@@ -72,6 +72,25 @@ export const configSchema = z.strictObject({
   externalHosts: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
     .default([]),
+  externalLayers: z
+    .strictObject({
+      /** Whether these hosts may have addresses of private networks. */
+      privateAddresses: flag.default(false),
+      /** For one image of a service. */
+      deadlineMs: count(100, 60_000).default(5_000),
+      /** Largest image of a service. */
+      imageBytes: bytes.default(16 * 1024 ** 2),
+      /** Connections to one host. */
+      connections: count(1, 256).default(8),
+      /** Images kept in the memory of one node. */
+      memoryBytes: bytes.default(64 * 1024 ** 2),
+      /** How long an image is shown of which the service does not say, and at most. */
+      ageSeconds: count(60, 31_536_000).default(3_600),
+      maxAgeSeconds: count(60, 31_536_000).default(86_400),
+      /** How long a tile is shown that lacks an image, and after how long a host that fails is asked again. */
+      retrySeconds: count(1, 86_400).default(30),
+    })
+    .prefault({}),
   logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   /** Folder for attachments, keys, temporary files and the private services. */
   dataDir: z.string().default("data"),

@@ -49,6 +49,12 @@ export class Metrics {
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10],
     registers: [],
   });
+  private readonly externalImages = new Counter({
+    name: "mapwright_external_images",
+    help: "Images of external layers that tiles needed, by host and result: memory, fetched, failed, or skipped.",
+    labelNames: ["host", "result"],
+    registers: [],
+  });
   // Requests and tiles are counted in plain numbers, since that path is hot and a Counter sorts and joins its labels on
   // each call. The numbers are copied to the counters when metrics are read.
 
@@ -60,7 +66,7 @@ export class Metrics {
 
   constructor(gauges: () => Gauges) {
     this.registry.setContentType(openMetricsContentType as never);
-    for (const metric of [this.requests, this.durations, this.tiles, this.renders]) {
+    for (const metric of [this.requests, this.durations, this.tiles, this.renders, this.externalImages]) {
       this.registry.registerMetric(metric as never);
     }
     const gauge = (name: string, help: string, read: (now: Gauges) => number) => {
@@ -132,6 +138,11 @@ export class Metrics {
 
   tile(source: "memory" | "redis" | "render"): void {
     this.sources[source]++;
+  }
+
+  /** An image of an external layer. Hosts are those of the configuration, so there are few. */
+  externalImage(host: string, result: string): void {
+    this.externalImages.inc({ host, result });
   }
 
   rendered(milliseconds: number): void {

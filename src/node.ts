@@ -14,6 +14,7 @@ import { startRemoval } from "./catalog/removal.js";
 import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
+import { createRasterServices } from "./external/services.js";
 import { VisualCache } from "./features/visual-cache.js";
 import { createImageHost } from "./hosts/image.js";
 import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
@@ -71,12 +72,18 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const image = createImageHost(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
   const blobs = withPictureFiles(openBlobs(config), pictureFiles);
+  const rasterServices = createRasterServices(config, {
+    image,
+    log,
+    onImage: (host, result) => metrics.externalImage(host, result),
+  });
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
     redis,
     render,
     blobs,
+    services: rasterServices,
     nodeId,
     clock: systemClock,
     log,
@@ -196,6 +203,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       await search.stop();
       sweeping.stop();
       await removal.stop();
+      rasterServices.close();
       await Promise.all([changes.stop(), render.stop(), transfer.stop(), files.host.stop(), image.stop()]);
       redis.disconnect();
       await db.close();

@@ -3,6 +3,7 @@ import { ChangeLog } from "./changes/change-log.js";
 import { ChangeCount } from "./changes/count.js";
 import type { Clock } from "./clock.js";
 import type { Config } from "./config.js";
+import type { RasterServices } from "./external/services.js";
 import type { MetatileRequest, MetatileResponse } from "./hosts/messages.js";
 import type { Log } from "./log.js";
 import type { BlobStore } from "./storage/blob-store.js";
@@ -24,6 +25,8 @@ export interface TilePathParts {
   readonly redis: Redis;
   readonly render: RenderCalls;
   readonly blobs: Pick<BlobStore, "withLocalCopy">;
+  /** Images of external layers. */
+  readonly services: Pick<RasterServices, "image">;
   /** Unique among all nodes. */
   readonly nodeId: string;
   readonly clock: Clock;
@@ -70,10 +73,10 @@ export interface TilePath<Answer> {
 const maxLockMs = 3_000;
 
 export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
-  const { config, db, redis, render, blobs, clock, log, on } = parts;
+  const { config, db, redis, render, blobs, services, clock, log, on } = parts;
   const count = new ChangeCount();
   const memory = new TileMemory(config.tiles.memoryBytes);
-  const addresses = new AddressCache<Answer>(count, config.tiles.addressBytes);
+  const addresses = new AddressCache<Answer>(count, config.tiles.addressBytes, clock);
   const store = new TileStore(redis, config.redisPrefix, config.tiles.redisSeconds, memory, clock);
   const catalog: CatalogCache = new CatalogCache({
     db,
@@ -114,6 +117,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     count,
     changes,
     styles,
+    services,
     styleDeadlineMs: config.style.deadlineMs,
     bytes: config.tiles.planBytes,
     log,
@@ -130,6 +134,6 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     onServed: on.served,
     onRendered: on.rendered,
   });
-  const answers = new TileAnswers<Answer>({ catalog, changes, planner, tiles, addresses });
+  const answers = new TileAnswers<Answer>({ catalog, changes, planner, tiles, addresses, clock });
   return { changes, catalog, styles, planner, memory, addresses, tiles, answers };
 }

@@ -25,6 +25,7 @@ const order = [
   ["src/style"],
   ["src/catalog"],
   ["src/access"],
+  ["src/external"],
   ["src/features", "src/tiles"],
   ["src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
   ["src/api/services"],

@@ -2,6 +2,7 @@ import { failed } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode, checkLanguage, checkText } from "./codes.js";
 import { discardMaps } from "./discard.js";
+import type { BaseMap } from "./state.js";
 
 /** Creates, lists and deletes projects. */
 
@@ -53,6 +54,15 @@ export async function projectId(db: Queryable, code: string): Promise<number> {
   ]);
   if (!row) throw failed("project_not_found", `There is no project "${code}".`);
   return row.id;
+}
+
+/** Sets what is drawn below the maps of a project. @throws Failure project_not_found */
+export async function setBaseMap(db: Queryable, code: string, baseMap: BaseMap): Promise<void> {
+  const changed = await db.execute("update project set base_map = $2 where code = $1 and not hidden", [
+    code,
+    JSON.stringify(baseMap),
+  ]);
+  if (changed === 0) throw failed("project_not_found", `There is no project "${code}".`);
 }
 
 /**

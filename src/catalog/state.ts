@@ -31,7 +31,14 @@ export interface Grant {
 export type BaseMap =
   | { readonly kind: "builtin" }
   | { readonly kind: "none" }
-  | { readonly kind: "tiles"; readonly url: string };
+  /** A raster service, as of an external layer. */
+  | {
+      readonly kind: "tiles";
+      readonly url: string;
+      readonly minZoom?: number | null;
+      readonly maxZoom?: number | null;
+      readonly attribution?: string;
+    };
 
 export interface ProjectState {
   readonly id: number;

@@ -4,9 +4,11 @@ import { operator } from "../access/rights.js";
 import { attribution } from "../api/resources/tiles.js";
 import { type MapState, publicCaller } from "../catalog/state.js";
 import { systemClock } from "../clock.js";
+import { createRasterServices } from "../external/services.js";
 import type { GeoEnvelope } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
 import { type TileFileFormat, tileFileFormats } from "../hosts/export-messages.js";
+import { createImageHost } from "../hosts/image.js";
 import { startRenderHost } from "../hosts/render.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import { wireTilePath } from "../tile-path.js";
@@ -126,6 +128,8 @@ export async function exportMapTiles(
   const render = startRenderHost(config, log);
   const files = createFileExports(config, log);
   const nothing = () => undefined;
+  const image = createImageHost(config, log);
+  const services = createRasterServices(config, { image, log, onImage: nothing });
   // It is not told of changes, and looks at the database for each tile.
   const { answers, catalog } = wireTilePath<never>({
     config,
@@ -133,6 +137,7 @@ export async function exportMapTiles(
     redis,
     render,
     blobs: openBlobs(config),
+    services,
     nodeId: randomBytes(6).toString("hex"),
     clock: systemClock,
     log,
@@ -172,7 +177,8 @@ export async function exportMapTiles(
     await interruptible((signal) => writeOutput(env, job.file, () => make(signal), signal));
   } finally {
     progress.end();
-    await Promise.all([render.stop(), files.host.stop()]);
+    services.close();
+    await Promise.all([render.stop(), files.host.stop(), image.stop()]);
   }
   say(env, `${job.project}/${job.map}: ${progress.count} tiles written to ${placeOf(job.file)}.`);
 }

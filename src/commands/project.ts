@@ -1,12 +1,14 @@
 import type { Command } from "commander";
-import { createProject, deleteProject, listProjects } from "../catalog/projects.js";
+import { createProject, deleteProject, listProjects, setBaseMap } from "../catalog/projects.js";
 import { removeAll } from "../catalog/removal.js";
+import type { BaseMap } from "../catalog/state.js";
+import { readExternalSource } from "../catalog/tile-layer-source.js";
 import { type CommandEnvironment, print, say, withServices } from "./environment.js";
 import { table } from "./table.js";
 
-/** mapwright project create | list | delete */
+/** mapwright project create | list | base-map | delete */
 export function register(program: Command, env: CommandEnvironment): void {
-  const project = program.command("project").description("create, list and delete projects");
+  const project = program.command("project").description("create, list, change and delete projects");
 
   project
     .command("create")
@@ -42,6 +44,28 @@ export function register(program: Command, env: CommandEnvironment): void {
     });
 
   project
+    .command("base-map")
+    .description("set what is drawn below the maps of a project")
+    .argument("<code>")
+    .argument(
+      "<base>",
+      "builtin, none, or the address of a raster service: with {z}, {x}, {y} or {-y}, or of a WMS",
+    )
+    .option("--min-zoom <zoom>", "first zoom of the service")
+    .option("--max-zoom <zoom>", "last zoom of the service; beyond it its images are enlarged")
+    .option("--attribution <text>", "whom the maps name as its author", "")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ mapwright project base-map city none\n  $ mapwright project base-map city 'https://tile.example.org/{z}/{x}/{y}.png' --max-zoom 19\n\nThe host of the service must be among externalHosts of the configuration.",
+    )
+    .action(async (code: string, base: string, options: ServiceOptions, command: Command) => {
+      await withServices(env, command, ({ config, db }) =>
+        setBaseMap(db, code, baseMapOf(base, options, config.externalHosts)),
+      );
+      say(env, `The base map of project ${code} was set.`);
+    });
+
+  project
     .command("delete")
     .description("delete a project with its maps, layers and objects")
     .argument("<code>")
@@ -57,4 +81,16 @@ export function register(program: Command, env: CommandEnvironment): void {
           say(env, "Some of its data are still in use; a running server removes them.");
       });
     });
+}
+
+interface ServiceOptions {
+  readonly minZoom?: string;
+  readonly maxZoom?: string;
+  readonly attribution: string;
+}
+
+/** @throws Failure invalid_value */
+function baseMapOf(base: string, options: ServiceOptions, hosts: readonly string[]): BaseMap {
+  if (base === "builtin" || base === "none") return { kind: base };
+  return { kind: "tiles", ...readExternalSource({ url: base, ...options }, hosts) };
 }

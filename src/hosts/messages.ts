@@ -122,6 +122,29 @@ export interface DrawRequest {
   readonly size: number;
 }
 
+/** Square images of equal size in rows, of which an area is cut and scaled. */
+export interface MosaicRequest {
+  /** PNG, JPEG or WebP, row by row from the top left; null = nothing is there. */
+  readonly pieces: readonly (Uint8Array | null)[];
+  readonly columns: number;
+  /** Left edge, top edge and side of the area, in images. */
+  readonly left: number;
+  readonly top: number;
+  readonly side: number;
+  /** Pixels a side of the result. */
+  readonly pixels: number;
+}
+export type MosaicResponse =
+  | {
+      readonly ok: true;
+      /** RGBA, colours not multiplied by alpha. */
+      readonly pixels: Uint8Array;
+      /** Whether all images could be read. */
+      readonly isWhole: boolean;
+    }
+  /** None of the images can be read, or they are too large. */
+  | { readonly ok: false };
+
 /** A printed object. All texts are shown as they are. */
 export interface PrintRequest {
   readonly title: string;
@@ -155,6 +178,7 @@ export interface ImageMessages {
   print: [PrintRequest, Uint8Array];
   resize: [ResizeRequest, ResizeResponse];
   draw: [DrawRequest, Uint8Array];
+  mosaic: [MosaicRequest, MosaicResponse];
   ping: [null, "pong"];
 }
 

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
+import type { Clock } from "../clock.js";
 
 /** Memory of an entry besides its key and answer: objects, references, list node. */
 const entryBytes = 300;
@@ -10,6 +11,7 @@ interface Entry<Answer> {
   readonly sources: readonly Source[];
   readonly answer: Answer;
   readonly bytes: number;
+  readonly expiresAt: number | undefined;
   /** The change count at which the answer was last found current. */
   checkedAt: number;
 }
@@ -19,6 +21,8 @@ export interface Dependencies {
   readonly sources: readonly Source[];
   /** Memory that the answer takes. */
   readonly bytes: number;
+  /** Until when the answer holds, by the clock; absent = as long as the sources stay the same. */
+  readonly expiresAt?: number | undefined;
 }
 
 /**
@@ -31,6 +35,7 @@ export class AddressCache<Answer> {
   constructor(
     private readonly count: ChangeCount,
     bytes: number,
+    private readonly clock: Pick<Clock, "now">,
   ) {
     this.entries = new LRUCache({
       maxSize: Math.max(bytes, entryBytes),
@@ -41,6 +46,7 @@ export class AddressCache<Answer> {
   get(address: string): Answer | undefined {
     const entry = this.entries.get(address);
     if (entry === undefined) return undefined;
+    if (entry.expiresAt !== undefined && entry.expiresAt <= this.clock.now()) return undefined;
     const { now } = this.count;
     if (entry.checkedAt !== now) {
       if (!unchangedSince(entry.sources, entry.checkedAt)) return undefined;
@@ -50,10 +56,11 @@ export class AddressCache<Answer> {
   }
 
   /** Stores an answer that is current. Nothing may have been awaited since that was checked. */
-  set(address: string, answer: Answer, { sources, bytes }: Dependencies): void {
+  set(address: string, answer: Answer, { sources, bytes, expiresAt }: Dependencies): void {
     this.entries.set(address, {
       sources,
       answer,
+      expiresAt,
       bytes: entryBytes + 2 * address.length + sourceBytes * sources.length + bytes,
       checkedAt: this.count.now,
     });

@@ -1,5 +1,6 @@
 import type { CatalogCache } from "../catalog/catalog.js";
 import type { Caller, MapState } from "../catalog/state.js";
+import type { Clock } from "../clock.js";
 import { Failure } from "../errors.js";
 import type { TileAddress } from "./address.js";
 import type { AddressCache } from "./address-cache.js";
@@ -16,6 +17,7 @@ export interface TileAnswersOptions<Answer> {
   readonly planner: Planner;
   readonly tiles: TileService;
   readonly addresses: AddressCache<Answer>;
+  readonly clock: Pick<Clock, "now">;
 }
 
 /** The map of a request and the caller, who may read it. */
@@ -36,6 +38,8 @@ export interface DrawnTile {
    * and no cache may store it.
    */
   readonly isCurrent: boolean;
+  /** How long the tile may be shown, if it shows something that is not ours. */
+  readonly secondsLeft: number | undefined;
 }
 
 export interface AnswerRequest<Answer> {
@@ -111,16 +115,19 @@ export class TileAnswers<Answer> {
   }
 
   private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer>): Promise<Answer> {
-    const { tiles, addresses } = this.options;
+    const { tiles, addresses, clock } = this.options;
     const { address } = request;
     const { publicAddress } = mapAccess;
     const { plan, tile } = await this.draw(mapAccess, address, request.signal);
     // Nothing is awaited from here on, so that what is found current is current when it is cached.
     const isCurrent = plan.complete && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
-    const drawn: DrawnTile = { tile, plan, isPublic: publicAddress !== undefined, isCurrent };
+    const { expiresAt } = tile;
+    const secondsLeft =
+      expiresAt === undefined ? undefined : Math.max(0, Math.floor((expiresAt - clock.now()) / 1_000));
+    const drawn = { tile, plan, isPublic: publicAddress !== undefined, isCurrent, secondsLeft };
     const answer = request.answer(drawn);
     if (isCurrent && publicAddress !== undefined)
-      addresses.set(publicAddress, answer, { sources: plan.sources, bytes: request.bytes(drawn) });
+      addresses.set(publicAddress, answer, { sources: plan.sources, bytes: request.bytes(drawn), expiresAt });
     return answer;
   }
 

@@ -12,8 +12,17 @@ export interface ImagePart {
   readonly reachPixels: number;
   /** Memory that it takes, in characters. */
   readonly length: number;
-  /** Makes the image of an area; undefined = nothing is there. What it throws fails the tile. */
-  readonly make: (area: ImageArea, signal: AbortSignal) => Promise<PartImage | undefined>;
+  /** Makes the image of an area. What it throws fails the tile. */
+  readonly make: (area: ImageArea, signal: AbortSignal) => Promise<MadeImage>;
+}
+
+export interface MadeImage {
+  /** Undefined = nothing is drawn. */
+  readonly image: PartImage | undefined;
+  /** Until when tiles may show it, by the clock of the node; absent = as long as the versions of its layers hold. */
+  readonly expiresAt?: number;
+  /** Whether something is missing that may be there soon. Such tiles are not shared. */
+  readonly isPartial?: boolean;
 }
 
 /** The area of a metatile. */

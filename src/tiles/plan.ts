@@ -79,7 +79,7 @@ export interface MapnikMapOptions {
 }
 
 /** Scale denominator of zoom 0, with the OGC's standardized pixel of 0.28 mm. */
-const topScaleDenominator = 559082264.0287178;
+export const topScaleDenominator = 559082264.0287178;
 
 /** The parts of a map. */
 export interface MapDrawing {
@@ -173,4 +173,5 @@ const hasCollisions = (rule: Rule): boolean =>
   );
 
 /** Hash of a text: 132 bits of SHA-256. */
-const digest = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22);
+export const digest = (text: string): string =>
+  createHash("sha256").update(text).digest("base64url").slice(0, 22);

@@ -1,17 +1,27 @@
 import { LRUCache } from "lru-cache";
 import { rightsOn } from "../access/rights.js";
 import type { CatalogCache } from "../catalog/catalog.js";
-import { type Caller, hasObjects, type LayerNode, type MapState, Right } from "../catalog/state.js";
+import {
+  type BaseMap,
+  type Caller,
+  hasObjects,
+  type LayerNode,
+  type MapState,
+  Right,
+} from "../catalog/state.js";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { ChangeCount } from "../changes/count.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
+import type { RasterService } from "../external/requests.js";
+import type { RasterServices } from "../external/services.js";
 import type { CompileRequest } from "../hosts/messages.js";
 import type { Log } from "../log.js";
 import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
 import type { MapProperties } from "../style/model.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
+import { externalPart } from "./external-layer.js";
 import {
   buildParts,
   isPlanCurrent,
@@ -36,6 +46,7 @@ export interface PlannerOptions {
   readonly count: ChangeCount;
   readonly changes: Pick<ChangeLog, "epoch" | "track">;
   readonly styles: StyleCompiler;
+  readonly services: Pick<RasterServices, "image">;
   readonly styleDeadlineMs: number;
   /** Memory for plans. */
   readonly bytes: number;
@@ -47,6 +58,8 @@ interface PlanInputs {
   readonly map: MapState;
   readonly layers: readonly LayerNode[];
   readonly base: MapState | undefined;
+  /** Whether a base map was asked for. */
+  readonly hasBase: boolean;
   readonly z: number;
   readonly scale: TileScale;
   readonly language: string;
@@ -89,6 +102,7 @@ export class Planner {
       map,
       layers,
       base,
+      hasBase: address.base,
       z: planZoom(address),
       scale: address.scale,
       language,
@@ -96,7 +110,7 @@ export class Planner {
     };
     const key = [
       this.snapshotId(map),
-      base ? this.snapshotId(base) : "-",
+      base ? this.snapshotId(base) : Number(address.base),
       inputs.z,
       inputs.scale,
       language,
@@ -119,7 +133,7 @@ export class Planner {
     return { plans: this.plans.size, bytes: this.plans.calculatedSize };
   }
 
-  private async make({ map, layers, base, z, scale, language, asOf }: PlanInputs): Promise<Plan> {
+  private async make({ map, layers, base, hasBase, z, scale, language, asOf }: PlanInputs): Promise<Plan> {
     const styledMap = await this.styledMap(map, layers);
     const drawn = buildParts(styledMap, { z, scale, language, isBase: false });
     let baseDrawing: MapDrawing | undefined;
@@ -132,7 +146,12 @@ export class Planner {
       const language = base.project.languages[0];
       baseDrawing = buildParts(styledBase, { z, scale, language, isBase: true });
     }
-    const parts = [...(baseDrawing?.parts ?? []), ...drawn.parts];
+    const { baseMap } = map.project;
+    const baseImage =
+      hasBase && baseMap.kind === "tiles"
+        ? [{ kind: "image", image: externalPart(this.options.services, serviceOf(baseMap)) } as const]
+        : [];
+    const parts = [...baseImage, ...(baseDrawing?.parts ?? []), ...drawn.parts];
     const ids = [styledMap, styledBase].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids.flat());
     const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
@@ -187,7 +206,8 @@ export class Planner {
     map: MapState,
     layer: LayerNode,
   ): Promise<StyledLayer | typeof timedOut | undefined> {
-    if (!hasObjects(layer) && !layer.raster) return undefined;
+    const source = layer.source && "url" in layer.source ? layer.source : undefined;
+    if (!hasObjects(layer) && !layer.raster && !source) return undefined;
     const request = {
       mapStyle: map.cssStyle,
       layerStyle: layer.cssStyle,
@@ -196,6 +216,7 @@ export class Planner {
     };
     const compiled = await this.compiled(request, map, layer);
     if (!compiled || compiled === timedOut) return compiled;
+    if (source) return { layer, image: externalPart(this.options.services, source, compiled.style) };
     return { layer, style: layer.raster ? rasterStyle(compiled.style, layer.raster) : compiled.style };
   }
 
@@ -234,6 +255,12 @@ export class Planner {
     return id;
   }
 }
+
+const serviceOf = ({ url, minZoom, maxZoom }: Extract<BaseMap, { kind: "tiles" }>): RasterService => ({
+  url,
+  minZoom: minZoom ?? null,
+  maxZoom: maxZoom ?? null,
+});
 
 /** In place of a style whose compilation timed out. */
 const timedOut = Symbol("timed out");

@@ -2,7 +2,8 @@ import { publishedSelection } from "../catalog/publication.js";
 import { isLayer, type LayerNode, type MapState, type TreeNode } from "../catalog/state.js";
 
 /**
- * The layers that a tile shows, from the top of the layer tree to the bottom; the first is drawn last.
+ * The layers that a tile shows, from the top of the layer tree to the bottom; the first is drawn last. Those that clients draw
+ * as vectors are never among them.
  *
  * @param ids requested layers and folders (a folder = all its layers); undefined = all layers that are selected
  *   together with all their parents, in the publication tree if the map has one
@@ -21,7 +22,7 @@ export function drawnLayers(
   const visit = (node: TreeNode | LayerNode, inherited: boolean) => {
     const selected = requested ? inherited || requested.has(node.id) : inherited && node.selected;
     if (!isLayer(node)) walk(node.id, selected);
-    else if (selected && mayRead(node)) drawn.push(node);
+    else if (selected && node.renderType === 0 && mayRead(node)) drawn.push(node);
   };
   walk(0, !requested);
   return drawn;

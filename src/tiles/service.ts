@@ -8,6 +8,7 @@ import { HostError } from "../hosts/host.js";
 import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import type { TileFormat, TileQuality } from "./formats.js";
+import type { MadeImage } from "./image-part.js";
 import { InFlight } from "./in-flight.js";
 import type { TileMemory } from "./memory.js";
 import type { Plan } from "./plan.js";
@@ -73,13 +74,13 @@ export class TileService {
     const box = dependentBox(plan, coord);
     const key = tileKey(plan, coord, format, quality);
     const cached = this.options.memory.get(key);
-    if (cached && isCurrent(cached.versions, plan.layers, box)) return this.served("memory", cached);
+    if (cached && this.isValid(cached, plan, box)) return this.served("memory", cached);
 
     const metaKey = tileKey(plan, origin, format, quality);
     const index = (coord.y - origin.y) * count + (coord.x - origin.x);
     if (!this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box))) {
       const stored = await this.options.store.get(key);
-      if (stored && isCurrent(stored.versions, plan.layers, box)) {
+      if (stored && this.isValid(stored, plan, box)) {
         return this.served("redis", this.options.memory.set(key, stored));
       }
     }
@@ -106,7 +107,12 @@ export class TileService {
 
   /** Whether a tile that this service returned is still current. */
   isCurrent(plan: Plan, coord: TileCoord, tile: Tile): boolean {
-    return isCurrent(tile.versions, plan.layers, dependentBox(plan, coord));
+    return this.isValid(tile, plan, dependentBox(plan, coord));
+  }
+
+  private isValid(tile: Tile, plan: Plan, box: MercatorBox): boolean {
+    if (tile.expiresAt !== undefined && tile.expiresAt <= this.options.clock.now()) return false;
+    return isCurrent(tile.versions, plan.layers, box);
   }
 
   private async produce(work: Work): Promise<readonly Tile[]> {
@@ -142,11 +148,11 @@ export class TileService {
     // All are stored together, so without the first the others need not be read.
     const coords = tilesOf(work);
     const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.format, work.quality));
-    if (!first || !isCurrent([...first.versions], work.plan.layers, box)) return undefined;
+    if (!first || !this.isValid(copied(first), work.plan, box)) return undefined;
     const tiles = await Promise.all(
       coords.map((coord) => this.options.store.get(tileKey(work.plan, coord, work.format, work.quality))),
     );
-    if (!tiles.every((tile) => tile && isCurrent(tile.versions, work.plan.layers, box))) return undefined;
+    if (!tiles.every((tile) => tile && this.isValid(tile, work.plan, box))) return undefined;
     return tiles.map((tile, index) =>
       this.options.memory.set(tileKey(work.plan, coords[index]!, work.format, work.quality), tile!),
     );
@@ -155,12 +161,15 @@ export class TileService {
   private async draw(work: Work): Promise<readonly Tile[]> {
     const { plan, versions } = work;
     let drawn: MetatileResponse;
+    let lifetime: Lifetime = {};
     try {
       const keys = plan.parts.flatMap((part) => (part.kind === "map" ? part.blobs : []));
-      drawn = await withFiles(this.options.blobs, [...new Set(keys)], async (files) =>
-        this.options.render(
+      drawn = await withFiles(this.options.blobs, [...new Set(keys)], async (files) => {
+        const made = await partsOf(work, files);
+        lifetime = made.lifetime;
+        return this.options.render(
           {
-            parts: await partsOf(work, files),
+            parts: made.parts,
             origin: work.origin,
             count: work.count,
             scale: plan.scale,
@@ -168,8 +177,8 @@ export class TileService {
             bufferPixels: plan.bufferPixels,
           },
           work.signal,
-        ),
-      );
+        );
+      });
     } catch (error) {
       // It is replaced by another image, after which the tile is planned again, or it is lost.
       if (error instanceof BlobNotFound) throw failed("internal", "The image of a layer is not there.");
@@ -190,6 +199,7 @@ export class TileService {
         hash: tile.hash,
         solid: tile.solid,
         versions: [...versions],
+        ...lifetime,
       };
       return [key, this.options.memory.set(key, copy)] as const;
     });
@@ -198,17 +208,21 @@ export class TileService {
   }
 }
 
-/** The parts of the plan with the images of the metatile's area, made all at once. */
+type Lifetime = Pick<Tile, "expiresAt" | "isPartial">;
+
+/** The parts of the plan with the images of the metatile's area, made all at once, and how long these may be shown. */
 async function partsOf(
   { plan, versions, origin, count, signal }: Work,
   files: Files,
-): Promise<MetatilePart[]> {
+): Promise<{ readonly parts: MetatilePart[]; readonly lifetime: Lifetime }> {
   const area = { origin, count, scale: plan.scale };
+  const made: MadeImage[] = [];
   const parts = await Promise.all(
     plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
       if (part.kind === "image") {
         const image = await part.image.make(area, signal);
-        return image && { kind: "image", image };
+        made.push(image);
+        return image.image && { kind: "image", image: image.image };
       }
       const { map, blobs } = part;
       return {
@@ -219,7 +233,14 @@ async function partsOf(
       };
     }),
   );
-  return parts.filter((part) => part !== undefined);
+  const expiresAt = Math.min(...made.map((image) => image.expiresAt ?? Number.POSITIVE_INFINITY));
+  return {
+    parts: parts.filter((part) => part !== undefined),
+    lifetime: {
+      ...(Number.isFinite(expiresAt) && { expiresAt }),
+      ...(made.some(({ isPartial }) => isPartial) && { isPartial: true }),
+    },
+  };
 }
 
 /** Paths of blobs by their keys. */
@@ -247,6 +268,8 @@ interface Work {
   readonly signal: AbortSignal;
   readonly metaKey: string;
 }
+
+const copied = (tile: Tile): Tile => ({ ...tile, versions: [...tile.versions] });
 
 /** Includes the epoch, so that tiles of another history of the database are never found. */
 const tileKey = (plan: Plan, coord: TileCoord, format: TileFormat, quality: TileQuality): string =>

@@ -21,6 +21,10 @@ const maxKeys = 64;
 const magic = 0x4d;
 const headBytes = 4 + 20;
 const solidFlag = 1;
+/** The tile expires; when, is known to Redis only, since nodes have no clock in common. */
+const expiresFlag = 2;
+/** For so long a tile that expires is taken from memory before Redis is asked again. */
+const recheckMs = 60_000;
 
 export class TileStore {
   /** A command for each tile would cost a system call that wakes Redis, more than all else that is done for the tile. */
@@ -34,7 +38,7 @@ export class TileStore {
     prefix: string,
     private readonly seconds: number,
     private readonly memory: TileMemory,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     this.reads = new BatchedReads({
       read: (keys) => redis.mgetBuffer(keys),
@@ -62,7 +66,9 @@ export class TileStore {
     const pipeline = this.redis.pipeline();
     const solids = new Set<string>();
     for (const [key, tile] of tiles) {
-      pipeline.set(`${this.tilePrefix}${key}`, encode(tile), "EX", this.seconds);
+      const seconds = this.secondsFor(tile);
+      if (seconds < 1) continue;
+      pipeline.set(`${this.tilePrefix}${key}`, encode(tile), "EX", seconds);
       if (tile.solid !== undefined && !solids.has(tile.hash)) {
         solids.add(tile.hash);
         pipeline.set(`${this.solidPrefix}${tile.hash}`, Buffer.from(tile.bytes), "EX", this.seconds);
@@ -92,6 +98,13 @@ export class TileStore {
     };
   }
 
+  /** What lacks something stays with the node that drew it. */
+  private secondsFor({ expiresAt, isPartial }: Tile): number {
+    if (isPartial) return 0;
+    if (expiresAt === undefined) return this.seconds;
+    return Math.min(this.seconds, Math.floor((expiresAt - this.clock.now()) / 1_000));
+  }
+
   private async decode(value: Buffer): Promise<Tile | undefined> {
     if (value.length < headBytes || value[0] !== magic) return undefined;
     const isSolid = (value[1]! & solidFlag) !== 0;
@@ -100,13 +113,14 @@ export class TileStore {
     const versions: number[] = [];
     for (let index = 0; index < count; index++) versions.push(value.readDoubleLE(headBytes + 8 * index));
     const body = headBytes + 8 * count;
+    const lifetime = (value[1]! & expiresFlag) !== 0 ? { expiresAt: this.clock.now() + recheckMs } : {};
     if (!isSolid) {
       // A copy: what arrives is a view of a larger chunk of the socket, which would stay in memory.
-      return { bytes: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions };
+      return { bytes: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions, ...lifetime };
     }
     const solid = value.readUInt32LE(body);
     const bytes = this.memory.solid(hash) ?? (await this.reads.get(`${this.solidPrefix}${hash}`));
-    return bytes ? { bytes: new Uint8Array(bytes), hash, solid, versions } : undefined;
+    return bytes ? { bytes: new Uint8Array(bytes), hash, solid, versions, ...lifetime } : undefined;
   }
 }
 
@@ -114,7 +128,7 @@ function encode(tile: Tile): Buffer {
   const isSolid = tile.solid !== undefined;
   const value = Buffer.allocUnsafe(headBytes + 8 * tile.versions.length + (isSolid ? 4 : tile.bytes.length));
   value[0] = magic;
-  value[1] = isSolid ? solidFlag : 0;
+  value[1] = (isSolid ? solidFlag : 0) | (tile.expiresAt === undefined ? 0 : expiresFlag);
   value.writeUInt16LE(tile.versions.length, 2);
   value.write(tile.hash.padEnd(20).slice(0, 20), 4, "latin1");
   let at = headBytes;

@@ -7,4 +7,8 @@ export interface Tile {
   readonly solid: number | undefined;
   /** Versions of the plan's layers, in its order, read before the render. Raised when a check finds that no change affects the tile. */
   readonly versions: number[];
+  /** Until when it may be shown, by the clock of this node; absent = as long as the versions hold. */
+  readonly expiresAt?: number | undefined;
+  /** Whether something is missing that may be there soon. */
+  readonly isPartial?: boolean | undefined;
 }

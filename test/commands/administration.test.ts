@@ -43,6 +43,15 @@ t.test("projects are created, listed and deleted", async (t) => {
     { code: "city", name: "City", languages: ["ru", "en"] },
     { code: "doomed", languages: ["en"] },
   ]);
+  const base = async () =>
+    (await db.query<{ base: object }>("select base_map as base from project where code = 'city'"))[0];
+  t.equal((await run("project base-map city none")).status, 0);
+  t.same(await base(), { base: { kind: "none" } });
+  const foreign = await run("project base-map city https://tiles.example.org/{z}/{x}/{y}.png");
+  t.match(foreign, { status: 1, stderr: /externalHosts/ });
+  t.equal((await run("project base-map nowhere none")).status, 1);
+  t.equal((await run("project base-map city builtin")).status, 0);
+  t.same(await base(), { base: { kind: "builtin" } });
   t.equal((await run("project delete doomed")).status, 0);
   t.match((await run("project list")).stdout, /^CODE .*\ncity +ru,en +0 +0 +City\n$/);
   const again = await run("project create city");

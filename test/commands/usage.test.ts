@@ -33,6 +33,7 @@ t.test("every command has help with an example", async (t) => {
   for (const line of [
     "project create",
     "project list",
+    "project base-map",
     "project delete",
     "user add",
     "user list",

@@ -199,6 +199,7 @@ export class World {
       render: render.calls,
       // No layer is an image.
       blobs: { withLocalCopy: () => Promise.reject(new Error("there are no blobs")) },
+      services: { image: () => Promise.reject(new Error("there are no external layers")) },
       nodeId: name,
       clock: scheduler.clock(owner),
       log: quietLog,

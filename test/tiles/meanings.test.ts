@@ -4,7 +4,7 @@ import { startServer } from "../support/server.js";
 
 /** However a picture is asked for, it is drawn once. */
 
-const server = await startServer({ config: { externalHosts: "tiles.example.org" } });
+const server = await startServer();
 t.teardown(() => server.stop());
 const { tiles, planner } = server.nodes[0]!.services;
 const token = await server.token("editor");
@@ -33,12 +33,10 @@ for (const [code, parent_id] of [
 }
 const [a, , c, d] = layers as [number, number, number, number];
 /** A layer that clients draw themselves. */
-const external = (
-  await server.api("POST", "m/layers/", {
-    token,
-    body: { code: "e", type: "external", source: { url: "https://tiles.example.org/{z}/{x}/{y}.png" } },
-  })
-).json.id as number;
+const own = (await makeStyledLayer(server, "m", "e", "#e { polygon-fill: #f0f; }")).id;
+await addObject(server, "e", square(5, 5, 10), { map: "m" });
+const vector = await server.api("PUT", "m/layers/e/vector/", { token, body: { vectorSettings: {} } });
+if (vector.status !== 200) throw new Error(vector.text);
 
 const ask = async (query: string): Promise<string> => {
   const answer = await fetch(tileUrl(server, "m", here, `&base=0${query}`));
@@ -67,7 +65,7 @@ t.test("all ways to ask for everything are one picture", async (t) => {
       `&layers=${[a, outer]}`,
       `&layers=${[outer, d, a, inner, c]}`,
       `&layers=${[...layers, foreign.id, 999_999_999, 0]}`,
-      `&layers=${[...layers, external]}`,
+      `&layers=${[...layers, own]}`,
       `&layers=${layers}&layers=${a}`,
       "&retina=1&q=0&lng=",
     ]),
@@ -97,7 +95,7 @@ t.test("each set of layers is drawn once, however it is spelled", async (t) => {
   const spellings = sets.flatMap((ids) => [
     ids.join(","),
     ids.toReversed().join(","),
-    [...ids, external, ...ids].join(","),
+    [...ids, own, ...ids].join(","),
     [foreign.id, ...ids].join(",0,"),
     // The folder for what it holds.
     ids.filter((id) => id !== c && id !== d).join(",") +

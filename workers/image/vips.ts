@@ -1,6 +1,9 @@
 import sharp from "sharp";
 
-/** libvips with only the loaders that are needed: four image formats from files, and SVG from buffers that the server made. */
+/**
+ * libvips with only the loaders that are needed: four image formats from files, those of raster services from buffers, and
+ * SVG from buffers that the server made.
+ */
 
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
@@ -9,6 +12,9 @@ sharp.unblock({
     "VipsForeignLoadJpegFile",
     "VipsForeignLoadNsgifFile",
     "VipsForeignLoadWebpFile",
+    "VipsForeignLoadPngBuffer",
+    "VipsForeignLoadJpegBuffer",
+    "VipsForeignLoadWebpBuffer",
     "VipsForeignLoadSvgBuffer",
   ],
 });

@@ -1,5 +1,6 @@
 import type { ImageMessages } from "../../src/hosts/messages.js";
 import { draw } from "./draw.js";
+import { mosaic } from "./mosaic.js";
 import { resize } from "./resize.js";
 
 /** Printing has its own thread: print/worker.ts. */
@@ -13,6 +14,8 @@ export default async function run(task: Task): Promise<ImageMessages[Kinds][1]> 
       return resize(task.request);
     case "draw":
       return draw(task.request);
+    case "mosaic":
+      return mosaic(task.request);
     case "ping":
       return "pong";
   }

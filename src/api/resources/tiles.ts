@@ -54,13 +54,15 @@ async function answer(request: Request, services: Services, address: TileAddress
     },
     address,
     signal: () => request.signal,
-    answer: ({ tile, plan, isPublic, isCurrent }) =>
+    answer: ({ tile, plan, isPublic, isCurrent, secondsLeft }) =>
       new CachedAnswer(`"${tile.hash}"`, tile.bytes, {
         "content-type": address.format.mediaType,
         etag: `"${tile.hash}"`,
         ...(isPublic
           ? {
-              "cache-control": isCurrent ? services.config.tiles.cacheControl : "no-store",
+              "cache-control": isCurrent
+                ? lifetime(services.config.tiles.cacheControl, secondsLeft)
+                : "no-store",
               "surrogate-key": plan.surrogateKey,
             }
           : { "cache-control": "private, no-store" }),
@@ -71,6 +73,14 @@ async function answer(request: Request, services: Services, address: TileAddress
   });
   return { kind: "bytes", body, headers };
 }
+
+/** `Cache-Control` with no time longer than the tile holds, as nobody purges caches of what is not ours. */
+const lifetime = (header: string, secondsLeft: number | undefined): string =>
+  secondsLeft === undefined
+    ? header
+    : header.replace(/(?<=\b(?:max-age|s-maxage|stale-[a-z-]+)=)\d+/g, (seconds) =>
+        String(Math.min(Number(seconds), secondsLeft)),
+      );
 
 const rawAddress = (request: Request): string =>
   request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`;
@@ -113,11 +123,21 @@ async function tileJson(
   };
 }
 
-/** The attribution in the map settings, and that of the built-in base map if it is drawn. */
+/** The attribution in the map settings, and those of the base map if it is drawn and of external layers. */
 export function attribution(map: MapState, hasBase = true): string {
   const own = typeof map.json.attribution === "string" ? map.json.attribution : "";
-  const base = hasBase && map.project.baseMap.kind === "builtin" ? "Natural Earth" : "";
-  return own.includes(base) ? own : [own, base].filter(Boolean).join(", ");
+  const { baseMap } = map.project;
+  const base =
+    baseMap.kind === "builtin"
+      ? "Natural Earth"
+      : baseMap.kind === "tiles"
+        ? (baseMap.attribution ?? "")
+        : "";
+  const layers = [...map.layers.values()].map(({ source }) =>
+    source && "url" in source ? source.attribution : "",
+  );
+  const others = new Set([...(hasBase ? [base] : []), ...layers]);
+  return [own, ...[...others].filter((one) => !own.includes(one))].filter(Boolean).join(", ");
 }
 
 /** The query for the tile URLs. The token is left out, because tile URLs are often shared. */

@@ -1,0 +1,192 @@
+import { LRUCache } from "lru-cache";
+import { type Clock, systemClock } from "../clock.js";
+import type { Config } from "../config.js";
+import { busy } from "../errors.js";
+import { HostError } from "../hosts/host.js";
+import type { ImageHost } from "../hosts/image.js";
+import type { PartImage } from "../hosts/messages.js";
+import type { Log } from "../log.js";
+import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
+import { imagesOf, type RasterService, type WantedArea, type WantedImages } from "./requests.js";
+
+/** The raster services of others: gets their images, keeps them for a while, and does without those that do not come. */
+
+export interface RasterServicesOptions extends FetchOptions {
+  /** Memory for images as they came. */
+  readonly memoryBytes: number;
+  /** How long an image is kept of which the server does not say, and at most. */
+  readonly ageSeconds: number;
+  readonly maxAgeSeconds: number;
+  /** After how long a server that failed is asked again. */
+  readonly retrySeconds: number;
+  /** Areas that may wait for images at once. */
+  readonly maxWaiting: number;
+}
+
+export interface RasterServicesParts {
+  readonly image: Pick<ImageHost, "call">;
+  readonly log: Log;
+  /** Tells of each image that was needed. */
+  readonly onImage: (host: string, result: ImageResult) => void;
+  readonly clock?: Clock;
+}
+
+/** Where an image came from; `failed` = it did not come, `skipped` = it was not asked for, as the server fails. */
+export type ImageResult = "memory" | "fetched" | "failed" | "skipped";
+
+/** An image of an area. */
+export interface ServiceImage {
+  /** Undefined = nothing is there, or nothing came. */
+  readonly image: PartImage | undefined;
+  /** Until when it may be shown, by the clock. */
+  readonly expiresAt: number;
+  /** Whether parts of it did not come. */
+  readonly isPartial: boolean;
+}
+
+interface KeptImage {
+  readonly bytes: Uint8Array | undefined;
+  readonly expiresAt: number;
+}
+
+/** Memory of an entry besides its bytes and address. */
+const entryBytes = 300;
+/** However short the server says: a metatile asks for many images, and its neighbours for them again. */
+const leastSeconds = 60;
+/** After so many failures in a row a server is left alone for a while. */
+const maxFailures = 3;
+
+export class RasterServices {
+  private readonly fetcher: ImageFetcher;
+  private readonly clock: Clock;
+  private readonly kept: LRUCache<string, KeptImage>;
+  private readonly running = new Map<string, Promise<KeptImage>>();
+  /** By host; those that answer have none. */
+  private readonly failures = new Map<string, { count: number; last: number }>();
+  private waiting = 0;
+
+  constructor(
+    private readonly options: RasterServicesOptions,
+    private readonly parts: RasterServicesParts,
+  ) {
+    this.fetcher = new ImageFetcher(options);
+    this.clock = parts.clock ?? systemClock;
+    this.kept = new LRUCache({
+      maxSize: Math.max(options.memoryBytes, entryBytes),
+      sizeCalculation: ({ bytes }, url) => entryBytes + 2 * url.length + (bytes?.length ?? 0),
+    });
+  }
+
+  /** @throws Failure busy when too many areas wait */
+  async image(service: RasterService, area: WantedArea): Promise<ServiceImage> {
+    const { retrySeconds, maxAgeSeconds, maxWaiting } = this.options;
+    const wanted = imagesOf(service, area);
+    const now = this.clock.now();
+    if (!wanted) return { image: undefined, expiresAt: now + 1_000 * maxAgeSeconds, isPartial: false };
+    if (this.waiting >= maxWaiting) throw busy("Too many tiles wait for the services of others.", 5);
+    this.waiting++;
+    try {
+      const images = await Promise.all(wanted.urls.map((url) => this.get(url)));
+      const known = images.filter((image) => image !== undefined);
+      const made = await this.mosaic(wanted, images, area);
+      const isPartial = known.length < images.length || !made.isWhole;
+      const expiresAt = Math.min(
+        ...known.map((image) => image.expiresAt),
+        ...(isPartial ? [this.clock.now() + 1_000 * retrySeconds] : []),
+      );
+      return { image: made.image, expiresAt, isPartial };
+    } finally {
+      this.waiting--;
+    }
+  }
+
+  close(): void {
+    this.fetcher.close();
+  }
+
+  /** Undefined = it did not come. */
+  private async get(url: string): Promise<KeptImage | undefined> {
+    const { host } = new URL(url);
+    const kept = this.kept.get(url);
+    if (kept && kept.expiresAt > this.clock.now()) {
+      this.parts.onImage(host, "memory");
+      return kept;
+    }
+    if (this.isResting(host)) {
+      this.parts.onImage(host, "skipped");
+      return undefined;
+    }
+    try {
+      let running = this.running.get(url);
+      if (!running) {
+        running = this.fetch(url).finally(() => this.running.delete(url));
+        this.running.set(url, running);
+      }
+      const fetched = await running;
+      this.failures.delete(host);
+      this.parts.onImage(host, "fetched");
+      return fetched;
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      this.failed(host, error);
+      return undefined;
+    }
+  }
+
+  private async fetch(url: string): Promise<KeptImage> {
+    const { ageSeconds, maxAgeSeconds: most } = this.options;
+    const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url);
+    const seconds = Math.min(most, Math.max(leastSeconds, maxAgeSeconds ?? ageSeconds));
+    const image = { bytes, expiresAt: this.clock.now() + 1_000 * seconds };
+    this.kept.set(url, image);
+    return image;
+  }
+
+  private isResting(host: string): boolean {
+    const found = this.failures.get(host);
+    if (!found || found.count < maxFailures) return false;
+    return this.clock.now() < found.last + 1_000 * this.options.retrySeconds;
+  }
+
+  private failed(host: string, { message }: SourceError): void {
+    const count = (this.failures.get(host)?.count ?? 0) + 1;
+    // Hosts are those of the configuration, so there are few.
+    this.failures.set(host, { count, last: this.clock.now() });
+    this.parts.onImage(host, "failed");
+    if (count === 1 || count === maxFailures)
+      this.parts.log.warn({ host, reason: message, failures: count }, "an external layer has no image");
+  }
+
+  private async mosaic(
+    { columns, left, top, side }: WantedImages,
+    images: readonly (KeptImage | undefined)[],
+    area: WantedArea,
+  ): Promise<{ readonly image: PartImage | undefined; readonly isWhole: boolean }> {
+    const pieces = images.map((image) => image?.bytes ?? null);
+    if (pieces.every((bytes) => bytes === null)) return { image: undefined, isWhole: true };
+    const pixels = 256 * area.scale * area.count;
+    try {
+      const answer = await this.parts.image.call("mosaic", { pieces, columns, left, top, side, pixels });
+      if (answer.ok) return { image: { pixels: answer.pixels }, isWhole: answer.isWhole };
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      this.parts.log.warn({ err: error }, "images of an external layer could not be put together");
+    }
+    return { image: undefined, isWhole: false };
+  }
+}
+
+/** The services as the configuration has them. */
+export const createRasterServices = (
+  { externalHosts, externalLayers, tiles }: Pick<Config, "externalHosts" | "externalLayers" | "tiles">,
+  parts: RasterServicesParts,
+): RasterServices =>
+  new RasterServices(
+    {
+      ...externalLayers,
+      hosts: externalHosts,
+      maxBytes: externalLayers.imageBytes,
+      maxWaiting: tiles.queueLength,
+    },
+    parts,
+  );
