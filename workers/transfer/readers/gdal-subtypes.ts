@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import type gdal from "gdal-async";
 import { columnTypes } from "../export/flatgeobuf.js";
+import { query } from "./gdal-query.js";
 
 /**
  * Which fields of a layer are true or false, and which are JSON. GDAL gives them as numbers and texts, and the binding does not
@@ -39,7 +40,7 @@ export function subtypesOf({ driver, dataset, layer, path }: LayerOfFile): Subty
 /** The columns of a table in a GeoPackage, which has no JSON. */
 function columnsOf(dataset: gdal.Dataset, table: string): Subtypes {
   const types = new Map<string, "bool">();
-  const columns = dataset.executeSQL(`pragma table_info("${table.replaceAll('"', '""')}")`);
+  const columns = query(dataset, `pragma table_info("${table.replaceAll('"', '""')}")`);
   columns.features.forEach(({ fields }) => {
     if (String(fields.get("type")).toUpperCase() === "BOOLEAN") types.set(String(fields.get("name")), "bool");
   });

@@ -7,6 +7,7 @@ import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
 import { requireFewInserts } from "./dxf-blocks.js";
 import { fileEncoding } from "./gdal-encoding.js";
+import { query } from "./gdal-query.js";
 import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import type { Reader } from "./reader.js";
@@ -214,7 +215,7 @@ function typedLayer(dataset: gdal.Dataset, layer: gdal.Layer): gdal.Layer {
     return isInexact(field) ? `cast(${name} as character(64)) as ${name}` : name;
   });
   // GDAL's own dialect keeps the geometry, which a database's SQL leaves out unless it is named.
-  return dataset.executeSQL(`select ${list.join(", ")} from ${quoted(layer.name)}`, undefined, "OGRSQL");
+  return query(dataset, `select ${list.join(", ")} from ${quoted(layer.name)}`, "OGRSQL");
 }
 
 const inexactTypes: ReadonlySet<string> = new Set([
