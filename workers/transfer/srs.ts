@@ -83,7 +83,18 @@ const isDegrees = (srs: string): boolean => Number(epsgNumber(srs)) === 4326;
  * The transform from a file's own spatial reference; undefined when that is EPSG:4326.
  * @throws Refusal import_failed when it refers to other files, or cannot be transformed
  */
-export const transformOf = (srs: gdal.SpatialReference): Transform | undefined => transformFrom(textOf(srs));
+export const transformOf = (srs: gdal.SpatialReference): Transform | undefined =>
+  isLongitudeLatitude(srs) ? undefined : transformFrom(textOf(srs));
+
+/** Whether it is EPSG:4326 by its definition; many files do not name the number. */
+function isLongitudeLatitude(srs: gdal.SpatialReference): boolean {
+  try {
+    // By way of WKT, since the order of axes that a file's reader has set counts else.
+    return gdal.SpatialReference.fromWKT(srs.toWKT()).isSame(referenceFrom("4326"));
+  } catch {
+    return false;
+  }
+}
 
 /** The EPSG number of a file's own spatial reference, else its WKT. */
 export function textOf(srs: gdal.SpatialReference): string {

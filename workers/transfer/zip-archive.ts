@@ -21,6 +21,11 @@ export class ByteBudget {
     this.left = total;
   }
 
+  /** Whether so many are left. */
+  allows(bytes: number): boolean {
+    return bytes <= this.left;
+  }
+
   /** @throws Refusal when less is left */
   take(bytes: number): void {
     this.left -= bytes;

@@ -1,6 +1,8 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import type gdal from "gdal-async";
-import { columnTypes } from "../export/flatgeobuf.js";
+import { UnsoundMessage } from "./flatbuffer-tables.js";
+import { columnTypes } from "./flatgeobuf-features.js";
+import { readFlatGeobufHeader } from "./flatgeobuf-header.js";
 import { query } from "./gdal-query.js";
 
 /**
@@ -12,10 +14,6 @@ export type Subtypes = ReadonlyMap<string, "bool" | "json">;
 
 /** Bound on a header; a thousand columns need a tenth of it. */
 const maxHeaderBytes = 1024 ** 2;
-/** Numbers of fields in FlatGeobuf's tables `Header` and `Column` (header.fbs). */
-const columnsField = 7;
-const nameField = 0;
-const typeField = 1;
 
 interface LayerOfFile {
   readonly driver: string;
@@ -27,12 +25,12 @@ interface LayerOfFile {
 
 export function subtypesOf({ driver, dataset, layer, path }: LayerOfFile): Subtypes {
   try {
-    if (driver === "FlatGeobuf") return typesIn(head(path));
+    if (driver === "FlatGeobuf") return typesIn(path);
     if (driver === "GPKG") return columnsOf(dataset, layer);
     if (driver === "GML") return propertiesOf(path.replace(/\w+$/, "gfs"), layer);
   } catch (error) {
     // A damaged header, of which GDAL tells.
-    if (!(error instanceof RangeError)) throw error;
+    if (!(error instanceof UnsoundMessage)) throw error;
   }
   return new Map();
 }
@@ -73,31 +71,11 @@ function head(path: string): Buffer {
   }
 }
 
-function typesIn(bytes: Buffer): Subtypes {
+function typesIn(path: string): Subtypes {
   const types = new Map<string, "bool" | "json">();
-  // The table follows the file's mark and the header's size.
-  const columns = fieldAt(bytes, target(bytes, 12), columnsField);
-  if (columns === undefined) return types;
-  const list = target(bytes, columns);
-  for (let index = 0; index < bytes.readUInt32LE(list); index++) {
-    const column = target(bytes, list + 4 + 4 * index);
-    const [name, type] = [fieldAt(bytes, column, nameField), fieldAt(bytes, column, typeField)];
-    if (name === undefined || type === undefined) continue;
-    const text = target(bytes, name);
-    const key = bytes.toString("utf8", text + 4, text + 4 + bytes.readUInt32LE(text));
-    if (bytes[type] === columnTypes.bool) types.set(key, "bool");
-    else if (bytes[type] === columnTypes.json) types.set(key, "json");
+  for (const { name, type } of readFlatGeobufHeader(path).columns) {
+    if (type === columnTypes.bool) types.set(name, "bool");
+    else if (type === columnTypes.json) types.set(name, "json");
   }
   return types;
-}
-
-/** What the reference at a place points to. */
-const target = (bytes: Buffer, place: number): number => place + bytes.readUInt32LE(place);
-
-/** The place of a table's field; undefined when it is absent. */
-function fieldAt(bytes: Buffer, table: number, field: number): number | undefined {
-  const vtable = table - bytes.readInt32LE(table);
-  const at = 4 + 2 * field;
-  const offset = at < bytes.readUInt16LE(vtable) ? bytes.readUInt16LE(vtable + at) : 0;
-  return offset === 0 ? undefined : table + offset;
 }

@@ -1,13 +1,17 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import gdal from "gdal-async";
-import { badFeature, badGeometry, refused } from "../refusal.js";
+import { badGeometry, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
 import { requireFewInserts } from "./dxf-blocks.js";
+import type { FeatureSource } from "./feature-source.js";
+import { UnsoundMessage } from "./flatbuffer-tables.js";
+import { directFeatures } from "./flatgeobuf.js";
+import { copiedFeatures } from "./gdal-copy.js";
 import { fileEncoding } from "./gdal-encoding.js";
-import { query } from "./gdal-query.js";
+import { GdalFeatures } from "./gdal-features.js";
 import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import type { Reader } from "./reader.js";
@@ -24,7 +28,7 @@ export interface GdalOptions {
 /** A reader of files of one driver. */
 export const readGdal =
   (driver: string, { decode, hasGeometry }: GdalOptions = {}): Reader =>
-  async ({ path, sink, srs, encoding }) => {
+  async ({ path, sink, srs, encoding, budget }) => {
     if (driver === "DXF") await requireFewInserts(path);
     configure(encoding ?? fileEncoding(driver, path));
     const dataset = open(path, driver);
@@ -41,7 +45,10 @@ export const readGdal =
         const kinds = { countsMembers, subtypes, decode, hasGeometry };
         const task = { dataset, sink, named, srsIsGiven: srs.isGiven, expected, ...kinds };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
-        else await readLayer(layer, task);
+        else if (!(driver === "FlatGeobuf" && (await readDirectly(layer, path, task)))) {
+          const copy = copiedFeatures({ driver, dataset, layer, path, expected, budget });
+          await readLayer(layer, copy ?? new GdalFeatures(dataset, layer), task);
+        }
       }
     } finally {
       dataset.close();
@@ -131,10 +138,26 @@ async function readCurves(layer: gdal.Layer, path: string, task: LayerTask): Pro
   const lines = gdal.open(path, "r", "FlatGeobuf");
   task.sink.note("Curves were replaced by lines with short segments.");
   try {
-    await readLayer(lines.layers.get(0), { ...task, dataset: lines });
+    const layer = lines.layers.get(0);
+    await readLayer(layer, new GdalFeatures(lines, layer), task);
   } finally {
     lines.close();
     rmSync(path);
+  }
+}
+
+/** Reads the layer of a FlatGeobuf file without GDAL. @returns false when that is not possible, and nothing was read */
+async function readDirectly(layer: gdal.Layer, path: string, task: LayerTask): Promise<boolean> {
+  const source = directFeatures(layer, path, task.expected);
+  if (!source) return false;
+  try {
+    await readLayer(layer, source, task);
+    return true;
+  } catch (error) {
+    if (!(error instanceof UnsoundMessage)) throw error;
+    // GDAL tells what is wrong.
+    await task.sink.restart();
+    return false;
   }
 }
 
@@ -156,7 +179,8 @@ interface LayerTask {
 
 async function readLayer(
   layer: gdal.Layer,
-  { dataset, sink, named, srsIsGiven, expected, countsMembers, subtypes, decode, hasGeometry }: LayerTask,
+  source: FeatureSource,
+  { sink, named, srsIsGiven, expected, countsMembers, subtypes, decode, hasGeometry }: LayerTask,
 ): Promise<void> {
   const fields = layer.fields.map(({ name, type }): FieldReader => {
     const subtype = subtypes.get(name);
@@ -166,33 +190,35 @@ async function readLayer(
     };
   });
   const geometry = layer.geomType === gdal.wkbNone ? tableGeometry(layer, sink, srsIsGiven) : undefined;
-  const source = typedLayer(dataset, layer);
   const layerName = named && !fields.some(({ name }) => name === "layer") ? layer.name : undefined;
   const indexOf = (id: string) => fields.findIndex(({ name }) => name === id);
   const [ownId, svcId] = [indexOf("gml_id"), indexOf("svc_id")];
   const before = sink.rows;
   let members = 0;
-  const { features } = source;
-  for (let feature = features.first(); feature; feature = features.next()) {
-    const read = feature;
-    sink.add((row) => {
-      const given = valuesOf(read);
-      const values = decode
-        ? given.map((value) => (typeof value === "string" ? decode(value) : value))
-        : given;
-      if (geometry) geometry.write(row, (index) => cellOf(values[index]));
-      else {
-        const wkb = writeGeometry(row, read);
-        if (!wkb && hasGeometry?.(read.fid)) throw badGeometry("its geometry is damaged");
-        members += membersOf(wkb);
-      }
-      fields.forEach((field, index) => {
-        if (geometry?.takes(index) || (index === ownId && isOwnId(values[index], values[svcId]))) return;
-        writeField(row, field, values[index]);
-      });
-      if (layerName !== undefined) row.property("layer", layerName);
+  const write = (row: RowEncoder) => {
+    const given = source.values();
+    const values = decode ? given.map((value) => (typeof value === "string" ? decode(value) : value)) : given;
+    if (geometry) geometry.write(row, (index) => cellOf(values[index]));
+    else {
+      const wkb = source.geometry();
+      if (wkb) row.wkbGeometry(wkb);
+      else if (hasGeometry?.(source.id)) throw badGeometry("its geometry is damaged");
+      else row.noGeometry();
+      members += membersOf(wkb);
+    }
+    fields.forEach((field, index) => {
+      if (geometry?.takes(index) || (index === ownId && isOwnId(values[index], values[svcId]))) return;
+      writeField(row, field, values[index]);
     });
-    if (sink.isFull) await sink.flush();
+    if (layerName !== undefined) row.property("layer", layerName);
+  };
+  try {
+    while (source.next()) {
+      sink.add(write);
+      if (sink.isFull) await sink.flush();
+    }
+  } finally {
+    source.close();
   }
   // GDAL ends a layer early, without an exception, where it cannot read on.
   const read = sink.rows - before;
@@ -202,48 +228,9 @@ async function readLayer(
     );
 }
 
-/**
- * The layer with whole numbers of 64 bits and with times as text: the binding gives the former as doubles, and the latter
- * without fractions of seconds.
- */
-function typedLayer(dataset: gdal.Dataset, layer: gdal.Layer): gdal.Layer {
-  const fields = layer.fields.map((field) => ({ name: field.name, type: field.type }));
-  const isInexact = ({ type }: { type: string }) => inexactTypes.has(type);
-  if (!fields.some(isInexact)) return layer;
-  const list = fields.map((field) => {
-    const name = quoted(field.name);
-    return isInexact(field) ? `cast(${name} as character(64)) as ${name}` : name;
-  });
-  // GDAL's own dialect keeps the geometry, which a database's SQL leaves out unless it is named.
-  return query(dataset, `select ${list.join(", ")} from ${quoted(layer.name)}`, "OGRSQL");
-}
-
-const inexactTypes: ReadonlySet<string> = new Set([
-  gdal.OFTInteger64,
-  gdal.OFTDateTime,
-  gdal.OFTDate,
-  gdal.OFTTime,
-]);
-
-const quoted = (name: string): string => `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-
 /** The number of members of a collection; 0 for other geometry, and for none. */
 const membersOf = (wkb: Buffer | undefined): number =>
   wkb && (wkb.readUInt32LE(1) & 0xff) === gdal.wkbGeometryCollection ? wkb.readUInt32LE(5) : 0;
-
-/** Returns the geometry as little-endian WKB. */
-function writeGeometry(row: RowEncoder, feature: gdal.Feature): Buffer | undefined {
-  let wkb: Buffer | undefined;
-  try {
-    wkb = feature.getGeometry()?.toWKB("LSB", "ISO");
-  } catch {
-    // Geometries of curves within a layer of mixed ones, and solids.
-    throw badGeometry("its geometry is of a kind that cannot be stored, such as a curve or a solid");
-  }
-  if (wkb) row.wkbGeometry(wkb);
-  else row.noGeometry();
-  return wkb;
-}
 
 interface FieldReader {
   readonly name: string;
@@ -291,14 +278,6 @@ const isoText = (text: string): string =>
   text
     .replace(/^(\d{4})\/(\d\d)\/(\d\d) ?/, (_, year, month, day) => `${year}-${month}-${day}T`)
     .replace(/T(00:00:00)?$/, "");
-
-function valuesOf(feature: gdal.Feature): unknown[] {
-  try {
-    return feature.fields.toArray();
-  } catch {
-    throw badFeature("its values cannot be read");
-  }
-}
 
 function writeField(row: RowEncoder, { name, write }: FieldReader, value: unknown): void {
   if (value === null || value === undefined) row.property(name, null);
