@@ -6,6 +6,7 @@ import gdal from "gdal-async";
 import t from "tap";
 import { type GdalFile, writeGdalFile } from "../support/gdal-files.js";
 import { failureOf, importBench } from "../support/transfer.js";
+import { zipOf } from "../support/zip.js";
 
 /** Values and geometries of files that GDAL reads, as they come into a layer. */
 
@@ -171,6 +172,34 @@ t.test("a file that is cut off is refused, not read in part", async (t) => {
     }
   }
 });
+
+t.test(
+  "rows that are marked as deleted are left out, as programs leave them until a table is packed",
+  async (t) => {
+    const features = [0, 1, 2, 3, 4].map((n) => ({ values: { n }, wkt: `POINT (${n} ${n})` }));
+    /** The files with the third row marked as deleted. */
+    const marked = (driver: string, extension: string, table: string) => {
+      const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+      const files = writeGdalFile(folder, { driver, extension, fields: { n: gdal.OFTInteger }, features });
+      rmSync(folder, { recursive: true });
+      const rows = files[`data.${table}`]!;
+      rows[rows.readUInt16LE(8) + 2 * rows.readUInt16LE(10)] = 0x2a;
+      return files;
+    };
+    const layer = await bench.layer();
+    const zip = await zipOf(marked("ESRI Shapefile", "shp", "dbf"));
+    t.match(await bench.import(layer, zip, { extension: "zip" }), { inserted: 4, notes: [] });
+    t.same(
+      (await bench.objects(layer)).map(({ n, geom }) => [n, geom]),
+      [0, 1, 3, 4].map((n) => [n, `POINT(${n} ${n})`]),
+    );
+    // A table of MapInfo has them out of its other files too; else GDAL would end there.
+    const table = bench.import(layer, await zipOf(marked("MapInfo File", "tab", "dat")), {
+      extension: "zip",
+    });
+    t.match((await failureOf(table)).message, /damaged: only 2 of the 4 features/);
+  },
+);
 
 t.test("a DXF file without its end is imported with a warning", async (t) => {
   const file = made({

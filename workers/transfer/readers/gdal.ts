@@ -23,11 +23,15 @@ export interface GdalOptions {
   readonly decode?: ((text: string) => string) | undefined;
   /** Whether the file has a geometry for the feature of this id, for which GDAL gives none. */
   readonly hasGeometry?: ((fid: number) => boolean) | undefined;
+  /** The number of features that the file has, but marks as deleted: GDAL counts them and leaves them out. */
+  readonly deleted?: (() => number) | undefined;
+  /** The number of features that the file tells, where GDAL may count less. */
+  readonly count?: (() => number) | undefined;
 }
 
 /** A reader of files of one driver. */
 export const readGdal =
-  (driver: string, { decode, hasGeometry }: GdalOptions = {}): Reader =>
+  (driver: string, { decode, hasGeometry, deleted, count }: GdalOptions = {}): Reader =>
   async ({ path, sink, srs, encoding, budget }) => {
     if (driver === "DXF") await requireFewInserts(path);
     configure(encoding ?? fileEncoding(driver, path));
@@ -35,14 +39,15 @@ export const readGdal =
     if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
     try {
       const layers = featureLayers(dataset, sink);
-      for (const { layer, expected } of layers) {
+      for (const { layer, expected: counted } of layers) {
+        const expected = Math.max(counted, count?.() ?? 0);
         if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
         const subtypes = subtypesOf({ driver, dataset, layer: layer.name, path });
         const named = layers.length > 1;
         const countsMembers = path.endsWith(".mif");
         if (driver === "FlatGeobuf" && layer.fields.map(({ type }) => type).includes(gdal.OFTDateTime))
           sink.note("Times of FlatGeobuf are read to the millisecond; digits after that are left out.");
-        const kinds = { countsMembers, subtypes, decode, hasGeometry };
+        const kinds = { countsMembers, subtypes, decode, hasGeometry, deleted };
         const task = { dataset, sink, named, srsIsGiven: srs.isGiven, expected, ...kinds };
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else if (!(driver === "FlatGeobuf" && (await readDirectly(layer, path, task)))) {
@@ -175,12 +180,13 @@ interface LayerTask {
   readonly subtypes: Subtypes;
   readonly decode: GdalOptions["decode"];
   readonly hasGeometry: GdalOptions["hasGeometry"];
+  readonly deleted: GdalOptions["deleted"];
 }
 
 async function readLayer(
   layer: gdal.Layer,
   source: FeatureSource,
-  { sink, named, srsIsGiven, expected, countsMembers, subtypes, decode, hasGeometry }: LayerTask,
+  { sink, named, srsIsGiven, expected, countsMembers, subtypes, decode, hasGeometry, deleted }: LayerTask,
 ): Promise<void> {
   const fields = layer.fields.map(({ name, type }): FieldReader => {
     const subtype = subtypes.get(name);
@@ -222,7 +228,8 @@ async function readLayer(
   }
   // GDAL ends a layer early, without an exception, where it cannot read on.
   const read = sink.rows - before;
-  if (read + (countsMembers ? members : 0) < expected)
+  const known = read + (countsMembers ? members : 0);
+  if (known < expected && known + (deleted?.() ?? 0) < expected)
     throw refused(
       `The file is damaged: only ${read} of the ${expected} features of "${layer.name}" can be read.`,
     );

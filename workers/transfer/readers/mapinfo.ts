@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { refused } from "../refusal.js";
+import { deletedRowsOf, rowsOf } from "./dbase-rows.js";
 import { readGdal } from "./gdal.js";
 import { type Described, ownDecoder } from "./mapinfo-encoding.js";
 import type { Reader, ReadTask } from "./reader.js";
@@ -8,7 +9,12 @@ import type { Reader, ReadTask } from "./reader.js";
 
 async function read(task: ReadTask, described: Described): Promise<void> {
   const decode = await ownDecoder(described, task.encoding);
-  await readGdal("MapInfo File", { decode })(task);
+  // GDAL ends a table early, and counts accordingly, where its files contradict each other.
+  const count =
+    described.kind === "tab"
+      ? () => (rowsOf(described.data) ?? 0) - deletedRowsOf(described.data)
+      : undefined;
+  await readGdal("MapInfo File", { decode, count })(task);
 }
 
 /** Bound on the text of a .tab; a thousand columns need a tenth of it. */

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import gdal from "gdal-async";
 import { refused } from "../refusal.js";
+import { deletedRowsOf, rowsOf } from "./dbase-rows.js";
 import { readGdal } from "./gdal.js";
 import type { Reader } from "./reader.js";
 
@@ -19,22 +20,14 @@ export const readShapefile: Reader = async (task) => {
   if (!srs.isGiven) requireKnownReference(beside("prj"));
   const shapes = new Shapes(path, beside("shx"));
   try {
-    await readGdal("ESRI Shapefile", { hasGeometry: (fid) => shapes.has(fid) })(task);
+    await readGdal("ESRI Shapefile", {
+      hasGeometry: (fid) => shapes.has(fid),
+      deleted: () => deletedRowsOf(table),
+    })(task);
   } finally {
     shapes.close();
   }
 };
-
-/** The number of rows that the header of a dBASE table gives; undefined when the header is cut off. */
-function rowsOf(table: string): number | undefined {
-  const file = openSync(table, "r");
-  try {
-    const header = Buffer.alloc(8);
-    return readSync(file, header, 0, 8, 0) === 8 ? header.readUInt32LE(4) : undefined;
-  } finally {
-    closeSync(file);
-  }
-}
 
 const longestReference = 64 * 1024;
 
