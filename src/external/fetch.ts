@@ -57,8 +57,8 @@ export class ImageFetcher {
     this.hosts = new Set(hosts.map((host) => host.toLowerCase()));
   }
 
-  /** @throws SourceError */
-  async fetch(address: string): Promise<FetchedImage> {
+  /** @param mayBeMissing whether "not found" means that there is nothing at this place @throws SourceError */
+  async fetch(address: string, mayBeMissing: boolean): Promise<FetchedImage> {
     const signal = AbortSignal.timeout(this.options.deadlineMs);
     let url = this.allowed(address, undefined);
     for (let hop = 0; ; hop++) {
@@ -71,7 +71,7 @@ export class ImageFetcher {
         continue;
       }
       const maxAgeSeconds = maxAgeOf(answer.headers["cache-control"]);
-      if (nothing.has(status)) {
+      if (mayBeMissing && nothing.has(status)) {
         answer.destroy();
         return { bytes: undefined, maxAgeSeconds };
       }

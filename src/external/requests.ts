@@ -26,6 +26,8 @@ export interface WantedImages {
   readonly left: number;
   readonly top: number;
   readonly side: number;
+  /** Whether the service may have none at a place: a WMS has one everywhere. */
+  readonly mayBeMissing: boolean;
 }
 
 const hasPlaceholders = (url: string): boolean => url.includes("{z}");
@@ -35,7 +37,7 @@ export function imagesOf(service: RasterService, area: WantedArea): WantedImages
   const { origin, count, scale } = area;
   if (service.minZoom !== null && origin.z < service.minZoom) return undefined;
   if (!hasPlaceholders(service.url)) {
-    return { urls: [wmsUrl(service.url, area)], columns: 1, left: 0, top: 0, side: 1 };
+    return { urls: [wmsUrl(service.url, area)], columns: 1, left: 0, top: 0, side: 1, mayBeMissing: false };
   }
   // Tiles of the next zoom have the pixels that dense screens show.
   const wanted = origin.z + (scale > 1 ? 1 : 0);
@@ -48,7 +50,7 @@ export function imagesOf(service: RasterService, area: WantedArea): WantedImages
   const urls = Array.from({ length: columns * columns }, (_, index) =>
     tileUrl(service.url, { z, x: x0 + (index % columns), y: y0 + Math.floor(index / columns) }),
   );
-  return { urls, columns, left: left - x0, top: top - y0, side };
+  return { urls, columns, left: left - x0, top: top - y0, side, mayBeMissing: true };
 }
 
 function tileUrl(template: string, { z, x, y }: TileCoord): string {

@@ -86,7 +86,7 @@ export class RasterServices {
     if (this.waiting >= maxWaiting) throw busy("Too many tiles wait for the services of others.", 5);
     this.waiting++;
     try {
-      const images = await Promise.all(wanted.urls.map((url) => this.get(url)));
+      const images = await Promise.all(wanted.urls.map((url) => this.get(url, wanted.mayBeMissing)));
       const known = images.filter((image) => image !== undefined);
       const made = await this.mosaic(wanted, images, area);
       const isPartial = known.length < images.length || !made.isWhole;
@@ -105,7 +105,7 @@ export class RasterServices {
   }
 
   /** Undefined = it did not come. */
-  private async get(url: string): Promise<KeptImage | undefined> {
+  private async get(url: string, mayBeMissing: boolean): Promise<KeptImage | undefined> {
     const { host } = new URL(url);
     const kept = this.kept.get(url);
     if (kept && kept.expiresAt > this.clock.now()) {
@@ -119,7 +119,7 @@ export class RasterServices {
     try {
       let running = this.running.get(url);
       if (!running) {
-        running = this.fetch(url).finally(() => this.running.delete(url));
+        running = this.fetch(url, mayBeMissing).finally(() => this.running.delete(url));
         this.running.set(url, running);
       }
       const fetched = await running;
@@ -133,9 +133,9 @@ export class RasterServices {
     }
   }
 
-  private async fetch(url: string): Promise<KeptImage> {
+  private async fetch(url: string, mayBeMissing: boolean): Promise<KeptImage> {
     const { ageSeconds, maxAgeSeconds: most } = this.options;
-    const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url);
+    const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing);
     const seconds = Math.min(most, Math.max(leastSeconds, maxAgeSeconds ?? ageSeconds));
     const image = { bytes, expiresAt: this.clock.now() + 1_000 * seconds };
     this.kept.set(url, image);
