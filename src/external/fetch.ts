@@ -10,7 +10,7 @@ export interface FetchOptions {
   readonly hosts: readonly string[];
   /** Whether servers may have addresses of private networks. */
   readonly privateAddresses: boolean;
-  /** For one image, with redirects and the wait for a connection. */
+  /** For one image, with redirects. */
   readonly deadlineMs: number;
   /** Most bytes of an image. */
   readonly maxBytes: number;

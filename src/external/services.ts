@@ -6,6 +6,7 @@ import { HostError } from "../hosts/host.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { PartImage } from "../hosts/messages.js";
 import type { Log } from "../log.js";
+import { Semaphore } from "../storage/semaphore.js";
 import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
 import { imagesOf, type RasterService, type WantedArea, type WantedImages } from "./requests.js";
 
@@ -19,6 +20,8 @@ export interface RasterServicesOptions extends FetchOptions {
   readonly maxAgeSeconds: number;
   /** After how long a server that failed is asked again. */
   readonly retrySeconds: number;
+  /** How long an image may wait for a connection. */
+  readonly maxWaitMs: number;
   /** Areas that may wait for images at once. */
   readonly maxWaiting: number;
 }
@@ -49,6 +52,11 @@ interface KeptImage {
   readonly expiresAt: number;
 }
 
+interface Fetched {
+  readonly result: ImageResult;
+  readonly image?: KeptImage;
+}
+
 /** Memory of an entry besides its bytes and address. */
 const entryBytes = 300;
 /** However short the server says: a metatile asks for many images, and its neighbours for them again. */
@@ -60,7 +68,9 @@ export class RasterServices {
   private readonly fetcher: ImageFetcher;
   private readonly clock: Clock;
   private readonly kept: LRUCache<string, KeptImage>;
-  private readonly running = new Map<string, Promise<KeptImage>>();
+  private readonly running = new Map<string, Promise<Fetched>>();
+  /** By host. Hosts are those of the configuration, so there are few. */
+  private readonly turns = new Map<string, Semaphore>();
   /** By host; those that answer have none. */
   private readonly failures = new Map<string, { count: number; last: number }>();
   private waiting = 0;
@@ -112,34 +122,46 @@ export class RasterServices {
       this.parts.onImage(host, "memory");
       return kept;
     }
-    if (this.isResting(host)) {
-      this.parts.onImage(host, "skipped");
-      return undefined;
+    let running = this.running.get(url);
+    if (!running) {
+      running = this.fetch(url, host, mayBeMissing).finally(() => this.running.delete(url));
+      this.running.set(url, running);
     }
+    const { result, image } = await running;
+    this.parts.onImage(host, result);
+    return image;
+  }
+
+  /** @throws Failure busy when it has waited too long for a connection */
+  private async fetch(url: string, host: string, mayBeMissing: boolean): Promise<Fetched> {
+    const { ageSeconds, maxAgeSeconds: most } = this.options;
+    const release = await this.turnAt(host);
     try {
-      let running = this.running.get(url);
-      if (!running) {
-        running = this.fetch(url, mayBeMissing).finally(() => this.running.delete(url));
-        this.running.set(url, running);
-      }
-      const fetched = await running;
+      if (this.isResting(host)) return { result: "skipped" };
+      const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing);
+      const seconds = Math.min(most, Math.max(leastSeconds, maxAgeSeconds ?? ageSeconds));
+      const image = { bytes, expiresAt: this.clock.now() + 1_000 * seconds };
+      this.kept.set(url, image);
       this.failures.delete(host);
-      this.parts.onImage(host, "fetched");
-      return fetched;
+      return { result: "fetched", image };
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
       this.failed(host, error);
-      return undefined;
+      return { result: "failed" };
+    } finally {
+      release();
     }
   }
 
-  private async fetch(url: string, mayBeMissing: boolean): Promise<KeptImage> {
-    const { ageSeconds, maxAgeSeconds: most } = this.options;
-    const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing);
-    const seconds = Math.min(most, Math.max(leastSeconds, maxAgeSeconds ?? ageSeconds));
-    const image = { bytes, expiresAt: this.clock.now() + 1_000 * seconds };
-    this.kept.set(url, image);
-    return image;
+  /** Waits for a connection, so that the deadline counts the time that the server takes, and not that of a queue of ours. */
+  private turnAt(host: string): Promise<() => void> {
+    const { connections, maxWaitMs } = this.options;
+    let turns = this.turns.get(host);
+    if (!turns) {
+      turns = new Semaphore(connections, maxWaitMs, `Too many tiles wait for images of ${host}.`, this.clock);
+      this.turns.set(host, turns);
+    }
+    return turns.acquire();
   }
 
   private isResting(host: string): boolean {
@@ -150,9 +172,7 @@ export class RasterServices {
 
   private failed(host: string, { message }: SourceError): void {
     const count = (this.failures.get(host)?.count ?? 0) + 1;
-    // Hosts are those of the configuration, so there are few.
     this.failures.set(host, { count, last: this.clock.now() });
-    this.parts.onImage(host, "failed");
     if (count === 1 || count === maxFailures)
       this.parts.log.warn({ host, reason: message, failures: count }, "an external layer has no image");
   }
@@ -186,6 +206,7 @@ export const createRasterServices = (
       ...externalLayers,
       hosts: externalHosts,
       maxBytes: externalLayers.imageBytes,
+      maxWaitMs: tiles.deadlineMs,
       maxWaiting: tiles.queueLength,
     },
     parts,

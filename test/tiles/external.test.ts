@@ -46,6 +46,9 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
       const bytes = png(tileColour(z, x, y), kind === "xyz" ? 64 : 256);
       return void image(bytes, { "cache-control": "max-age=600" });
     }
+    case "calm":
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return void image(png([7, 8, 9, 255], 16));
     case "half":
       return void image(png([0, 255, 0, 128]));
     case "wms": {
@@ -246,6 +249,15 @@ t.test("images are kept for a while: a layer that is edited does not ask for the
   await server.api("PATCH", `${map}/layers/over/`, { token, body: { parent_id: 0, sort: 1 } });
   near(t, (await tile(map, "7/64/64")).image, [0.5, 0.5], [255, 0, 0, 255]);
   t.same(asked, []);
+});
+
+t.test("many tiles wait for their turns, not for the deadline of a service that answers", async (t) => {
+  const map = await external("/calm/{z}/{x}/{y}.png");
+  const tiles = await Promise.all([0, 4, 8].map((x) => tile(map, `5/${x}/8`, "base=0&retina=2")));
+  for (const { image, headers } of tiles) {
+    near(t, image, [0.5, 0.5], [7, 8, 9, 255]);
+    t.match(headers.get("cache-control"), /s-maxage=3(600|59\d)/);
+  }
 });
 
 t.test("a place without a tile is empty, and stays so", async (t) => {
