@@ -7,7 +7,7 @@ import { type MapnikLayer, mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import { datasource } from "./datasource.js";
 import type { ImagePart } from "./image-part.js";
-import { rasterDatasources } from "./raster-drawing.js";
+import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
 
 /** All that determines how a tile is drawn, except its coordinates and the data. Shared by the tiles of a map. */
 export interface Plan {
@@ -135,10 +135,10 @@ function mapnikLayers(
   // Mapnik measures buffers in pixels of the image, which has `scale` times as many.
   const bufferSize = style.bufferPixels * scale;
   if (layer.raster) {
-    const sources = rasterDatasources(layer.raster);
-    return sources.map((source, copy) => ({
+    const drawn = rasterStyle(style, { raster: layer.raster, scale });
+    return rasterDatasources(layer.raster).map((source, copy) => ({
       name: `${name}w${copy}`,
-      style,
+      style: drawn,
       bufferSize,
       datasource: source,
     }));

@@ -32,7 +32,6 @@ import {
   type StyledLayer,
   type StyledMap,
 } from "./plan.js";
-import { rasterStyle } from "./raster-drawing.js";
 import { drawnLayers } from "./selection.js";
 
 /** Project and map of the built-in base map. */
@@ -217,7 +216,7 @@ export class Planner {
     const compiled = await this.compiled(request, map, layer);
     if (!compiled || compiled === timedOut) return compiled;
     if (source) return { layer, image: externalPart(this.options.services, source, compiled.style) };
-    return { layer, style: layer.raster ? rasterStyle(compiled.style, layer.raster) : compiled.style };
+    return { layer, style: compiled.style };
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */

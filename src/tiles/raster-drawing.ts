@@ -8,25 +8,38 @@ import type { CompiledStyle, RasterStop, Rule, Symbolizer } from "../style/model
  * The layer's style for its image. What a style leaves open is completed: how pixels are mixed, and colours for numbers, from
  * black for the least to white for the greatest. A style without raster properties draws the image as it is.
  */
-export function rasterStyle(style: CompiledStyle, raster: RasterImage): CompiledStyle {
+export function rasterStyle(
+  style: CompiledStyle,
+  { raster, scale }: { readonly raster: RasterImage; readonly scale: 1 | 2 | 3 },
+): CompiledStyle {
+  // The pixels of an overview are those of tiles at these densities. By default Mapnik reads the next finer overview and
+  // mixes its pixels, which takes ten times as long.
+  const defaults = {
+    scaling: raster.isDiscrete ? "near" : "bilinear",
+    ...(scale < 3 && { "filter-factor": "1" }),
+  };
   const styles = style.styles
-    .map((one) => ({ ...one, rules: one.rules.map((rule) => rasterRule(rule, raster)) }))
+    .map((one) => ({ ...one, rules: one.rules.map((rule) => rasterRule(rule, raster, defaults)) }))
     .filter(({ rules }) => rules.some(({ symbolizers }) => symbolizers.length > 0));
   if (styles.length > 0) return { ...style, styles };
-  const rules = [{ symbolizers: [completed({ type: "RasterSymbolizer", attributes: {} }, raster)] }];
+  const rules = [
+    { symbolizers: [completed({ type: "RasterSymbolizer", attributes: {} }, raster, defaults)] },
+  ];
   return { styles: [{ name: "", attributes: {}, rules }], fields: [], bufferPixels: 1 };
 }
 
+type Attributes = Symbolizer["attributes"];
+
 /** Other symbolizers draw objects, and an image has none. */
-const rasterRule = (rule: Rule, raster: RasterImage): Rule => ({
+const rasterRule = (rule: Rule, raster: RasterImage, defaults: Attributes): Rule => ({
   ...rule,
   symbolizers: rule.symbolizers
     .filter(({ type }) => type === "RasterSymbolizer")
-    .map((symbolizer) => completed(symbolizer, raster)),
+    .map((symbolizer) => completed(symbolizer, raster, defaults)),
 });
 
-function completed(symbolizer: Symbolizer, { isDiscrete, valueRange }: RasterImage): Symbolizer {
-  const attributes = { scaling: isDiscrete ? "near" : "bilinear", ...symbolizer.attributes };
+function completed(symbolizer: Symbolizer, { valueRange }: RasterImage, defaults: Attributes): Symbolizer {
+  const attributes = { ...defaults, ...symbolizer.attributes };
   if (!valueRange || symbolizer.stops) return { ...symbolizer, attributes };
   return { ...symbolizer, attributes, stops: greys(valueRange) };
 }

@@ -58,60 +58,90 @@ const near = (t: Tap, found: Colour, wanted: Colour, by: number, message: string
     `${message}: ${found} for ${wanted}`,
   );
 
-/** An image whose red grows to the east and whose green grows to the north, by 4 a pixel, around the corner of four tiles. */
-const [pixels, metres] = [60, 20_000];
-const edge = (pixels / 2) * metres;
-const slope: TestImage = {
-  width: pixels,
-  height: pixels,
-  epsg: 3857,
-  transform: [-edge, metres, 0, edge, 0, -metres],
-  value: (x, y) => [4 * x, 4 * (pixels - 1 - y), 50],
-};
-const slopeAt = (x: number, y: number): Colour => [
-  4 * ((x + edge) / metres - 0.5),
-  4 * ((y + edge) / metres - 0.5),
-  50,
-  255,
-];
+/** Metres a pixel: those of tiles at zoom 3, nearly. */
+const metres = 20_000;
 
-t.test("an image lies in its place at every zoom and density, without seams between tiles", async (t) => {
-  const map = await imported(slope);
-  for (const [z, scale] of [
-    [2, 1],
-    [3, 1],
-    [3, 2],
-    [4, 3],
-    [5, 1],
-    [6, 2],
+/** An image whose red grows to the east and whose green grows to the north, by `step` a pixel, around the corner of four tiles. */
+function slope(pixels: number, step: number) {
+  const edge = (pixels / 2) * metres;
+  const image: TestImage = {
+    width: pixels,
+    height: pixels,
+    epsg: 3857,
+    transform: [-edge, metres, 0, edge, 0, -metres],
+    value: (x, y) => [step * x, step * (pixels - 1 - y), 50],
+  };
+  const at = (x: number, y: number): Colour => [
+    step * ((x + edge) / metres - 0.5),
+    step * ((y + edge) / metres - 0.5),
+    50,
+    255,
+  ];
+  return { image, at, edge };
+}
+
+/** The largest difference of a channel in three of the four tiles around the corner. */
+async function worstOf(map: string, { at, edge }: ReturnType<typeof slope>, z: number, scale: number) {
+  const side = (2 * mercatorHalf) / 2 ** z;
+  const middle = 2 ** (z - 1);
+  let worst = 0;
+  for (const [x, y] of [
+    [middle, middle],
+    [middle - 1, middle],
+    [middle, middle - 1],
   ] as const) {
-    const side = (2 * mercatorHalf) / 2 ** z;
-    const middle = 2 ** (z - 1);
-    let worst = 0;
-    for (const [x, y] of [
-      [middle, middle],
-      [middle - 1, middle],
-      [middle, middle - 1],
-    ] as const) {
-      const image = await tile(map, z, x, y, `&retina=${scale}`);
-      t.equal(image.width, 256 * scale);
-      const pixel = side / image.width;
-      for (let row = 0; row < image.height; row++) {
-        for (let column = 0; column < image.width; column++) {
-          const mx = -mercatorHalf + x * side + (column + 0.5) * pixel;
-          const my = mercatorHalf - y * side - (row + 0.5) * pixel;
-          const from = edge - Math.max(Math.abs(mx), Math.abs(my));
-          const wanted = from < -2 * pixel ? [0, 0, 0, 0] : slopeAt(mx, my);
-          // Pixels at the edge are mixed with nothing.
-          if (Math.abs(from) <= 2 * Math.max(pixel, metres)) continue;
-          for (const [channel, value] of image.at(column, row).entries())
-            worst = Math.max(worst, Math.abs(value - wanted[channel]!));
-        }
+    const image = await tile(map, z, x, y, `&retina=${scale}`);
+    if (image.width !== 256 * scale) throw new Error(`${image.width} pixels`);
+    const pixel = side / image.width;
+    for (let row = 0; row < image.height; row++) {
+      for (let column = 0; column < image.width; column++) {
+        const mx = -mercatorHalf + x * side + (column + 0.5) * pixel;
+        const my = mercatorHalf - y * side - (row + 0.5) * pixel;
+        const from = edge - Math.max(Math.abs(mx), Math.abs(my));
+        // Pixels at the edge are mixed with nothing.
+        if (Math.abs(from) <= 2 * Math.max(pixel, metres)) continue;
+        const wanted = from < 0 ? [0, 0, 0, 0] : at(mx, my);
+        for (const [channel, value] of image.at(column, row).entries())
+          worst = Math.max(worst, Math.abs(value - wanted[channel]!));
       }
     }
-    // Half a pixel of the tile, where that is larger than one of the image.
-    const most = side / 256 / scale > metres ? 4.5 : 2.5;
-    t.ok(worst <= most, `zoom ${z}, retina ${scale}: ${worst}`);
+  }
+  return worst;
+}
+
+t.test("an image lies in its place at every zoom and density, without seams between tiles", async (t) => {
+  for (const { pixels, step, places } of [
+    // From its own pixels: at zoom 2 two of them are one of a tile.
+    {
+      pixels: 60,
+      step: 4,
+      places: [
+        [2, 1, 4.5],
+        [3, 1, 2.5],
+        [3, 2, 2.5],
+        [4, 3, 2.5],
+        [5, 1, 2.5],
+        [6, 2, 2.5],
+      ],
+    },
+    // From its overviews.
+    {
+      pixels: 240,
+      step: 1,
+      places: [
+        [1, 1, 2],
+        [2, 1, 2],
+        [1, 2, 2],
+        [1, 3, 2],
+      ],
+    },
+  ] as const) {
+    const made = slope(pixels, step);
+    const map = await imported(made.image);
+    for (const [z, scale, most] of places) {
+      const worst = await worstOf(map, made, z, scale);
+      t.ok(worst <= most, `${pixels} pixels, zoom ${z}, retina ${scale}: ${worst}`);
+    }
   }
 });
 

@@ -21,7 +21,7 @@ export interface Grid {
   readonly box: readonly [number, number, number, number];
   /** Whether parts of the image lie beyond the latitudes that maps show. */
   readonly isCut: boolean;
-  /** Of the overviews, each half as large as the one before, until a tile holds the whole image. */
+  /** Of the overviews, each half as large as the one before. */
   readonly factors: readonly number[];
 }
 
@@ -37,6 +37,8 @@ const tolerance = 0.25;
 /** The processed image may have this many times the pixels, and some more. */
 const maxGrowth = 8;
 const smallPixels = 1_000_000;
+/** The larger side of the last overview has at least as many pixels. */
+const leastOverview = 32;
 
 interface Place {
   readonly lon: number;
@@ -64,7 +66,7 @@ export function gridOf(source: RasterSource, reference: Georeference): Grid {
   const resolution = metres();
   const factors: number[] = [];
   const side = Math.max(x1 - x0, y1 - y0) / resolution;
-  for (let factor = 2; side / factor >= 128; factor *= 2) factors.push(factor);
+  for (let factor = 2; side / factor >= leastOverview; factor *= 2) factors.push(factor);
   // The pixels of all overviews are pixels of tiles too, so that adjacent tiles fit together at every zoom.
   const step = factors.at(-1) ?? 1;
   const before = (pixels: number) => Math.floor((pixels + 1e-6) / step) * step;

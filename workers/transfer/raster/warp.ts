@@ -83,7 +83,6 @@ function optionsOf({ type, alpha }: Layout): Record<string, string> {
   };
 }
 
-/** Each has half the pixels of the one before, until a tile holds the whole image. */
 export function addOverviews(path: string, { factors }: Grid, resampling: "NEAREST" | "AVERAGE"): void {
   if (factors.length === 0) return;
   const dataset = gdal.open(path, "r+", "GTiff");
