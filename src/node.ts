@@ -32,7 +32,9 @@ import { openBlobs } from "./storage/open-blobs.js";
 import { openDatabase } from "./storage/postgres.js";
 import { startPruning } from "./storage/pruning.js";
 import { openRedis } from "./storage/redis.js";
+import { loadIcons } from "./style/icons.js";
 import { wireTilePath } from "./tile-path.js";
+import { PictureFolder } from "./tiles/picture-folder.js";
 import { createFileExports } from "./transfer/file-exports.js";
 import { ImportJobs } from "./transfer/import-jobs.js";
 import { pruneJobs } from "./transfer/job-rows.js";
@@ -66,7 +68,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
   });
   const redis = openRedis(config.redisUrl, log);
-  const render = startRenderHost(config, log);
+  const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), openBlobs(config));
+  const render = startRenderHost(config, log, folder.path);
   const transfer = startTransferHost(config, log);
   const files = createFileExports(config, log);
   const image = createImageHost(config, log);
@@ -77,6 +80,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
     onImage: (host, result) => metrics.externalImage(host, result),
   });
+  const icons = await loadIcons({ own: join(config.dataDir, "icons"), folder: folder.path, image, log });
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
@@ -87,6 +91,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     nodeId,
     clock: systemClock,
     log,
+    pictures: folder,
+    icons,
     on: {
       served: (source) => metrics.tile(source),
       rendered: (milliseconds) => metrics.rendered(milliseconds),
@@ -146,6 +152,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     logins,
     externalTokens,
     styles,
+    icons,
     render,
     transfer,
     importJobs,
@@ -205,6 +212,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       await removal.stop();
       rasterServices.close();
       await Promise.all([changes.stop(), render.stop(), transfer.stop(), files.host.stop(), image.stop()]);
+      await folder.remove();
       redis.disconnect();
       await db.close();
     },

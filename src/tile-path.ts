@@ -13,7 +13,7 @@ import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./sty
 import { AddressCache } from "./tiles/address-cache.js";
 import { TileAnswers } from "./tiles/answers.js";
 import { TileMemory } from "./tiles/memory.js";
-import { Planner } from "./tiles/planner.js";
+import { Planner, type PlannerOptions } from "./tiles/planner.js";
 import { TileService, type TileSource } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
 
@@ -32,6 +32,9 @@ export interface TilePathParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly on: TilePathEvents;
+  readonly pictures: PlannerOptions["pictures"];
+  /** Pictures of the installation, by `icon:name`. */
+  readonly icons: PlannerOptions["icons"];
 }
 
 /** The calls of the render host that tiles need. */
@@ -119,6 +122,8 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     styles,
     services,
     styleDeadlineMs: config.style.deadlineMs,
+    pictures: parts.pictures,
+    icons: parts.icons,
     bytes: config.tiles.planBytes,
     log,
   });

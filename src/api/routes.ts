@@ -20,6 +20,7 @@ import { mapOperations } from "./resources/maps.js";
 import { objectGeometryOperations } from "./resources/object-geometry.js";
 import { objectListOperations } from "./resources/object-lists.js";
 import { objectOperations } from "./resources/objects.js";
+import { pictureOperations } from "./resources/pictures.js";
 import { publishOperations } from "./resources/publish.js";
 import { refreshOperations } from "./resources/refresh.js";
 import { searchOperations } from "./resources/search.js";
@@ -37,6 +38,7 @@ const resources: readonly Operation[] = [
   ...sessionOperations,
   ...mapOperations,
   ...mapListOperations,
+  ...pictureOperations,
   ...folderOperations,
   ...treeOperations,
   ...publishOperations,

@@ -6,7 +6,7 @@ import type { Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
-import type { Pictures } from "../hosts/pictures.js";
+import type { Pictures as MadePictures } from "../hosts/pictures.js";
 import type { RenderHost } from "../hosts/render.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { CachedAnswer } from "../http/cached.js";
@@ -17,6 +17,7 @@ import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
+import type { Pictures } from "../style/pictures.js";
 import type { TileAnswers } from "../tiles/answers.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
@@ -36,6 +37,8 @@ export interface Services {
   readonly logins: Logins;
   readonly externalTokens: ExternalTokens;
   readonly styles: StyleCompiler;
+  /** Pictures of the installation for styles, by `icon:name`. */
+  readonly icons: Pictures;
   readonly render: RenderHost;
   readonly transfer: TransferHost;
   /** For exports that are written to files. */
@@ -43,7 +46,7 @@ export interface Services {
   /** Imports that go on after their request. */
   readonly importJobs: ImportJobs;
   readonly image: ImageHost;
-  readonly pictures: Pictures;
+  readonly pictures: MadePictures;
   /** Content of attached files. */
   readonly blobs: BlobStore;
   readonly changes: Changes;

@@ -90,7 +90,8 @@ async function sweepBlobs(db: Database, blobs: BlobStore, ageMs: number): Promis
   for await (const uuids of blobs.olderThan(ageMs)) {
     const rows = await db.query<{ uuid: string }>(
       `select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)
-         and not exists (select from raster r where u.uuid in (r.original, r.processed, r.drawn))`,
+         and not exists (select from raster r where u.uuid in (r.original, r.processed, r.drawn))
+         and not exists (select from picture p where p.blob = u.uuid)`,
       [uuids],
     );
     for (const { uuid } of rows) await blobs.delete(uuid);

@@ -17,6 +17,7 @@ import type {
   ProjectState,
   PublicationElement,
   Role,
+  StoredPicture,
   StoredSettings,
   TreeNode,
 } from "./state.js";
@@ -33,6 +34,7 @@ interface ProjectRow {
   revision: number;
   members: { account_id: number; login: string; role: Role }[];
   grants: Grant[];
+  pictures: (StoredPicture & { readonly path: string })[];
 }
 
 /** The project with this code, if any. */
@@ -43,7 +45,10 @@ export async function loadProject(db: Queryable, code: string): Promise<ProjectS
           from membership m join account a on a.id = m.account_id where m.project_id = p.id) as members,
        (select coalesce(json_agg(json_build_object('mapId', map_id, 'layerId', layer_id,
             'accountId', account_id, 'rights', rights)), '[]')
-          from access_grant where project_id = p.id) as grants
+          from access_grant where project_id = p.id) as grants,
+       (select coalesce(json_agg(json_build_object('path', path, 'blob', blob, 'digest', digest, 'format', format,
+            'width', width, 'height', height, 'bytes', bytes) order by path), '[]')
+          from picture where project_id = p.id) as pictures
      from project p where p.code = $1`,
     [code],
   );
@@ -58,6 +63,7 @@ export async function loadProject(db: Queryable, code: string): Promise<ProjectS
     revision: row.revision,
     members: new Map(row.members.map(({ account_id, login, role }) => [account_id, { login, role }])),
     grants: row.grants,
+    pictures: new Map(row.pictures.map(({ path, ...picture }) => [path, picture])),
   };
 }
 

@@ -27,6 +27,7 @@ const reserved = new Set([
   "users",
   "maps",
   "image",
+  "pictures",
 ]);
 
 /**

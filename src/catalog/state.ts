@@ -40,6 +40,19 @@ export type BaseMap =
       readonly attribution?: string;
     };
 
+/** A picture for styles, as it is drawn. */
+export interface StoredPicture {
+  /** Key of the blob. */
+  readonly blob: string;
+  /** SHA-256 of its content. */
+  readonly digest: string;
+  readonly format: "png" | "svg";
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly bytes: number;
+}
+
 export interface ProjectState {
   readonly id: number;
   readonly code: string;
@@ -52,6 +65,8 @@ export interface ProjectState {
   /** By account id. */
   readonly members: ReadonlyMap<number, Member>;
   readonly grants: readonly Grant[];
+  /** Pictures that styles may show, by path. */
+  readonly pictures: ReadonlyMap<string, StoredPicture>;
 }
 
 /** A text that may be localised: then `names` has it by language, and `name` is a fallback. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { extname } from "node:path";
+import { extname, join } from "node:path";
 import { operator } from "../access/rights.js";
 import { attribution } from "../api/resources/tiles.js";
 import { type MapState, publicCaller } from "../catalog/state.js";
@@ -11,7 +11,9 @@ import { type TileFileFormat, tileFileFormats } from "../hosts/export-messages.j
 import { createImageHost } from "../hosts/image.js";
 import { startRenderHost } from "../hosts/render.js";
 import { openBlobs } from "../storage/open-blobs.js";
+import { loadIcons } from "../style/icons.js";
 import { wireTilePath } from "../tile-path.js";
+import { PictureFolder } from "../tiles/picture-folder.js";
 import { exportLanguages } from "../transfer/export-request.js";
 import { createFileExports } from "../transfer/file-exports.js";
 import { RenderTurns } from "../transfer/render-turns.js";
@@ -125,10 +127,12 @@ export async function exportMapTiles(
   const map = await findMap(db, job.project, job.map);
   const layers = job.layers && layerIds(map, job.layers);
   const redis = await connect();
-  const render = startRenderHost(config, log);
+  const blobs = openBlobs(config);
+  const pictures = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), blobs);
+  const render = startRenderHost(config, log, pictures.path);
+  const image = createImageHost(config, log);
   const files = createFileExports(config, log);
   const nothing = () => undefined;
-  const image = createImageHost(config, log);
   const services = createRasterServices(config, { image, log, onImage: nothing });
   // It is not told of changes, and looks at the database for each tile.
   const { answers, catalog } = wireTilePath<never>({
@@ -141,6 +145,8 @@ export async function exportMapTiles(
     nodeId: randomBytes(6).toString("hex"),
     clock: systemClock,
     log,
+    pictures,
+    icons: await loadIcons({ own: join(config.dataDir, "icons"), folder: pictures.path, image, log }),
     on: {
       served: nothing,
       rendered: nothing,
@@ -179,6 +185,7 @@ export async function exportMapTiles(
     progress.end();
     services.close();
     await Promise.all([render.stop(), files.host.stop(), image.stop()]);
+    await pictures.remove();
   }
   say(env, `${job.project}/${job.map}: ${progress.count} tiles written to ${placeOf(job.file)}.`);
 }

@@ -144,6 +144,36 @@ export type MosaicResponse =
     }
   /** None of the images can be read, or they are too large. */
   | { readonly ok: false };
+/** Pictures for styles, to be checked and written anew. */
+export interface PicturesRequest {
+  /** The uploaded file: a zip of pictures, or one picture. */
+  readonly path: string;
+  /** Path of the one picture in its project; absent = the file is a zip, whose names are the paths. */
+  readonly name?: string;
+  /** An empty folder of the server's, which the pictures are written to. */
+  readonly folder: string;
+}
+/** A picture that was written: PNG, or an SVG with nothing but shapes. */
+export interface SafePicture {
+  readonly path: string;
+  readonly file: string;
+  readonly format: "png" | "svg";
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly bytes: number;
+  /** SHA-256 of the written file. */
+  readonly digest: string;
+}
+export type PicturesResponse =
+  | {
+      readonly ok: true;
+      readonly pictures: readonly SafePicture[];
+      /** Why others were not: a sentence by path. Of a zip, files of other kinds are not named. */
+      readonly refused: Readonly<Record<string, string>>;
+    }
+  /** The archive cannot be read. */
+  | { readonly ok: false; readonly error: string };
 
 /** A printed object. All texts are shown as they are. */
 export interface PrintRequest {
@@ -179,6 +209,7 @@ export interface ImageMessages {
   resize: [ResizeRequest, ResizeResponse];
   draw: [DrawRequest, Uint8Array];
   mosaic: [MosaicRequest, MosaicResponse];
+  pictures: [PicturesRequest, PicturesResponse];
   ping: [null, "pong"];
 }
 

@@ -13,8 +13,11 @@ export type RenderHost = WorkerHost<RenderMessages & Record<string, [unknown, un
  */
 const statementShare = 0.8;
 
-/** Starts the child process with Mapnik. */
-export function startRenderHost(config: Config, log: Log): RenderHost {
+/**
+ * Starts the child process with Mapnik.
+ * @param pictures folder that the files of pictures lie in
+ */
+export function startRenderHost(config: Config, log: Log, pictures = ""): RenderHost {
   return new WorkerHost({
     name: "render",
     worker: "render",
@@ -29,6 +32,7 @@ export function startRenderHost(config: Config, log: Log): RenderHost {
         config.render.concurrency,
         Math.floor(statementShare * config.tiles.deadlineMs),
       ),
+      MAPWRIGHT_PICTURES: pictures,
     },
     // One more than run at once, so that the next metatile is ready when one is done.
     concurrency: config.render.concurrency + 1,

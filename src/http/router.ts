@@ -28,10 +28,17 @@ interface Leaf<S> {
 interface Node<S> {
   readonly fixed: Map<string, Node<S>>;
   variable: Node<S> | undefined;
+  /** All segments that are left, as one value. */
+  rest: Node<S> | undefined;
   readonly leaves: Map<string, Leaf<S>>;
 }
 
-const newNode = <S>(): Node<S> => ({ fixed: new Map(), variable: undefined, leaves: new Map() });
+const newNode = <S>(): Node<S> => ({
+  fixed: new Map(),
+  variable: undefined,
+  rest: undefined,
+  leaves: new Map(),
+});
 
 /** More than any route has; limits the work for malicious paths. */
 const maxSegments = 32;
@@ -77,11 +84,16 @@ function search<S>(
   const fixed = node.fixed.get(segment);
   const found = fixed && search(fixed, depth + 1, segments, values);
   // A variable segment is never empty: `a//b` has no route.
-  if (found || !node.variable || segment === "") return found;
-  values.push(segment);
-  const end = search(node.variable, depth + 1, segments, values);
-  if (!end) values.pop();
-  return end;
+  if (found || segment === "") return found;
+  if (node.variable) {
+    values.push(segment);
+    const end = search(node.variable, depth + 1, segments, values);
+    if (end) return end;
+    values.pop();
+  }
+  if (!node.rest || segments.includes("", depth)) return undefined;
+  values.push(segments.slice(depth).join("/"));
+  return node.rest;
 }
 
 /** The methods of a node, for Allow. */
@@ -102,9 +114,11 @@ export function createRouter<S>(routes: readonly Route<S>[]): Router<S> {
     let node = root;
     for (const segment of splitPath(route.path)) {
       if (segment.startsWith(":")) {
-        names.push(segment.slice(1));
-        node.variable ??= newNode();
-        node = node.variable;
+        const isRest = segment.endsWith("*");
+        const kind = isRest ? "rest" : "variable";
+        names.push(segment.slice(1, isRest ? -1 : undefined));
+        node[kind] ??= newNode();
+        node = node[kind];
       } else {
         let next = node.fixed.get(segment);
         if (!next) {

@@ -126,7 +126,7 @@ export const json = (value: unknown): Reply => ({ kind: "json", value });
 
 export type Handler<Services> = (request: Request, services: Services) => Promise<Reply> | Reply;
 
-/** An entry of the route table. In `path`, `:name` is one decoded segment; the trailing slash is optional. */
+/** An entry of the route table. In `path`, `:name` is one decoded segment, `:name*` at the end all that are left; the trailing slash is optional. */
 export interface Route<Services> {
   readonly methods: readonly Method[];
   readonly path: string;

@@ -12,10 +12,10 @@ export type ValueRule =
       readonly expression?: boolean;
     }
   | { readonly kind: "keyword"; readonly values: readonly string[] }
-  | { readonly kind: "boolean" | "color" | "dashes" | "transform" | "icon" | "face" | "text" }
+  | { readonly kind: "boolean" | "color" | "dashes" | "transform" | "picture" | "face" | "text" }
   | { readonly kind: "placements" | "character" | "imageFilters" | "featureSettings" | "stops" }
-  /** Checked, then left out. */
-  | { readonly kind: "ignored"; readonly value: ValueRule };
+  /** Checked, then left out. Without a rule anything is left out. */
+  | { readonly kind: "ignored"; readonly value?: ValueRule };
 
 export interface AllowedProperty {
   /** Name in Mapnik's XML. */
@@ -36,7 +36,7 @@ const numberOrExpression = (min: number, max: number): ValueRule => ({
 const keyword = (...values: string[]): ValueRule => ({ kind: "keyword", values });
 const boolean: ValueRule = { kind: "boolean" };
 const color: ValueRule = { kind: "color" };
-const icon: ValueRule = { kind: "icon" };
+const picture: ValueRule = { kind: "picture" };
 const transform: ValueRule = { kind: "transform" };
 
 const opacity = numberOrExpression(0, 1);
@@ -133,7 +133,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     ...geometryTransform("line"),
   },
   MarkersSymbolizer: {
-    "marker-file": { attribute: "file", value: icon },
+    "marker-file": { attribute: "file", value: picture },
     "marker-opacity": { attribute: "opacity", value: opacity },
     "marker-fill": { attribute: "fill", value: color },
     "marker-fill-opacity": { attribute: "fill-opacity", value: opacity },
@@ -188,7 +188,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
   },
   ShieldSymbolizer: {
     ...label("shield"),
-    "shield-file": { attribute: "file", value: icon },
+    "shield-file": { attribute: "file", value: picture },
     "shield-text-transform": { attribute: "text-transform", value: textTransforms },
     "shield-unlock-image": { attribute: "unlock-image", value: boolean },
     "shield-text-dx": { attribute: "dx", value: displacement },
@@ -203,7 +203,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
   },
   LinePatternSymbolizer: {
     "line-pattern-type": { attribute: "line-pattern", value: keyword("warp", "repeat") },
-    "line-pattern-file": { attribute: "file", value: icon },
+    "line-pattern-file": { attribute: "file", value: picture },
     "line-pattern-opacity": { attribute: "opacity", value: opacity },
     "line-pattern-offset": { attribute: "offset", value: number(-256, 256) },
     "line-pattern-transform": { attribute: "transform", value: transform },
@@ -217,7 +217,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     ...geometryTransform("line-pattern"),
   },
   PolygonPatternSymbolizer: {
-    "polygon-pattern-file": { attribute: "file", value: icon },
+    "polygon-pattern-file": { attribute: "file", value: picture },
     "polygon-pattern-alignment": { attribute: "alignment", value: keyword("global", "local") },
     "polygon-pattern-gamma": { attribute: "gamma", value: number(0, 10) },
     "polygon-pattern-opacity": { attribute: "opacity", value: opacity },
@@ -226,7 +226,7 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     ...geometryTransform("polygon-pattern"),
   },
   PointSymbolizer: {
-    "point-file": { attribute: "file", value: icon },
+    "point-file": { attribute: "file", value: picture },
     "point-allow-overlap": { attribute: "allow-overlap", value: boolean },
     "point-ignore-placement": { attribute: "ignore-placement", value: boolean },
     "point-opacity": { attribute: "opacity", value: opacity },
@@ -266,6 +266,9 @@ export const allowedSymbolizers: Readonly<Record<SymbolizerType, AllowedProperti
     "dot-height": { attribute: "height", value: width },
     "dot-comp-op": { attribute: "comp-op", value: compositeOperations },
   },
+  DebugSymbolizer: {
+    "debug-mode": { attribute: "mode", value: keyword("collision", "vertex") },
+  },
 };
 
 /** Properties of a whole style (`::attachment`), not of one symbolizer. */
@@ -282,12 +285,19 @@ export const allowedMap: AllowedProperties = {
   "background-color": { attribute: "background-color", value: color },
   // The buffer is calculated from the symbolizers (buffer-size.ts).
   "buffer-size": { attribute: "buffer-size", value: { kind: "ignored", value: number(0, 1024) } },
+  // Faces are those of the installation (fonts.ts).
+  "font-directory": { attribute: "font-directory", value: { kind: "ignored" } },
 };
+
+/** Properties without effect, with what their author is told. */
+export const noticesByProperty: ReadonlyMap<string, string> = new Map([
+  ["font-directory", "font-directory is ignored: labels are drawn in the faces of this installation."],
+]);
 
 /** The whole-symbolizer properties that switch one off or draw it with its defaults: `polygon: none`. */
 const allowedSwitches: readonly string[] = [
   ...["polygon", "line", "marker", "shield", "line-pattern", "polygon-pattern", "raster", "point", "text"],
-  ...["building", "dot"],
+  ...["building", "dot", "debug"],
 ];
 
 /** Functions that values may call. Their results are checked after carto has evaluated them. */

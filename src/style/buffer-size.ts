@@ -6,20 +6,23 @@ const charactersPerLabel = 20;
 const characterWidth = 0.6;
 const maxBuffer = 256;
 
+/** The larger side of a picture in pixels; undefined = not known, then it counts as a plain marker. */
+export type PictureSize = (symbolizer: Symbolizer) => number | undefined;
+
 /** How far symbols and labels may extend from their object, in unscaled pixels: 1 to 256. */
-export function bufferPixelsOf(styles: readonly Style[]): number {
+export function bufferPixelsOf(styles: readonly Style[], sizeOf: PictureSize = () => undefined): number {
   let buffer = 1;
   for (const style of styles) {
     const blurred = blur(style.attributes["image-filters"]);
     for (const rule of style.rules) {
       for (const symbolizer of rule.symbolizers)
-        buffer = Math.max(buffer, blurred + symbolizerBuffer(symbolizer));
+        buffer = Math.max(buffer, blurred + symbolizerBuffer(symbolizer, sizeOf(symbolizer)));
     }
   }
   return Math.min(maxBuffer, Math.ceil(buffer));
 }
 
-function symbolizerBuffer(symbolizer: Symbolizer): number {
+function symbolizerBuffer(symbolizer: Symbolizer, picturePixels: number | undefined): number {
   const number = (name: string, absent: number): number => {
     const text = symbolizer.attributes[name];
     if (text === undefined) return absent;
@@ -28,6 +31,8 @@ function symbolizerBuffer(symbolizer: Symbolizer): number {
     return Number.isNaN(value) ? Number(/^min\(([\d.]+),/.exec(text)?.[1] ?? maxBuffer) : Math.abs(value);
   };
   const shifted = transformBuffer(symbolizer.attributes["geometry-transform"]).shift;
+  const own = transformBuffer(symbolizer.attributes.transform);
+  const picture = (pixels = 256): number => (pixels / 2) * Math.SQRT2 * own.scale + own.shift + 1;
   switch (symbolizer.type) {
     case "LineSymbolizer": {
       const half = number("stroke-width", 1) / 2;
@@ -41,22 +46,28 @@ function symbolizerBuffer(symbolizer: Symbolizer): number {
       );
     }
     case "MarkersSymbolizer": {
-      const { scale, shift } = transformBuffer(symbolizer.attributes.transform);
-      const size = Math.max(number("width", number("height", 10)), number("height", 10));
+      const plain = picturePixels ?? 10;
+      const size = Math.max(
+        number("width", number("height", plain)),
+        number("height", picturePixels === undefined ? 10 : number("width", plain)),
+      );
       return (
-        ((size + number("stroke-width", 0.5)) / 2) * Math.SQRT2 * scale +
-        shift +
+        ((size + number("stroke-width", 0.5)) / 2) * Math.SQRT2 * own.scale +
+        own.shift +
         number("offset", 0) +
         shifted +
         1
       );
     }
     case "TextSymbolizer":
-    case "ShieldSymbolizer":
       return labelBuffer(symbolizer, number) + shifted;
+    case "ShieldSymbolizer": {
+      const moved = number("shield-dx", 0) + number("shield-dy", 0);
+      return Math.max(labelBuffer(symbolizer, number), picture(picturePixels) + moved) + shifted;
+    }
     case "PointSymbolizer":
     case "LinePatternSymbolizer":
-      return 128 + shifted;
+      return picture(picturePixels) + shifted;
     case "BuildingSymbolizer":
       return number("height", 0) + 1;
     case "DotSymbolizer":
@@ -79,7 +90,7 @@ function labelBuffer(symbolizer: Symbolizer, number: (name: string, absent: numb
 }
 
 /** How much a transformation enlarges and moves, at most. */
-function transformBuffer(text: string | undefined): { scale: number; shift: number } {
+export function transformBuffer(text: string | undefined): { scale: number; shift: number } {
   let scale = 1;
   let shift = 0;
   for (const [, name, list] of (text ?? "").matchAll(/(\w+)\(([-\d.,eE+]*)\)/g)) {

@@ -1,5 +1,5 @@
 import { type AllowedProperties, allowedMap, allowedStyle, allowedSymbolizers } from "./allowed.js";
-import { bufferPixelsOf } from "./buffer-size.js";
+import { bufferPixelsOf, transformBuffer } from "./buffer-size.js";
 import { collectFields, printExpression } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import { faceFor } from "./fonts.js";
@@ -7,13 +7,15 @@ import { StyleError } from "./lexer.js";
 import type {
   CompiledStyle,
   MapProperties,
+  PictureUse,
   RasterStop,
   Rule,
   Style,
   Symbolizer,
   SymbolizerType,
 } from "./model.js";
-import { checkExpression } from "./scalars.js";
+import { columnsIn } from "./picture-path.js";
+import { checkExpression, ValueError } from "./scalars.js";
 import { checkValue } from "./values.js";
 
 /** An element of a Mapnik map as the compiler of CartoCSS made it; it is not trusted. */
@@ -28,17 +30,19 @@ export class PropertyError extends StyleError {
   constructor(
     readonly property: string,
     message: string,
+    /** The refused value, if it is known. */
+    readonly value?: string,
   ) {
     super(message);
     this.name = "PropertyError";
   }
 }
 
-/** With more rules drawing is too slow, as Mapnik tries every rule's filter on every object. */
-const maxRules = 2_000;
+/** Of one layer. Mapnik tries the filters of those of a zoom on every object. */
+const maxRules = 20_000;
 
-/** Characters of all filters, texts and attributes together. Mapnik parses so many within a few seconds. */
-const maxTextLength = 500_000;
+/** Characters of a layer's filters, texts and attributes together, which Mapnik parses when it loads a map. */
+const maxTextLength = 4_000_000;
 
 export interface CheckedMap {
   readonly style: CompiledStyle;
@@ -47,19 +51,18 @@ export interface CheckedMap {
 
 /**
  * Checks every element and value of the compiler's map against the allow-list. Anything else is refused.
- * @param icons files that symbolizers may show
  * @throws StyleError (PropertyError where a property is at fault)
  */
-export function checkMap(map: Element, icons: ReadonlySet<string>): CheckedMap {
-  return new Checker(icons).map(map);
+export function checkMap(map: Element): CheckedMap {
+  return new Checker().map(map);
 }
 
 class Checker {
   private readonly fields = new Set<string>();
   private readonly fontSets = new Map<string, readonly string[]>();
+  private readonly pictures = new Map<string, PictureUse>();
+  private readonly pictureFields = new Set<string>();
   private rules = 0;
-
-  constructor(private readonly icons: ReadonlySet<string>) {}
 
   map(map: Element): CheckedMap {
     if (map._name !== "Map") throw unexpected(map);
@@ -79,7 +82,13 @@ class Checker {
     if (textLength(drawn) > maxTextLength)
       throw new StyleError("The style is too complicated: its rules are too long.");
     return {
-      style: { styles: drawn, fields: [...this.fields].sort(), bufferPixels: bufferPixelsOf(drawn) },
+      style: {
+        styles: drawn,
+        fields: [...this.fields].sort(),
+        bufferPixels: bufferPixelsOf(drawn),
+        ...(this.pictures.size > 0 && { pictures: [...this.pictures.values()] }),
+        ...(this.pictureFields.size > 0 && { pictureFields: [...this.pictureFields].sort() }),
+      },
       map: background === undefined ? {} : { backgroundColor: background },
     };
   }
@@ -154,27 +163,28 @@ class Checker {
     const type = element._name ?? "";
     if (!isSymbolizerType(type)) throw unexpected(element);
     const { "fontset-name": fontSet, "face-name": face, ...rest } = element._attributes ?? {};
-    const attributes = this.attributes({ _attributes: rest }, type, allowedSymbolizers[type]);
+    const { file, ...attributes } = this.attributes({ _attributes: rest }, type, allowedSymbolizers[type]);
+    const shown = file === undefined ? {} : this.picture(type, file, attributes);
     checkSpacing(type, attributes);
     switch (type) {
       case "TextSymbolizer":
       case "ShieldSymbolizer": {
         const label = this.label(type, text(element._content));
-        if (label === undefined || (type === "ShieldSymbolizer" && attributes.file === undefined))
-          return undefined;
+        if (label === undefined || (type === "ShieldSymbolizer" && file === undefined)) return undefined;
         const names = fontSet === undefined ? [text(face)] : (this.fontSets.get(text(fontSet)) ?? []);
         return {
           type,
           attributes: { ...withPlacements(attributes), "face-name": faceFor(names) },
           text: label,
+          ...shown,
         };
       }
       case "LinePatternSymbolizer":
       case "PolygonPatternSymbolizer":
       case "PointSymbolizer":
-        return attributes.file === undefined ? undefined : { type, attributes };
+        return file === undefined ? undefined : { type, attributes, ...shown };
       case "MarkersSymbolizer":
-        return { type, attributes: withShape(attributes) };
+        return { type, attributes: withShape(attributes, file), ...shown };
       case "RasterSymbolizer":
         return this.raster(attributes, element._content);
       default:
@@ -182,19 +192,33 @@ class Checker {
     }
   }
 
+  private picture(
+    type: SymbolizerType,
+    name: string,
+    attributes: Readonly<Record<string, string>>,
+  ): { readonly picture: string } {
+    for (const column of columnsIn(name)) {
+      this.fields.add(column);
+      this.pictureFields.add(column);
+    }
+    const isPattern = type === "PolygonPatternSymbolizer" || type === "LinePatternSymbolizer";
+    const growth = isPattern ? transformBuffer(attributes.transform).scale : 0;
+    const known = this.pictures.get(name)?.patternGrowth ?? 0;
+    this.pictures.set(name, { name, place: "", patternGrowth: Math.max(known, growth) });
+    return { picture: name };
+  }
+
   private label(type: SymbolizerType, source: string): string | undefined {
     const property = type === "TextSymbolizer" ? "text-name" : "shield-name";
     if (source.trim() === "" || source === "none") return undefined;
-    return inProperty(property, () =>
-      checkExpression(source, { property, icons: this.icons, fields: this.fields }),
-    );
+    return inProperty(property, () => checkExpression(source, { property, fields: this.fields }));
   }
 
   private raster(attributes: Readonly<Record<string, string>>, content: unknown): Symbolizer {
     const property = "raster-colorizer-stops";
     const found = elements(content);
     if (found.length > 256) throw new PropertyError(property, `${property} must be at most 256 stops.`);
-    const context = { property, icons: this.icons, fields: this.fields };
+    const context = { property, fields: this.fields };
     const stops = found.map((stop): RasterStop => {
       const { value, color, mode } = stop._attributes ?? {};
       return inProperty(property, () => ({
@@ -219,7 +243,7 @@ class Checker {
     for (const [name, value] of Object.entries(element._attributes ?? {})) {
       const property = byAttribute.get(name);
       if (!property) throw new StyleError(`${owner} may not have the property ${name}.`);
-      const context = { property: property.name, icons: this.icons, fields: this.fields };
+      const context = { property: property.name, fields: this.fields };
       const result = inProperty(property.name, () => checkValue(property.value, text(value), context));
       if (result !== undefined) checked[name] = result;
     }
@@ -242,7 +266,9 @@ function inProperty<T>(property: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof StyleError) throw new PropertyError(property, error.message);
+    if (error instanceof StyleError) {
+      throw new PropertyError(property, error.message, error instanceof ValueError ? error.value : undefined);
+    }
     throw error;
   }
 }
@@ -306,7 +332,10 @@ function withPlacements(attributes: Readonly<Record<string, string>>): Record<st
 }
 
 /** Mapnik selects the shape of a marker by a file name. */
-function withShape(attributes: Readonly<Record<string, string>>): Record<string, string> {
+function withShape(
+  attributes: Readonly<Record<string, string>>,
+  picture: string | undefined,
+): Record<string, string> {
   const { "marker-type": shape, ...rest } = attributes;
-  return shape === "arrow" && rest.file === undefined ? { ...rest, file: "shape://arrow" } : rest;
+  return shape === "arrow" && picture === undefined ? { ...rest, file: "shape://arrow" } : rest;
 }

@@ -176,6 +176,8 @@ function checkDivisor(right: Expression): void {
 
 function field(name: string): Expression {
   if (name === "mapnik::geometry_type") return { kind: "geometryType" };
+  // No column has such a name, as `tower:type` of other databases: it is never set.
+  if (name.length <= 100 && /^[A-Za-z0-9_]+(?:[:.-][A-Za-z0-9_]+)+$/.test(name)) return { kind: "null" };
   if (!/^[A-Za-z0-9_]{1,44}$/.test(name)) {
     throw new StyleError(`[${quote(name)}] cannot be a column: codes are made of letters, digits and _.`);
   }

@@ -19,13 +19,22 @@ export interface Token {
   readonly text: string;
   /** 1 for the first line. */
   readonly line: number;
+  /** 1 for the first character of the line, in UTF-16 units. */
+  readonly column: number;
+}
+
+/** A place in a style; both from 1. */
+export interface Place {
+  readonly line: number;
+  /** Absent = somewhere in the line. */
+  readonly column?: number | undefined;
 }
 
 /** A style is refused. The message is shown to its author. */
 export class StyleError extends Error {
   constructor(
     message: string,
-    readonly line?: number,
+    readonly place?: Place,
   ) {
     super(message);
     this.name = "StyleError";
@@ -55,7 +64,11 @@ export const forbiddenCharacter =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   /[\u0000-\u0008\u000b-\u001f\u007f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-const lineAt = (text: string, index: number): number => text.slice(0, index).split("\n").length;
+/** The place of a character of a text. */
+export function placeAt(text: string, index: number): Place {
+  const before = text.slice(0, index);
+  return { line: before.split("\n").length, column: index - before.lastIndexOf("\n") };
+}
 
 /** The character, or its code point when it cannot be printed. */
 const shown = (text: string, index: number): string => {
@@ -75,41 +88,50 @@ export function tokenize(css: string): Token[] {
   if (wrong) {
     throw new StyleError(
       `The character ${shown(text, wrong.index)} is not allowed in a style.`,
-      lineAt(text, wrong.index),
+      placeAt(text, wrong.index),
     );
   }
   const tokens: Token[] = [];
   let line = 1;
+  let lineStart = 0;
   for (let index = 0; index < text.length; ) {
-    const token = tokenAt(text, index, line);
+    const token = tokenAt(text, index, { line, column: index - lineStart + 1 });
     if (token.type !== "comment" && token.type !== "space") checkLength(token);
     tokens.push(token);
+    const lastEnd = token.type === "comment" || token.type === "space" ? token.text.lastIndexOf("\n") : -1;
+    if (lastEnd >= 0) {
+      line += token.text.split("\n").length - 1;
+      lineStart = index + lastEnd + 1;
+    }
     index += token.text.length;
-    if (token.type === "comment" || token.type === "space") line += token.text.split("\n").length - 1;
   }
   return tokens;
 }
 
-function tokenAt(text: string, index: number, line: number): Token {
+function tokenAt(
+  text: string,
+  index: number,
+  place: { readonly line: number; readonly column: number },
+): Token {
   for (const [type, pattern] of patterns) {
     pattern.lastIndex = index;
     const match = pattern.exec(text);
-    if (match) return { type, text: match[0], line };
+    if (match) return { type, text: match[0], line: place.line, column: place.column };
   }
   const character = text[index];
   if (character === '"' || character === "'")
-    throw new StyleError("A string is not closed on its line.", line);
-  throw new StyleError(`The character ${shown(text, index)} has no meaning here.`, line);
+    throw new StyleError("A string is not closed on its line.", place);
+  throw new StyleError(`The character ${shown(text, index)} has no meaning here.`, place);
 }
 
 function checkLength(token: Token): void {
   if (token.type === "string" || token.type === "url") {
     if (token.text.length > maxStringLength) {
-      throw new StyleError(`A string is longer than ${maxStringLength} characters.`, token.line);
+      throw new StyleError(`A string is longer than ${maxStringLength} characters.`, token);
     }
     // It would end a CDATA section, in which compilers of styles write texts.
-    if (token.text.includes("]]>")) throw new StyleError('The characters "]]>" are not allowed.', token.line);
+    if (token.text.includes("]]>")) throw new StyleError('The characters "]]>" are not allowed.', token);
   } else if (token.text.length > maxNameLength) {
-    throw new StyleError(`A name or number is longer than ${maxNameLength} characters.`, token.line);
+    throw new StyleError(`A name or number is longer than ${maxNameLength} characters.`, token);
   }
 }

@@ -14,7 +14,8 @@ export type SymbolizerType =
   | "ShieldSymbolizer"
   | "BuildingSymbolizer"
   | "RasterSymbolizer"
-  | "DotSymbolizer";
+  | "DotSymbolizer"
+  | "DebugSymbolizer";
 
 export interface Symbolizer {
   readonly type: SymbolizerType;
@@ -22,6 +23,11 @@ export interface Symbolizer {
   readonly attributes: Readonly<Record<string, string>>;
   /** Mapnik text expression of Text- and ShieldSymbolizer. */
   readonly text?: string;
+  /**
+   * The picture that it shows: path of a picture of the project, in which `[column]` stands for a value, or `icon:name`.
+   * Replaced by the attribute `file` before drawing (pictures.ts).
+   */
+  readonly picture?: string;
   /** Colours by value, of RasterSymbolizer. */
   readonly stops?: readonly RasterStop[];
 }
@@ -55,6 +61,22 @@ export interface CompiledStyle {
   readonly fields: readonly string[];
   /** How far a symbol or label may extend from its object, in unscaled pixels: 1 to 256. */
   readonly bufferPixels: number;
+  /** The pictures that its symbolizers name; absent = none. */
+  readonly pictures?: readonly PictureUse[];
+  /** Columns whose values are parts of the names of pictures, sorted; absent = none. */
+  readonly pictureFields?: readonly string[];
+  /** What of the style has no effect, for its author; absent = nothing. */
+  readonly notices?: readonly string[];
+}
+
+/** A picture that a style names. */
+export interface PictureUse {
+  /** As `Symbolizer.picture`. */
+  readonly name: string;
+  /** Where it is named first, for messages: "Line 3, column 5"; "" = not known. */
+  readonly place: string;
+  /** How many times the style enlarges it at most, where it is drawn as a pattern: 0 = nowhere. */
+  readonly patternGrowth: number;
 }
 
 /** Properties of `Map { … }` that a map's style may set. */

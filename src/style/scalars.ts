@@ -5,21 +5,31 @@ import { StyleError } from "./lexer.js";
 
 /** Checks of numbers, colours and expressions. Each writes the parsed value anew; the text of the style is never passed on. */
 
+/** A value is refused. */
+export class ValueError extends StyleError {
+  constructor(
+    message: string,
+    /** As the compiler of CartoCSS wrote it. */
+    readonly value: string,
+  ) {
+    super(message);
+    this.name = "ValueError";
+  }
+}
+
 export type RuleOf<K extends ValueRule["kind"]> = Extract<ValueRule, { kind: K }>;
 
-/** The property whose value is checked, and where columns and icons are looked up. */
+/** The property whose value is checked. */
 export interface ValueContext {
   readonly property: string;
-  /** Files that `url()` may name: icons/<name>.svg or .png. */
-  readonly icons: ReadonlySet<string>;
   /** Column codes are added as expressions use them. */
   readonly fields: Set<string>;
 }
 
-export const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
 export const wrong = ({ property }: ValueContext, expected: string, text: string): StyleError =>
-  new StyleError(`${property} must be ${expected}, not ${short(text)}.`);
+  new ValueError(`${property} must be ${expected}, not ${short(text)}.`, text);
 
 export const plainNumber = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
 

@@ -1,5 +1,5 @@
-import { StyleError, type Token, tokenize } from "./lexer.js";
-import type { Declaration, Part, Stylesheet } from "./stylesheet.js";
+import { type Place, StyleError, type Token, tokenize } from "./lexer.js";
+import type { Block, Declaration, Part, Stylesheet } from "./stylesheet.js";
 
 /** Properties and functions that a style may use, besides `url()`. */
 export interface Vocabulary {
@@ -7,24 +7,19 @@ export interface Vocabulary {
   readonly functions: ReadonlySet<string>;
 }
 
-/** Larger than the styles that people write for one layer. Each limit bounds the work of compiling. */
-const limits = {
-  bytes: 65_536,
-  declarations: 4_000,
-  selectors: 2_000,
-  filters: 2_000,
-  variables: 500,
-  blockDepth: 24,
-  bracketDepth: 16,
-} as const;
+/**
+ * Larger than the styles of whole world maps. How long compiling takes, and how much memory, is bounded where it runs; what
+ * nests is bounded here, as compilers call themselves for it.
+ */
+const limits = { bytes: 1024 ** 2, blockDepth: 24, bracketDepth: 16 } as const;
 
 /**
  * Reads a stylesheet and checks its shape.
- * @throws StyleError naming the line
+ * @throws StyleError naming the place
  */
 export function readStylesheet(css: string, vocabulary: Vocabulary): Stylesheet {
   if (Buffer.byteLength(css) > limits.bytes) {
-    throw new StyleError(`A style is larger than ${limits.bytes / 1024} kB.`);
+    throw new StyleError(`A style is larger than ${limits.bytes / 1024 ** 2} MB.`);
   }
   return new Reader(tokenize(css), vocabulary).read();
 }
@@ -37,9 +32,7 @@ class Reader {
   private readonly declarations: Declaration[] = [];
   private readonly ids = new Set<string>();
   private readonly variables = new Map<string, readonly string[]>();
-  private selectors = 0;
-  private filters = 0;
-  private variableCount = 0;
+  private readonly blocks: Block[] = [];
   private hasMap = false;
 
   constructor(
@@ -49,12 +42,14 @@ class Reader {
 
   read(): Stylesheet {
     this.block(0);
-    const { parts, declarations, variables, ids, hasMap } = this;
-    return { parts, declarations, variables, ids, hasMap };
+    const { parts, declarations, variables, ids, blocks, hasMap } = this;
+    return { parts, declarations, variables, ids, blocks, hasMap };
   }
 
-  private get line(): number {
-    return (this.tokens[this.position] ?? this.tokens.at(-1))?.line ?? 1;
+  /** Of the current token; at the end, of the last one. */
+  private get place(): Place {
+    const { line, column } = this.tokens[this.position] ?? this.tokens.at(-1) ?? { line: 1, column: 1 };
+    return { line, column };
   }
 
   /** The token `ahead` positions further, not counting spaces and comments. */
@@ -77,20 +72,20 @@ class Reader {
   }
 
   private emit(text: string, role: Part["role"] = "text"): void {
-    this.parts.push({ role, text });
+    this.parts.push({ role, text, place: this.place });
   }
 
   private block(depth: number): void {
     if (depth > limits.blockDepth)
-      throw new StyleError(`Blocks are nested deeper than ${limits.blockDepth}.`, this.line);
+      throw new StyleError(`Blocks are nested deeper than ${limits.blockDepth}.`, this.place);
     for (;;) {
       const token = this.skip();
       if (!token) {
-        if (depth > 0) throw new StyleError("A block is not closed with }.", this.line);
+        if (depth > 0) throw new StyleError("A block is not closed with }.", this.place);
         return;
       }
       if (token.text === "}") {
-        if (depth === 0) throw new StyleError("There is a } without its {.", token.line);
+        if (depth === 0) throw new StyleError("There is a } without its {.", token);
         return;
       }
       if (token.text === ";") this.position++;
@@ -109,24 +104,24 @@ class Reader {
   }
 
   private variable(depth: number): void {
-    const { text, line } = this.peek() as Token;
+    const token = this.peek() as Token;
+    const { text } = token;
     if (this.peek(1)?.text !== ":") {
       throw new StyleError(
         text === "@import"
           ? "@import is not supported: a style is one text."
           : `${text} has no meaning here.`,
-        line,
+        token,
       );
     }
-    if (depth > 0) throw new StyleError(`The variable ${text} must be set outside of all blocks.`, line);
-    if (++this.variableCount > limits.variables)
-      throw new StyleError(`There are more than ${limits.variables} variables.`, line);
+    if (depth > 0) throw new StyleError(`The variable ${text} must be set outside of all blocks.`, token);
     const start = this.parts.length;
     this.copy(2);
     const value = this.value();
-    if (value.length === 0) throw new StyleError(`The variable ${text} has no value.`, line);
+    if (value.length === 0) throw new StyleError(`The variable ${text} has no value.`, token);
     this.variables.set(text, value);
-    this.parts.push(...this.parts.splice(start).map(({ text }) => ({ role: "variable" as const, text })));
+    for (let index = start; index < this.parts.length; index++)
+      this.parts[index] = { ...(this.parts[index] as Part), role: "variable" };
   }
 
   private declaration(depth: number): void {
@@ -134,14 +129,14 @@ class Reader {
     const named = this.peek(1)?.text === "/" ? (this.peek(2) as Token) : first;
     const property = named.text;
     if (depth === 0)
-      throw new StyleError(`${property} stands outside of a block such as #layer { … }.`, first.line);
+      throw new StyleError(`${property} stands outside of a block such as #layer { … }.`, first);
     if (!this.vocabulary.properties.has(property))
-      throw new StyleError(this.unknownProperty(property), named.line);
-    if (this.declarations.push({ property, line: named.line }) > limits.declarations) {
-      throw new StyleError(`There are more than ${limits.declarations} properties.`, named.line);
-    }
+      throw new StyleError(this.unknownProperty(property), named);
     this.copy(named === first ? 2 : 4);
-    if (this.value().length === 0) throw new StyleError(`${property} has no value.`, named.line);
+    const value = this.value();
+    if (value.length === 0) throw new StyleError(`${property} has no value.`, named);
+    const { line, column } = named;
+    this.declarations.push({ property, value: value.join(" "), place: { line, column } });
   }
 
   private unknownProperty(property: string): string {
@@ -173,11 +168,11 @@ class Reader {
         const missing = open.at(-1);
         throw new StyleError(
           missing ? `A bracket is not closed with ${missing}.` : "A ; is missing.",
-          token?.line ?? this.line,
+          token ?? this.place,
         );
       }
       if (token.text === ":" && open.length === 0)
-        throw new StyleError("A ; is missing before this property.", token.line);
+        throw new StyleError("A ; is missing before this property.", token);
       this.bracket(token, open);
       this.checkFunction(token);
       this.emit(token.type === "string" ? plainString(token.text, "'") : token.text);
@@ -190,29 +185,32 @@ class Reader {
     const close = closing[token.text];
     if (close) {
       if (open.push(close) > limits.bracketDepth) {
-        throw new StyleError(`Brackets are nested deeper than ${limits.bracketDepth}.`, token.line);
+        throw new StyleError(`Brackets are nested deeper than ${limits.bracketDepth}.`, token);
       }
     } else if (token.text === ")" || token.text === "]") {
       if (open.pop() !== token.text)
-        throw new StyleError(`There is a ${token.text} without its opening bracket.`, token.line);
+        throw new StyleError(`There is a ${token.text} without its opening bracket.`, token);
     }
   }
 
   private checkFunction(token: Token): void {
     if (token.type !== "identifier" || this.tokens[this.position + 1]?.text !== "(") return;
-    if (token.text === "url") throw new StyleError("The address in url() cannot be read.", token.line);
+    if (token.text === "url") throw new StyleError("The address in url() cannot be read.", token);
     if (!this.vocabulary.functions.has(token.text))
-      throw new StyleError(`There is no function ${token.text}().`, token.line);
+      throw new StyleError(`There is no function ${token.text}().`, token);
   }
 
   private rule(depth: number): void {
-    const start = this.line;
-    this.count("selectors", start);
+    const start = this.place;
+    const first = this.parts.length;
+    const selectors: string[][] = [[]];
     let read = 0;
     for (;;) {
       const token = this.skip();
       if (!token) throw new StyleError("A selector is not followed by a block.", start);
       if (token.text === "{" && read > 0) break;
+      if (token.text === ",") selectors.push([]);
+      if (token.type === "hash") selectors.at(-1)?.push(token.text.slice(1));
       this.selectorToken(token);
       read++;
     }
@@ -221,6 +219,7 @@ class Reader {
     this.block(depth + 1);
     this.emit("}");
     this.position++;
+    if (depth === 0) this.blocks.push({ first, end: this.parts.length, selectors });
   }
 
   private selectorToken(token: Token): void {
@@ -246,7 +245,6 @@ class Reader {
           this.filter(token);
           return;
         }
-        if (token.text === ",") this.count("selectors", token.line);
         if (token.text === "," || token.text === "*") {
           this.emit(token.text);
           return;
@@ -256,7 +254,7 @@ class Reader {
       token.text === ";" || token.text === "}"
         ? "A selector is not followed by a block."
         : `${token.text.slice(0, 40)} has no meaning in a selector.`,
-      token.line,
+      token,
     );
   }
 
@@ -276,30 +274,24 @@ class Reader {
       text += "/";
       this.position++;
     }
-    throw new StyleError("An attachment needs a name of letters, digits, _ and -: ::outline.", token.line);
+    throw new StyleError("An attachment needs a name of letters, digits, _ and -: ::outline.", token);
   }
 
   private filter(start: Token): void {
-    this.count("filters", start.line);
     this.emit("[");
     const open = ["]"];
     while (open.length > 0) {
       const token = this.skip();
       if (!token || token.text === "{" || token.text === "}" || token.text === ";") {
-        throw new StyleError("A filter is not closed with ].", start.line);
+        throw new StyleError("A filter is not closed with ].", start);
       }
       if (token.text === "=~")
-        throw new StyleError("Regular expressions in filters are not supported.", token.line);
+        throw new StyleError("Regular expressions in filters are not supported.", token);
       this.bracket(token, open);
       this.checkFunction(token);
       this.emit(token.type === "string" ? plainString(token.text, "\\u0027") : token.text);
       this.position++;
     }
-  }
-
-  private count(what: "selectors" | "filters", line: number): void {
-    if (++this[what] > limits[what])
-      throw new StyleError(`There are more than ${limits[what]} ${what}.`, line);
   }
 }
 

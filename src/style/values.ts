@@ -2,7 +2,8 @@ import type { ValueRule } from "./allowed.js";
 import { checkImageFilters, checkTransform } from "./effects.js";
 import { printNumber } from "./expression.js";
 import { StyleError } from "./lexer.js";
-import { checkColor, checkNumber, constant, short, type ValueContext, wrong } from "./scalars.js";
+import { pictureName } from "./picture-path.js";
+import { checkColor, checkNumber, constant, type ValueContext, wrong } from "./scalars.js";
 
 /**
  * The value in Mapnik's notation; undefined when the property is to be left out.
@@ -24,10 +25,12 @@ export function checkValue(rule: ValueRule, text: string, context: ValueContext)
       return checkDashes(text, context);
     case "transform":
       return checkTransform(text, context);
-    case "icon":
+    case "picture": {
       if (text === "none") return undefined;
-      if (context.icons.has(text)) return text;
-      throw new StyleError(`${context.property} must name an icon of this installation, not ${short(text)}.`);
+      const name = pictureName(text);
+      if (name !== undefined) return name;
+      throw wrong(context, "a picture such as url(symbols/tree.svg) or url(icon:star)", text);
+    }
     case "placements":
       return checkPlacements(text, context);
     case "character":
@@ -38,7 +41,7 @@ export function checkValue(rule: ValueRule, text: string, context: ValueContext)
     case "featureSettings":
       return checkFeatureSettings(text, context);
     case "ignored":
-      checkValue(rule.value, text, context);
+      if (rule.value) checkValue(rule.value, text, context);
       return undefined;
     case "text":
     case "face":

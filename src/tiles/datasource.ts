@@ -5,6 +5,8 @@ import { definitionOf, hasValues, isText } from "../column-types/column-types.js
 import { mercatorHalf } from "../geo/tile.js";
 import { filterToSql } from "../style/filter-sql.js";
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
+import { columnValuePattern } from "../style/picture-path.js";
+import { safeColumn } from "../style/pictures.js";
 
 /**
  * Parameters of Mapnik's PostGIS plugin for a layer. Mapnik finds values by the codes of the columns, so here codes are
@@ -61,14 +63,21 @@ function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceO
   const bandTable = `${isView ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
   const columns = new Map(layer.columns.map((column) => [column.code, column]));
   const fields = style.fields.filter((code) => code !== "svc_id");
-  const selected = fields.map((code) => `, ${fieldSql(columns.get(code), options)} as "${code}"`).join("");
+  const pictureFields = style.pictureFields ?? [];
+  const selected = [
+    ...fields.map((code) => `, ${fieldSql(columns.get(code), options)} as "${code}"`),
+    ...pictureFields.map(
+      (code) => `, ${nameOfFileSql(fieldSql(columns.get(code), options))} as "${safeColumn(code)}"`,
+    ),
+  ].join("");
+  const names = [...fields, ...pictureFields.map(safeColumn)];
   const source = (dx: number): string => {
     const moved = (geometry: string) => (dx === 0 ? geometry : `st_translate(${geometry}, ${dx}, 0)`);
     const box = dx === 0 ? "!bbox!" : `st_translate(!bbox!, ${-dx}, 0)`;
     if (band === undefined)
       return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} from ${table} o$ where o$.geom_3857 && ${box}`;
     // A view has no generalized tables: those of its source are joined with the view's objects.
-    const objects = fields.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
+    const objects = names.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
     return `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
   };
   // Objects beyond the edges of the world are drawn at the other edge too.
@@ -80,7 +89,7 @@ function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceO
       : undefined;
   if (thinned === undefined) return `${from} order by 1`;
   return (
-    `with q$ as (${from}) select svc_id, geom$${fields.map((code) => `, "${code}"`).join("")} from (` +
+    `with q$ as (${from}) select svc_id, geom$${names.map((name) => `, "${name}"`).join("")} from (` +
     `(select distinct on (px$, py$, kind$) * from (select q$.*, ${thinned.keep} as keep$, ${thinned.kind} as kind$, ` +
     `floor(st_x(q$.geom$) / !pixel_width!) as px$, floor(st_y(q$.geom$) / !pixel_width!) as py$ from q$ ` +
     `where st_geometrytype(q$.geom$) = 'ST_Point') c$ where not keep$ order by px$, py$, kind$, svc_id) ` +
@@ -99,6 +108,10 @@ function fieldSql(column: Column | undefined, options: DatasourceOptions): strin
   }
   return definitionOf(column).styleValue(name);
 }
+
+/** A value that Mapnik makes a part of a file's name: null unless nothing in it can lead elsewhere. */
+const nameOfFileSql = (sql: string): string =>
+  `case when (${sql})::text ~ '^${columnValuePattern}$' then (${sql})::text end`;
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 

@@ -57,7 +57,10 @@ export type PlanPart =
 /** Whether the maps have not changed since the plan was made. */
 export const isPlanCurrent = ({ mapSources, asOf }: Plan): boolean => unchangedSince(mapSources, asOf);
 
-/** A layer and what draws it: Mapnik by its compiled style, or an image that is made elsewhere. */
+/**
+ * A layer and what draws it: Mapnik by its compiled style, with the files of its pictures, or an image that is made
+ * elsewhere.
+ */
 export type StyledLayer =
   | { readonly layer: LayerNode; readonly style: CompiledStyle }
   | { readonly layer: LayerNode; readonly image: ImagePart };

@@ -18,10 +18,12 @@ import type { RasterServices } from "../external/services.js";
 import type { CompileRequest } from "../hosts/messages.js";
 import type { Log } from "../log.js";
 import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
-import type { MapProperties } from "../style/model.js";
+import type { CompiledStyle, MapProperties } from "../style/model.js";
+import { illustrate, type Pictures, picturesOf } from "../style/pictures.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
+import type { PictureFolder } from "./picture-folder.js";
 import {
   buildParts,
   isPlanCurrent,
@@ -47,6 +49,9 @@ export interface PlannerOptions {
   readonly styles: StyleCompiler;
   readonly services: Pick<RasterServices, "image">;
   readonly styleDeadlineMs: number;
+  readonly pictures: Pick<PictureFolder, "place">;
+  /** Pictures of the installation, by `icon:name`. */
+  readonly icons: Pictures;
   /** Memory for plans. */
   readonly bytes: number;
   readonly log: Log;
@@ -194,6 +199,13 @@ export class Planner {
     };
   }
 
+  private async illustrated(map: MapState, layer: LayerNode, compiled: CompiledStyle): Promise<StyledLayer> {
+    const { pictures, icons } = this.options;
+    const { style, files } = illustrate(compiled, picturesOf(map.project, icons));
+    if (files.length > 0) await pictures.place(files);
+    return { layer, style };
+  }
+
   private async properties(map: MapState): Promise<MapProperties | typeof timedOut> {
     const request = { mapStyle: map.cssStyle, deadlineMs: this.options.styleDeadlineMs };
     const compiled = await this.compiled(request, map);
@@ -216,7 +228,7 @@ export class Planner {
     const compiled = await this.compiled(request, map, layer);
     if (!compiled || compiled === timedOut) return compiled;
     if (source) return { layer, image: externalPart(this.options.services, source, compiled.style) };
-    return { layer, style: compiled.style };
+    return this.illustrated(map, layer, compiled.style);
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */

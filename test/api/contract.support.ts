@@ -142,6 +142,10 @@ export const extensions: readonly string[] = [
   // For ids that an address has no room for.
   `POST ${L}/export/`,
   "GET P/{map}/export/",
+  "GET P/pictures/",
+  "POST P/pictures/",
+  "PUT P/pictures/{path}",
+  "DELETE P/pictures/{path}",
   // The path of a File leads here.
   `GET ${L}/objects/{object}/files/{file}/`,
   "GET P/{map}/search/settings/",

@@ -33,6 +33,8 @@ export interface Makers {
   object(): Promise<string>;
   /** A file at the object that every request has in its path. */
   file(): Promise<string>;
+  /** The path of a picture for styles. */
+  picture(): Promise<string>;
 }
 
 export interface Endpoint {
@@ -56,6 +58,19 @@ const file = () => {
   const form = new FormData();
   form.set("field", "f");
   form.set("file", new File(["text"], "a.txt"));
+  return form;
+};
+
+const svg = () => {
+  const form = new FormData();
+  const text = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><path d="M0 0h8v8z"/></svg>';
+  form.set("file", new File([text], "a.svg"));
+  return form;
+};
+/** Of no files. */
+const archive = () => {
+  const form = new FormData();
+  form.set("file", new File([new Uint8Array([0x50, 0x4b, 5, 6, ...new Array(18).fill(0)])], "a.zip"));
   return form;
 };
 
@@ -95,6 +110,14 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "POST P/": { need: "edit structure", fresh: async ({ code }) => ({ body: { code: code() } }) },
   "GET P/maps/available/": { need: "membership" },
   "GET P/maps/public/": { need: "administer" },
+  "GET P/pictures/": { need: "administer" },
+  "POST P/pictures/": { need: "administer", body: archive() },
+  "PUT P/pictures/:path*": { need: "administer", params: { path: "a/b.svg" }, body: svg() },
+  "DELETE P/pictures/:path*": {
+    need: "administer",
+    params: { path: "a/none.svg" },
+    fresh: async ({ picture }) => ({ params: { path: await picture() } }),
+  },
   "GET P/:map/": { need: "read" },
   "POST P/:map/publish/": { need: "edit structure", body: [] },
 

@@ -106,6 +106,16 @@ function makersFor(map: MapCode): Makers {
     },
     object: async () => String((await must("POST", `${map}/layers/l/objects/`, { fields: {} })).id),
     file: async () => String((await attach(map, fixtures[map].object!)).id),
+    picture: async () => {
+      const path = `${code()}.png`;
+      const answer = await fetch(`${server.url}/api/2.8/p/pictures/${path}`, {
+        method: "PUT",
+        headers: { "x-token": admin },
+        body: picture as never,
+      });
+      if (answer.status !== 200) throw new Error(`picture: ${answer.status} ${await answer.text()}`);
+      return path;
+    },
   };
 }
 
@@ -250,12 +260,13 @@ interface Asked {
 function addressOf({ endpoint, method, path }: Case, { map, params }: Asked): string {
   const parts: Record<string, string> = {
     project: "p",
+    path: "none.svg",
     ...fixtures[map],
     ...(method === "DELETE" ? { file: fixtures[map].fileId! } : {}),
     ...endpoint.params,
     ...params,
   };
-  const filled = path.replace(/:(\w+)/g, (_, name: string) => {
+  const filled = path.replace(/:(\w+)\*?/g, (_, name: string) => {
     const value = parts[name];
     if (value === undefined) throw new Error(`${path}: nothing is known to stand for :${name}`);
     return encodeURIComponent(value);

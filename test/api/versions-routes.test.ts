@@ -112,7 +112,7 @@ const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /** Without a token: what changes something is refused, what anybody may read is answered. */
 async function ask(version: string, method: string, below: string) {
-  const path = below.replace(/:(\w+)/g, (_, name: string) => parts[name] ?? name);
+  const path = below.replace(/:(\w+)\*?/g, (_, name: string) => parts[name] ?? name);
   const answer = await fetch(`${url}/api/${version}/p${path}`, { method });
   return { status: answer.status, page: await answer.text() };
 }

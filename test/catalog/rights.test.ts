@@ -44,6 +44,7 @@ function stateOf(theCase: Case): { map: MapState; caller: Caller; layer: LayerNo
     revision: 1,
     members,
     grants: theCase.grants,
+    pictures: new Map(),
   };
   const layer = { id: layerId, type: "layer" } as LayerNode;
   const map = {

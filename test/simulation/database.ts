@@ -448,6 +448,7 @@ export class SimulatedDatabase {
           revision: row.revision,
           members: [{ account_id: viewerAccount, login: "viewer", role: "viewer" }],
           grants,
+          pictures: [],
         },
       ];
     }

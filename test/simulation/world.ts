@@ -203,6 +203,8 @@ export class World {
       nodeId: name,
       clock: scheduler.clock(owner),
       log: quietLog,
+      pictures: { place: async () => undefined },
+      icons: new Map(),
       on: {
         served: () => undefined,
         rendered: () => undefined,

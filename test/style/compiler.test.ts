@@ -61,7 +61,7 @@ t.test(
       clock: { ...systemClock, now: () => now },
     });
     const message =
-      "execution invalid_style Line 1: There is no property line-widht; did you mean line-width?";
+      "execution invalid_style Line 1, column 4: There is no property line-widht; did you mean line-width?";
     t.equal(await reason(styles.compile(request("#a{line-widht:2}"), own)), message);
     t.equal(await reason(styles.compile(request("#a{line-widht:2}"), own)), message);
     t.equal(render.asked.length, 1);

@@ -1,6 +1,7 @@
 import type { ImageMessages } from "../../src/hosts/messages.js";
 import { draw } from "./draw.js";
 import { mosaic } from "./mosaic.js";
+import { pictures } from "./pictures.js";
 import { resize } from "./resize.js";
 
 /** Printing has its own thread: print/worker.ts. */
@@ -16,6 +17,8 @@ export default async function run(task: Task): Promise<ImageMessages[Kinds][1]> 
       return draw(task.request);
     case "mosaic":
       return mosaic(task.request);
+    case "pictures":
+      return pictures(task.request);
     case "ping":
       return "pong";
   }

@@ -4,7 +4,10 @@ declare module "carto" {
     readonly type: "error" | "warning";
     readonly message: string;
     readonly filename?: string | null;
+    /** From 1. */
     readonly line?: number;
+    /** From 0. */
+    readonly column?: number;
   }
   /** Environment of one compilation: variables and messages. */
   export interface Env {
@@ -28,7 +31,7 @@ declare module "carto" {
     };
     Util: { error(env: Env, message: unknown): void };
     tree: Record<
-      "Filterset" | "Rule" | "Definition" | "Variable" | "Operation" | "Call" | "Selector",
+      "Filterset" | "Field" | "Quoted" | "Rule" | "Definition" | "Variable" | "Operation" | "Call",
       { prototype: Prototype }
     >;
   }

@@ -1,6 +1,6 @@
 import carto, { type Env } from "carto";
 import mapnikReference from "mapnik-reference";
-import { StyleError } from "../../src/style/lexer.js";
+import { type Place, StyleError } from "../../src/style/lexer.js";
 
 /** One text of CartoCSS for the compiler. */
 export interface Source {
@@ -21,39 +21,42 @@ export class CartoError extends StyleError {
   constructor(
     message: string,
     readonly source: string | undefined,
-    line: number | undefined,
+    /** In the text that was compiled. */
+    place: Place | undefined,
+    /** It took too long. */
+    readonly deadline = false,
   ) {
-    super(message, line);
+    super(message, place);
     this.name = "CartoError";
   }
 }
 
-/** Ends a compilation that takes more steps than any reasonable style. */
-class TooManySteps extends Error {}
+/** Ends a compilation that takes too long. */
+class TooLong extends Error {}
 
-/**
- * Steps that compiling one style may take, some 0.1 µs each, so that it ends well within its deadline. Filters multiply:
- * a few hundred bytes can mean hours of work and gigabytes of rules. A style with a thousand classes takes two thirds
- * of this.
- */
-const maxSteps = 6_000_000;
+/** Calls of carto's loops, of up to some 100 µs, between two looks at the clock. */
+const callsPerLook = 64;
 
 /** Marks the end of a stylesheet: after something that it cannot parse, carto silently drops the rest. */
 const endMark = (index: number): string => `end-of-source-${index}`;
 const maxSources = 3;
 
 export class Carto {
-  private steps = 0;
+  private calls = 0;
   private errors = 0;
+  private until = Number.POSITIVE_INFINITY;
+  private deadlineMs = 0;
   private readonly reference = loadReference();
 
   constructor() {
-    this.countSteps();
+    this.watchTheClock();
+    rememberTexts();
   }
 
-  /** Resets the count of steps. Several runs for one style share the count. */
-  resetSteps(): void {
-    this.steps = 0;
+  /** Begins a style. All runs for it end together after that many milliseconds. */
+  begin(deadlineMs: number): void {
+    this.deadlineMs = deadlineMs;
+    this.until = performance.now() + deadlineMs;
     this.errors = 0;
   }
 
@@ -74,11 +77,12 @@ export class Carto {
     try {
       result = renderer.render({ Stylesheet: marked, Layer: layers.map((id) => ({ id, class: "layer" })) });
     } catch (error) {
-      if (error instanceof TooManySteps) {
+      if (error instanceof TooLong) {
         throw new CartoError(
-          "The style is too complicated: its filters combine to too many cases.",
+          `The style takes longer than ${this.deadlineMs / 1000} s to compile: its filters combine to too many cases.`,
           undefined,
           undefined,
+          true,
         );
       }
       // On unexpected input carto throws errors of any type.
@@ -86,10 +90,11 @@ export class Carto {
     }
     const firstError = result.msg?.find((message) => message.type === "error");
     if (firstError || result.data === null) {
-      const line = firstError?.line !== undefined && firstError.line > 0 ? firstError.line : undefined;
+      const { line = 0, column = -1 } = firstError ?? {};
+      const place = line > 0 ? { line, ...(column >= 0 && { column: column + 1 }) } : undefined;
       const text =
         firstError?.message.replace(/\s+/g, " ").trim().slice(0, 300) ?? "The style cannot be compiled";
-      throw new CartoError(/[.!?]$/.test(text) ? text : `${text}.`, firstError?.filename ?? undefined, line);
+      throw new CartoError(/[.!?]$/.test(text) ? text : `${text}.`, firstError?.filename ?? undefined, place);
     }
     return this.checkRead(JSON.parse(result.data) as CartoNode, sources);
   }
@@ -104,47 +109,56 @@ export class Carto {
     return { ...map, _attributes: attributes };
   }
 
-  private step(cost = 1): void {
-    this.steps += cost;
-    if (this.steps > maxSteps) throw new TooManySteps();
-  }
-
-  /** Carto has no limits, so the methods that its loops call are wrapped to count their cost. */
-  private countSteps(): void {
-    const wrap = <T>(
-      type: keyof typeof carto.tree,
-      method: string,
-      cost: (self: T, args: readonly unknown[]) => number,
-    ) => {
+  /** Carto has no limits, so the methods that its loops call are wrapped: a few hundred bytes can mean hours of work. */
+  private watchTheClock(): void {
+    const look = () => {
+      if (++this.calls % callsPerLook === 0 && performance.now() > this.until) throw new TooLong();
+    };
+    const loops = [
+      ["Filterset", "cloneWith"],
+      ["Filterset", "toString"],
+      ["Definition", "clone"],
+      ["Definition", "addRules"],
+      ["Definition", "collectSymbolizers"],
+      ["Rule", "ev"],
+      ["Rule", "toObject"],
+      ["Variable", "ev"],
+      ["Operation", "ev"],
+      ["Call", "ev"],
+    ] as const;
+    for (const [type, method] of loops) {
       const prototype = carto.tree[type].prototype;
       const original = prototype[method] as (...args: unknown[]) => unknown;
-      const step = this.step.bind(this);
-      prototype[method] = function (this: T, ...args: unknown[]) {
-        step(cost(this, args));
+      prototype[method] = function (this: unknown, ...args: unknown[]) {
+        look();
         return original.apply(this, args);
-      } as (typeof prototype)[string];
-    };
-    type Filters = { filters: object };
-    type Rules = { rules: readonly unknown[] };
-    const size = (set: unknown) => Object.keys((set as Filters).filters).length;
-    wrap("Filterset", "cloneWith", () => 3);
-    wrap("Filterset", "addable", () => 1);
-    wrap<Filters>("Filterset", "add", (self) => 4 + 2 * size(self));
-    wrap<Filters>("Filterset", "toString", (self) => 10 + 10 * size(self));
-    wrap("Rule", "updateID", () => 5);
-    wrap("Rule", "toObject", () => 40);
-    wrap("Rule", "ev", () => 10);
-    wrap<Rules>("Definition", "clone", (self) => 100 + 10 * self.rules.length);
-    wrap("Definition", "addRules", (_self, [rules]) => 1 + (rules as readonly unknown[]).length);
-    wrap<Rules>("Definition", "collectSymbolizers", (self) => 1 + self.rules.length);
-    wrap("Variable", "ev", (_self, [env]) => 5 + ((env as Env).frames?.length ?? 0));
-    wrap("Operation", "ev", () => 10);
-    wrap("Call", "ev", () => 20);
+      };
+    }
     const error = carto.Util.error;
     carto.Util.error = (env: Env, message: unknown) => {
       // Only the first error is shown, and finding the lines of thousands would take long.
       if (++this.errors > 20) throw new Error("N/A");
       error.call(carto.Util, env, message);
+    };
+  }
+}
+
+/**
+ * Filters are compared by their texts, which carto writes anew for each comparison: half of the time that a large style
+ * takes. A field and a quoted text never change.
+ */
+function rememberTexts(): void {
+  for (const type of ["Field", "Quoted"] as const) {
+    const prototype = carto.tree[type].prototype;
+    const original = prototype.toString as (...args: unknown[]) => string;
+    const texts = new WeakMap<object, string>();
+    prototype.toString = function (this: object, ...args: unknown[]) {
+      if (args[0] === true) return original.apply(this, args);
+      const known = texts.get(this);
+      if (known !== undefined) return known;
+      const text = original.apply(this, args);
+      texts.set(this, text);
+      return text;
     };
   }
 }

@@ -1,47 +1,56 @@
 import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
-import { allowedFunctions, allowedProperties } from "../../src/style/allowed.js";
+import { allowedFunctions, allowedProperties, noticesByProperty } from "../../src/style/allowed.js";
 import { type CheckedMap, checkMap, PropertyError } from "../../src/style/check.js";
-import { StyleError } from "../../src/style/lexer.js";
+import { type Place, StyleError } from "../../src/style/lexer.js";
+import type { CompiledStyle } from "../../src/style/model.js";
 import { readStylesheet } from "../../src/style/source.js";
 import {
   checkVariables,
+  type Declaration,
   type Stylesheet,
   type StylesheetTextOptions,
+  sourcePlace,
   stylesheetText,
 } from "../../src/style/stylesheet.js";
 import { Carto, CartoError } from "./carto.js";
 
-/** No icons can be installed yet. */
-const icons: ReadonlySet<string> = new Set();
 const vocabulary = { properties: allowedProperties, functions: allowedFunctions };
 
 const carto = new Carto();
 
-export type StyleTexts = Pick<CompileRequest, "mapStyle" | "layerStyle" | "layerCode">;
-
 /**
- * Compiles CartoCSS and checks the result. The work is bounded to about a second; the caller enforces the deadline of
- * the request.
+ * Compiles CartoCSS and checks the result, within about the deadline of the request. The caller enforces it for what is not
+ * carto's work, and bounds the memory.
  */
-export function compileStyle(request: StyleTexts): CompileResponse {
+export function compileStyle(request: CompileRequest): CompileResponse {
   try {
     return { ok: true, ...new Compilation(request).run() };
   } catch (error) {
-    if (error instanceof CompileError) return { ok: false, error: error.message };
-    throw error;
+    if (!(error instanceof CompileError)) throw error;
+    return { ok: false, error: error.message, ...(error.deadline && { deadline: true }) };
   }
 }
 
 /** Its message is shown to the style's author. */
-class CompileError extends Error {}
+class CompileError extends Error {
+  constructor(
+    message: string,
+    readonly deadline: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** Places that a message names, where a property is set at several. */
+const maxPlaces = 3;
 
 type SheetName = "map" | "layer";
 
 class Compilation {
   private readonly sheets = new Map<SheetName, Stylesheet>();
 
-  constructor(private readonly request: StyleTexts) {
-    carto.resetSteps();
+  constructor(private readonly request: CompileRequest) {
+    carto.begin(request.deadlineMs);
   }
 
   run(): CheckedMap {
@@ -49,7 +58,29 @@ class Compilation {
     if (this.request.layerStyle === undefined) return this.mapOnly(map);
     const layer = this.read("layer", this.request.layerStyle);
     const { style } = this.compileLayer(map, layer, this.request.layerCode);
-    return { style, map: map.hasMap ? this.mapProperties(map) : {} };
+    return { style: this.described(style), map: map.hasMap ? this.mapProperties(map) : {} };
+  }
+
+  /** The style with the places of its pictures, and with notices. */
+  private described(style: CompiledStyle): CompiledStyle {
+    const pictures = style.pictures?.map((picture) => ({
+      ...picture,
+      place: this.placeOf((one) => namesPicture(one, picture.name)),
+    }));
+    const notices = [...noticesByProperty].flatMap(([property, notice]) => {
+      const place = this.placeOf((one) => one.property === property);
+      return place === "" ? [] : [`${place}: ${notice}`];
+    });
+    return { ...style, ...(pictures && { pictures }), ...(notices.length > 0 && { notices }) };
+  }
+
+  /** Of the first declaration of the kind; "" = there is none. */
+  private placeOf(wanted: (declaration: Declaration) => boolean): string {
+    for (const sheet of ["layer", "map"] as const) {
+      const found = this.sheets.get(sheet)?.declarations.find(wanted);
+      if (found) return this.where(sheet, [found.place]);
+    }
+    return "";
   }
 
   private read(name: SheetName, css: string): Stylesheet {
@@ -62,24 +93,33 @@ class Compilation {
   /** The map's style without a layer: its properties; its rules are checked for each layer that it names. */
   private mapOnly(map: Stylesheet): CheckedMap {
     const layers = new Map([...map.ids, ""].map((code, index) => [code, `layer${index}`]));
-    const text = stylesheetText(map, { ...mapTextOptions(undefined), id: (id) => layers.get(id) ?? "other" });
-    const checked = this.withLocation(
-      () => checkMap(carto.run([{ id: "map", text }], [...layers.values()]), icons),
+    const options = { ...mapTextOptions(undefined), id: (id: string) => layers.get(id) ?? "other" };
+    const text = stylesheetText(map, options);
+    const { map: properties, style } = this.withLocation(
+      () => checkMap(carto.run([{ id: "map", text }], [...layers.values()])),
       "map",
+      options,
     );
-    return { style: { styles: [], fields: [], bufferPixels: 1 }, map: checked.map };
+    const { pictures } = style;
+    return {
+      style: this.described({ styles: [], fields: [], bufferPixels: 1, ...(pictures && { pictures }) }),
+      map: properties,
+    };
   }
 
   private mapProperties(map: Stylesheet): CheckedMap["map"] {
-    const text = stylesheetText(map, mapTextOptions(undefined));
-    return this.withLocation(() => checkMap(carto.run([{ id: "map", text }], []), icons), "map").map;
+    // Rules for layers have no properties of the map.
+    const options = { ...mapTextOptions(undefined), forId: "" };
+    const text = stylesheetText(map, options);
+    return this.withLocation(() => checkMap(carto.run([{ id: "map", text }], [])), "map", options).map;
   }
 
   /** The layer's rules come first, so that they override the map's whatever their selectors; its variables likewise. */
   private compileLayer(map: Stylesheet, layer: Stylesheet, code: string | undefined): CheckedMap {
-    const variables = stylesheetText(map, { ...mapTextOptions(code), only: "variables" });
-    const base = stylesheetText(map, { ...mapTextOptions(code), only: "rules" });
-    const own = stylesheetText(layer, { id: () => "layer", className: "layer" });
+    const mapOptions = { ...mapTextOptions(code), forId: code };
+    const variables = stylesheetText(map, { ...mapOptions, only: "variables" });
+    const base = stylesheetText(map, { ...mapOptions, only: "rules" });
+    const own = stylesheetText(layer, layerTextOptions);
     // carto orders drawing by the position in the text, so the layer's rules must have higher positions than the map's.
     const sources = [
       { id: "map", text: variables },
@@ -87,42 +127,79 @@ class Compilation {
       { id: "base", text: base },
     ];
     if (base.trim() === "") sources.pop();
-    return this.withLocation(() => checkMap(carto.run(sources, ["layer"]), icons), "layer");
+    return this.withLocation(() => checkMap(carto.run(sources, ["layer"])), "layer", mapOptions, base.length);
   }
 
-  /** Adds the stylesheet and the line, if known, to the messages of errors. */
-  private withLocation<T>(work: () => T, sheet: SheetName): T {
+  /** Adds the stylesheet and the place, if known, to the messages of errors. */
+  private withLocation<T>(
+    work: () => T,
+    sheet: SheetName,
+    mapOptions: StylesheetTextOptions = mapTextOptions(undefined),
+    /** Characters before the layer's own style, in its first line. */
+    indent = 0,
+  ): T {
     try {
       return work();
     } catch (error) {
       if (!(error instanceof StyleError)) throw error;
-      let place = sheet;
-      let line = error.line === undefined ? undefined : String(error.line);
-      if (error instanceof CartoError && error.source !== undefined)
-        place = error.source === "layer" ? "layer" : "map";
-      if (error instanceof PropertyError) ({ place, line } = this.locate(error.property, sheet));
-      const where = [
-        ...(place === "map" && this.request.layerStyle !== undefined ? ["in the map's style"] : []),
-        ...(line === undefined ? [] : [`line ${line}`]),
-      ].join(", ");
-      throw new CompileError(
-        where ? `${where[0]?.toUpperCase()}${where.slice(1)}: ${error.message}` : error.message,
-      );
+      let found = sheet;
+      let places = error.place ? [error.place] : [];
+      if (error instanceof CartoError && error.source !== undefined) {
+        found = error.source === "layer" ? "layer" : "map";
+        const options = found === "layer" ? layerTextOptions : mapOptions;
+        places = places.map((place) => this.sourcePlace(found, options, unindented(place, found, indent)));
+      }
+      if (error instanceof PropertyError) ({ sheet: found, places } = this.locate(error, sheet));
+      const where = this.where(found, places);
+      const deadline = error instanceof CartoError && error.deadline;
+      throw new CompileError(where ? `${where}: ${error.message}` : error.message, deadline);
     }
   }
 
-  /** Where a property is set; no line when there are many. */
-  private locate(property: string, sheet: SheetName): { place: SheetName; line: string | undefined } {
+  private sourcePlace(sheet: SheetName, options: StylesheetTextOptions, place: Place): Place {
+    const found = this.sheets.get(sheet);
+    return found && place.column !== undefined ? sourcePlace(found, options, place) : place;
+  }
+
+  /** "In the map's style, line 3, column 5"; "" = nothing is known. */
+  private where(sheet: SheetName, places: readonly Place[]): string {
+    const text = [
+      ...(sheet === "map" && this.request.layerStyle !== undefined ? ["in the map's style"] : []),
+      ...(places.length > 0 ? [placesText(places)] : []),
+    ].join(", ");
+    return text && `${text[0]?.toUpperCase()}${text.slice(1)}`;
+  }
+
+  /** Where a property has a refused value. Of several places those where the value is written as it was refused. */
+  private locate(error: PropertyError, sheet: SheetName): { sheet: SheetName; places: Place[] } {
     for (const place of new Set<SheetName>([sheet, "layer", "map"])) {
-      const lines = this.sheets.get(place)?.declarations.filter((one) => one.property === property) ?? [];
-      if (lines.length > 0) {
-        const numbers = [...new Set(lines.map((one) => one.line))];
-        return { place, line: numbers.length <= 3 ? numbers.join(" or ") : undefined };
-      }
+      const set = this.sheets.get(place)?.declarations.filter((one) => one.property === error.property) ?? [];
+      if (set.length === 0) continue;
+      const same = set.filter(({ value }) => plain(value) === plain(error.value ?? ""));
+      const places = (same.length > 0 ? same.slice(0, 1) : set).map((one) => one.place);
+      return { sheet: place, places: places.length <= maxPlaces ? places : [] };
     }
-    return { place: sheet, line: undefined };
+    return { sheet, places: [] };
   }
 }
+
+const placesText = (places: readonly Place[]): string =>
+  places
+    .map(({ line, column }) => (column === undefined ? `line ${line}` : `line ${line}, column ${column}`))
+    .join(" or ");
+
+const unindented = ({ line, column }: Place, sheet: SheetName, indent: number): Place => ({
+  line,
+  column: column !== undefined && sheet === "layer" && line === 1 ? column - indent : column,
+});
+
+/** A value without quotes, spaces and the call of url(), which compilers leave out. */
+const plain = (value: string): string => value.replace(/^url\(|\)$|['"\s]/g, "");
+
+const namesPicture = ({ property, value }: Declaration, name: string): boolean =>
+  property.endsWith("-file") && plain(value).replace(/^(?:\.\/)+/, "") === plain(name);
+
+const layerTextOptions: StylesheetTextOptions = { id: () => "layer", className: "layer" };
 
 /** In the map's style ids are layer codes; layers have no classes. */
 const mapTextOptions = (code: string | undefined): StylesheetTextOptions => ({

@@ -13,6 +13,8 @@ export class LoadedMaps {
   constructor(
     private readonly mapnik: Mapnik,
     maxSources: number,
+    /** What the names of pictures in maps are relative to. */
+    private readonly pictures: string,
   ) {
     this.idle = new LRUCache({ max: maxSources });
   }
@@ -29,7 +31,7 @@ export class LoadedMaps {
 
   private load({ xml }: MapSource, files: Files): MapnikMap {
     const map = new this.mapnik.Map(256, 256);
-    map.fromStringSync(withPaths(xml, files), { strict: true });
+    map.fromStringSync(withPaths(xml, files), { strict: true, base: this.pictures });
     // Otherwise each render reads the font files.
     map.loadFonts();
     return map;

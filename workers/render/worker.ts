@@ -6,7 +6,10 @@ import { MetatileRenderer } from "./metatile.js";
 /** The thread of the render host that has loaded Mapnik. */
 
 const mapnik = loadMapnik();
-const renderer = new MetatileRenderer(mapnik, new LoadedMaps(mapnik, 64));
+const renderer = new MetatileRenderer(
+  mapnik,
+  new LoadedMaps(mapnik, 64, process.env.MAPWRIGHT_PICTURES ?? ""),
+);
 
 type Task =
   | { readonly kind: "metatile"; readonly request: MetatileRequest }

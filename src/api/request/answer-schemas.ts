@@ -4,6 +4,7 @@ import { type JsonSchema, namedSchemas } from "./schema/schema.js";
 
 /** Schemas of response objects, by their names in `components.schemas` of the OpenAPI document. */
 
+const notices = z.array(z.string()).describe("When a style was saved: what of it has no effect");
 const id = z.int();
 const anyObject = z.record(z.string(), z.unknown());
 const namesByLanguage = z.record(z.string(), z.string());
@@ -101,6 +102,7 @@ const schemas = {
     css_style: z.string(),
     group_layers: groupLayers,
     has_publication: z.boolean(),
+    notices: notices.optional(),
   }),
   AvailableMap: z.object({ id, code: z.string() }),
   PublicMap: z.object({
@@ -138,7 +140,7 @@ const schemas = {
     result: anyObject.nullable().describe("When done: the layer, as in the answer to an import"),
     error: anyObject.nullable().describe("When failed: `error`, `code`, `message` and `data`"),
   }),
-  Layer: layer.extend({ import: importResult.optional() }),
+  Layer: layer.extend({ import: importResult.optional(), notices: notices.optional() }),
   TreeElement: layer.clone(),
   Folder: z.object({
     id,
@@ -178,6 +180,17 @@ const schemas = {
       .string()
       .describe("Filter expression that selects the objects that violate the constraint"),
     validated: z.boolean(),
+  }),
+  Picture: z.object({
+    path: z.string().describe("As in url(…) of styles"),
+    format: z.enum(["png", "svg"]).describe("WebP is kept as PNG"),
+    width: z.number().describe("Pixels"),
+    height: z.number().describe("Pixels"),
+    bytes: z.int(),
+  }),
+  SavedPictures: z.object({
+    pictures: z.array(z.looseObject({ path: z.string() })),
+    refused: z.record(z.string(), z.string()).describe("Reasons by path, of at most 100"),
   }),
   Object: z.object({
     id,

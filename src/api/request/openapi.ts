@@ -23,6 +23,11 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   column: { schema: code, description: "Code of the column" },
   object: { schema: id, description: "Id of the object, as in `svc_id`" },
   job: { schema: code, description: "Id of the import, from the answer to it" },
+  path: {
+    schema: code,
+    description:
+      "Path of the picture: folders and a name that ends in .png, .svg or .webp, such as `symbols/tree.svg`",
+  },
   file: { schema: code, description: "Id or uuid of the file" },
   z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom level" },
   x: { schema: { type: "integer", minimum: 0 }, description: "Tile column, counted from the west" },
@@ -73,7 +78,7 @@ export interface Installation {
 export function openApi(operations: readonly Operation[], { server, config }: Installation): OpenApi {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
-    const path = operation.path.replace(/:(\w+)/g, "{$1}");
+    const path = operation.path.replace(/:(\w+)\*?/g, "{$1}");
     paths[path] ??= {};
     for (const method of operation.methods)
       paths[path][method.toLowerCase()] = described(operation, method, config);

@@ -8,7 +8,7 @@ import { mediaType, multipart } from "./media-type.js";
 import { viewOf } from "./paths.js";
 import type { Upload } from "./schema/bodies.js";
 
-/** Uploads of files to layers. */
+/** Uploads of files. */
 
 export interface Receiving<Out> {
   readonly body: () => Promise<Upload<Out>>;
@@ -27,16 +27,27 @@ export async function receive<Out>(
   { body, check }: Receiving<Out>,
 ): Promise<{ readonly context: LayerContext; readonly sent: Out }> {
   const map = await services.catalog.map(request.params.project!, request.params.map!);
-  const authorized = async (token: string | undefined) => {
+  return receiveFor(request, body, async (token) => {
     const caller = token === undefined ? publicCaller : await callerOfToken(token, services, map.project);
     const context: MapContext = { project: map.project, map, caller, view: viewOf(request, map.project) };
     const layer = permittedLayer(context, request, toEditObjects);
     check(layer);
     return { ...context, layer };
-  };
+  });
+}
+
+/**
+ * As `receive`, for other things than layers.
+ * @param authorized checks the rights of the token's user; throws what refuses them
+ */
+export async function receiveFor<Context, Out>(
+  request: Request,
+  body: () => Promise<Upload<Out>>,
+  authorized: (token: string | undefined) => Promise<Context>,
+): Promise<{ readonly context: Context; readonly sent: Out }> {
   const early = headToken(request);
   const callerIsKnown = early !== undefined || mediaType(request) !== multipart;
-  let context: LayerContext | undefined = callerIsKnown ? await authorized(early) : undefined;
+  let context: Context | undefined = callerIsKnown ? await authorized(early) : undefined;
   const upload = await body();
   const received = await upload
     .receive(async (token) => {

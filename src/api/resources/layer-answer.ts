@@ -16,7 +16,7 @@ export async function answerLayer(
   services: Services,
   context: MapContext,
   id: number,
-  members: Pick<Answered<"Layer">, "import"> = {},
+  members: Partial<Pick<Answered<"Layer">, "import" | "notices">> = {},
 ): Promise<Reply> {
   return answer(context.caller, await layerAnswer(services, context, id, members));
 }
@@ -26,7 +26,7 @@ export async function layerAnswer(
   services: Services,
   context: MapContext,
   id: number,
-  members: Pick<Answered<"Layer">, "import">,
+  members: Partial<Pick<Answered<"Layer">, "import" | "notices">>,
 ): Promise<Answered<"Layer">> {
   const { map, view } = await reload(context, services);
   const node = map.nodes.get(id);

@@ -4,6 +4,7 @@ import { type LayerNode, type MapState, Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
 import { defaultStyle } from "../../style/default-style.js";
 import { answer } from "../request/caller.js";
+import { checkStyle } from "../request/check-style.js";
 import { layerContext, mapContext, toEditStructure } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath, mapPath } from "../request/paths.js";
@@ -39,7 +40,9 @@ async function create(
   requireRight(map, caller, Right.editStructure);
   const sent = await body();
   const name = newName(sent, context);
-  if (sent.css_style) await compile(services, map, { code: sent.code ?? "layer", css: sent.css_style });
+  const notices = sent.css_style
+    ? await check(services, map, { code: sent.code ?? "layer", css: sent.css_style })
+    : [];
   const layer: NewLayer = {
     code: sent.code,
     name,
@@ -53,7 +56,7 @@ async function create(
       ? await createLayer(services.db, map.id, layer)
       : await createFromSource(services, context, sent.type, { source: sent.source, layer });
   await services.changes.propagate();
-  return answerLayer(services, context, id);
+  return answerLayer(services, context, id, withNotices(notices));
 }
 
 /** PUT resets missing fields to their defaults; PATCH keeps them. Both keep a missing code. */
@@ -68,7 +71,7 @@ async function change(
   const replace = request.method === "PUT";
   const name = changedName(sent, context, replace ? undefined : layer);
   const css = sent.css_style ?? (replace ? "" : undefined);
-  if (css) await compile(services, map, { code: sent.code ?? layer.code, css });
+  const notices = css ? await check(services, map, { code: sent.code ?? layer.code, css }) : [];
   await changeLayer(services.db, map.id, layer.id, {
     code: sent.code,
     parentId: sent.parent_id,
@@ -77,7 +80,7 @@ async function change(
     cssStyle: css === "" ? defaultStyleOf(layer) : css,
   });
   await services.changes.propagate();
-  return answerLayer(services, context, layer.id);
+  return answerLayer(services, context, layer.id, withNotices(notices));
 }
 
 async function remove(request: Request, services: Services): Promise<Reply> {
@@ -91,18 +94,15 @@ async function remove(request: Request, services: Services): Promise<Reply> {
 const defaultStyleOf = (layer: LayerNode): string =>
   layer.type === "external" || layer.type === "raster" ? "" : defaultStyle(layer.geometryKind);
 
-/** Compiles a style to validate it. @throws Failure invalid_style, busy */
-async function compile(
+/** As `checkStyle`, for a layer of the map. */
+const check = (
   services: Services,
   map: MapState,
   { code, css }: { readonly code: string; readonly css: string },
-): Promise<void> {
-  const { deadlineMs } = services.config.style;
-  await services.styles.compile(
-    { mapStyle: map.cssStyle, layerStyle: css, layerCode: code, deadlineMs },
-    { project: map.project.id, stored: false },
-  );
-}
+): Promise<readonly string[]> =>
+  checkStyle(services, map.project, { mapStyle: map.cssStyle, layerStyle: css, layerCode: code });
+
+const withNotices = (notices: readonly string[]) => (notices.length > 0 ? { notices: [...notices] } : {});
 
 const refusals = ["invalid_value", "invalid_code", "code_exists", "invalid_style"] as const;
 

@@ -3,6 +3,7 @@ import { createMap } from "../../catalog/maps.js";
 import { Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer } from "../request/caller.js";
+import { checkStyle } from "../request/check-style.js";
 import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
@@ -38,12 +39,7 @@ async function create(
   requireProjectRight(project, caller, Right.editStructure);
   const { code, css_style: cssStyle, publish = true, ...naming } = await body();
   const name = nameOf(naming, { language: view.language, main: project.languages[0] });
-  if (cssStyle !== "") {
-    await services.styles.compile(
-      { mapStyle: cssStyle, deadlineMs: services.config.style.deadlineMs },
-      { project: project.id, stored: false },
-    );
-  }
+  const notices = cssStyle === "" ? [] : await checkStyle(services, project, { mapStyle: cssStyle });
   await createMap(services.db, project.id, {
     code,
     cssStyle,
@@ -52,7 +48,8 @@ async function create(
     ...(name ? { name } : {}),
   });
   await services.changes.propagate();
-  return answer(caller, mapObject(await services.catalog.map(project.code, code), view));
+  const created = mapObject(await services.catalog.map(project.code, code), view);
+  return answer(caller, { ...created, ...(notices.length > 0 && { notices }) });
 }
 
 async function get(request: Request, services: Services): Promise<Reply> {

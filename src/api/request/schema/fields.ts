@@ -74,7 +74,7 @@ export const neededParent = (description: string) =>
   ruled(parent(description), { absent: () => notFound("parent: parent_id is required") });
 
 /** Maximum length of a style, in UTF-16 code units. */
-const maxStyleLength = 1_000_000;
+const maxStyleLength = 1024 ** 2;
 
 const badStyle = () =>
   failed("invalid_style", "The style is too long or holds characters that no style has.");

@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import type { ProjectState, StoredPicture } from "../catalog/state.js";
+import { bufferPixelsOf, transformBuffer } from "./buffer-size.js";
+import type { CompiledStyle, Symbolizer } from "./model.js";
+import { columnsIn, pathsOf } from "./picture-path.js";
+
+/** From the pictures that a style names to the files that it is drawn with. */
+
+/** Pictures by path, and icons by `icon:name`. */
+export type Pictures = Pick<ReadonlyMap<string, StoredPicture>, "get"> & Iterable<[string, StoredPicture]>;
+
+/** The pictures that the styles of a project may show: its own and those of the installation. */
+export const picturesOf = (project: Pick<ProjectState, "pictures">, icons: Pictures): Pictures => ({
+  get: (name) => project.pictures.get(name) ?? icons.get(name),
+  // Names with columns stand for pictures of the project only.
+  [Symbol.iterator]: () => project.pictures[Symbol.iterator](),
+});
+
+/** A file in the folder of pictures. */
+export interface PictureFile {
+  /** Path in the folder. */
+  readonly name: string;
+  readonly picture: StoredPicture;
+}
+
+export interface IllustratedStyle {
+  readonly style: CompiledStyle;
+  /** What the folder has to hold before the style is drawn. */
+  readonly files: readonly PictureFile[];
+}
+
+/** Sides of patterns in pixels, after transformations: Mapnik paints the whole of one first. */
+const maxPatternSide = 2_048;
+
+/** The suffix of the names of columns whose values are made safe for names of files (tiles/datasource.ts). */
+export const safeColumn = (code: string): string => `${code}$file`;
+
+/** The style with the files of its pictures. Symbolizers whose picture there is none of are left out. */
+export function illustrate(style: CompiledStyle, pictures: Pictures): IllustratedStyle {
+  if (!style.pictures) return { style, files: [] };
+  const found = new Map(style.pictures.map(({ name }) => [name, find(name, pictures)]));
+  const shown = (symbolizer: Symbolizer): Symbolizer[] => {
+    const { picture, ...rest } = symbolizer;
+    if (picture === undefined) return [symbolizer];
+    const file = found.get(picture);
+    if (!file || isTooLarge(symbolizer, file.side)) return [];
+    return [{ ...rest, attributes: { ...rest.attributes, file: file.name } }];
+  };
+  const sideOf = ({ picture }: Symbolizer) => (picture === undefined ? undefined : found.get(picture)?.side);
+  return {
+    style: {
+      ...style,
+      styles: style.styles.map((one) => ({
+        ...one,
+        rules: one.rules.map((rule) => ({ ...rule, symbolizers: rule.symbolizers.flatMap(shown) })),
+      })),
+      bufferPixels: bufferPixelsOf(style.styles, sideOf),
+    },
+    files: [...found.values()].flatMap((one) => one?.files ?? []),
+  };
+}
+
+/** Why the style cannot show its pictures: a sentence for its author; undefined = it can. */
+export function missingPicture(style: CompiledStyle, pictures: Pictures): string | undefined {
+  for (const { name, place, patternGrowth } of style.pictures ?? []) {
+    const found = find(name, pictures);
+    const at = place === "" ? "" : `${place}: `;
+    if (!found) return `${at}There is no ${name.startsWith("icon:") ? "icon" : "picture"} ${name}.`;
+    if (found.side * patternGrowth > maxPatternSide)
+      return `${at}The pattern ${name} is larger than ${maxPatternSide} pixels.`;
+  }
+  return undefined;
+}
+
+const isTooLarge = ({ type, attributes }: Symbolizer, side: number): boolean =>
+  (type === "PolygonPatternSymbolizer" || type === "LinePatternSymbolizer") &&
+  side * transformBuffer(attributes.transform).scale > maxPatternSide;
+
+interface Found {
+  /** Mapnik's name of the file, in which columns may stand. */
+  readonly name: string;
+  readonly files: readonly PictureFile[];
+  /** The largest side in pixels. */
+  readonly side: number;
+}
+
+function find(name: string, pictures: Pictures): Found | undefined {
+  const columns = columnsIn(name);
+  if (columns.length === 0) {
+    const picture = pictures.get(name);
+    if (!picture) return undefined;
+    const file = { name: `${picture.digest}.${picture.format}`, picture };
+    return { name: file.name, files: [file], side: sideOf(picture) };
+  }
+  // The folder's name stands for all pictures that the name can mean, so that a change of one makes new tiles.
+  const paths = pathsOf(name);
+  const all = [...pictures].filter(([path]) => paths.test(path));
+  if (all.length === 0) return undefined;
+  const folder = createHash("sha256")
+    .update(JSON.stringify(all.map(([path, { digest }]) => [path, digest])))
+    .digest("hex");
+  return {
+    name: columns.reduce(
+      (text, code) => text.replace(`[${code}]`, `[${safeColumn(code)}]`),
+      `${folder}/${flat(name)}`,
+    ),
+    files: all.map(([path, picture]) => ({ name: `${folder}/${flat(path)}`, picture })),
+    side: Math.max(...all.map(([, picture]) => sideOf(picture))),
+  };
+}
+
+const sideOf = ({ width, height }: StoredPicture): number => Math.max(width, height);
+
+/** A path as the name of one file; WebP is stored as PNG. */
+const flat = (path: string): string =>
+  path.replaceAll("/", ",").replace(/\.\w+$/, (ending) => (/svg/i.test(ending) ? ".svg" : ".png"));
