@@ -18,6 +18,9 @@ const vocabulary = { properties: allowedProperties, functions: allowedFunctions 
 
 const carto = new Carto();
 
+/** The style of the last map, as the layers of a map come one after the other. */
+let lastMap: { readonly css: string; readonly sheet: Stylesheet } | undefined;
+
 /**
  * Compiles CartoCSS and checks the result, within about the deadline of the request. The caller enforces it for what is not
  * carto's work, and bounds the memory.
@@ -84,7 +87,11 @@ class Compilation {
   }
 
   private read(name: SheetName, css: string): Stylesheet {
-    const sheet = this.withLocation(() => readStylesheet(css, vocabulary), name);
+    const sheet =
+      name === "map" && lastMap?.css === css
+        ? lastMap.sheet
+        : this.withLocation(() => readStylesheet(css, vocabulary), name);
+    if (name === "map") lastMap = { css, sheet };
     this.sheets.set(name, sheet);
     this.withLocation(() => checkVariables([...this.sheets.values()]), name);
     return sheet;
