@@ -153,7 +153,7 @@ t.test("each combination of layers, base, language, quality and density is its o
         ["&retina=2", 512],
         ["&retina=3", 768],
       ] as const) {
-        for (const q of ["&q=0", "&q=1"]) {
+        for (const q of ["&q=0", "&q=1", "&f=webp", "&f=webp&q=1"]) {
           const seen = await at(layers + retina + q);
           t.same(seen, { colour, width }, layers + retina + q);
         }
@@ -161,6 +161,33 @@ t.test("each combination of layers, base, language, quality and density is its o
     }
   }
   await server.api("DELETE", "m/layers/green/", { token: await server.token("editor") });
+});
+
+t.test("WebP tiles are the PNG ones in fewer bytes, by path and by query", async (t) => {
+  const css = "#a { polygon-fill: #ff0000; } #a::b { line-width: 9; line-opacity: 0.5; line-color: #00f; }";
+  await makeMap(server, "formats");
+  await makeStyledLayer(server, "formats", "a", css);
+  await addObject(server, "a", square(5, 5, 10), { map: "formats" });
+  const pixels = async (body: Buffer) => {
+    const image = await picture(body);
+    return Array.from({ length: 256 }, (_, index) => image.at(index, 255 - index));
+  };
+  const address = tileUrl(server, "formats", here);
+  const png = await bytes(address);
+  const webp = await bytes(`${address}&f=webp`);
+  t.equal(webp.answer.headers.get("content-type"), "image/webp");
+  t.equal(webp.body.toString("latin1", 8, 12), "WEBP");
+  t.ok(webp.body.length < png.body.length, `${webp.body.length} of ${png.body.length}`);
+  t.same(await pixels(webp.body), await pixels(png.body));
+  const tile = `${server.url}/tms/p/formats/6/33/30`;
+  for (const [path, type] of Object.entries({ ".webp": "webp", "@2x.webp": "webp", ".png": "png" })) {
+    t.equal((await fetch(`${tile}${path}`)).headers.get("content-type"), `image/${type}`, path);
+  }
+  t.equal((await fetch(`${address}&f=gif`)).status, 400);
+  const tiles = async (query: string) =>
+    ((await (await fetch(`${server.url}/tms/p/formats/tile.json${query}`)).json()) as any).tiles[0];
+  t.match(await tiles("?f=webp&q=1"), /\/\{y\}\.webp\?q=1$/);
+  t.match(await tiles(""), /\/\{y\}\.png$/);
 });
 
 t.test("an unpublished map is for those who may read it, from no cache and at once", async (t) => {

@@ -3,7 +3,7 @@ import { languageTagPattern } from "../../catalog/codes.js";
 import { badRequest } from "../../errors.js";
 import { flipY, maxZoom, type TileCoord } from "../../geo/tile.js";
 import { coordOf, type TileAddress, type TileScale } from "../../tiles/address.js";
-import { type TileFormat, tileFormats } from "../../tiles/formats.js";
+import { defaultTileFormat, type TileFormat, tileFormats } from "../../tiles/formats.js";
 import { choice } from "../request/schema/parameters.js";
 import { ruled, type Values } from "../request/schema/schema.js";
 
@@ -47,8 +47,14 @@ const language = z
 const base = choice("1 = with base map, 0 = without.", [1, 0]);
 const quality = choice(tileFormats.map(({ qualities }) => qualities).join(" "), [0, 1]);
 
+const formatNames = tileFormats.map(({ name }) => name);
+const format = choice("Image format.", [
+  defaultTileFormat.name,
+  ...formatNames.filter((name) => name !== defaultTileFormat.name),
+]).transform((name) => tileFormats.find((one) => one.name === name) ?? defaultTileFormat);
+
 /** Parameters that apply to all tiles of a map. */
-export const mapTileParameters = { base, layers, lng: language, q: quality };
+export const mapTileParameters = { base, layers, lng: language, q: quality, f: format };
 
 /** Parameters of a single tile. */
 export const tileParameters = {
@@ -68,6 +74,7 @@ export const contractParameters = {
   y: coordinate("Tile row, counted from the south (TMS)."),
   z: coordinate("Zoom level.", maxZoom),
   ...tileParameters,
+  f: format,
 };
 
 /** @throws Failure bad_request when the coordinates are out of range */

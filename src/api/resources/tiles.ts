@@ -4,7 +4,7 @@ import { maxZoom } from "../../geo/tile.js";
 import { CachedAnswer } from "../../http/cached.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
-import { defaultTileFormat, tileFormats } from "../../tiles/formats.js";
+import { tileFormats } from "../../tiles/formats.js";
 import { callerOrPublic, usedToken } from "../request/caller.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";
@@ -28,7 +28,7 @@ function contractTile(
   { query }: Input<typeof contractParameters, undefined>,
 ): Promise<Reply> {
   const parameters = query();
-  return answer(request, services, addressOf(contractCoord(parameters), defaultTileFormat, parameters));
+  return answer(request, services, addressOf(contractCoord(parameters), parameters.f, parameters));
 }
 
 function tileByPath(
@@ -111,7 +111,7 @@ async function tileJson(
       ...(map.comment ? { description: map.comment } : {}),
       scheme: "xyz",
       tiles: [
-        `${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.${defaultTileFormat.name}${queryOf(parameters)}`,
+        `${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.${parameters.f.name}${queryOf(parameters)}`,
       ],
       minzoom: 0,
       maxzoom: maxZoom,
