@@ -68,11 +68,14 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
   });
   const redis = openRedis(config.redisUrl, log);
-  const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), openBlobs(config));
+  const image = createImageHost(config, log);
+  const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), {
+    blobs: openBlobs(config),
+    image,
+  });
   const render = startRenderHost(config, log, folder.path);
   const transfer = startTransferHost(config, log);
   const files = createFileExports(config, log);
-  const image = createImageHost(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
   const blobs = withPictureFiles(openBlobs(config), pictureFiles);
   const rasterServices = createRasterServices(config, {

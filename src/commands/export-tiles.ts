@@ -128,9 +128,9 @@ export async function exportMapTiles(
   const layers = job.layers && layerIds(map, job.layers);
   const redis = await connect();
   const blobs = openBlobs(config);
-  const pictures = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), blobs);
-  const render = startRenderHost(config, log, pictures.path);
   const image = createImageHost(config, log);
+  const pictures = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs, image });
+  const render = startRenderHost(config, log, pictures.path);
   const files = createFileExports(config, log);
   const nothing = () => undefined;
   const services = createRasterServices(config, { image, log, onImage: nothing });

@@ -21,6 +21,8 @@ export interface PictureFile {
   /** Path in the folder. */
   readonly name: string;
   readonly picture: StoredPicture;
+  /** How many times it is enlarged, where that is not 1. */
+  readonly scale?: number;
 }
 
 export interface IllustratedStyle {
@@ -35,28 +37,34 @@ const maxPatternSide = 2_048;
 /** The suffix of the names of columns whose values are made safe for names of files (tiles/datasource.ts). */
 export const safeColumn = (code: string): string => `${code}$file`;
 
-/** The style with the files of its pictures. Symbolizers whose picture there is none of are left out. */
-export function illustrate(style: CompiledStyle, pictures: Pictures): IllustratedStyle {
+/**
+ * The style with the files of its pictures. Symbolizers whose picture there is none of are left out.
+ * @param scale of the image, 2 for retina: Mapnik enlarges all but patterns of bitmaps
+ */
+export function illustrate(style: CompiledStyle, pictures: Pictures, scale: number): IllustratedStyle {
   if (!style.pictures) return { style, files: [] };
   const found = new Map(style.pictures.map(({ name }) => [name, find(name, pictures)]));
+  const enlarged = new Map(
+    scale === 1 ? [] : [...found].map(([name, one]) => [name, one && enlarge(one, scale)]),
+  );
+  const used = new Set<PictureFile>();
   const shown = (symbolizer: Symbolizer): Symbolizer[] => {
     const { picture, ...rest } = symbolizer;
     if (picture === undefined) return [symbolizer];
-    const file = found.get(picture);
-    if (!file || isTooLarge(symbolizer, file.side)) return [];
+    const own = found.get(picture);
+    if (!own || isTooLarge(symbolizer, own.side)) return [];
+    const file = (isPattern(symbolizer) && enlarged.get(picture)) || own;
+    for (const one of file.files) used.add(one);
     return [{ ...rest, attributes: { ...rest.attributes, file: file.name } }];
   };
   const sideOf = ({ picture }: Symbolizer) => (picture === undefined ? undefined : found.get(picture)?.side);
+  const styles = style.styles.map((one) => ({
+    ...one,
+    rules: one.rules.map((rule) => ({ ...rule, symbolizers: rule.symbolizers.flatMap(shown) })),
+  }));
   return {
-    style: {
-      ...style,
-      styles: style.styles.map((one) => ({
-        ...one,
-        rules: one.rules.map((rule) => ({ ...rule, symbolizers: rule.symbolizers.flatMap(shown) })),
-      })),
-      bufferPixels: bufferPixelsOf(style.styles, sideOf),
-    },
-    files: [...found.values()].flatMap((one) => one?.files ?? []),
+    style: { ...style, styles, bufferPixels: bufferPixelsOf(style.styles, sideOf) },
+    files: [...used],
   };
 }
 
@@ -72,9 +80,20 @@ export function missingPicture(style: CompiledStyle, pictures: Pictures): string
   return undefined;
 }
 
-const isTooLarge = ({ type, attributes }: Symbolizer, side: number): boolean =>
-  (type === "PolygonPatternSymbolizer" || type === "LinePatternSymbolizer") &&
-  side * transformBuffer(attributes.transform).scale > maxPatternSide;
+const isPattern = ({ type }: Symbolizer): boolean =>
+  type === "PolygonPatternSymbolizer" || type === "LinePatternSymbolizer";
+
+const isTooLarge = (symbolizer: Symbolizer, side: number): boolean =>
+  isPattern(symbolizer) && side * transformBuffer(symbolizer.attributes.transform).scale > maxPatternSide;
+
+/** The same with its bitmaps enlarged. */
+function enlarge(found: Found, scale: number): Found {
+  const named = (name: string) => name.replace(/\.png$/, `@${scale}x.png`);
+  const files = found.files.map((file) =>
+    file.picture.format === "png" ? { ...file, name: named(file.name), scale } : file,
+  );
+  return { ...found, name: named(found.name), files };
+}
 
 interface Found {
   /** Mapnik's name of the file, in which columns may stand. */

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { access, copyFile, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { access, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
+import type { StoredPicture } from "../catalog/state.js";
+import type { ImageHost } from "../hosts/image.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import type { PictureFile } from "../style/pictures.js";
 
@@ -12,29 +14,30 @@ import type { PictureFile } from "../style/pictures.js";
 export class PictureFolder {
   private constructor(
     readonly path: string,
-    private readonly blobs: Pick<BlobStore, "withLocalCopy">,
+    private readonly sources: PictureSources,
   ) {}
 
   /**
    * An empty folder below `parent`, for the node of this process.
-   * @param blobs what pictures are copied from
    */
-  static async open(parent: string, blobs: Pick<BlobStore, "withLocalCopy">): Promise<PictureFolder> {
+  static async open(parent: string, sources: PictureSources): Promise<PictureFolder> {
     await removeLeft(parent);
     const path = join(parent, `${prefix()}${process.pid}-${randomBytes(6).toString("hex")}`);
     await mkdir(path, { recursive: true, mode: 0o700 });
-    return new PictureFolder(path, blobs);
+    return new PictureFolder(path, sources);
   }
 
   /** Copies pictures that are not there yet. One whose blob is gone is left out: what shows it is outdated. */
   async place(files: readonly PictureFile[]): Promise<void> {
-    for (const { name, picture } of files) {
+    for (const { name, picture, scale } of files) {
       const target = join(this.path, name);
       if (await exists(target)) continue;
       await mkdir(dirname(target), { recursive: true, mode: 0o700 });
       const part = `${target}.${randomBytes(6).toString("hex")}.part`;
       try {
-        await this.blobs.withLocalCopy(picture.blob, (source) => copyFile(source, part));
+        await this.withFile(picture, (source) =>
+          scale === undefined ? copyFile(source, part) : this.enlarge(source, part, { picture, scale }),
+        );
         await rename(part, target);
       } catch (error) {
         await rm(part, { force: true });
@@ -43,9 +46,36 @@ export class PictureFolder {
     }
   }
 
+  /** Icons have no blob: their files are here. */
+  private withFile(picture: StoredPicture, use: (path: string) => Promise<void>): Promise<void> {
+    if (picture.blob === "") return use(join(this.path, `${picture.digest}.${picture.format}`));
+    return this.sources.blobs.withLocalCopy(picture.blob, use);
+  }
+
+  private async enlarge(
+    source: string,
+    target: string,
+    { picture, scale }: { readonly picture: StoredPicture; readonly scale: number },
+  ): Promise<void> {
+    const size = { width: picture.width * scale, height: picture.height * scale };
+    const resized = await this.sources.image.call("resize", {
+      path: source,
+      ...size,
+      fit: "fill",
+      format: "png",
+    });
+    if (!resized.ok) throw new Error(`The picture ${picture.digest} cannot be enlarged.`);
+    await writeFile(target, resized.bytes);
+  }
+
   remove(): Promise<void> {
     return rm(this.path, { recursive: true, force: true });
   }
+}
+
+export interface PictureSources {
+  readonly blobs: Pick<BlobStore, "withLocalCopy">;
+  readonly image: Pick<ImageHost, "call">;
 }
 
 /** Machines may share the parent, whose processes cannot be seen from here. */

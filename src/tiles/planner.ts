@@ -138,7 +138,7 @@ export class Planner {
   }
 
   private async make({ map, layers, base, hasBase, z, scale, language, asOf }: PlanInputs): Promise<Plan> {
-    const styledMap = await this.styledMap(map, layers);
+    const styledMap = await this.styledMap(map, layers, scale);
     const drawn = buildParts(styledMap, { z, scale, language, isBase: false });
     let baseDrawing: MapDrawing | undefined;
     let styledBase: StyledMap | undefined;
@@ -146,6 +146,7 @@ export class Planner {
       styledBase = await this.styledMap(
         base,
         drawnLayers(base, undefined, () => true),
+        scale,
       );
       const language = base.project.languages[0];
       baseDrawing = buildParts(styledBase, { z, scale, language, isBase: true });
@@ -186,10 +187,10 @@ export class Planner {
     }
   }
 
-  private async styledMap(map: MapState, layers: readonly LayerNode[]): Promise<StyledMap> {
+  private async styledMap(map: MapState, layers: readonly LayerNode[], scale: TileScale): Promise<StyledMap> {
     const [properties, ...styled] = await Promise.all([
       this.properties(map),
-      ...layers.map((layer) => this.styledLayer(map, layer)),
+      ...layers.map((layer) => this.styledLayer(map, layer, scale)),
     ]);
     return {
       map,
@@ -199,9 +200,14 @@ export class Planner {
     };
   }
 
-  private async illustrated(map: MapState, layer: LayerNode, compiled: CompiledStyle): Promise<StyledLayer> {
+  private async illustrated(
+    map: MapState,
+    layer: LayerNode,
+    compiled: CompiledStyle,
+    scale: TileScale,
+  ): Promise<StyledLayer> {
     const { pictures, icons } = this.options;
-    const { style, files } = illustrate(compiled, picturesOf(map.project, icons));
+    const { style, files } = illustrate(compiled, picturesOf(map.project, icons), scale);
     if (files.length > 0) await pictures.place(files);
     return { layer, style };
   }
@@ -216,6 +222,7 @@ export class Planner {
   private async styledLayer(
     map: MapState,
     layer: LayerNode,
+    scale: TileScale,
   ): Promise<StyledLayer | typeof timedOut | undefined> {
     const source = layer.source && "url" in layer.source ? layer.source : undefined;
     if (!hasObjects(layer) && !layer.raster && !source) return undefined;
@@ -228,7 +235,7 @@ export class Planner {
     const compiled = await this.compiled(request, map, layer);
     if (!compiled || compiled === timedOut) return compiled;
     if (source) return { layer, image: externalPart(this.options.services, source, compiled.style) };
-    return this.illustrated(map, layer, compiled.style);
+    return this.illustrated(map, layer, compiled.style, scale);
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */

@@ -108,6 +108,24 @@ t.test("every symbolizer that shows pictures draws SVG, PNG and WebP", async (t)
   }
 });
 
+t.test("a pattern of a bitmap has its size on retina tiles too", async (t) => {
+  const stripes = svg("green", '<path d="M0 0h8v16H0z" fill="red"/>');
+  await put("p/stripes.png", await sharp(Buffer.from(stripes)).png().toBuffer(), "image/png");
+  await makeMap(server, "stripes");
+  await makeStyledLayer(server, "stripes", "l", "#l { polygon-pattern-file: url(p/stripes.png); }");
+  await addObject(server, "l", square(1, -60, 80), { map: "stripes" });
+  const colours = async (scale: number) => {
+    const places = [100, 108, 116, 124];
+    return Promise.all(
+      places.map((x) => pixel("stripes", { x: x * scale, y: 124 * scale }, `&retina=${scale}`)),
+    );
+  };
+  const plain = await colours(1);
+  t.ok(plain.some((one) => one[0] === 255) && plain.some((one) => one[0] === 0));
+  t.same(await colours(2), plain);
+  t.same(await colours(3), plain);
+});
+
 t.test("columns in a picture's name stand for their values", async (t) => {
   await put("shields/road_1x2.svg", svg("red"));
   await put("shields/road_2x2.svg", svg("green"));
