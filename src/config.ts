@@ -145,7 +145,7 @@ export const configSchema = z.strictObject({
       deadlineMs: count(100, 600_000).default(30_000),
     })
     .prefault({}),
-  style: z.strictObject({ deadlineMs: count(100, 60_000).default(5_000) }).prefault({}),
+  style: z.strictObject({ deadlineMs: count(100, 60_000).default(10_000) }).prefault({}),
   render: z
     .strictObject({
       /** Mapnik renders at once in one node (its libuv pool has as many threads). */

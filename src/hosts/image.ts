@@ -4,6 +4,8 @@ import { WorkerHost } from "./host.js";
 import { LazyHost } from "./lazy-host.js";
 import type { ImageMessages } from "./messages.js";
 
+const archiveFactor = 6;
+
 type Host = WorkerHost<ImageMessages & Record<string, [unknown, unknown]>>;
 
 /** The child process with libvips. It is started at the first task and ends when it has been idle for a while. */
@@ -39,7 +41,11 @@ export function createImageHost(config: Config, log: Log): ImageHost {
     });
   const host = new LazyHost(start);
   return {
-    call: async (kind, request) => host.call(kind, request, { deadlineMs: config.images.deadlineMs }),
+    call: async (kind, request) =>
+      host.call(kind, request, {
+        // An archive has thousands of pictures.
+        deadlineMs: config.images.deadlineMs * (kind === "pictures" ? archiveFactor : 1),
+      }),
     get pid() {
       return host.pid;
     },

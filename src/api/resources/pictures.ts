@@ -160,14 +160,21 @@ async function checked(
   return response;
 }
 
+/** Each is waited for until the disk has it. */
+const storedAtOnce = 16;
+
 /** Stores the blobs before the rows that refer to them. After a crash in between, they are deleted later. */
 async function store(services: Services, project: ProjectState, pictures: readonly SafePicture[]) {
   const stored: (StoredPicture & { readonly path: string })[] = [];
   // Of two files with one path in an archive the last one counts.
-  for (const { file, ...picture } of new Map(pictures.map((one) => [one.path, one])).values()) {
-    const known = project.pictures.get(picture.path);
-    const blob = known?.digest === picture.digest ? known.blob : await services.blobs.put(file);
-    stored.push({ ...picture, blob });
+  const wanted = [...new Map(pictures.map((one) => [one.path, one])).values()];
+  for (let at = 0; at < wanted.length; at += storedAtOnce) {
+    const part = wanted.slice(at, at + storedAtOnce).map(async ({ file, ...picture }) => {
+      const known = project.pictures.get(picture.path);
+      const blob = known?.digest === picture.digest ? known.blob : await services.blobs.put(file);
+      return { ...picture, blob };
+    });
+    stored.push(...(await Promise.all(part)));
   }
   await savePictures(services.db, project.id, stored);
   await services.changes.propagate();

@@ -1,0 +1,100 @@
+import sharp from "sharp";
+import t from "tap";
+import { publicCaller } from "../../src/catalog/state.js";
+import { defaultTileFormat } from "../../src/tiles/formats.js";
+import { makeMap, makeStyledLayer } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+
+/** Labels at the edges of metatiles: each metatile places them by itself, and what they show must fit together. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const node = server.nodes[0]!;
+
+/** A glyph that begins at another fraction of a pixel is another by so many of 255 at most. */
+const rounding = 8;
+
+/** Four metatiles of four by four tiles. */
+const origin = { z: 7, x: 64, y: 56 };
+const count = 8;
+const degrees = 360 / 2 ** origin.z;
+
+const pixels = (png: ArrayBuffer | Uint8Array): Promise<Buffer> =>
+  sharp(Buffer.from(png as Uint8Array))
+    .ensureAlpha()
+    .raw()
+    .toBuffer();
+
+/** Adds points at random places of the tiles and around them, with names. */
+async function addPoints(map: string, layer: { id: number }, points: number): Promise<void> {
+  await server.api("POST", `${map}/layers/l/structure/`, {
+    token: await server.token("editor"),
+    body: { code: "name", type: "string" },
+  });
+  const { rows } = await server.sql.query(
+    "select 'c' || id as name from layer_column where layer_id = $1 and code = 'name'",
+    [layer.id],
+  );
+  await server.sql.query("select setseed(0.5)");
+  await server.sql.query(
+    `insert into layers.l${layer.id} (geom, ${rows[0].name})
+     select st_setsrid(st_makepoint(($2 * (random() * 1.4 - 0.2)) * ${degrees}, ($2 * (random() * 1.4 - 0.2)) * ${degrees}), 4326),
+       (array['Oak', 'Elm Street', 'Water', 'Castle Hill', 'Inn'])[1 + floor(random() * 5)::int]
+     from generate_series(1, $1)`,
+    [points, count],
+  );
+}
+
+const styles: Readonly<Record<string, { css: string; points: number }>> = {
+  "that overlap": { css: "text-allow-overlap: true;", points: 300 },
+  "that avoid each other": { css: "", points: 3000 },
+};
+
+for (const [name, { css, points }] of Object.entries(styles)) {
+  t.test(`labels ${name} are the same on tiles and on one large picture`, async (t) => {
+    const map = `m${points}`;
+    await makeMap(server, map);
+    const style = `#l { text-name: [name]; text-face-name: 'DejaVu Sans Book'; text-size: 11; text-fill: #000; ${css} }`;
+    const layer = await makeStyledLayer(server, map, "l", style);
+    await addPoints(map, layer, points);
+    await node.services.changes.propagate();
+    const state = await node.services.catalog.map("p", map);
+    const plan = await node.services.planner.plan(state, publicCaller, {
+      coord: origin,
+      base: false,
+      layers: undefined,
+      scale: 1,
+      language: undefined,
+      format: defaultTileFormat,
+      quality: 0,
+    });
+    const whole = await node.services.render.call(
+      "metatile",
+      {
+        parts: plan.parts.flatMap((part) =>
+          part.kind === "map" ? [{ kind: "map" as const, map: part.map }] : [],
+        ),
+        origin,
+        count,
+        scale: 1,
+        encoding: "png32",
+        bufferPixels: plan.bufferPixels,
+      },
+      { deadlineMs: 60_000 },
+    );
+    let painted = 0;
+    let differing = 0;
+    for (const [index, large] of whole.tiles.entries()) {
+      const x = origin.x + (index % count);
+      const y = origin.y + Math.floor(index / count);
+      const answer = await fetch(`${server.url}/tms/p/${map}/${origin.z}/${x}/${y}.png?base=0`);
+      const [one, other] = [await pixels(await answer.arrayBuffer()), await pixels(large.bytes)];
+      for (let at = 0; at < other.length; at++) {
+        if (other[at]! > 0) painted++;
+        if (Math.abs(one[at]! - other[at]!) > rounding) differing++;
+      }
+    }
+    t.ok(painted > 1_000);
+    t.equal(differing, 0);
+  });
+}
