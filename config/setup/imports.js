@@ -18,11 +18,13 @@ const order = [
   ["src/column-types"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
+  ["src/catalog/codes", "src/catalog/layer-table", "src/catalog/localized-value", "src/catalog/plain-value"],
   ["src/hosts/import-messages", "src/hosts/export-messages", "src/storage/blob-store"],
   ["src/hosts/messages"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
   ["src/style"],
+  ["src/visual"],
   ["src/catalog"],
   ["src/access"],
   ["src/external"],

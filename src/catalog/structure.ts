@@ -8,7 +8,7 @@ import { addColumns, addPhysical } from "./columns.js";
 import { checkConstraintsFit, removeFromConstraints } from "./constraints.js";
 import { lockForAlter } from "./derived.js";
 import { layerTable, physicalName } from "./layer-table.js";
-import { pruneStoredSettings } from "./settings-columns.js";
+import { pruneStoredSettings } from "./prune-settings.js";
 import { type Column, isId, type LocalizedName } from "./state.js";
 import { changeStructure, type StructureTarget } from "./structure-transaction.js";
 

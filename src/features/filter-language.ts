@@ -1,3 +1,4 @@
+import { plainValue } from "../catalog/plain-value.js";
 import { canCompile, patternTimeoutMs, wholeValue } from "../catalog/regular-expression.js";
 import { type Column, isId } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
@@ -5,7 +6,6 @@ import { failed, Reasons } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { comparable, noValueColumn } from "./column-sql.js";
 import { type Comparator, expressionsOf, type Filter, type Literal, parseFilter } from "./filter-parser.js";
-import { plainValue } from "./plain-value.js";
 import type { Values } from "./sql.js";
 import { boundType, readValue } from "./values.js";
 

@@ -1,11 +1,11 @@
 import type { LayerNode } from "../catalog/state.js";
-import type { Limit, VisualValues } from "../catalog/visual-values.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import type { VisualQuestion } from "../visual/statistics.js";
+import { categoryValue, measure, shownValue, type ValueContext } from "../visual/value-sql.js";
+import type { Limit, VisualValues } from "../visual/values.js";
 import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
-import { categoryValue, measure, shownValue } from "./visual-columns.js";
-import type { VisualQuestion } from "./visual-question.js";
 
 /** Computes the statistics that a visualization needs of its layer's objects: limits, class breaks, counts. */
 
@@ -53,6 +53,11 @@ export async function answerWithin(
   }
 }
 
+const contextOf = (languages: Languages, bound: Values): ValueContext => ({
+  languages,
+  bind: (text) => bound.bind(text),
+});
+
 type Of<Kind extends VisualQuestion["kind"]> = Extract<VisualQuestion, { kind: Kind }>;
 
 async function classesOf(
@@ -62,7 +67,7 @@ async function classesOf(
   languages: Languages,
 ): Promise<VisualValues> {
   const bound = new Values();
-  const x = measure(column, languages, bound);
+  const x = measure(column, contextOf(languages, bound));
   if (x === undefined) return noValues;
   // OFFSET prevents the planner from extracting the value of a localised column at each use.
   const fence = column.localizedValue ? " offset 0" : "";
@@ -151,7 +156,7 @@ async function categoriesOf(
   languages: Languages,
 ): Promise<VisualValues> {
   const bound = new Values();
-  const value = categoryValue(column, languages, bound);
+  const value = categoryValue(column, contextOf(languages, bound));
   /** Class index by value; when classes share a value, the first one gets the objects. */
   const classes = new Map<string, number>();
   let empty: number | undefined;
@@ -184,7 +189,7 @@ async function limitsOf(
 ): Promise<VisualValues> {
   const bound = new Values();
   const measures = columns.flatMap((column) => {
-    const sql = measure(column, languages, bound);
+    const sql = measure(column, contextOf(languages, bound));
     return sql === undefined ? [] : [{ column, sql }];
   });
   const [first] = measures;

@@ -1,14 +1,15 @@
 import { LRUCache } from "lru-cache";
 import type { LayerNode } from "../catalog/state.js";
-import type { VisualValues } from "../catalog/visual-values.js";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
 import { Semaphore } from "../storage/semaphore.js";
+import { questionOf } from "../visual/kinds.js";
+import type { VisualQuestion } from "../visual/statistics.js";
+import type { VisualValues } from "../visual/values.js";
 import { answerQuestion, answerWithin } from "./visual-answer.js";
-import { questionOf, type VisualQuestion } from "./visual-question.js";
 
 /** Cached values of one layer's visualization. */
 interface Entry {

@@ -1,5 +1,6 @@
 import t from "tap";
-import { readSettings, storeSettings } from "../../src/catalog/visualization.js";
+import { storeSettings } from "../../src/catalog/stored-settings.js";
+import { readSettings } from "../../src/visual/settings.js";
 import { makeMap } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 

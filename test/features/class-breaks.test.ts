@@ -1,6 +1,6 @@
 import t from "tap";
-import { classColour } from "../../src/catalog/legend.js";
 import { breaksAt, equalIntervals, naturalBreaks, quantileRanks } from "../../src/features/class-breaks.js";
+import { classColour } from "../../src/visual/kinds/gradient.js";
 
 /** Borders of classes against values worked out by hand, and by trying every way to cut. */
 

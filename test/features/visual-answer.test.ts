@@ -1,9 +1,9 @@
 import t from "tap";
 import type { LayerNode } from "../../src/catalog/state.js";
-import type { VisualValues } from "../../src/catalog/visual-values.js";
-import { readSettings } from "../../src/catalog/visualization.js";
 import { answerQuestion } from "../../src/features/visual-answer.js";
-import { questionOf } from "../../src/features/visual-question.js";
+import { questionOf } from "../../src/visual/kinds.js";
+import { readSettings } from "../../src/visual/settings.js";
+import type { VisualValues } from "../../src/visual/values.js";
 import { makeFeatures } from "./support.js";
 
 /** What visualizations show of a layer's objects, against values worked out by hand. */

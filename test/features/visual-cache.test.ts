@@ -1,9 +1,9 @@
 import t from "tap";
 import type { LayerNode } from "../../src/catalog/state.js";
-import { readSettings } from "../../src/catalog/visualization.js";
 import { LayerVersion } from "../../src/changes/layer-version.js";
 import { VisualCache } from "../../src/features/visual-cache.js";
 import type { Database } from "../../src/storage/postgres.js";
+import { readSettings } from "../../src/visual/settings.js";
 import { quietLog } from "../support/log.js";
 import { waitFor } from "../support/server.js";
 import { makeFeatures } from "./support.js";

@@ -8,9 +8,9 @@ import {
   type MapState,
   type TreeNode,
 } from "../../catalog/state.js";
-import type { VisualValues } from "../../catalog/visual-values.js";
-import { shownSettings } from "../../catalog/visualization.js";
 import type { ContractBox } from "../../geo/envelope.js";
+import { shownSettings } from "../../visual/settings.js";
+import type { VisualValues } from "../../visual/values.js";
 import type { Answered } from "../request/answer-schemas.js";
 import type { View } from "../request/paths.js";
 

@@ -1,5 +1,5 @@
 import { isLayer, type LayerNode, type MapState, type TreeNode } from "../../catalog/state.js";
-import type { VisualValues } from "../../catalog/visual-values.js";
+import type { VisualValues } from "../../visual/values.js";
 import type { Services } from "../services.js";
 
 /** How long responses wait until visualizations are computed; after that, they contain the last values. */

@@ -1,11 +1,10 @@
 import { mayRead, requireRead } from "../../access/rights.js";
-import { legendOf } from "../../catalog/legend.js";
 import { hasObjects, publicCaller, type StoredSettings } from "../../catalog/state.js";
-import { settingsJsonSchemas } from "../../catalog/visual-settings.js";
-import { withValues } from "../../catalog/visual-values.js";
-import { readSettings, type SettingsKind, storeSettings } from "../../catalog/visualization.js";
+import { storeSettings } from "../../catalog/stored-settings.js";
 import { badRequest, failed, notFound, required } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
+import { legendOf } from "../../visual/legend.js";
+import { readSettings, type SettingsKind, settingsJsonSchemas, withValues } from "../../visual/settings.js";
 import { answer, callerOrPublic } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";

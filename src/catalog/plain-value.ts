@@ -1,6 +1,6 @@
-import { type Column, isId } from "../catalog/state.js";
 import { definitionOf } from "../column-types/column-types.js";
 import { plainFromJsonb } from "../column-types/conversion.js";
+import { type Column, isId } from "./state.js";
 
 /**
  * SQL of a column's value in the column's own SQL type; null when it is empty.

@@ -1,0 +1,58 @@
+import type { z } from "zod";
+import type { Column, LayerNode } from "../catalog/state.js";
+import type { Fits, Known, Plain, Settings } from "./columns.js";
+import type { VisualQuestion } from "./statistics.js";
+import type { VisualValues } from "./values.js";
+
+/** An item of a legend: how one group of objects is shown. */
+export interface Classificator {
+  readonly value: unknown;
+  /** A colour. */
+  readonly fill: unknown;
+  readonly isIcon: boolean;
+}
+
+export const classificator = (value: unknown, fill: unknown, isIcon: unknown = false): Classificator => ({
+  value: value ?? null,
+  fill,
+  isIcon: isIcon === true,
+});
+
+/** Settings of a visualization as they are stored, with its computed values. */
+export interface Visualization {
+  readonly layer: LayerNode;
+  /** Those that all kinds have. */
+  readonly settings: Settings;
+  /** `classesSettings`. */
+  readonly classes: Settings;
+}
+
+/** A kind of visualizations. One file each in `kinds`; `kinds.ts` lists them by the number that the contract gives them. */
+export interface VisualKind {
+  /** Of `classesSettings` in requests. */
+  readonly schema: z.ZodType;
+  /** Which column it is built from; undefined = it needs none. */
+  readonly column: Fits | undefined;
+  /** Whether the algorithm for class borders counts. */
+  readonly hasBorders: boolean;
+  /** Resolves columns of `classesSettings`. @throws Failure unknown_column, invalid_value */
+  readonly read?: (layer: LayerNode, classes: Plain, at: string) => Plain;
+  /** `classesCount`, where the classes are given. */
+  readonly countOf?: (classes: Settings) => number;
+  /** `classesSettings` without columns that are gone: the same object if nothing changed, null if one is indispensable. */
+  readonly prune?: (classes: Settings, known: Known) => Settings | null;
+  /** `classesSettings` with values that were computed from the objects. */
+  readonly withValues?: (classes: Settings, values: VisualValues) => Plain;
+  /** `classesSettings` as answers have it: all fields, null where absent, and the codes of columns. */
+  readonly shown?: (layer: LayerNode, classes: Settings) => Plain;
+  /** `classesSettings` as shown, with the titles of columns. */
+  readonly titled?: (layer: LayerNode, classes: Settings, titleOf: (column: Column) => string) => Plain;
+  /** The statistics of the objects that it shows; undefined = none. */
+  readonly question: (visualization: Visualization) => VisualQuestion | undefined;
+  /** @param classes as shown, with values */
+  readonly legend: (
+    layer: LayerNode,
+    classes: Settings,
+    nameOf: (column: Column) => string,
+  ) => Classificator[];
+}

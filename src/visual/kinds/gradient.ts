@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { isMeasured, type Settings } from "../columns.js";
+import { classificator, type VisualKind } from "../kind.js";
+import { colour, opacity, pattern, size } from "../schemas.js";
+import { classesQuestion } from "../statistics.js";
+
+/** Thematic map: classes of a column's values, coloured from one colour over a second to a third. */
+
+export const gradient: VisualKind = {
+  schema: z
+    .object({
+      opacity: opacity.default(1),
+      lineWidth: size.default(1),
+      midColor: colour.default("#ffffbf"),
+      minColor: colour.default("#2c7bb6"),
+      maxColor: colour.default("#d7191c"),
+      linePattern: pattern.default(""),
+    })
+    .prefault({}),
+  column: isMeasured,
+  hasBorders: true,
+  withValues: (classes, { borders, counts }) => ({ ...classes, borders, counts }),
+  question: ({ layer, settings }) => classesQuestion(layer, settings),
+  // The value of an item is the upper border of its class.
+  legend: (_layer, classes) => {
+    const ends = ((classes.borders ?? []) as unknown[]).slice(1);
+    return ends.map((end, at) => classificator(end, classColour(coloursOf(classes), at, ends.length)));
+  },
+};
+
+const coloursOf = ({ minColor, midColor, maxColor }: Settings) =>
+  [minColor, midColor, maxColor] as [string, string, string];
+
+/**
+ * Colour of a class by linear interpolation in RGB between three colours; a single class has the second. All are #RRGGBB.
+ */
+export function classColour(
+  [first, middle, last]: readonly [string, string, string],
+  at: number,
+  classes: number,
+): string {
+  const position = classes > 1 ? (2 * at) / (classes - 1) : 1;
+  const [from, to, part] = position <= 1 ? [first, middle, position] : [middle, last, position - 1];
+  const channel = (colour: string, i: number) => Number.parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
+  const mixed = [0, 1, 2].map((i) => Math.round(channel(from, i) * (1 - part) + channel(to, i) * part));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,163 @@
+import { z } from "zod";
+import type { Column, LayerNode, StoredSettings } from "../catalog/state.js";
+import {
+  byId,
+  codeOf,
+  excerptOf,
+  findColumn,
+  type Plain,
+  type Settings,
+  withCode,
+  wrongSettings,
+} from "./columns.js";
+import { allKinds, kindNumbers, kindOf } from "./kinds.js";
+import { commonSchema, customSchema, vectorSchema } from "./schemas.js";
+import type { VisualValues } from "./values.js";
+
+/**
+ * Reads and shows visualization settings of a layer, which are used instead of its CartoCSS: thematic maps by its values,
+ * visualizations of plug-ins, and vector rendering by the client. Columns are stored by id and shown with their current
+ * codes.
+ */
+
+export type SettingsKind = "visualSettings" | "visualCustomSettings" | "vectorSettings";
+
+const visualSchema = commonSchema.extend({ type: z.literal([...kindNumbers]) });
+
+const schemaOf = (schema: z.ZodType) => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input" });
+  return rest;
+};
+
+/** JSON Schemas of the settings in requests. */
+export const settingsJsonSchemas = {
+  visualSettings: {
+    allOf: [
+      schemaOf(visualSchema),
+      {
+        properties: {
+          classesSettings: { anyOf: [...new Set(allKinds.map(({ schema }) => schema))].map(schemaOf) },
+        },
+      },
+    ],
+  },
+  visualCustomSettings: schemaOf(customSchema),
+  vectorSettings: schemaOf(vectorSchema),
+} as const;
+
+/**
+ * Validates settings for a layer and adds defaults.
+ * @throws Failure invalid_value with `data.fields` (path → reason), unknown_column
+ */
+export function readSettings(layer: LayerNode, kind: SettingsKind, given: unknown): StoredSettings {
+  const value = withoutNulls(given, kind, 0);
+  switch (kind) {
+    case "visualSettings":
+      return readVisual(layer, value);
+    case "visualCustomSettings": {
+      const settings = check(customSchema, value, kind);
+      for (const [uuid, id] of Object.entries(settings.columns))
+        settings.columns[uuid] = findColumn(layer, { id }, `${kind}.columns`).id;
+      return settings;
+    }
+    case "vectorSettings": {
+      const settings = check(vectorSchema, value, kind);
+      if (settings.minZoom > settings.maxZoom)
+        throw wrongSettings(kind, { minZoom: "It is greater than maxZoom." });
+      return byId(layer, settings, ["popupColumn", "popupColumnCode"], kind);
+    }
+  }
+}
+
+function readVisual(layer: LayerNode, value: unknown): StoredSettings {
+  const at = "visualSettings";
+  const settings = check(visualSchema, value, at);
+  const kind = kindOf(settings);
+  const given = (value as { classesSettings?: unknown }).classesSettings;
+  const classes = check(kind.schema, given, `${at}.classesSettings`) as Plain;
+  const stored: Plain = byId(layer, settings, ["column", "columnCode"], at);
+  if (kind.column && stored.column === undefined)
+    throw wrongSettings(at, { column: "This type needs a column." });
+  const built = layer.columns.find(({ id }) => id === stored.column);
+  if (built && kind.column && !kind.column(built))
+    throw wrongSettings(at, { column: "This type needs a column of numbers or timestamps." });
+  const text = settings.textSettings;
+  if (text.column !== undefined) {
+    const { column: code, ...rest } = text;
+    stored.textSettings = { ...rest, column: findColumn(layer, { code }, `${at}.textSettings.column`).id };
+  }
+  if (!kind.hasBorders) stored.algorithm = 1;
+  if (kind.countOf) stored.classesCount = kind.countOf(classes);
+  return { ...stored, classesSettings: kind.read?.(layer, classes, `${at}.classesSettings`) ?? classes };
+}
+
+function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields: Record<string, string> = Object.create(null);
+  for (const issue of parsed.error.issues.slice(0, 50)) fields[excerptOf(issue.path)] = issue.message;
+  throw wrongSettings(at, fields);
+}
+
+const maxDepth = 50;
+const badText = /\0|\p{Surrogate}/u;
+
+/** Removes nulls at all levels: null counts as absent. @throws Failure invalid_value for text that PostgreSQL cannot store */
+function withoutNulls(value: unknown, at: string, depth: number): unknown {
+  if (depth > maxDepth) throw wrongSettings(at, { "": "It is nested too deeply." });
+  if (typeof value === "string" && badText.test(value))
+    throw wrongSettings(at, { "": "A text cannot be stored." });
+  if (value === null) return undefined;
+  if (typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, at, depth + 1));
+  const kept: Plain = Object.create(null);
+  for (const [name, item] of Object.entries(value)) {
+    if (badText.test(name)) throw wrongSettings(at, { "": "A name cannot be stored." });
+    if (item !== null) kept[name] = withoutNulls(item, at, depth + 1);
+  }
+  return kept;
+}
+
+/**
+ * Adds computed values to settings: the count of each category; `classesSettings.borders` and `classesSettings.counts`,
+ * which are additions to the contract.
+ */
+export function withValues(settings: StoredSettings, values: VisualValues | undefined): StoredSettings {
+  const added = values && kindOf(settings).withValues;
+  return added
+    ? { ...settings, classesSettings: added(settings.classesSettings as Settings, values) }
+    : settings;
+}
+
+/** Returns a column's title in the language of a request. */
+export type TitleOf = (column: Column) => string;
+
+/**
+ * The layer's settings as the contract shows them: `visualSettings`, `visualCustomSettings`, `vectorSettings`.
+ * @param values of `visualSettings`, computed from the layer's current objects; undefined = those that are stored
+ */
+export function shownSettings(layer: LayerNode, titleOf: TitleOf, values?: VisualValues): Plain {
+  const shown: Plain = {};
+  if (layer.visualSettings) {
+    const settings = shownVisual(layer, layer.visualSettings, values);
+    const classes = settings.classesSettings as Settings;
+    const titled = kindOf(settings).titled?.(layer, classes, titleOf) ?? classes;
+    shown.visualSettings = { ...settings, classesSettings: titled };
+  }
+  if (layer.visualCustomSettings) shown.visualCustomSettings = layer.visualCustomSettings;
+  if (layer.vectorSettings)
+    shown.vectorSettings = withCode(layer, layer.vectorSettings, ["popupColumn", "popupColumnCode"]);
+  return shown;
+}
+
+/** As `shownSettings`, for `visualSettings` alone and without the titles of columns. */
+export function shownVisual(layer: LayerNode, stored: StoredSettings, values?: VisualValues): Plain {
+  const settings = withValues(stored, values);
+  const text = settings.textSettings as Settings;
+  const classes = settings.classesSettings as Settings;
+  return {
+    ...withCode(layer, settings, ["column", "columnCode"]),
+    textSettings: { ...text, column: codeOf(layer, text.column) },
+    classesSettings: kindOf(settings).shown?.(layer, classes) ?? classes,
+  };
+}

@@ -1,0 +1,34 @@
+import type { Column, LayerNode } from "../catalog/state.js";
+import { columnOf, type Settings } from "./columns.js";
+
+/** Which statistics of its layer's objects a visualization needs, by its settings. `features/visual-answer.ts` computes them. */
+
+export type VisualQuestion =
+  /** Classes of a column's values. */
+  | {
+      readonly kind: "classes";
+      readonly column: Column;
+      readonly algorithm: 1 | 2 | 3;
+      readonly classes: number;
+    }
+  /** The number of objects with each of these values; undefined = empty. */
+  | { readonly kind: "categories"; readonly column: Column; readonly values: readonly unknown[] }
+  /** Limits of the columns' values, or of their sum. */
+  | { readonly kind: "limits"; readonly columns: readonly Column[]; readonly sum: boolean };
+
+/** Classes of the values of the column that the visualization is built from. */
+export function classesQuestion(layer: LayerNode, settings: Settings): VisualQuestion | undefined {
+  const column = columnOf(layer, settings.column);
+  const algorithm = settings.algorithm as 1 | 2 | 3;
+  return column && { kind: "classes", column, algorithm, classes: settings.classesCount as number };
+}
+
+/** Limits of the columns with these ids. */
+export function limitsQuestion(
+  layer: LayerNode,
+  ids: readonly unknown[],
+  sum: boolean,
+): VisualQuestion | undefined {
+  const columns = ids.flatMap((id) => columnOf(layer, id) ?? []);
+  return columns.length > 0 ? { kind: "limits", columns, sum } : undefined;
+}

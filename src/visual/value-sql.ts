@@ -1,0 +1,68 @@
+import { type Languages, readableSql } from "../catalog/localized-value.js";
+import { plainValue } from "../catalog/plain-value.js";
+import { type Column, isId } from "../catalog/state.js";
+import { definitionOf } from "../column-types/column-types.js";
+import type { ColumnValue } from "../column-types/definition.js";
+import type { Limit } from "./values.js";
+
+/**
+ * SQL of a column's values for visualizations, as numbers or as categories. For localised columns the value that tiles are
+ * drawn with.
+ */
+
+export interface ValueContext {
+  readonly languages: Languages;
+  /** Gives a placeholder or a literal for a text. */
+  readonly bind: (text: string) => string;
+  /** Name of the objects' table in the statement. */
+  readonly table?: string;
+}
+
+/** SQL of a value; of a localised column as `readableSql` gives it. */
+function readable(column: Column, { languages, bind, table }: ValueContext): string {
+  const name = table === undefined ? column.physical : `${table}.${column.physical}`;
+  return column.localizedValue && !isId(column) ? readableSql(column, name, languages, bind) : name;
+}
+
+/** SQL of a column's values as finite numbers; undefined for types without a numeric scale. */
+export function measure(column: Column, context: ValueContext): string | undefined {
+  const scale = definitionOf(column).measure;
+  if (!scale) return undefined;
+  const value = plainValue(column, readable(column, context));
+  return column.localizedValue || isId(column) ? scale.number(value) : scale.finiteNumber(value);
+}
+
+/** A numeric value in the form of the column's JSON. */
+export const shownValue = (column: Column, value: number): Limit =>
+  definitionOf(column).measure?.shown(value) ?? value;
+
+/** A column's values as categories. */
+export interface CategoryValue {
+  /** SQL of the value; null when empty. */
+  readonly sql: string;
+  /** Its SQL type. */
+  readonly type: string;
+  /** Text of that type for the value of a class; undefined when no object can have it. */
+  readonly read: (given: unknown) => string | undefined;
+}
+
+export function categoryValue(column: Column, context: ValueContext): CategoryValue {
+  const definition = definitionOf(column);
+  const value = readable(column, context);
+  if (definition.isComparable && !definition.isText) {
+    const read = (given: unknown) => textOf(definition.read(given));
+    const type = definition.sqlType;
+    return { sql: `${plainValue(column, value)}::${type}`, type, read };
+  }
+  const text = definitionOf({ type: "text" });
+  const read = (given: unknown) => textOf(text.read(typeof given === "boolean" ? String(given) : given));
+  const sql = definition.isText
+    ? `nullif(${value},'')`
+    : column.localizedValue || !definition.categoryText
+      ? `${value} #>> '{}'`
+      : definition.categoryText(value);
+  return { sql, type: "text", read };
+}
+
+const textOf = (value: ColumnValue): string | undefined =>
+  value.ok && value.json !== null ? String(value.json) : undefined;
