@@ -15,7 +15,6 @@ import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { createRasterServices } from "./external/services.js";
-import { VisualCache } from "./features/visual-cache.js";
 import { createImageHost } from "./hosts/image.js";
 import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
 import { Pictures } from "./hosts/pictures.js";
@@ -167,7 +166,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     planner,
     search,
     publicMaps,
-    visuals: new VisualCache(db, changes, log),
+    visuals: path.visuals,
     tiles,
     tileAnswers: path.answers,
     tileExports: new TileExports({ db, files, turns }),

@@ -4,6 +4,7 @@ import { ChangeCount } from "./changes/count.js";
 import type { Clock } from "./clock.js";
 import type { Config } from "./config.js";
 import type { RasterServices } from "./external/services.js";
+import { VisualCache } from "./features/visual-cache.js";
 import type { MetatileRequest, MetatileResponse } from "./hosts/messages.js";
 import type { Log } from "./log.js";
 import type { BlobStore } from "./storage/blob-store.js";
@@ -62,6 +63,7 @@ export interface TilePath<Answer> {
   readonly changes: ChangeLog;
   readonly catalog: CatalogCache;
   readonly styles: StyleCompiler;
+  readonly visuals: VisualCache;
   readonly planner: Planner;
   readonly memory: TileMemory;
   readonly addresses: AddressCache<Answer>;
@@ -115,7 +117,9 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
   });
   // The compiler's thread ends at the style's deadline; if that fails, the host is ended after these 3 seconds more.
   const styles = createStyleCompiler(render, { deadlineMs: config.style.deadlineMs + 3_000, clock });
+  const visuals = new VisualCache(db, changes, log);
   const planner = new Planner({
+    visuals,
     catalog,
     count,
     changes,
@@ -140,5 +144,5 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     onRendered: on.rendered,
   });
   const answers = new TileAnswers<Answer>({ catalog, changes, planner, tiles, addresses, clock });
-  return { changes, catalog, styles, planner, memory, addresses, tiles, answers };
+  return { changes, catalog, styles, visuals, planner, memory, addresses, tiles, answers };
 }

@@ -16,7 +16,16 @@ const maxSample = 2_048;
 /** Limits sample size times classes, so that natural breaks block the event loop for a few ms only. */
 const maxSteps = 400_000;
 
-const noValues: VisualValues = { min: null, max: null, borders: [], counts: [], others: 0 };
+const noValues: VisualValues = {
+  min: null,
+  max: null,
+  borders: [],
+  counts: [],
+  others: 0,
+  breaks: [],
+  range: null,
+  axis: null,
+};
 
 /**
  * The statistics from one snapshot. Scans the objects once for limits, once for counts, and once with a sort for quantiles
@@ -126,6 +135,8 @@ async function classesOf(
     max: shown(max),
     borders: breaks.map(shown),
     counts,
+    breaks,
+    range: [min, max],
   };
 }
 
@@ -184,7 +195,19 @@ async function categoriesOf(
 async function limitsOf(
   tx: Queryable,
   layer: LayerNode,
-  { columns, sum }: Of<"limits">,
+  { columns, sum, axis }: Of<"limits">,
+  languages: Languages,
+): Promise<VisualValues> {
+  const values = await rangeOf(tx, layer, { columns, sum }, languages);
+  if (!axis) return values;
+  const { range } = await rangeOf(tx, layer, { columns: axis, sum: false }, languages);
+  return { ...values, axis: range };
+}
+
+async function rangeOf(
+  tx: Queryable,
+  layer: LayerNode,
+  { columns, sum }: Pick<Of<"limits">, "columns" | "sum">,
   languages: Languages,
 ): Promise<VisualValues> {
   const bound = new Values();
@@ -210,5 +233,11 @@ async function limitsOf(
   );
   const shown = (value: number | null | undefined) =>
     value === null || value === undefined ? null : shownValue(first.column, value);
-  return { ...noValues, min: shown(row?.min), max: shown(row?.max) };
+  const [min, max] = [row?.min ?? null, row?.max ?? null];
+  return {
+    ...noValues,
+    min: shown(min),
+    max: shown(max),
+    range: min === null || max === null ? null : [min, max],
+  };
 }

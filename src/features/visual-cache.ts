@@ -8,7 +8,7 @@ import type { Database } from "../storage/postgres.js";
 import { Semaphore } from "../storage/semaphore.js";
 import { questionOf } from "../visual/kinds.js";
 import type { VisualQuestion } from "../visual/statistics.js";
-import type { VisualValues } from "../visual/values.js";
+import type { VisualSource, VisualValues } from "../visual/values.js";
 import { answerQuestion, answerWithin } from "./visual-answer.js";
 
 /** Cached values of one layer's visualization. */
@@ -33,9 +33,7 @@ const maxConcurrent = 2;
 const retryMs = 30_000;
 
 /** Provides the statistics of objects that visualizations show. */
-export interface Visuals {
-  /** The values of one layer; undefined when there are none. */
-  current(layer: LayerNode, main: string): Promise<VisualValues | undefined>;
+export interface Visuals extends VisualSource {
   /** The values of many layers by layer id, as far as they are available within the timeout. */
   inTime(
     layers: readonly LayerNode[],

@@ -67,6 +67,8 @@ export interface CompiledStyle {
   readonly pictureFields?: readonly string[];
   /** What of the style has no effect, for its author; absent = nothing. */
   readonly notices?: readonly string[];
+  /** SQL of what a visualization draws in place of the objects, with their columns; absent = the objects. */
+  readonly query?: (options: { language: string; mainLanguage: string; zoom: number }) => string;
 }
 
 /** A picture that a style names. */

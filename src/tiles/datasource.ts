@@ -41,7 +41,7 @@ export function datasource(
   const side = mercatorHalf * 1.001;
   return {
     type: "postgis",
-    table: `(${layerQuery(layer, style, options)}) as layer$`,
+    table: `(${style.query?.(options) ?? layerQuery(layer, style, options)}) as layer$`,
     geometry_field: "geom$",
     key_field: "svc_id",
     srid: "3857",

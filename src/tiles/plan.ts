@@ -33,7 +33,9 @@ export interface Plan {
   readonly mapSources: readonly Source[];
   /** The change count at which the snapshots were current. */
   readonly asOf: number;
-  /** False: compiling a style timed out, so that its layer is missing. */
+  /** Layers whose statistics the plan shows, with their versions before these were computed. */
+  readonly visualized: readonly { readonly layer: LayerVersion; readonly version: number }[];
+  /** False: compiling a style timed out, or statistics are missing, so that its layer is missing. */
   readonly complete: boolean;
   /** Value of `Surrogate-Key`. */
   readonly surrogateKey: string;
@@ -54,8 +56,13 @@ export type PlanPart =
     }
   | { readonly kind: "image"; readonly image: ImagePart };
 
-/** Whether the maps have not changed since the plan was made. */
-export const isPlanCurrent = ({ mapSources, asOf }: Plan): boolean => unchangedSince(mapSources, asOf);
+/** Whether neither the maps nor the objects whose statistics it shows have changed since the plan was made. */
+export const isPlanCurrent = (plan: Plan): boolean =>
+  unchangedSince(plan.mapSources, plan.asOf) && showsCurrentStatistics(plan);
+
+/** Whether the objects whose statistics it shows have not changed since the plan was made. */
+export const showsCurrentStatistics = ({ visualized }: Plan): boolean =>
+  visualized.every(({ layer, version }) => layer.version === version);
 
 /**
  * A layer and what draws it: Mapnik by its compiled style, with the files of its pictures, or an image that is made

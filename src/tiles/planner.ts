@@ -20,6 +20,8 @@ import type { Log } from "../log.js";
 import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 import { illustrate, type Pictures, picturesOf } from "../style/pictures.js";
+import { drawsStatistics, isVisualized, visualStyle } from "../visual/style.js";
+import type { VisualSource } from "../visual/values.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
@@ -33,6 +35,7 @@ import {
   partsLength,
   type StyledLayer,
   type StyledMap,
+  showsCurrentStatistics,
 } from "./plan.js";
 import { drawnLayers } from "./selection.js";
 
@@ -45,9 +48,10 @@ const planBytes = 1_000;
 export interface PlannerOptions {
   readonly catalog: Pick<CatalogCache, "ownMap" | "sourcesOf" | "isCurrent">;
   readonly count: ChangeCount;
-  readonly changes: Pick<ChangeLog, "epoch" | "track">;
+  readonly changes: Pick<ChangeLog, "epoch" | "track" | "trusted" | "refresh">;
   readonly styles: StyleCompiler;
   readonly services: Pick<RasterServices, "image">;
+  readonly visuals: VisualSource;
   readonly styleDeadlineMs: number;
   readonly pictures: Pick<PictureFolder, "place">;
   /** Pictures of the installation, by `icon:name`. */
@@ -121,13 +125,17 @@ export class Planner {
       layers.map((layer) => layer.id).join(","),
     ].join(" ");
     const known = this.plans.get(key)?.plan;
+    if (known && !changes.trusted) await changes.refresh(known.visualized.map(({ layer }) => layer));
     if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
     let pending = this.pending.get(key);
+    const joined = pending !== undefined;
     if (!pending) {
       pending = this.make(inputs).finally(() => this.pending.delete(key));
       this.pending.set(key, pending);
     }
-    const plan = await pending;
+    let plan = await pending;
+    // It may have been begun before an edit that this request has to see.
+    if (joined && !showsCurrentStatistics(plan)) plan = await this.make(inputs);
     if (plan.complete && isPlanCurrent(plan)) this.plans.set(key, { plan, bytes: bytesOf(plan, key) });
     return plan;
   }
@@ -138,6 +146,12 @@ export class Planner {
   }
 
   private async make({ map, layers, base, hasBase, z, scale, language, asOf }: PlanInputs): Promise<Plan> {
+    // Before the statistics are computed, so that later edits make the plan outdated.
+    const visualized = (
+      await this.options.changes.track(
+        layers.filter((layer) => isVisualized(layer) && drawsStatistics(layer)).map(({ id }) => id),
+      )
+    ).map((layer) => ({ layer, version: layer.version }));
     const styledMap = await this.styledMap(map, layers, scale);
     const drawn = buildParts(styledMap, { z, scale, language, isBase: false });
     let baseDrawing: MapDrawing | undefined;
@@ -172,6 +186,7 @@ export class Planner {
       sources: [...new Set([...mapSources, ...versions])],
       mapSources,
       asOf,
+      visualized,
       complete: styledMap.complete && (styledBase?.complete ?? true),
       surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
     };
@@ -226,6 +241,7 @@ export class Planner {
   ): Promise<StyledLayer | typeof timedOut | undefined> {
     const source = layer.source && "url" in layer.source ? layer.source : undefined;
     if (!hasObjects(layer) && !layer.raster && !source) return undefined;
+    if (isVisualized(layer)) return this.visualLayer(map, layer);
     const request = {
       mapStyle: map.cssStyle,
       layerStyle: layer.cssStyle,
@@ -236,6 +252,13 @@ export class Planner {
     if (!compiled || compiled === timedOut) return compiled;
     if (source) return { layer, image: externalPart(this.options.services, source, compiled.style) };
     return this.illustrated(map, layer, compiled.style, scale);
+  }
+
+  /** A layer drawn by its visualization; the class borders are those of the legend. */
+  private async visualLayer(map: MapState, layer: LayerNode): Promise<StyledLayer | typeof timedOut> {
+    if (!drawsStatistics(layer)) return { layer, style: visualStyle(layer, undefined) };
+    const values = await this.options.visuals.current(layer, map.project.languages[0]);
+    return values ? { layer, style: visualStyle(layer, values) } : timedOut;
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */
@@ -280,7 +303,7 @@ const serviceOf = ({ url, minZoom, maxZoom }: Extract<BaseMap, { kind: "tiles" }
   maxZoom: maxZoom ?? null,
 });
 
-/** In place of a style whose compilation timed out. */
+/** In place of a style whose compilation timed out, or whose statistics are missing. */
 const timedOut = Symbol("timed out");
 
 const bytesOf = (plan: Plan, key: string): number =>

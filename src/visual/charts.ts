@@ -12,12 +12,12 @@ import {
   wrongSettings,
 } from "./columns.js";
 import { classificator, type Visualization, type VisualKind } from "./kind.js";
-import { colour, columnCode, columnId, flag, name, opacity, size } from "./schemas.js";
+import { colour, columnCode, columnId, flag, name, opacity, paletteColor, size } from "./schemas.js";
 import { limitsQuestion, type VisualQuestion } from "./statistics.js";
 
 /** What the kinds with a chart on each object have in common: several columns, and a size. */
 
-const sizeOf = { fixed: 1, sum: 2, column: 3 } as const;
+export const sizeOf = { fixed: 1, sum: 2, column: 3 } as const;
 
 const schema = z.object({
   sizeFrom: size.default(20),
@@ -34,7 +34,8 @@ const schema = z.object({
       z.object({
         code: columnCode.optional(),
         id: columnId.optional(),
-        color: colour.default("#2a6fbb"),
+        /** Default: one of the palette. */
+        color: colour.optional(),
         label: name.optional(),
       }),
     )
@@ -42,12 +43,12 @@ const schema = z.object({
     .max(100),
 });
 
-const columnsIn = (classes: Settings) => classes.columns as Settings[];
+export const columnsIn = (classes: Settings) => classes.columns as Settings[];
 
 function read(layer: LayerNode, classes: Plain, at: string): Plain {
   const columns = columnsIn(classes)
     .map((column) => byId(layer, column, ["id", "code"], at))
-    .map((column) => withoutTitle(layer, column));
+    .map((column, index) => withoutTitle(layer, { ...column, color: column.color ?? paletteColor(index) }));
   if (columns.some(({ id }) => id === undefined))
     throw wrongSettings(at, { columns: "Each needs an id or a code." });
   return { ...byId(layer, classes, ["sizeColumn", "sizeColumnCode"], at), columns };
@@ -77,12 +78,18 @@ export function sizeQuestion({ layer, classes }: Visualization): VisualQuestion 
   return classes.sizeType === sizeOf.column ? limitsQuestion(layer, [classes.sizeColumn], false) : undefined;
 }
 
-/** As `sizeQuestion`; for charts of the same size, limits of the values that they show. */
+/** As `sizeQuestion`, with the limits of the values that the charts show; of charts of the same size only these. */
 export function scaleQuestion(visualization: Visualization): VisualQuestion | undefined {
   const { layer, classes } = visualization;
-  if (classes.sizeType !== sizeOf.fixed) return sizeQuestion(visualization);
   const ids = columnsIn(classes).map(({ id }) => id);
-  return limitsQuestion(layer, ids, false);
+  switch (classes.sizeType) {
+    case sizeOf.sum:
+      return limitsQuestion(layer, ids, true, ids);
+    case sizeOf.column:
+      return limitsQuestion(layer, [classes.sizeColumn], false, ids);
+    default:
+      return limitsQuestion(layer, ids, false, ids);
+  }
 }
 
 /** The columns with labels; the default labels are the columns' titles. */
@@ -98,6 +105,7 @@ export const chart = {
   schema,
   column: undefined,
   hasBorders: false,
+  drawsStatistics: true,
   read,
   prune,
   shown: (layer, classes) => ({

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Column, LayerNode } from "../catalog/state.js";
 import type { Fits, Known, Plain, Settings } from "./columns.js";
+import type { VisualDrawing } from "./drawing.js";
 import type { VisualQuestion } from "./statistics.js";
 import type { VisualValues } from "./values.js";
 
@@ -27,6 +28,10 @@ export interface Visualization {
   readonly classes: Settings;
 }
 
+export interface ValuedVisualization extends Visualization {
+  readonly values: VisualValues;
+}
+
 /** A kind of visualizations. One file each in `kinds`; `kinds.ts` lists them by the number that the contract gives them. */
 export interface VisualKind {
   /** Of `classesSettings` in requests. */
@@ -49,6 +54,9 @@ export interface VisualKind {
   readonly titled?: (layer: LayerNode, classes: Settings, titleOf: (column: Column) => string) => Plain;
   /** The statistics of the objects that it shows; undefined = none. */
   readonly question: (visualization: Visualization) => VisualQuestion | undefined;
+  /** Whether `draw` needs the statistics of `question`. */
+  readonly drawsStatistics: boolean;
+  readonly draw: (visualization: ValuedVisualization) => VisualDrawing;
   /** @param classes as shown, with values */
   readonly legend: (
     layer: LayerNode,

@@ -19,6 +19,10 @@ export const columnCode = z.string().max(44);
 const language = z.string().regex(languagePattern, "a language code");
 const jsonObject = z.record(z.string(), z.unknown());
 
+/** Colours of classes and columns that are given none: the colour-blind can tell them apart. */
+const palette = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"] as const;
+export const paletteColor = (at: number): string => palette[at % palette.length]!;
+
 /** Of one visualization. */
 export const maxClasses = 1_000;
 

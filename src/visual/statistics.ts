@@ -14,7 +14,13 @@ export type VisualQuestion =
   /** The number of objects with each of these values; undefined = empty. */
   | { readonly kind: "categories"; readonly column: Column; readonly values: readonly unknown[] }
   /** Limits of the columns' values, or of their sum. */
-  | { readonly kind: "limits"; readonly columns: readonly Column[]; readonly sum: boolean };
+  | {
+      readonly kind: "limits";
+      readonly columns: readonly Column[];
+      readonly sum: boolean;
+      /** Columns whose values have a range of their own; absent = none. */
+      readonly axis?: readonly Column[];
+    };
 
 /** Classes of the values of the column that the visualization is built from. */
 export function classesQuestion(layer: LayerNode, settings: Settings): VisualQuestion | undefined {
@@ -28,7 +34,10 @@ export function limitsQuestion(
   layer: LayerNode,
   ids: readonly unknown[],
   sum: boolean,
+  axisIds: readonly unknown[] = [],
 ): VisualQuestion | undefined {
   const columns = ids.flatMap((id) => columnOf(layer, id) ?? []);
-  return columns.length > 0 ? { kind: "limits", columns, sum } : undefined;
+  const axis = axisIds.flatMap((id) => columnOf(layer, id) ?? []);
+  if (columns.length + axis.length === 0) return undefined;
+  return { kind: "limits", columns, sum, ...(axis.length > 0 && { axis }) };
 }

@@ -1,7 +1,7 @@
 import { type Languages, readableSql } from "../catalog/localized-value.js";
 import { plainValue } from "../catalog/plain-value.js";
 import { type Column, isId } from "../catalog/state.js";
-import { definitionOf } from "../column-types/column-types.js";
+import { definitionOf, isText } from "../column-types/column-types.js";
 import type { ColumnValue } from "../column-types/definition.js";
 import type { Limit } from "./values.js";
 
@@ -66,3 +66,11 @@ export function categoryValue(column: Column, context: ValueContext): CategoryVa
 
 const textOf = (value: ColumnValue): string | undefined =>
   value.ok && value.json !== null ? String(value.json) : undefined;
+
+/** SQL of a column's value as the text of a label. */
+export function labelText(column: Column, context: ValueContext): string {
+  const value = readable(column, context);
+  if (isId(column)) return `${value}::text`;
+  if (column.localizedValue) return isText(column) ? value : `${value} #>> '{}'`;
+  return `(${definitionOf(column).styleValue(value)})::text`;
+}

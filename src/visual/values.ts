@@ -1,7 +1,17 @@
+import type { LayerNode } from "../catalog/state.js";
+
 /** Values that the server computes from a layer's objects for a visualization. */
 
 /** A value as in the column's JSON: a number, or a timestamp in ISO 8601. */
 export type Limit = number | string;
+
+export type Range = readonly [least: number, most: number];
+
+/** Provides the values of a layer's visualization. */
+export interface VisualSource {
+  /** Those of the current objects; undefined when they cannot be computed, or none are needed. */
+  current(layer: LayerNode, main: string): Promise<VisualValues | undefined>;
+}
 
 export interface VisualValues {
   /** Range of the values; null if there are none, or they have no order. */
@@ -16,4 +26,10 @@ export interface VisualValues {
   readonly counts: readonly number[];
   /** Of "categories": number of objects in no class. */
   readonly others: number;
+  /** `borders` as numbers: timestamps in seconds since 1970. */
+  readonly breaks: readonly number[];
+  /** `min` and `max` as numbers; null if there are none. */
+  readonly range: Range | null;
+  /** Of "limits": range of the columns of the axis. */
+  readonly axis: Range | null;
 }

@@ -241,7 +241,7 @@ t.test("a legend is what the settings say", async (t) => {
     type: 2,
     classificators: [
       { value: "a", fill: "#00ff00", isIcon: false },
-      { value: "b", fill: "#2a6fbb", isIcon: true },
+      { value: "b", fill: "#ee6677", isIcon: true },
     ],
   });
   t.match((await legend("?lng=ru")).json, { name: "Виды" });

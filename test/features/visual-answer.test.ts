@@ -43,7 +43,13 @@ async function fill(rows: readonly Readonly<Record<string, unknown>>[]): Promise
   }
 }
 
-async function answer(visualSettings: object): Promise<VisualValues> {
+/** The values that answers of the API have. */
+async function answer(visualSettings: object): Promise<Partial<VisualValues>> {
+  const { breaks: _, range: __, axis: ___, ...shown } = await computed(visualSettings);
+  return shown;
+}
+
+async function computed(visualSettings: object): Promise<VisualValues> {
   const shown: LayerNode = {
     ...layer,
     visualSettings: readSettings(layer, "visualSettings", visualSettings),
@@ -194,4 +200,14 @@ t.test("charts and heat maps have the limits of what their sizes follow", async 
   });
   await fill([]);
   t.same(await charts(5, {}), nothing);
+});
+
+t.test("tiles get borders and ranges as numbers, of charts that of what they show too", async (t) => {
+  await fill([{ born: "2020-01-01T00:00:00Z" }, { born: "2020-01-03T00:00:00Z" }]);
+  const { breaks, range } = await computed({ type: 1, columnCode: "born", classesCount: 1 });
+  t.same(breaks, [1577836800, 1578009600]);
+  t.same(range, breaks);
+  await fill([{ n: 1, other: -5 }, { n: 3 }]);
+  const bars = { columns: [{ code: "n" }, { code: "other" }], sizeType: 2 };
+  t.match(await computed({ type: 5, classesSettings: bars }), { range: [-4, 3], axis: [-5, 3] });
 });

@@ -145,8 +145,6 @@ async function getLegend(request: Request, services: Services): Promise<Reply> {
   );
 }
 
-const tilesUseStyle = "The tiles of the map always use `css_style`.";
-
 const layerAnswer = answers("The changed layer.", ref("Layer"));
 const refuses = ["invalid_value", "unknown_column", "required_parameters"] as const;
 
@@ -168,7 +166,7 @@ export const visualizationOperations: readonly Operation[] = [
     details:
       "`classesSettings` depend on the type: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
       "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server. " +
-      `Visualizations are rendered by clients. ${tilesUseStyle}`,
+      "Tiles draw the visualization in place of `css_style`; those of plug-ins are drawn by clients.",
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/visualization/`,
@@ -194,7 +192,7 @@ export const visualizationOperations: readonly Operation[] = [
     id: "saveVectorSettings",
     tag: "Layers",
     summary: "Set a layer's vector settings",
-    details: `For clients that render the layer as vectors. ${tilesUseStyle}`,
+    details: "For clients that render the layer as vectors; its tiles are drawn as without them.",
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/vector/`,

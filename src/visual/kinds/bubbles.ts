@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { isMeasured } from "../columns.js";
+import { columnOf, isMeasured, type Settings } from "../columns.js";
+import { array, bounded, classSql, marker, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, flag, opacity, path, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
+import { measure } from "../value-sql.js";
 
 /** Bubble chart: a marker on each object, whose size tells the class of its value. */
 
@@ -21,5 +23,38 @@ export const bubbles: VisualKind = {
   hasBorders: true,
   withValues: (classes, { borders, counts }) => ({ ...classes, borders, counts }),
   question: ({ layer, settings }) => classesQuestion(layer, settings),
+  drawsStatistics: true,
+  draw: ({ layer, settings, classes, values: { breaks } }) => {
+    const column = columnOf(layer, settings.column);
+    const sizes = sizesOf(classes, Math.max(1, breaks.length - 1));
+    return {
+      styles: [
+        styleOf("bubbles", [
+          {
+            symbolizers: [
+              marker(settings, { fill: classes.color, opacity: classes.opacity, size: "[size$]" }),
+            ],
+          },
+        ]),
+      ],
+      place: "point",
+      columns: (context) => ({
+        size$: `(${array(sizes, "float8")})[1 + ${classSql(column && measure(column, context), breaks)}]`,
+      }),
+      needed: ["size$"],
+      // Small ones stand on large ones.
+      order: "size$ desc, svc_id",
+      reach: Math.max(...sizes) / 2 + bounded((settings.borderSettings as Settings).width) + 2,
+    };
+  },
   legend: (_layer, { color, useIcon }) => [classificator(null, color, useIcon)],
 };
+
+/** Width of the marker of each class, in even steps; a single class has the mean. */
+function sizesOf({ pointSizeMin, pointSizeMax }: Settings, count: number): number[] {
+  const [least, most] = [bounded(pointSizeMin), bounded(pointSizeMax)];
+  return Array.from(
+    { length: count },
+    (_, at) => least + (most - least) * (count > 1 ? at / (count - 1) : 0.5),
+  );
+}

@@ -1,10 +1,15 @@
 import { z } from "zod";
 import { hasValues } from "../../column-types/column-types.js";
 import { columnOf, type Plain, type Settings } from "../columns.js";
+import { classReach, classRules, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
-import { colour, flag, maxClasses, opacity, path, pattern, size } from "../schemas.js";
+import { colour, flag, maxClasses, opacity, paletteColor, path, pattern, size } from "../schemas.js";
+import { type CategoryValue, categoryValue } from "../value-sql.js";
 
 /** Categories: a class for each of the values named, and one for all other objects. */
+
+/** Of objects in no class. */
+const otherColor = "#bbbbbb";
 
 const classItem = z.object({
   count: z.number().int().min(0).default(0),
@@ -13,7 +18,8 @@ const classItem = z.object({
   icon: path.default(""),
   checked: flag(true),
   useIcon: flag(false),
-  color: colour.default("#2a6fbb"),
+  /** Default: one of the palette. */
+  color: colour.optional(),
 });
 
 const classesOf = (settings: Settings) => settings.classes as Settings[];
@@ -30,6 +36,11 @@ export const categories: VisualKind = {
     })
     .prefault({}),
   column: hasValues,
+  read: (_layer, settings) => ({
+    ...settings,
+    defaultClass: { ...othersOf(settings), color: othersOf(settings).color ?? otherColor },
+    classes: classesOf(settings).map((item, at) => ({ ...item, color: item.color ?? paletteColor(at) })),
+  }),
   hasBorders: false,
   countOf: (settings) => classesOf(settings).length,
   withValues: (settings, { counts, others }) => ({
@@ -47,6 +58,27 @@ export const categories: VisualKind = {
     const values = classesOf(classes).map(({ value }) => (value === "" ? undefined : value));
     return column && { kind: "categories", column, values };
   },
+  drawsStatistics: false,
+  draw: ({ layer, settings, classes }) => {
+    const column = columnOf(layer, settings.column);
+    const drawn = [...classesOf(classes), othersOf(classes)];
+    const others = drawn.length - 1;
+    const rules = drawn.flatMap(({ checked, color }, at) =>
+      checked ? classRules(layer, settings, { filter: `[class$]=${at}`, color, classes }) : [],
+    );
+    return {
+      styles: [styleOf("classes", rules)],
+      place: "object",
+      columns: (context) => ({
+        class$: column
+          ? categorySql(categoryValue(column, context), classesOf(classes), others)
+          : "null::int",
+      }),
+      needed: ["class$"],
+      ...(classes.opacity === 1 && { thinnedBy: "class$" }),
+      reach: classReach(settings, classes),
+    };
+  },
   // An item for each class that is shown, and one without a value for other objects, if any.
   legend: (_layer, settings) => {
     const shown: Plain[] = classesOf(settings).filter(({ checked }) => checked);
@@ -55,3 +87,17 @@ export const categories: VisualKind = {
     return shown.map(({ value, color, useIcon }) => classificator(value, color, useIcon));
   },
 };
+
+/** SQL of the class of an object; of classes with the same value the first has it, as in the statistics. */
+function categorySql(value: CategoryValue, classes: readonly Settings[], others: number): string {
+  const empty = classes.findIndex((item) => item.value === undefined || item.value === "");
+  const cases = classes.flatMap((item, at) => {
+    const text = item.value === undefined || item.value === "" ? undefined : value.read(item.value);
+    return text === undefined ? [] : [`when '${text.replaceAll("'", "''")}'::${value.type} then ${at}`];
+  });
+  const known = cases.length > 0 ? `case v$.x$ ${cases.join(" ")} else ${others} end` : `${others}`;
+  return (
+    `(select case when v$.x$ is null then ${empty < 0 ? others : empty} else ${known} end ` +
+    `from (select ${value.sql} as x$ offset 0) v$)`
+  );
+}

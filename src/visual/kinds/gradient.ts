@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { isMeasured, type Settings } from "../columns.js";
+import { columnOf, isMeasured, type Settings } from "../columns.js";
+import { classReach, classRules, classSql, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, opacity, pattern, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
+import { measure } from "../value-sql.js";
 
 /** Thematic map: classes of a column's values, coloured from one colour over a second to a third. */
 
@@ -21,6 +23,26 @@ export const gradient: VisualKind = {
   hasBorders: true,
   withValues: (classes, { borders, counts }) => ({ ...classes, borders, counts }),
   question: ({ layer, settings }) => classesQuestion(layer, settings),
+  drawsStatistics: true,
+  draw: ({ layer, settings, classes, values: { breaks } }) => {
+    const column = columnOf(layer, settings.column);
+    const count = Math.max(0, breaks.length - 1);
+    const rules = Array.from({ length: count }, (_, at) =>
+      classRules(layer, settings, {
+        filter: `[class$]=${at}`,
+        color: classColour(coloursOf(classes), at, count),
+        classes,
+      }),
+    );
+    return {
+      styles: [styleOf("classes", rules.flat())],
+      place: "object",
+      columns: (context) => ({ class$: classSql(column && measure(column, context), breaks) }),
+      needed: ["class$"],
+      ...(classes.opacity === 1 && { thinnedBy: "class$" }),
+      reach: classReach(settings, classes),
+    };
+  },
   // The value of an item is the upper border of its class.
   legend: (_layer, classes) => {
     const ends = ((classes.borders ?? []) as unknown[]).slice(1);

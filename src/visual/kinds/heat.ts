@@ -1,10 +1,21 @@
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { findColumn, withoutMissing } from "../columns.js";
+import { columnOf, findColumn, type Settings, withoutMissing } from "../columns.js";
+import { pixelMetres, styleOf, symbolizer } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, columnId, flag, opacity, size } from "../schemas.js";
 import { limitsQuestion } from "../statistics.js";
+import { measure } from "../value-sql.js";
+import type { Range, VisualValues } from "../values.js";
 
 /** Heat map: the density of the objects, by weight. */
+
+/** What each object adds to its surroundings: a disc that fades outwards. */
+const kernelFile = fileURLToPath(new URL("heat.svg", import.meta.url));
+/** In pixels; more would need too much of the surroundings for each tile. */
+const maxRadius = 128;
+/** Cold to hot, told apart by the colour-blind too. */
+const defaultColors = ["#2c7bb6", "#abd9e9", "#ffffbf", "#fdae61", "#d7191c"];
 
 const columnFields = ["markerSizeField", "useWeightField"] as const;
 
@@ -25,7 +36,7 @@ export const heat: VisualKind = {
       useWeightField: columnId.optional(),
       linkToScale: flag(false),
       linkToScaleZoom: z.number().min(0).max(22).default(0),
-      colors: z.array(colour).min(2).max(100).default(["#0000ff", "#00ff00", "#ffff00", "#ff0000"]),
+      colors: z.array(colour).min(2).max(100).default(defaultColors),
     })
     .prefault({}),
   column: undefined,
@@ -43,7 +54,92 @@ export const heat: VisualKind = {
   shown: (_layer, classes) => ({ markerSizeField: null, useWeightField: null, ...classes }),
   question: ({ layer, classes }) => {
     const bySize = classes.markerSizeType === "field" ? classes.markerSizeField : undefined;
-    return limitsQuestion(layer, [classes.useWeight ? classes.useWeightField : bySize], false);
+    const byWeight = classes.useWeight ? classes.useWeightField : undefined;
+    return limitsQuestion(layer, [byWeight ?? bySize], false, [bySize]);
+  },
+  drawsStatistics: true,
+  draw: ({ layer, classes, values }) => {
+    const most = radiusOf(classes.markerSizeType === "field" ? classes.markerSizeMax : classes.markerSize);
+    const least = classes.markerSizeType === "field" ? radiusOf(classes.markerSizeMin) : most;
+    const reach = (classes.linkToScale ? maxRadius : most) + 2;
+    return {
+      styles: [
+        styleOf(
+          "heat",
+          [
+            {
+              symbolizers: [
+                symbolizer("MarkersSymbolizer", {
+                  file: kernelFile,
+                  width: "[size$]",
+                  height: "[size$]",
+                  opacity: "[heat$]",
+                  "comp-op": "plus",
+                  "allow-overlap": true,
+                  "ignore-placement": true,
+                }),
+              ],
+            },
+          ],
+          {
+            "image-filters": `colorize-alpha(${(classes.colors as string[]).join(",")})`,
+            opacity: String(classes.layerOpacity),
+          },
+        ),
+      ],
+      place: "point",
+      columns: (context) => {
+        const value = (id: unknown) => {
+          const column = columnOf(layer, id);
+          return (column && measure(column, context)) ?? "null::float8";
+        };
+        const radius =
+          classes.markerSizeType === "field"
+            ? between(value(classes.markerSizeField), values.axis, [least, most])
+            : `${most}::float8`;
+        return {
+          radius$: `least(${maxRadius}, ${radius} * ${growth(classes)})`,
+          heat$: heatSql(value, classes, values),
+        };
+      },
+      needed: ["radius$", "heat$"],
+      shapes: (objects) => cells(objects),
+      reach,
+    };
   },
   legend: (_layer, classes) => (classes.colors as unknown[]).map((each) => classificator(null, each)),
 };
+
+const radiusOf = (size: unknown): number => Math.min(maxRadius, Math.max(1, Number(size)));
+
+/** SQL of a value's place in a range of all objects of the layer, carried over to another range. */
+const between = (value: string, range: Range | null, [from, to]: Range): string => {
+  if (!range || range[0] === range[1]) return `case when (${value}) is not null then ${to}::float8 end`;
+  const part = `((${value}) - ${range[0]}::float8) / (${range[1]}::float8 - ${range[0]}::float8)`;
+  return `(${from} + ${to - from} * least(1, greatest(0, ${part})))`;
+};
+
+/** Scale denominator of zoom 0. */
+const topScale = 559082264.0287178;
+
+/** SQL of the factor of sizes: those linked to the scale are as set at one zoom, and double with each further one. */
+const growth = ({ linkToScale, linkToScaleZoom }: Settings): string =>
+  linkToScale ? `(${topScale / 2 ** Number(linkToScaleZoom)} / !scale_denominator!)` : "1";
+
+/** SQL of what an object adds at its place; 1 = the last colour. */
+function heatSql(value: (id: unknown) => string, classes: Settings, { range }: VisualValues): string {
+  const intensity = Number(classes.markerOpacity);
+  if (!classes.useWeight || classes.useWeightField === undefined) return `${intensity}::float8`;
+  const own = value(classes.useWeightField);
+  const weight = classes.weightNormalize
+    ? between(own, range, [Number(classes.weightNormalizeMin), Number(classes.weightNormalizeMax)])
+    : own;
+  return `${intensity} * (${weight})`;
+}
+
+/** Objects that lie closer together than an eighth of their radius are drawn as one, so that a dense layer is not slow. */
+const cells = (objects: string): string => `, placed$ as (
+    select *, greatest(1, floor(radius$ / 8)) * ${pixelMetres} as side$ from ${objects} where heat$ > 0
+  ) select min(svc_id) as svc_id, st_setsrid(st_makepoint(avg(st_x(geom$)), avg(st_y(geom$))), 3857) as geom$,
+    2 * radius$ as size$, least(1, sum(heat$)) as heat$
+  from placed$ group by radius$, side$, floor(st_x(geom$) / side$), floor(st_y(geom$) / side$)`;

@@ -1,0 +1,211 @@
+import type { LayerNode } from "../catalog/state.js";
+import { type Face, faceFor } from "../style/fonts.js";
+import type { Rule, Style, Symbolizer } from "../style/model.js";
+import { columnOf, type Settings } from "./columns.js";
+import type { ValueContext } from "./value-sql.js";
+
+/** How visualizations are drawn: styles over columns that SQL computes for each object, or for each shape of a chart. */
+
+export interface VisualDrawing {
+  readonly styles: readonly Style[];
+  /**
+   * What is drawn: the objects themselves, or a point on each of them. Further columns have names that end in `$`, which no
+   * column of a layer does.
+   */
+  readonly place: "object" | "point";
+  /** SQL of further columns by name, over the table `o$`. */
+  readonly columns: (context: ValueContext) => Readonly<Record<string, string>>;
+  /** Of these columns, those that have to have a value. */
+  readonly needed: readonly string[];
+  /** Order of drawing, as SQL; default: by id. */
+  readonly order?: string;
+  /** Of points on one pixel with the same value of this column, one is enough at low zooms. */
+  readonly thinnedBy?: string;
+  /**
+   * SQL of what is drawn in place of the objects, with columns `svc_id` and `geom$`.
+   * @param objects name of a relation: `svc_id`, `geom$` and the further columns
+   */
+  readonly shapes?: (objects: string) => string;
+  /** Labels, if the kind places them itself. */
+  readonly labels?: Style;
+  /** How far symbols extend from their object, or other objects decide about them, in unscaled pixels. */
+  readonly reach: number;
+}
+
+/** SQL of the metres of EPSG:3857 in a pixel of an unscaled tile; by Mapnik's token, as one plan serves several zooms. */
+export const pixelMetres = "(!scale_denominator! * 0.00028)::float8";
+
+/** Larger symbols would need too much of their surroundings for each tile. */
+const maxSize = 256;
+export const bounded = (size: unknown): number => Math.min(maxSize, Math.max(0, Number(size)));
+
+export const array = (numbers: readonly number[], type: "float8" | "int"): string =>
+  `'{${numbers.join(",")}}'::${type}[]`;
+
+export const symbolizer = (
+  type: Symbolizer["type"],
+  attributes: Readonly<Record<string, string | number | boolean | undefined>>,
+): Symbolizer => ({
+  type,
+  attributes: Object.fromEntries(
+    Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
+  ),
+});
+
+export const styleOf = (
+  name: string,
+  rules: readonly Rule[],
+  attributes: Readonly<Record<string, string>> = {},
+): Style => ({ name, attributes, rules });
+
+/** Dashes by the names that drawing programs give them, or as lengths such as `4 2`; others are solid lines. */
+function dashes(pattern: unknown): string | undefined {
+  const named = new Map([
+    ["dash", "8,4"],
+    ["dashed", "8,4"],
+    ["dot", "1,4"],
+    ["dotted", "1,4"],
+    ["dashdot", "8,4,1,4"],
+    ["dash-dot", "8,4,1,4"],
+  ]);
+  const text = String(pattern).trim().toLowerCase();
+  const lengths = text.split(/[\s,]+/);
+  const given = lengths.length > 1 && lengths.length <= 8 && lengths.every((each) => /^\d{1,3}$/.test(each));
+  return (
+    named.get(text) ?? (given && lengths.some((each) => Number(each) > 0) ? lengths.join(",") : undefined)
+  );
+}
+
+/** The border that all kinds have, as attributes of lines. */
+export function borderOf(
+  settings: Settings,
+): Readonly<Record<string, string | number | undefined>> | undefined {
+  const { width, color, opacity, pattern } = settings.borderSettings as Settings;
+  if (!settings.showBorder || Number(width) === 0) return undefined;
+  return {
+    stroke: color as string,
+    "stroke-width": bounded(width),
+    "stroke-opacity": opacity as number,
+    "stroke-linejoin": "round",
+    "stroke-dasharray": dashes(pattern),
+  };
+}
+
+/** A marker with the settings' border; markers have no dashes. */
+export function marker(
+  settings: Settings,
+  look: { readonly fill: unknown; readonly opacity: unknown; readonly size: number | string },
+): Symbolizer {
+  const border = borderOf(settings);
+  const { allowOverlap } = settings.pointSettings as Settings;
+  return symbolizer("MarkersSymbolizer", {
+    width: look.size,
+    height: look.size,
+    fill: look.fill as string,
+    "fill-opacity": look.opacity as number,
+    stroke: border?.stroke,
+    "stroke-width": border?.["stroke-width"] ?? 0,
+    "stroke-opacity": border?.["stroke-opacity"],
+    placement: "interior",
+    "multi-policy": "each",
+    "allow-overlap": allowOverlap === true,
+    "ignore-placement": allowOverlap === true,
+  });
+}
+
+/**
+ * SQL of the class of a value, from 0, by the same borders as the statistics: a class includes its upper border.
+ * @param value SQL of a number; undefined = none
+ */
+export function classSql(value: string | undefined, breaks: readonly number[]): string {
+  if (value === undefined || breaks.length < 2) return "null::int";
+  const inner = breaks.slice(1, -1);
+  const negated = inner.map((each) => -each).reverse();
+  return `${inner.length} - width_bucket(-(${value}), ${array(negated, "float8")})`;
+}
+
+/** Default width of a point's marker. */
+const pointSize = 10;
+
+/** The rules for objects of one class, by the kinds of geometry that the layer may have. */
+export function classRules(
+  layer: LayerNode,
+  settings: Settings,
+  look: { readonly filter: string; readonly color: unknown; readonly classes: Settings },
+): Rule[] {
+  const { opacity, lineWidth, linePattern } = look.classes;
+  const points = settings.pointSettings as Settings;
+  const border = borderOf(settings);
+  const symbols = {
+    Point: [
+      marker(settings, {
+        fill: look.color,
+        opacity,
+        size: points.sizeEnabled ? bounded(points.size) : pointSize,
+      }),
+    ],
+    LineString: [
+      symbolizer("LineSymbolizer", {
+        stroke: look.color as string,
+        "stroke-width": bounded(lineWidth),
+        "stroke-opacity": opacity as number,
+        "stroke-linejoin": "round",
+        "stroke-linecap": "round",
+        "stroke-dasharray": dashes(linePattern),
+      }),
+    ],
+    Polygon: [
+      symbolizer("PolygonSymbolizer", { fill: look.color as string, "fill-opacity": opacity as number }),
+      ...(border ? [symbolizer("LineSymbolizer", border)] : []),
+    ],
+  };
+  if (layer.geometryKind !== "Unknown")
+    return [{ filter: look.filter, symbolizers: symbols[layer.geometryKind] }];
+  return [symbols.Point, symbols.LineString, symbols.Polygon].map((symbolizers, at) => ({
+    filter: `(${look.filter}) and ([mapnik::geometry_type]=${at + 1})`,
+    symbolizers,
+  }));
+}
+
+/** How far markers and lines of `classRules` extend. */
+export function classReach(settings: Settings, classes: Settings): number {
+  const points = settings.pointSettings as Settings;
+  const border = Number((settings.borderSettings as Settings).width);
+  const size = points.sizeEnabled ? bounded(points.size) : pointSize;
+  return Math.max(size / 2, bounded(classes.lineWidth)) + bounded(border) + 2;
+}
+
+/** The column whose values are shown as labels, by id; undefined = no labels. */
+export function labelColumn(layer: LayerNode, settings: Settings) {
+  const { column } = settings.textSettings as Settings;
+  return settings.showText ? columnOf(layer, column ?? settings.column) : undefined;
+}
+
+/** Labels of the column `label$`. @param dy of labels without an offset of their own, in pixels, or an expression */
+export function labels(
+  settings: Settings,
+  layer: LayerNode,
+  options: { filter?: string; dy?: string } = {},
+): Style {
+  const text = settings.textSettings as Settings;
+  const face: Face = faceFor([text.fontFamily as string]);
+  const isLine = layer.geometryKind === "LineString" && options.filter === undefined;
+  const attributes = {
+    "face-name": face,
+    size: Math.max(1, bounded(text.fontSize)),
+    fill: text.fontColor as string,
+    opacity: text.fontOpacity as number,
+    "halo-fill": text.halo ? (text.haloColor as string) : undefined,
+    "halo-radius": text.halo ? Math.min(16, Number(text.haloWidth)) : undefined,
+    "halo-opacity": text.halo ? (text.haloOpacity as number) : undefined,
+    "allow-overlap": text.allowOverlap === true,
+    placement: isLine ? "line" : "interior",
+    dy: text.offsetEnabled
+      ? String(Math.max(-maxSize, Math.min(maxSize, Number(text.textOffset))))
+      : options.dy,
+  };
+  const label: Symbolizer = { ...symbolizer("TextSymbolizer", attributes), text: "[label$]" };
+  return styleOf("labels", [
+    { ...(options.filter !== undefined && { filter: options.filter }), symbolizers: [label] },
+  ]);
+}

@@ -1,0 +1,88 @@
+import { layerTable } from "../catalog/layer-table.js";
+import type { LayerNode } from "../catalog/state.js";
+import type { Settings } from "./columns.js";
+import type { VisualDrawing } from "./drawing.js";
+import { labelColumn } from "./drawing.js";
+import { labelText, type ValueContext } from "./value-sql.js";
+
+/** The statement that gives Mapnik what a visualization draws; `!bbox!`, `!pixel_width!` are Mapnik's tokens. */
+
+export interface QueryOptions {
+  readonly language: string;
+  readonly mainLanguage: string;
+  /** Zoom of 256-pixel tiles of the same resolution. */
+  readonly zoom: number;
+}
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** Up to this zoom points that fall on one pixel are thinned. */
+const thinningZoom = 9;
+
+export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: QueryOptions): string {
+  // Classes and sizes are those of the legend, which knows the main language only; labels are for the reader.
+  const main = { own: options.mainLanguage, main: options.mainLanguage };
+  const context: ValueContext = { languages: main, bind: literal, table: "o$" };
+  const label = labelColumn(layer, layer.visualSettings as Settings);
+  const columns: Record<string, string> = { ...drawing.columns(context) };
+  if (label) {
+    const languages = { own: options.language, main: options.mainLanguage };
+    columns.label$ = labelText(label, { ...context, languages });
+  }
+  const names = Object.keys(columns);
+  const selected = Object.entries(columns).map(([name, sql]) => `, ${sql} as ${name}`);
+  const { geometry, from, box } = source(layer, drawing.place, options.zoom);
+  const needed = drawing.needed.map((name) => `${name} is not null`);
+  const objects =
+    `select * from (select o$.svc_id, ${geometry} as geom$${selected.join("")} from ${from} where ${box} && !bbox!) ` +
+    `read$ where ${["geom$ is not null", ...needed].join(" and ")}`;
+  const order = drawing.order ?? "svc_id";
+  if (drawing.shapes) return `with objects$ as (${objects}) ${drawing.shapes("objects$")} order by ${order}`;
+  const thinned =
+    drawing.thinnedBy !== undefined &&
+    !label &&
+    layer.geometryKind === "Point" &&
+    options.zoom <= thinningZoom;
+  if (!thinned) return `${objects} order by ${order}`;
+  return (
+    `select svc_id, geom$${names.map((name) => `, ${name}`).join("")} from (` +
+    `select distinct on (floor(st_x(point$) / !pixel_width!), floor(st_y(point$) / !pixel_width!), ${drawing.thinnedBy}, many$) * ` +
+    `from (select *, st_centroid(geom$) as point$, case when st_geometrytype(geom$) <> 'ST_Point' then svc_id end as many$ ` +
+    `from (${objects}) all$) each$ order by floor(st_x(point$) / !pixel_width!), floor(st_y(point$) / !pixel_width!), ` +
+    `${drawing.thinnedBy}, many$, svc_id) thinned$ order by ${order}`
+  );
+}
+
+interface Source {
+  /** SQL of what is drawn of an object. */
+  readonly geometry: string;
+  readonly from: string;
+  /** SQL of the geometry whose index finds the objects of a box. */
+  readonly box: string;
+}
+
+function source(layer: LayerNode, place: VisualDrawing["place"], zoom: number): Source {
+  const table = layerTable(layer.id);
+  const band = layer.bands.find((each) => zoom <= each);
+  const bandTable = `${layer.type === "virtual" ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
+  if (place === "object") {
+    return band === undefined
+      ? { geometry: "o$.geom_3857", from: `${table} o$`, box: "o$.geom_3857" }
+      : {
+          geometry: "b$.geom",
+          from: `${bandTable} b$ join ${table} o$ on o$.svc_id = b$.svc_id`,
+          box: "b$.geom",
+        };
+  }
+  const pointOn = (geometry: string) =>
+    `case when st_geometrytype(${geometry}) = 'ST_Point' then ${geometry} else st_pointonsurface(${geometry}) end`;
+  if (band === undefined)
+    return { geometry: pointOn("o$.geom_3857"), from: `${table} o$`, box: "o$.geom_3857" };
+  // Objects that are too small for the band have their symbol all the same, in the middle of their box.
+  const geometry = `case when b$.svc_id is null then st_centroid(st_envelope(o$.geom_3857)) else ${pointOn("b$.geom")} end`;
+  return {
+    geometry,
+    from: `${table} o$ left join ${bandTable} b$ on b$.svc_id = o$.svc_id`,
+    box: "o$.geom_3857",
+  };
+}

@@ -1,0 +1,47 @@
+import type { LayerNode } from "../catalog/state.js";
+import { bufferPixelsOf } from "../style/buffer-size.js";
+import type { CompiledStyle } from "../style/model.js";
+import type { Settings } from "./columns.js";
+import { labelColumn, labels } from "./drawing.js";
+import { kindOf } from "./kinds.js";
+import { drawingQuery } from "./query.js";
+import type { VisualValues } from "./values.js";
+
+/** Whether tiles draw the layer's visualization in place of its CartoCSS. */
+export const isVisualized = (layer: LayerNode): boolean =>
+  layer.visualSettings !== null && layer.styleMode === 3;
+
+/** Whether what is drawn depends on statistics of the layer's objects. */
+export function drawsStatistics(layer: LayerNode): boolean {
+  const settings = layer.visualSettings;
+  if (!settings) return false;
+  const kind = kindOf(settings);
+  const classes = settings.classesSettings as Settings;
+  return kind.drawsStatistics && kind.question({ layer, settings, classes }) !== undefined;
+}
+
+/** The style that draws the layer's visualization. @param values of the objects; undefined = none are needed */
+export function visualStyle(layer: LayerNode, values: VisualValues | undefined): CompiledStyle {
+  const settings = layer.visualSettings as Settings;
+  const classes = settings.classesSettings as Settings;
+  const drawing = kindOf(settings).draw({ layer, settings, classes, values: values ?? noValues });
+  const labelled = labelColumn(layer, settings) !== undefined;
+  const own = labelled ? [drawing.labels ?? labels(settings, layer)] : [];
+  return {
+    styles: [...drawing.styles, ...own],
+    fields: [],
+    bufferPixels: Math.max(Math.ceil(drawing.reach), bufferPixelsOf(own)),
+    query: (options) => drawingQuery(layer, drawing, options),
+  };
+}
+
+const noValues: VisualValues = {
+  min: null,
+  max: null,
+  borders: [],
+  counts: [],
+  others: 0,
+  breaks: [],
+  range: null,
+  axis: null,
+};

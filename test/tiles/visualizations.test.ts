@@ -1,0 +1,292 @@
+import t from "tap";
+import { makeMap, square, tileUrl } from "../support/maps.js";
+import { picture } from "../support/pictures.js";
+import { startServer } from "../support/server.js";
+
+/** The kinds of visualizations on tiles: colours at places that are known, and seams between metatiles. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { api } = server;
+const token = await server.token("editor");
+await makeMap(server, "m");
+
+type Geometry = { readonly type: string; readonly coordinates: unknown };
+type Row = Readonly<Record<string, unknown>> & { readonly geom: Geometry };
+const ids = new Map<string, number>();
+
+/** Creates a layer with the columns of its objects. */
+async function layerOf(code: string, rows: readonly Row[]): Promise<void> {
+  const made = await api("POST", "m/layers/", { token, body: { code } });
+  if (made.status !== 200) throw new Error(made.text);
+  ids.set(code, made.json.id);
+  const columns = new Map(rows.flatMap(({ geom: _, ...fields }) => Object.entries(fields)));
+  for (const [column, value] of columns)
+    await api("POST", `m/layers/${code}/structure/`, {
+      token,
+      body: {
+        code: column,
+        type: typeof value === "number" ? "number" : /^\d+-/.test(String(value)) ? "datetime" : "string",
+      },
+    });
+  await add(code, rows);
+}
+
+async function add(code: string, rows: readonly Row[]): Promise<void> {
+  for (const { geom, ...fields } of rows) {
+    const added = await api("POST", `m/layers/${code}/objects/`, { token, body: { fields, geom } });
+    if (added.status !== 200) throw new Error(added.text);
+  }
+}
+
+async function show(code: string, visualSettings: object) {
+  const stored = await api("PUT", `m/layers/${code}/visualization/`, { token, body: { visualSettings } });
+  if (stored.status !== 200) throw new Error(stored.text);
+}
+
+const point = (lon: number, lat: number): Geometry => ({ type: "Point", coordinates: [lon, lat] });
+
+/** A tile of a layer at a zoom, with the colour at a place, shifted by pixels. */
+async function draw(code: string, place: { lon: number; lat: number; z: number }, scale = 1) {
+  const url = tileUrl(server, "m", place, `&base=0&retina=${scale}&layers=${ids.get(code)}`);
+  const answer = await fetch(url);
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const drawn = await picture(bytes);
+  const side = 256 * scale * 2 ** place.z;
+  const pixel = (lon: number, lat: number): [number, number] => {
+    const x = ((lon + 180) / 360) * side;
+    const y = (0.5 - Math.log(Math.tan(Math.PI / 4 + (lat * Math.PI) / 360)) / (2 * Math.PI)) * side;
+    return [Math.floor(x), Math.floor(y)];
+  };
+  const [left, top] = pixel(place.lon, place.lat).map(
+    (each) => 256 * scale * Math.floor(each / 256 / scale),
+  ) as [number, number];
+  return {
+    painted: drawn.painted,
+    at: (lon: number, lat: number, dx = 0, dy = 0) => {
+      const [x, y] = pixel(lon, lat);
+      return drawn.at(x - left + dx, y - top + dy);
+    },
+  };
+}
+
+const near = (found: readonly number[], colour: string, tolerance = 12) => {
+  const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+  return wanted.every((value, at) => Math.abs(value - found[at]!) <= tolerance) && found[3]! > 200;
+};
+
+const place = { lon: 5, lat: 5, z: 5 };
+
+t.test("classes of areas have the legend's colours, and borders", async (t) => {
+  const columns = Array.from({ length: 5 }, (_, at) => ({ n: at * 10, geom: square(0.5 + at * 2, 4, 2) }));
+  await layerOf("areas", [...columns, { geom: square(2, 8, 1) }]);
+  await show("areas", { type: 1, columnCode: "n", classesCount: 5 });
+  const legend = (await api("GET", "m/layers/areas/legend/")).json.classificators;
+  const tile = await draw("areas", place);
+  for (const [at, { fill }] of legend.entries()) t.ok(near(tile.at(1.5 + at * 2, 5), fill), `class ${at}`);
+  t.ok(near(tile.at(2.5, 5), "#ffffff", 90), "a border between them");
+  t.equal(tile.at(2.5, 8.5)[3], 0, "none without a value");
+  await add("areas", [{ n: 80, geom: square(0.5, 1, 2) }]);
+  const moved = await draw("areas", place);
+  const changed = (await api("GET", "m/layers/areas/legend/")).json.classificators;
+  t.equal(changed.at(-1).value, 80);
+  t.ok(near(moved.at(1.5, 2), changed.at(-1).fill), "the new object is in the last class");
+  t.ok(near(moved.at(9.5, 5), changed[2].fill), "and the others in those of the new borders");
+});
+
+t.test("categories: points, lines, a default class, labels", async (t) => {
+  await layerOf("kinds", [
+    { kind: "a", geom: point(2, 5) },
+    { kind: "b", geom: point(4, 5) },
+    {
+      kind: "it's",
+      geom: {
+        type: "LineString",
+        coordinates: [
+          [1, 8],
+          [9, 8],
+        ],
+      },
+    },
+    { kind: "other", geom: point(8, 5) },
+    { kind: "b", geom: square(3, 1, 2) },
+  ]);
+  const classes = [
+    { value: "a", color: "#ff0000" },
+    { value: "b", color: "#00aa00" },
+    { value: "it's", color: "#0000ff" },
+  ];
+  await show("kinds", {
+    type: 2,
+    columnCode: "kind",
+    pointSettings: { size: 20, sizeEnabled: true },
+    classesSettings: { classes, lineWidth: 5, defaultClass: { color: "#888888" } },
+  });
+  const tile = await draw("kinds", place);
+  t.ok(near(tile.at(2, 5), "#ff0000"));
+  t.ok(near(tile.at(2, 5, 7), "#ff0000"), "of the size set");
+  t.equal(tile.at(2, 5, 13)[3], 0);
+  t.ok(near(tile.at(4, 5), "#00aa00"));
+  t.ok(near(tile.at(4, 2), "#00aa00"));
+  t.ok(near(tile.at(5, 8), "#0000ff"));
+  t.ok(near(tile.at(8, 5), "#888888"));
+  await show("kinds", {
+    type: 2,
+    columnCode: "kind",
+    showText: true,
+    textSettings: { allowOverlap: true, fontColor: "#cc00cc", offsetEnabled: true, textOffset: -16 },
+    classesSettings: { classes: [{ value: "a", checked: false }], defaultClass: { checked: false } },
+  });
+  t.ok((await draw("kinds", place)).painted > 100, "labels");
+});
+
+t.test("bubbles of the classes' sizes, small over large, over a seam", async (t) => {
+  await layerOf("towns", [
+    { n: 0, geom: point(3, 5) },
+    { n: 100, geom: point(8, 5) },
+    { n: 0, geom: point(8.2, 5) },
+    { n: 100, geom: point(0, 8) },
+  ]);
+  const classesSettings = { pointSizeMin: 10, pointSizeMax: 60, color: "#3366cc" };
+  await show("towns", { type: 3, columnCode: "n", classesCount: 2, showBorder: false, classesSettings });
+  const tile = await draw("towns", place);
+  t.ok(near(tile.at(3, 5, 3), "#3366cc"));
+  t.equal(tile.at(3, 5, 7)[3], 0);
+  t.ok(near(tile.at(8, 5, 28), "#3366cc"));
+  t.ok(near(tile.at(0, 8, 25), "#3366cc"));
+  t.ok(near((await draw("towns", { ...place, lon: -1 })).at(0, 8, -25), "#3366cc"), "the other half");
+});
+
+const charted = [
+  { a: 10, b: 10, c: 20, size: 1, geom: point(3, 6) },
+  { a: 0, b: 40, c: 0, size: 4, geom: point(8, 6) },
+  { a: 5, b: -10, c: 0, size: 1, geom: square(2, 1, 2) },
+  { a: 40, b: 20, c: 10, size: 2, geom: point(0, 9) },
+];
+const colours = ["#ee6677", "#228833", "#4477aa"];
+const columns = ["a", "b", "c"].map((code, at) => ({ code, color: colours[at] }));
+
+t.test("pies", async (t) => {
+  await layerOf("pies", charted);
+  await show("pies", {
+    type: 4,
+    classesSettings: { columns, sizeType: 3, sizeColumnCode: "size", allowOverlap: true },
+  });
+  const tile = await draw("pies", place);
+  t.ok(near(tile.at(3, 6, 4, -4), colours[0]!));
+  t.ok(near(tile.at(3, 6, 4, 4), colours[1]!));
+  t.ok(near(tile.at(3, 6, -5, 0), colours[2]!));
+  t.equal(tile.at(3, 6, 13)[3], 0, "of the least size");
+  t.ok(near(tile.at(8, 6, -25, 0), colours[1]!), "one value alone is a circle of the greatest size");
+  t.ok(near(tile.at(8, 6, 0, -10), colours[1]!));
+  const fine = await draw("pies", place, 2);
+  t.ok(near(fine.at(8, 6, -52, 0), colours[1]!), "in pixels of an unscaled tile");
+  t.equal(fine.at(3, 6, 26)[3], 0);
+  await show("pies", {
+    type: 4,
+    showText: true,
+    textSettings: { column: "a" },
+    classesSettings: { columns },
+  });
+  t.ok(near((await draw("pies", place)).at(8, 6, 15, 5), colours[1]!), "of a fixed size");
+});
+
+t.test("bars and lines, by one scale for all objects", async (t) => {
+  await layerOf("bars", charted);
+  await show("bars", { type: 5, classesSettings: { columns, showScale: true, sizeValue: 50 } });
+  const bars = await draw("bars", place);
+  // The values are from -10 to 40: 10 pixels below the line of 0, 40 above it.
+  t.ok(near(bars.at(8, 6, 0, -22), colours[1]!));
+  t.ok(near(bars.at(3, 6, -16, 12), colours[0]!));
+  t.ok(near(bars.at(3, 6, -16, 0), "#ffffff", 60), "the panel behind");
+  t.ok(near(bars.at(3, 2, 0, 20), colours[1]!, 20), "below 0");
+  await layerOf("lines", charted);
+  await show("lines", { type: 6, classesSettings: { columns, sizeValue: 50, showScale: true } });
+  const lines = await draw("lines", place);
+  t.ok(near(lines.at(8, 6, -13, -5), colours[1]!, 30));
+});
+
+t.test("charts that may not overlap leave the larger", async (t) => {
+  await layerOf("near", [
+    { a: 1, b: 1, geom: point(4, 5) },
+    { a: 9, b: 9, geom: point(4.5, 5) },
+  ]);
+  await show("near", { type: 4, classesSettings: { columns: columns.slice(0, 2), sizeType: 2, opacity: 1 } });
+  const tile = await draw("near", place);
+  t.ok(near(tile.at(4.5, 5, 20), colours[0]!));
+  t.ok(near(tile.at(4.5, 5, -20), colours[1]!), "nothing over it");
+});
+
+t.test("heat maps: hot where objects are close, weights, seams", async (t) => {
+  await layerOf("heat", [
+    { w: 10, geom: point(4, 5) },
+    { w: 5, geom: point(8, 5) },
+    { w: 0, geom: point(6, 9) },
+    { w: 10, geom: point(0, 8) },
+  ]);
+  const column = (await api("GET", "m/layers/heat/structure/")).json.find(
+    (one: { code: string }) => one.code === "w",
+  );
+  const colors = ["#0000ff", "#00ff00", "#ff0000"];
+  const weighted = { useWeight: true, useWeightField: column.id, weightNormalize: true };
+  await show("heat", { type: 7, classesSettings: { ...weighted, colors, markerSize: 30 } });
+  const tile = await draw("heat", place);
+  t.ok(near(tile.at(4, 5), "#ff0000", 30));
+  t.match(tile.at(8, 5)[1] > 150, true, "half the weight");
+  t.equal(tile.at(6, 9)[3], 0, "no weight");
+  const [left, right] = [(await draw("heat", { ...place, lon: -1 })).at(0, 8, -1), tile.at(0, 8, 1)];
+  t.ok(
+    left.every((value, at) => Math.abs(value - right[at]!) < 16),
+    "no seam",
+  );
+});
+
+t.test("an edit redraws a layer when it moves a border, else only what it touches", async (t) => {
+  const at = (lon: number, n: number) => ({ n, geom: square(lon, 1, 2) });
+  await layerOf("edited", [at(1, 0), at(3, 5), at(-121, 10), at(-124, 0)]);
+  await show("edited", { type: 1, columnCode: "n", classesCount: 2, showBorder: false });
+  const renders = () => server.nodes[0]!.services.tiles.rendered;
+  const far = { lon: -120, lat: 2, z: 5 };
+  const before = await draw("edited", far);
+  const drawn = renders();
+  await add("edited", [at(5, 4)]);
+  t.ok(near((await draw("edited", place)).at(6, 2), "#2c7bb6"));
+  const near1 = renders();
+  t.same((await draw("edited", far)).at(-120, 2), before.at(-120, 2));
+  t.equal(renders(), near1, "far away nothing is drawn again");
+  t.ok(near1 > drawn);
+  await add("edited", [at(7, 100)]);
+  t.ok(near(before.at(-120, 2), "#d7191c"));
+  t.ok(near((await draw("edited", far)).at(-120, 2), "#2c7bb6"), "the border is a higher one");
+});
+
+t.test("virtual layers, localised values, timestamps", async (t) => {
+  await layerOf("dated", [
+    { born: "2020-01-01T00:00:00Z", geom: square(2, 2, 1) },
+    { born: "2021-01-01T00:00:00Z", geom: square(5, 2, 1) },
+  ]);
+  await api("POST", "m/layers/dated/structure/", {
+    token,
+    body: { code: "rank", type: "number", localized_value: true },
+  });
+  await api("POST", "m/layers/dated/objects/?lng=en", {
+    token,
+    body: { fields: { rank: 5, born: "2022-01-01T00:00:00Z" }, geom: square(8, 2, 1) },
+  });
+  const source = { layer: "dated", filter: "svc_id > 1" };
+  const view = await api("POST", "m/layers/", { token, body: { code: "view", type: "virtual", source } });
+  ids.set("view", view.json.id);
+  await show("view", { type: 1, columnCode: "born", classesCount: 2 });
+  const tile = await draw("view", place);
+  t.equal(tile.at(2.5, 2.5)[3], 0, "not in the view");
+  t.ok(near(tile.at(5.5, 2.5), "#2c7bb6"));
+  t.ok(near(tile.at(8.5, 2.5), "#d7191c"));
+  await show("view", { type: 3, columnCode: "rank", showText: true, textSettings: { column: "rank" } });
+  const bubbles = await draw("view", place);
+  t.equal(bubbles.at(5.5, 2.5)[3], 0, "no value");
+  t.ok(near(bubbles.at(8.5, 2.5, -10), "#2a6fbb"));
+  await show("view", { type: 2, columnCode: "rank", classesSettings: { classes: [{ value: 5 }] } });
+  const categories = await draw("view", place);
+  t.ok(near(categories.at(8.5, 2.5), "#4477aa"));
+  t.ok(near(categories.at(5.5, 2.5), "#bbbbbb"));
+});
