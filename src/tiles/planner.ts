@@ -185,8 +185,8 @@ export class Planner {
       epoch,
       sources: [...new Set([...mapSources, ...versions])],
       mapSources,
-      asOf,
       visualized,
+      asOf,
       complete: styledMap.complete && (styledBase?.complete ?? true),
       surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
     };

@@ -290,3 +290,39 @@ t.test("virtual layers, localised values, timestamps", async (t) => {
   t.ok(near(categories.at(8.5, 2.5), "#4477aa"));
   t.ok(near(categories.at(5.5, 2.5), "#bbbbbb"));
 });
+
+t.test("the largest settings, and values that look like SQL or XML, are drawn", async (t) => {
+  const strange = `a'"]]> & <Layer/> \\ [b]`;
+  await layerOf("many", [{ kind: strange, geom: square(2, 2, 1) }]);
+  const classes = Array.from({ length: 999 }, (_, at) => ({ value: `value ${at}`, color: "#ff0000" }));
+  await show("many", {
+    type: 2,
+    columnCode: "kind",
+    showText: true,
+    borderSettings: { width: 10_000, pattern: "0 0" },
+    textSettings: { fontSize: 10_000, haloWidth: 10_000, fontFamily: strange },
+    classesSettings: { classes: [...classes, { value: strange, color: "#00aa00" }], lineWidth: 10_000 },
+  });
+  t.ok((await draw("many", place)).painted > 0);
+  await show("many", {
+    type: 2,
+    columnCode: "kind",
+    showBorder: false,
+    classesSettings: { classes: [...classes, { value: strange, color: "#00aa00" }] },
+  });
+  t.ok(near((await draw("many", place)).at(2.5, 2.5), "#00aa00"));
+  const charts = Array.from({ length: 100 }, () => ({ code: "svc_id" }));
+  for (const type of [4, 5, 6]) {
+    await show("many", {
+      type,
+      classesSettings: { columns: charts, sizeType: 2, sizeFrom: 10_000, sizeTo: 10_000 },
+    });
+    t.ok((await draw("many", place)).painted > 0, `charts of type ${type}`);
+  }
+  const colors = Array.from({ length: 100 }, (_, at) => `#0000${(at + 100).toString(16)}`);
+  await show("many", {
+    type: 7,
+    classesSettings: { colors, markerSize: 10_000, linkToScale: true, linkToScaleZoom: 22 },
+  });
+  t.ok((await draw("many", place)).painted >= 0);
+});

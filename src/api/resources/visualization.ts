@@ -192,7 +192,7 @@ export const visualizationOperations: readonly Operation[] = [
     id: "saveVectorSettings",
     tag: "Layers",
     summary: "Set a layer's vector settings",
-    details: "For clients that render the layer as vectors; its tiles are drawn as without them.",
+    details: "For clients that render the layer as vectors: tiles leave it out.",
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/vector/`,
