@@ -125,7 +125,8 @@ export class Planner {
       layers.map((layer) => layer.id).join(","),
     ].join(" ");
     const known = this.plans.get(key)?.plan;
-    if (known && !changes.trusted) await changes.refresh(known.visualized.map(({ layer }) => layer));
+    if (known && known.visualized.length > 0 && !changes.trusted)
+      await changes.refresh(known.visualized.map(({ layer }) => layer));
     if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
     let pending = this.pending.get(key);
     const joined = pending !== undefined;
