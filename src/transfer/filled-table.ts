@@ -136,6 +136,7 @@ export async function replaceTable(
   if (!(await isReplaceable(tx, layer.id, layer.replace))) return undefined;
   const [old] = await tx.query<{ rows: number }>(`select count(*)::int as rows from ${table}`);
   await tx.query("select replace_layer_table($1, $2, $3)", [layer.id, filled.name, filled.bands]);
+  await tx.query("select recheck_antimeridian($1)", [layer.id]);
   return old!.rows;
 }
 

@@ -20,7 +20,7 @@ function mapOf(items: readonly Item[], publication: readonly PublicationElement[
     const common = { id: ids.get(code)!, code, parentId: parent ? ids.get(parent)! : null, selected };
     const node = (code.startsWith("F")
       ? { ...common, type: "folder" }
-      : { ...common, type: "layer", columns: [] }) as unknown as TreeNode | LayerNode;
+      : { ...common, type: "layer", renderType: 0, columns: [] }) as unknown as TreeNode | LayerNode;
     nodes.set(node.id, node);
     children.set(node.parentId ?? 0, [...(children.get(node.parentId ?? 0) ?? []), node]);
   }

@@ -133,7 +133,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a tile in Redis is not checked",
     file: "tiles/service",
-    replace: [["if (stored && isCurrent(stored.versions, plan.layers, box)) {", "if (stored) {"]],
+    replace: [["if (stored && this.isValid(stored, plan, box)) {", "if (stored) {"]],
   },
   {
     name: "without notifications the database is not queried",

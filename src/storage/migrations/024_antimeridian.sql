@@ -55,31 +55,27 @@ drop trigger layer_changed on layer;
 create trigger layer_changed after update of geometry_kind, bands, crosses_antimeridian on layer
   for each row execute function layer_changed();
 
-create function crosses_antimeridian(id_of_layer bigint) returns boolean language plpgsql set search_path from current as $$
+-- Keeps the column up after the layer's table was replaced.
+create function recheck_antimeridian(id_of_layer bigint) returns void language plpgsql set search_path from current as $$
 declare
   name text := 'l' || id_of_layer;
   found boolean;
 begin
-  if to_regclass(format('layers.%I', name)) is null then return false; end if;
-  execute format('select exists (select from layers.%I where geom_3857 && st_makeenvelope(20037508.35, -1e8, 1e8, 1e8, 3857) and st_xmax(geom_3857) > 20037508.35)
-    or exists (select from layers.%I where geom_3857 && st_makeenvelope(-1e8, -1e8, -20037508.35, 1e8, 3857) and st_xmin(geom_3857) < -20037508.35)', name, name)
+  execute format('select exists (select from layers.%I
+      where geom_3857 && st_makeenvelope(20037508.35, -1e8, 1e8, 1e8, 3857) and st_xmax(geom_3857) > 20037508.35)
+    or exists (select from layers.%I
+      where geom_3857 && st_makeenvelope(-1e8, -1e8, -20037508.35, 1e8, 3857) and st_xmin(geom_3857) < -20037508.35)', name, name)
     into found;
-  return found;
+  update layer set crosses_antimeridian = found where id = id_of_layer and crosses_antimeridian <> found;
 end $$;
 
--- Keeps the column up with a change of these boxes; null = of the whole layer. It stays true until the layer is replaced.
+-- Keeps the column up with a change in these boxes. It stays true until the layer's table is replaced.
 create function note_crossing(id_of_layer bigint, boxes double precision[]) returns void language plpgsql
 set search_path from current as $$
-declare
-  found boolean;
 begin
-  if boxes is null then found := crosses_antimeridian(id_of_layer);
-  else
-    select coalesce(bool_or(abs(x) > 20037508.35), false) into found from unnest(boxes) with ordinality box (x, place)
-      where place % 2 = 1;
-    if not found then return; end if;
+  if exists (select from unnest(boxes) with ordinality box (x, place) where place % 2 = 1 and abs(x) > 20037508.35) then
+    update layer set crosses_antimeridian = true where id = id_of_layer and not crosses_antimeridian;
   end if;
-  update layer set crosses_antimeridian = found where id = id_of_layer and crosses_antimeridian <> found;
 end $$;
 
 -- As before, and notes that.
