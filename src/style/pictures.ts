@@ -63,7 +63,12 @@ export function illustrate(style: CompiledStyle, pictures: Pictures, scale: numb
     rules: one.rules.map((rule) => ({ ...rule, symbolizers: rule.symbolizers.flatMap(shown) })),
   }));
   return {
-    style: { ...style, styles, bufferPixels: bufferPixelsOf(style.styles, sideOf) },
+    style: {
+      ...style,
+      styles,
+      // Of a visualization it is more than its symbols take.
+      bufferPixels: Math.max(style.query ? style.bufferPixels : 0, bufferPixelsOf(style.styles, sideOf)),
+    },
     files: [...used],
   };
 }

@@ -242,7 +242,7 @@ export class Planner {
   ): Promise<StyledLayer | typeof timedOut | undefined> {
     const source = layer.source && "url" in layer.source ? layer.source : undefined;
     if (!hasObjects(layer) && !layer.raster && !source) return undefined;
-    if (isVisualized(layer)) return this.visualLayer(map, layer);
+    if (isVisualized(layer)) return this.visualLayer(map, layer, scale);
     const request = {
       mapStyle: map.cssStyle,
       layerStyle: layer.cssStyle,
@@ -256,10 +256,17 @@ export class Planner {
   }
 
   /** A layer drawn by its visualization; the class borders are those of the legend. */
-  private async visualLayer(map: MapState, layer: LayerNode): Promise<StyledLayer | typeof timedOut> {
-    if (!drawsStatistics(layer)) return { layer, style: visualStyle(layer, undefined) };
-    const values = await this.options.visuals.current(layer, map.project.languages[0]);
-    return values ? { layer, style: visualStyle(layer, values) } : timedOut;
+  private async visualLayer(
+    map: MapState,
+    layer: LayerNode,
+    scale: TileScale,
+  ): Promise<StyledLayer | typeof timedOut> {
+    const pictures = picturesOf(map.project, this.options.icons);
+    const needed = drawsStatistics(layer);
+    const values = needed ? await this.options.visuals.current(layer, map.project.languages[0]) : undefined;
+    if (needed && !values) return timedOut;
+    const style = visualStyle(layer, values, (name) => pictures.get(name));
+    return this.illustrated(map, layer, style, scale);
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */

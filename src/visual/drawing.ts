@@ -113,6 +113,48 @@ export function marker(
   });
 }
 
+/** Size in pixels of a picture that styles of the project may show; undefined = there is none of that name. */
+export type FindPicture = (name: string) => { readonly width: number; readonly height: number } | undefined;
+
+/** A picture in place of a marker. */
+export interface MarkerPicture {
+  readonly name: string;
+  /** Its longer side in pixels. */
+  readonly side: number;
+}
+
+/** The icon of a class, or of bubbles, where it is wanted and there; else they have plain markers. */
+export function iconOf({ useIcon, icon }: Settings, find: FindPicture): MarkerPicture | undefined {
+  if (useIcon !== true || icon === "") return undefined;
+  const path = String(icon);
+  for (const name of [path, path.replace(/^\/+/, "")]) {
+    const picture = find(name);
+    if (picture) return { name, side: Math.max(picture.width, picture.height, 1) };
+  }
+  return undefined;
+}
+
+/** @param look.size of its longer side: a number, or an expression of Mapnik */
+export function pictureMarker(
+  settings: Settings,
+  look: { readonly picture: MarkerPicture; readonly opacity: unknown; readonly size: number | string },
+): Symbolizer {
+  const { allowOverlap } = settings.pointSettings as Settings;
+  const { name, side } = look.picture;
+  return {
+    ...symbolizer("MarkersSymbolizer", {
+      opacity: look.opacity as number,
+      // A width would hold for pictures of shapes only.
+      transform: `scale(${typeof look.size === "number" ? look.size / side : `${look.size}/${side}`})`,
+      placement: "interior",
+      "multi-policy": "each",
+      "allow-overlap": allowOverlap === true,
+      "ignore-placement": allowOverlap === true,
+    }),
+    picture: name,
+  };
+}
+
 /**
  * SQL of the class of a value, from 0, by the same borders as the statistics: a class includes its upper border.
  * @param value SQL of a number; undefined = none
@@ -131,18 +173,26 @@ const pointSize = 10;
 export function classRules(
   layer: LayerNode,
   settings: Settings,
-  look: { readonly filter: string; readonly color: unknown; readonly classes: Settings },
+  look: {
+    readonly filter: string;
+    readonly color: unknown;
+    readonly classes: Settings;
+    /** Of points. */
+    readonly icon?: MarkerPicture | undefined;
+  },
 ): Rule[] {
   const { opacity, lineWidth, linePattern } = look.classes;
   const points = settings.pointSettings as Settings;
   const border = borderOf(settings);
   const symbols = {
     Point: [
-      marker(settings, {
-        fill: look.color,
-        opacity,
-        size: points.sizeEnabled ? bounded(points.size) : pointSize,
-      }),
+      look.icon
+        ? pictureMarker(settings, { picture: look.icon, opacity, size: iconSize(settings, look.icon) })
+        : marker(settings, {
+            fill: look.color,
+            opacity,
+            size: points.sizeEnabled ? bounded(points.size) : pointSize,
+          }),
     ],
     LineString: [
       symbolizer("LineSymbolizer", {
@@ -167,11 +217,22 @@ export function classRules(
   }));
 }
 
-/** How far markers and lines of `classRules` extend. */
-export function classReach(settings: Settings, classes: Settings): number {
+/** Side of an icon: that of points where it is set, else its own. */
+const iconSize = (settings: Settings, { side }: MarkerPicture): number => {
+  const points = settings.pointSettings as Settings;
+  return points.sizeEnabled ? bounded(points.size) : bounded(side);
+};
+
+/** How far markers, icons and lines of `classRules` extend. */
+export function classReach(
+  settings: Settings,
+  classes: Settings,
+  icons: readonly (MarkerPicture | undefined)[] = [],
+): number {
   const points = settings.pointSettings as Settings;
   const border = Number((settings.borderSettings as Settings).width);
-  const size = points.sizeEnabled ? bounded(points.size) : pointSize;
+  const sizes = icons.map((icon) => (icon ? Math.SQRT2 * iconSize(settings, icon) : 0));
+  const size = Math.max(points.sizeEnabled ? bounded(points.size) : pointSize, ...sizes);
   return Math.max(size / 2, bounded(classes.lineWidth)) + bounded(border) + 2;
 }
 

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Column, LayerNode } from "../catalog/state.js";
 import type { Fits, Known, Plain, Settings } from "./columns.js";
-import type { VisualDrawing } from "./drawing.js";
+import type { FindPicture, VisualDrawing } from "./drawing.js";
 import type { VisualQuestion } from "./statistics.js";
 import type { VisualValues } from "./values.js";
 
@@ -30,6 +30,7 @@ export interface Visualization {
 
 export interface ValuedVisualization extends Visualization {
   readonly values: VisualValues;
+  readonly findPicture: FindPicture;
 }
 
 /** A kind of visualizations. One file each in `kinds`; `kinds.ts` lists them by the number that the contract gives them. */

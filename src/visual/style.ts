@@ -2,7 +2,7 @@ import type { LayerNode } from "../catalog/state.js";
 import { bufferPixelsOf } from "../style/buffer-size.js";
 import type { CompiledStyle } from "../style/model.js";
 import type { Settings } from "./columns.js";
-import { labelColumn, labels } from "./drawing.js";
+import { type FindPicture, labelColumn, labels } from "./drawing.js";
 import { kindOf } from "./kinds.js";
 import { drawingQuery } from "./query.js";
 import type { VisualValues } from "./values.js";
@@ -21,15 +21,26 @@ export function drawsStatistics(layer: LayerNode): boolean {
 }
 
 /** The style that draws the layer's visualization. @param values of the objects; undefined = none are needed */
-export function visualStyle(layer: LayerNode, values: VisualValues | undefined): CompiledStyle {
+export function visualStyle(
+  layer: LayerNode,
+  values: VisualValues | undefined,
+  findPicture: FindPicture,
+): CompiledStyle {
   const settings = layer.visualSettings as Settings;
   const classes = settings.classesSettings as Settings;
-  const drawing = kindOf(settings).draw({ layer, settings, classes, values: values ?? noValues });
+  const drawing = kindOf(settings).draw({
+    ...{ layer, settings, classes, findPicture },
+    values: values ?? noValues,
+  });
   const labelled = labelColumn(layer, settings) !== undefined;
   const own = labelled ? [drawing.labels ?? labels(settings, layer)] : [];
+  const pictures = drawing.styles
+    .flatMap(({ rules }) => rules.flatMap(({ symbolizers }) => symbolizers))
+    .flatMap(({ picture }) => (picture === undefined ? [] : [picture]));
   return {
     styles: [...drawing.styles, ...own],
     fields: [],
+    pictures: [...new Set(pictures)].map((name) => ({ name, place: "", patternGrowth: 0 })),
     bufferPixels: Math.max(Math.ceil(drawing.reach), bufferPixelsOf(own)),
     query: (options) => drawingQuery(layer, drawing, options),
   };

@@ -326,3 +326,56 @@ t.test("the largest settings, and values that look like SQL or XML, are drawn", 
   });
   t.ok((await draw("many", place)).painted >= 0);
 });
+
+t.test(
+  "classes and bubbles have the icons that they are given, and plain markers without them",
+  async (t) => {
+    const admin = await server.token("admin");
+    const green =
+      '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><path d="M0 0h40v40h-40z" fill="#00ff00"/></svg>';
+    const put = await fetch(`${server.url}/api/2.8/p/pictures/marks/green.svg`, {
+      method: "PUT",
+      headers: { "x-token": admin, "content-type": "image/svg+xml" },
+      body: green,
+    });
+    t.equal(put.status, 200, await put.clone().text());
+    await layerOf(
+      "icons",
+      ["a", "b", "c", "d"].map((name, at) => ({ name, n: at + 1, geom: point(2 + at * 2, 4) })),
+    );
+    const item = (value: string, icon: string, useIcon = true) => ({
+      value,
+      icon,
+      useIcon,
+      color: "#0000ff",
+    });
+    await show("icons", {
+      type: 2,
+      columnCode: "name",
+      classesSettings: {
+        classes: [
+          item("a", "marks/green.svg"),
+          item("b", "/marks/green.svg"),
+          item("c", "marks/none.svg"),
+          item("d", "marks/green.svg", false),
+        ],
+      },
+    });
+    const tile = await draw("icons", place);
+    const colours = [2, 4, 6, 8].map((lon) => tile.at(lon, 4));
+    for (const [at, colour] of ["#00ff00", "#00ff00", "#0000ff", "#0000ff"].entries())
+      t.ok(near(colours[at]!, colour), `class ${at}: ${colours[at]}`);
+    t.ok(near(tile.at(2, 4, 15, 15), "#00ff00"), "in its own size");
+    t.equal(tile.at(2, 4, 24, 0)[3], 0);
+    await show("icons", {
+      type: 3,
+      columnCode: "n",
+      classesCount: 4,
+      classesSettings: { icon: "marks/green.svg", useIcon: true, pointSizeMin: 8, pointSizeMax: 32 },
+    });
+    const bubbles = await draw("icons", place, 2);
+    t.ok(near(bubbles.at(8, 4, 28, 28), "#00ff00"), "the largest, on a dense screen");
+    t.ok(near(bubbles.at(2, 4, 5, 5), "#00ff00"), "the smallest");
+    t.equal(bubbles.at(2, 4, 11, 11)[3], 0);
+  },
+);

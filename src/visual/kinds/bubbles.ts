@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
-import { array, bounded, classSql, marker, styleOf } from "../drawing.js";
+import { array, bounded, classSql, iconOf, marker, pictureMarker, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, flag, opacity, path, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
@@ -24,19 +24,16 @@ export const bubbles: VisualKind = {
   withValues: (classes, { borders, counts }) => ({ ...classes, borders, counts }),
   question: ({ layer, settings }) => classesQuestion(layer, settings),
   drawsStatistics: true,
-  draw: ({ layer, settings, classes, values: { breaks } }) => {
+  draw: ({ layer, settings, classes, findPicture, values: { breaks } }) => {
     const column = columnOf(layer, settings.column);
     const sizes = sizesOf(classes, Math.max(1, breaks.length - 1));
+    const look = { opacity: classes.opacity, size: "[size$]" };
+    const picture = iconOf(classes, findPicture);
+    const symbol = picture
+      ? pictureMarker(settings, { ...look, picture })
+      : marker(settings, { ...look, fill: classes.color });
     return {
-      styles: [
-        styleOf("bubbles", [
-          {
-            symbolizers: [
-              marker(settings, { fill: classes.color, opacity: classes.opacity, size: "[size$]" }),
-            ],
-          },
-        ]),
-      ],
+      styles: [styleOf("bubbles", [{ symbolizers: [symbol] }])],
       place: "point",
       columns: (context) => ({
         size$: `(${array(sizes, "float8")})[1 + ${classSql(column && measure(column, context), breaks)}]`,
@@ -44,7 +41,10 @@ export const bubbles: VisualKind = {
       needed: ["size$"],
       // Small ones stand on large ones.
       order: "size$ desc, svc_id",
-      reach: Math.max(...sizes) / 2 + bounded((settings.borderSettings as Settings).width) + 2,
+      reach:
+        (picture ? Math.SQRT1_2 : 0.5) * Math.max(...sizes) +
+        bounded((settings.borderSettings as Settings).width) +
+        2,
     };
   },
   legend: (_layer, { color, useIcon }) => [classificator(null, color, useIcon)],

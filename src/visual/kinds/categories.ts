@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { hasValues } from "../../column-types/column-types.js";
 import { columnOf, type Plain, type Settings } from "../columns.js";
-import { classReach, classRules, styleOf } from "../drawing.js";
+import { classReach, classRules, iconOf, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, flag, maxClasses, opacity, paletteColor, path, pattern, size } from "../schemas.js";
 import { type CategoryValue, categoryValue } from "../value-sql.js";
@@ -59,12 +59,15 @@ export const categories: VisualKind = {
     return column && { kind: "categories", column, values };
   },
   drawsStatistics: false,
-  draw: ({ layer, settings, classes }) => {
+  draw: ({ layer, settings, classes, findPicture }) => {
     const column = columnOf(layer, settings.column);
     const drawn = [...classesOf(classes), othersOf(classes)];
     const others = drawn.length - 1;
+    const icons = drawn.map((item) => (item.checked ? iconOf(item, findPicture) : undefined));
     const rules = drawn.flatMap(({ checked, color }, at) =>
-      checked ? classRules(layer, settings, { filter: `[class$]=${at}`, color, classes }) : [],
+      checked
+        ? classRules(layer, settings, { filter: `[class$]=${at}`, color, classes, icon: icons[at] })
+        : [],
     );
     return {
       styles: [styleOf("classes", rules)],
@@ -76,7 +79,7 @@ export const categories: VisualKind = {
       }),
       needed: ["class$"],
       ...(classes.opacity === 1 && { thinnedBy: "class$" }),
-      reach: classReach(settings, classes),
+      reach: classReach(settings, classes, icons),
     };
   },
   // An item for each class that is shown, and one without a value for other objects, if any.
