@@ -141,6 +141,15 @@ t.test("no file is read but the one that was sent, and no address is asked", asy
   await bench.import(layer, collection(feature({ a: 1 })), { action: "replace" });
 });
 
+t.test("a document whose features GDAL cannot read does not empty the layer", async (t) => {
+  const layer = await bench.layer();
+  await bench.import(layer, collection(feature({ name: "kept" })));
+  const deep = gml("", "", `${"<a>".repeat(1_000)}x${"</a>".repeat(1_000)}`);
+  const failure = await failureOf(bench.import(layer, deep, { extension: "gml", action: "replace" }));
+  t.match(failure.message, /The file has features, but none of them can be read/);
+  t.match(await bench.objects(layer), [{ name: "kept" }]);
+});
+
 t.test("GDAL has the drivers of the import formats and no others", (t) => {
   const script =
     "import('gdal-async').then(({default: gdal}) => console.log(JSON.stringify(gdal.drivers.getNames())))";

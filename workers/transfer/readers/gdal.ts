@@ -14,6 +14,7 @@ import { fileEncoding } from "./gdal-encoding.js";
 import { GdalFeatures } from "./gdal-features.js";
 import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
+import { hasMembers } from "./gml-members.js";
 import type { Reader } from "./reader.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
@@ -39,6 +40,9 @@ export const readGdal =
     if (driver === "DXF" && !endsWithMark(path)) sink.note(cutOff);
     try {
       const layers = featureLayers(dataset, sink);
+      // GDAL gives up silently on a document that is nested too deep; it would replace all objects by none.
+      if (layers.length === 0 && driver === "GML" && hasMembers(path))
+        throw refused("The file has features, but none of them can be read.");
       for (const { layer, expected: counted } of layers) {
         const expected = Math.max(counted, count?.() ?? 0);
         if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
