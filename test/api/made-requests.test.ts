@@ -8,6 +8,7 @@ import { SignJWT } from "jose";
 import sharp from "sharp";
 import t from "tap";
 import { startServer } from "../support/server.js";
+import { zipOf } from "../support/zip.js";
 import { type Known, type MadeRequest, RequestMaker, random, type Schema } from "./made-requests.support.js";
 
 /**
@@ -37,6 +38,11 @@ const document: Schema = await (await fetch(`${server.url}/openapi.json`)).json(
 const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: "#c00" } })
   .png()
   .toBuffer();
+
+const pictureFile = new File([png], "red.png", { type: "image/png" });
+const pictureArchive = new File([await zipOf({ "red.png": png })], "pictures.zip", {
+  type: "application/zip",
+});
 
 const ajv = new Ajv2020({ strict: false, allErrors: false });
 addFormats.default(ajv);
@@ -88,6 +94,11 @@ async function makeWorld(code: string): Promise<Known> {
      select gen_random_uuid(), a.id, p.id, $1 from account a, project p where a.login = 'admin' and p.code = 'p' returning id`,
     [layer.id],
   );
+  const picture = await fetch(`${server.url}/api/2.8/p/pictures/${code}.png?token=${admin}`, {
+    method: "PUT",
+    body: png,
+  });
+  if (picture.status !== 200) throw new Error(await picture.text());
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
   await made("POST", `${code}/layers/a/structure/`, { code: "spare", type: "text" });
@@ -134,6 +145,7 @@ async function makeWorld(code: string): Promise<Known> {
     x: [0],
     y: [0],
     z: [0],
+    path: [`${code}.png`],
   };
 }
 
@@ -158,6 +170,8 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   }),
   "GET /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
   "DELETE /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
+  "POST /api/2.8/{project}/pictures/": () => ({ file: [pictureArchive], "": [pictureArchive] }),
+  "PUT /api/2.8/{project}/pictures/{path}": () => ({ file: [pictureFile], "": [pictureFile] }),
   "GET /api/2.8/{project}/{map}/export/": () => ({
     format: ["pmtiles", "mbtiles"],
     minzoom: [0],

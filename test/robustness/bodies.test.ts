@@ -44,6 +44,7 @@ const parts: Readonly<Record<string, string>> = {
   column: "name",
   object: String(object),
   file: "1",
+  path: "a.png",
 };
 const { paths } = (await safe.ask("/openapi.json")).json;
 for (const [path, methods] of Object.entries<any>(paths)) {
@@ -61,7 +62,8 @@ for (const [path, methods] of Object.entries<any>(paths)) {
   }
 }
 /** What takes files looks for tokens in forms of several parts only: anything else nobody may send, of any size. */
-const takesFile = ({ name }: Described) => /^POST .*\/(import|files)\/$/.test(name);
+const takesFile = ({ name }: Described) =>
+  /^POST .*\/(import|files|pictures)\/$|^PUT .*\/pictures\//.test(name);
 
 /** Sends the head of a request that announces a body, and nothing of the body. */
 async function announced({ method, path }: Described, bytes: number, headers: string): Promise<string> {

@@ -79,8 +79,13 @@ async function put(
   services: Services,
   { body }: Input<unknown, BodyOf<typeof pictureBody>>,
 ): Promise<Reply> {
+  const authorized = authorizedBy(request, services);
+  const { context, sent } = await receiveFor(request, body, async (token) => {
+    const administered = await authorized(token);
+    pathOf(request);
+    return administered;
+  });
   const path = pathOf(request);
-  const { context, sent } = await receiveFor(request, body, authorizedBy(request, services));
   return withFolder(services, async (folder) => {
     const { pictures, refused } = await checked(services, { path: sent.file.path, name: path, folder });
     const [picture] = pictures;
