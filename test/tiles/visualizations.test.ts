@@ -84,6 +84,13 @@ t.test("classes of areas have the legend's colours, and borders", async (t) => {
   const legend = (await api("GET", "m/layers/areas/legend/")).json.classificators;
   const tile = await draw("areas", place);
   for (const [at, { fill }] of legend.entries()) t.ok(near(tile.at(1.5 + at * 2, 5), fill), `class ${at}`);
+  const icon = await picture(
+    await (await fetch(`${server.url}/api/2.8/p/m/layers/areas/icon/?size=64`)).arrayBuffer(),
+  );
+  t.ok(
+    legend.some(({ fill }: { fill: string }) => near(icon.at(32, 32), fill)),
+    "the layer's icon has a colour of it",
+  );
   t.ok(near(tile.at(2.5, 5), "#ffffff", 90), "a border between them");
   t.equal(tile.at(2.5, 8.5)[3], 0, "none without a value");
   await add("areas", [{ n: 80, geom: square(0.5, 1, 2) }]);

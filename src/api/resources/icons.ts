@@ -6,6 +6,7 @@ import type { Reply, Request } from "../../http/types.js";
 import { StyleTimeout } from "../../style/compiler.js";
 import type { CompiledStyle } from "../../style/model.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
+import { drawsStatistics, isVisualized, visualStyle } from "../../visual/style.js";
 import { callerOrPublic, usedToken } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
@@ -34,7 +35,9 @@ async function icon(
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
   const { size } = query();
-  const style = await styleOf(services, map, layer);
+  const style = isVisualized(layer)
+    ? await visualStyleOf(services, map, layer)
+    : await styleOf(services, map, layer);
   const svg = swatchSvg(swatchOf(style ?? noStyle, layer.geometryKind));
   const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : notCached;
   return pictureReply(request, pictureTag({ svg, size }), headers, () =>
@@ -45,6 +48,20 @@ async function icon(
 const noStyle: CompiledStyle = { styles: [], fields: [], bufferPixels: 1 };
 /** For an icon without its style, which may differ on the next request. */
 const notCached = { "cache-control": "no-store" };
+
+/** The style of the layer's visualization; undefined when its statistics are not there in time. */
+async function visualStyleOf(
+  services: Services,
+  map: MapState,
+  layer: LayerNode,
+): Promise<CompiledStyle | undefined> {
+  const values = drawsStatistics(layer)
+    ? await services.visuals.current(layer, map.project.languages[0])
+    : undefined;
+  // A class with an icon has the symbol of one without.
+  if (values || !drawsStatistics(layer)) return visualStyle(layer, values, () => undefined);
+  return undefined;
+}
 
 /**
  * The compiled style of the layer. A stored style that no longer compiles is empty. Undefined when compiling timed out.
@@ -73,7 +90,8 @@ export const iconOperations: readonly Operation[] = [
     id: "getIcon",
     tag: "Layers",
     summary: "Get the icon of a layer",
-    details: "Rendered from the layer's style: it shows the geometry type, colours and sizes.",
+    details:
+      "Rendered from the layer's style or visualization: it shows the geometry type, colours and sizes.",
     methods: ["GET"],
     path: `${layerPath}/icon/`,
     query: iconParameters,
