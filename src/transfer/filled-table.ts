@@ -111,12 +111,16 @@ export async function fillTable(
   ]);
   const bands = await longTransaction(db, limits, async (tx) => {
     await tx.execute(`alter table ${table} add constraint ${name}_pkey primary key using index ${name}_pkey`);
+    await tx.execute(`set local default_statistics_target = ${statisticsTarget(rows)}`);
     await tx.execute(`analyze ${table}`);
     const [made] = await tx.query<{ bands: number[] }>("select make_bands('staging', $1) as bands", [name]);
     return made!.bands;
   });
   return { name, rows, bands };
 }
+
+/** PostgreSQL's default of 100 reads up to 30,000 rows, which takes a fifth of an import of three times as many. */
+const statisticsTarget = (rows: number): number => Math.min(100, Math.max(10, Math.round(rows / 3_000)));
 
 /**
  * Puts the new table in the place of the layer's. Readers wait for the transaction from here on.
