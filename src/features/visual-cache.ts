@@ -8,7 +8,7 @@ import type { Database } from "../storage/postgres.js";
 import { Semaphore } from "../storage/semaphore.js";
 import { questionOf } from "../visual/kinds.js";
 import type { VisualQuestion } from "../visual/statistics.js";
-import type { VisualSource, VisualValues } from "../visual/values.js";
+import type { LatestValues, VisualSource, VisualValues } from "../visual/values.js";
 import { answerQuestion, answerWithin } from "./visual-answer.js";
 
 /** Cached values of one layer's visualization. */
@@ -33,7 +33,9 @@ const maxConcurrent = 2;
 const retryMs = 30_000;
 
 /** Provides the statistics of objects that visualizations show. */
-export interface Visuals extends VisualSource {
+export interface Visuals {
+  /** Those of the current objects, or the last known ones; undefined when there are none, or none are needed. */
+  current(layer: LayerNode, main: string): Promise<VisualValues | undefined>;
   /** The values of many layers by layer id, as far as they are available within the timeout. */
   inTime(
     layers: readonly LayerNode[],
@@ -46,7 +48,7 @@ export interface Visuals extends VisualSource {
  * Caches the values of visualizations until the objects or the settings change. One computation at a time per layer:
  * calls during a computation that began before their version share the next one.
  */
-export class VisualCache implements Visuals {
+export class VisualCache implements Visuals, VisualSource {
   private readonly entries = new LRUCache<number, Entry>({ max: maxLayers });
   private readonly gate = new Semaphore(
     maxConcurrent,
@@ -66,19 +68,28 @@ export class VisualCache implements Visuals {
    * @param main language of the values of localised columns
    */
   async current(layer: LayerNode, main: string): Promise<VisualValues | undefined> {
+    return (await this.latest(layer, main)).values;
+  }
+
+  /** As `current`, and whether the values are those of the current objects. */
+  async latest(layer: LayerNode, main: string): Promise<LatestValues> {
     const question = questionOf(layer);
-    if (!question) return undefined;
+    if (!question) return { values: undefined, isCurrent: true };
     const tracked = (await this.changes.track([layer.id]))[0]!;
     if (!this.changes.trusted) await this.changes.refresh([tracked]);
     // The values include at least what is committed now.
     const requiredVersion = tracked.version;
     const entry = this.entry(tracked, keyOf(layer, main));
+    const found = (): LatestValues => ({
+      values: entry.values,
+      isCurrent: entry.version >= requiredVersion,
+    });
     for (;;) {
       if (entry.running) {
         const recent = entry.version >= requiredVersion;
         await entry.running;
-        if (recent) return entry.values;
-      } else if (entry.version >= requiredVersion || performance.now() < entry.retryAt) return entry.values;
+        if (recent) return found();
+      } else if (entry.version >= requiredVersion || performance.now() < entry.retryAt) return found();
       else {
         entry.version = tracked.version;
         entry.running = this.compute(entry, layer, question, main);

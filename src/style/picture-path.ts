@@ -1,6 +1,7 @@
 /** The names of pictures in styles: `url(symbols/tree.svg)`, `url(symbols/shield_[ref_length].svg)`, `url(icon:star)`. */
 
 const maxPicturePath = 200;
+const maxColumns = 2;
 
 const segment = "[\\p{L}\\p{N}_](?:[\\p{L}\\p{N}_ .@+-]*[\\p{L}\\p{N}_@+-])?";
 const stored = new RegExp(`^(?:${segment}/)*${segment}\\.(?:png|svg|webp)$`, "iu");
@@ -19,6 +20,8 @@ export const isIconName = (name: string): boolean => icon.test(name);
 export function pictureName(text: string): string | undefined {
   if (isIconName(text)) return text;
   const path = text.replace(/^(?:\.\/)+/, "");
+  // Several columns in a row could share a path in very many ways, which `pathsOf` would try all.
+  if (columnsIn(path).length > maxColumns || path.includes("][")) return undefined;
   return /^[\p{L}\p{N}_]/u.test(path) && isPicturePath(path.replace(column, "0")) ? path : undefined;
 }
 

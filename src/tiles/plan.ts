@@ -69,7 +69,12 @@ export const showsCurrentStatistics = ({ visualized }: Plan): boolean =>
  * elsewhere.
  */
 export type StyledLayer =
-  | { readonly layer: LayerNode; readonly style: CompiledStyle }
+  | {
+      readonly layer: LayerNode;
+      readonly style: CompiledStyle;
+      /** Whether the statistics in the style are those of earlier objects. */
+      readonly isOutdated?: boolean;
+    }
   | { readonly layer: LayerNode; readonly image: ImagePart };
 
 /** A map with its compiled styles. */
@@ -78,7 +83,7 @@ export interface StyledMap {
   readonly properties: MapProperties;
   /** From the top of the tree to its bottom. */
   readonly layers: readonly StyledLayer[];
-  /** False: compiling a style timed out. */
+  /** False: compiling a style timed out, or statistics of a visualization are out of date. */
   readonly complete: boolean;
 }
 

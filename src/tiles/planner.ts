@@ -39,6 +39,8 @@ import {
 } from "./plan.js";
 import { drawnLayers } from "./selection.js";
 
+const isOutdated = (layer: StyledLayer): boolean => "isOutdated" in layer && layer.isOutdated === true;
+
 /** Project and map of the built-in base map. */
 export const baseMapCode = { project: "_base", map: "world" } as const;
 
@@ -135,6 +137,7 @@ export class Planner {
       this.pending.set(key, pending);
     }
     let plan = await pending;
+    if (joined && !changes.trusted) await changes.refresh(plan.visualized.map(({ layer }) => layer));
     // It may have been begun before an edit that this request has to see.
     if (joined && !showsCurrentStatistics(plan)) plan = await this.make(inputs);
     if (plan.complete && isPlanCurrent(plan)) this.plans.set(key, { plan, bytes: bytesOf(plan, key) });
@@ -146,7 +149,9 @@ export class Planner {
     return { plans: this.plans.size, bytes: this.plans.calculatedSize };
   }
 
-  private async make({ map, layers, base, hasBase, z, scale, language, asOf }: PlanInputs): Promise<Plan> {
+  private async make(inputs: PlanInputs): Promise<Plan> {
+    const { map, layers, base, hasBase, z, scale, language, asOf } = inputs;
+    const { epoch: epochOfStatistics } = this.options.changes;
     // Before the statistics are computed, so that later edits make the plan outdated.
     const visualized = (
       await this.options.changes.track(
@@ -174,6 +179,8 @@ export class Planner {
     const parts = [...baseImage, ...(baseDrawing?.parts ?? []), ...drawn.parts];
     const ids = [styledMap, styledBase].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids.flat());
+    // The statistics are those of another history, which no change of this one would make outdated.
+    if (visualized.length > 0 && epoch !== epochOfStatistics) return this.make(inputs);
     const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
     return {
       key: partsDigest(parts, scale),
@@ -212,7 +219,9 @@ export class Planner {
       map,
       properties: properties === timedOut ? {} : properties,
       layers: styled.filter((layer) => layer !== undefined && layer !== timedOut),
-      complete: properties !== timedOut && !styled.includes(timedOut),
+      complete:
+        properties !== timedOut &&
+        styled.every((layer) => layer === undefined || (layer !== timedOut && !isOutdated(layer))),
     };
   }
 
@@ -263,10 +272,13 @@ export class Planner {
   ): Promise<StyledLayer | typeof timedOut> {
     const pictures = picturesOf(map.project, this.options.icons);
     const needed = drawsStatistics(layer);
-    const values = needed ? await this.options.visuals.current(layer, map.project.languages[0]) : undefined;
+    const { values, isCurrent } = needed
+      ? await this.options.visuals.latest(layer, map.project.languages[0])
+      : { values: undefined, isCurrent: true };
     if (needed && !values) return timedOut;
     const style = visualStyle(layer, values, (name) => pictures.get(name));
-    return this.illustrated(map, layer, style, scale);
+    const styled = await this.illustrated(map, layer, style, scale);
+    return isCurrent ? styled : { ...styled, isOutdated: true };
   }
 
   /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */

@@ -9,8 +9,14 @@ export type Range = readonly [least: number, most: number];
 
 /** Provides the values of a layer's visualization. */
 export interface VisualSource {
-  /** Those of the current objects; undefined when they cannot be computed, or none are needed. */
-  current(layer: LayerNode, main: string): Promise<VisualValues | undefined>;
+  /** Values for the layer's objects, and whether they are those of the objects as they are now. */
+  latest(layer: LayerNode, main: string): Promise<LatestValues>;
+}
+
+export interface LatestValues {
+  /** The last known ones where those of now cannot be computed; undefined when there are none, or none are needed. */
+  readonly values: VisualValues | undefined;
+  readonly isCurrent: boolean;
 }
 
 export interface VisualValues {

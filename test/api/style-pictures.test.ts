@@ -199,6 +199,15 @@ t.test(
       entities:
         '<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>',
       "uses in a circle": svg("red", '<g id="a"><use href="#a"/></g>'),
+      "uses in a circle by an id with spaces": svg("red", '<g id=" a "><use href="#a"/></g>'),
+      "uses in a circle by an id that a style had": svg(
+        "red",
+        '<style id="a"/><g id="a"><use href="#a"/></g>',
+      ),
+      "uses of an id that two elements have": svg(
+        "red",
+        '<path id="a" d="M0 0h1"/><g id="a"><use href="#a"/></g>',
+      ),
       "uses that multiply": svg(
         "red",
         Array.from(

@@ -95,10 +95,16 @@ t.test("what fails is not tried again at once", async (t) => {
   await features.db.execute(`update ${table} set ${physical("gone")} = 3`);
   tracked.version++;
   t.equal(await current(lost), 3);
+  t.match(await cache.latest(lost, "ru"), { isCurrent: true });
   await features.db.execute(`alter table ${table} drop column ${physical("gone")}`);
   tracked.version++;
   const before = computed;
   t.same([await current(lost), await current(lost), await current(lost)], [3, 3, 3]);
   t.equal(computed, before + 1);
+  t.match(
+    await cache.latest(lost, "ru"),
+    { values: { max: 3 }, isCurrent: false },
+    "tiles are not kept then",
+  );
   t.equal((await cache.inTime([lost], "ru", 1_000)).get(layer.id)?.max, 3);
 });

@@ -287,6 +287,8 @@ t.test("hostile styles are refused", async (t) => {
     "address elsewhere": "#x { marker-file: url(http://127.0.0.1/x.svg); }",
     "address without scheme": "#x { polygon-pattern-file: url(//127.0.0.1/x.png); }",
     "file from a column": "#x { marker-file: url([field].svg); }",
+    "file from columns in a row": "#x { marker-file: url(x[a][b].svg); }",
+    "file from many columns": "#x { marker-file: url(x[a]-[b]-[c].svg); }",
     "file from a quoted column": `#x { marker-file: "[field]"; }`,
     "file from an expression": "#x { marker-file: [field]; }",
     "file of a line pattern": "#x { line-pattern-file: url(/dev/zero); }",

@@ -63,17 +63,24 @@ function sizeOf(root: SvgNode): { width: number; height: number; viewBox: number
 class Writer {
   private readonly rules;
   private readonly byId = new Map<string, SvgNode>();
+  /** Ids that several elements have. */
+  private readonly ambiguous = new Set<string>();
   /** Of the coordinates of an element itself. */
   private readonly sums = new Map<SvgNode, number>();
 
   constructor(private readonly root: SvgNode) {
     this.rules = rulesIn(root);
+    // As they are written: other elements have no id then, whatever they had.
     const visit = (node: SvgNode): void => {
-      const id = node.attributes.get("id");
-      if (id !== undefined && !this.byId.has(id)) this.byId.set(id, node);
+      const own = node.attributes.get("id");
+      const id = own === undefined || node.name === "style" ? undefined : geometry.id!(own.trim());
+      if (id !== undefined) {
+        if (this.byId.has(id)) this.ambiguous.add(id);
+        else this.byId.set(id, node);
+      }
       for (const child of node.children) visit(child);
     };
-    visit(root);
+    for (const child of root.children) visit(child);
   }
 
   /** @param growth how much the elements around it enlarge it */
@@ -116,6 +123,8 @@ class Writer {
       if (pending.size > 500) throw new SvgRefusal("Its elements refer to each other too deeply.");
       pending.add(node);
       const id = reference(node.attributes.get("href") ?? "");
+      if (id !== undefined && this.ambiguous.has(id))
+        throw new SvgRefusal("It refers to an id that several elements have.");
       const target = id === undefined ? undefined : this.byId.get(id);
       let elements = 1;
       let sum = this.sums.get(node) ?? 0;

@@ -110,6 +110,8 @@ export class FlatGeobufGeometry {
   }
 
   private type(type: number): void {
+    // A sound message takes about as much. Parts that share their positions would multiply them.
+    if (this.out.length > 4 * this.view.byteLength + 1024) throw new UnsoundMessage();
     this.out.byte(1);
     this.out.uint32Little(type + this.dimensions);
   }
