@@ -80,8 +80,9 @@ process.on("message", (task: TaskMessage) => {
     (error: Error) => sendToParent({ id: task.id, ok: false, error: error.message }),
   );
 });
-// The server process has ended. On a signal to the process group it decides when this process ends.
-process.on("disconnect", () => process.exit(0));
+// The server process has ended. An exit would wait for threads, one of which may be in a call that never returns.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+// On a signal to the process group the server decides when this process ends.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => process.exit(0));
 

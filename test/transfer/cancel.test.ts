@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,6 +30,17 @@ const count = async (text: string) => (await db.query(text)).length;
 const stagingTables = "select from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r'";
 const waiting = (relation: string) =>
   `select from pg_locks where relation = '${relation}'::regclass and not granted and database = (select oid from pg_database where datname = current_database())`;
+
+/** The processes that this one has started. */
+const childrenOf = (pid: number): string[] =>
+  readdirSync("/proc").filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      return readFileSync(`/proc/${name}/stat`, "latin1").split(") ").at(-1)!.split(" ")[1] === String(pid);
+    } catch {
+      return false;
+    }
+  });
 
 /** Holds a lock while `work` runs. */
 async function holding(lock: string, work: (release: () => Promise<void>) => Promise<void>): Promise<void> {
@@ -181,10 +192,12 @@ t.test("a command that is ended leaves no layer, no column and no file", async (
       const exit = once(child, "exit");
       await waitFor(() => steps.reading!.isReached(""));
       const table = await newest();
+      let hosts: string[] = [];
       await holding(lock(table), async (release) => {
         if (file !== endless) await writeFile(pipe, await readFile(file));
         await waitFor(() => isReached(table));
         t.same(await codes(), before, `${what}: the layer is not seen before it is whole`);
+        hosts = childrenOf(child.pid!);
         child.kill(signal);
         if (signal !== "SIGKILL")
           await waitFor(
@@ -193,6 +206,9 @@ t.test("a command that is ended leaves no layer, no column and no file", async (
         await release();
       });
       t.same(await exit, signal === "SIGKILL" ? [null, signal] : [status, null], what);
+      t.ok(hosts.length > 0, `${what}: it had a host`);
+      // Also one that is in the middle of a call of the system.
+      await waitFor(() => hosts.every((pid) => !existsSync(`/proc/${pid}`)));
       if (signal === "SIGKILL") {
         // What a killed process left is removed by the next server.
         await waitFor(async () => {
