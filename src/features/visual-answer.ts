@@ -2,7 +2,7 @@ import type { LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import type { VisualQuestion } from "../visual/statistics.js";
 import { categoryValue, measure, shownValue, type ValueContext } from "../visual/value-sql.js";
-import type { Limit, VisualValues } from "../visual/values.js";
+import { type Limit, noValues, type VisualValues } from "../visual/values.js";
 import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
@@ -15,17 +15,6 @@ const statementTimeoutMs = 10_000;
 const maxSample = 2_048;
 /** Limits sample size times classes, so that natural breaks block the event loop for a few ms only. */
 const maxSteps = 400_000;
-
-const noValues: VisualValues = {
-  min: null,
-  max: null,
-  borders: [],
-  counts: [],
-  others: 0,
-  breaks: [],
-  range: null,
-  axis: null,
-};
 
 /**
  * The statistics from one snapshot. Scans the objects once for limits, once for counts, and once with a sort for quantiles

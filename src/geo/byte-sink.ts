@@ -1,5 +1,4 @@
-/** Up to this length a loop is faster than a call of the runtime. */
-const shortText = 40;
+import { copyBytes, writeText } from "./short-bytes.js";
 
 /** A growable buffer for formats with integers of either byte order: PostgreSQL's binary COPY, WKB, shapefiles. */
 export class ByteSink {
@@ -88,20 +87,7 @@ export class ByteSink {
   utf8(text: string): void {
     // A UTF-16 unit has at most three bytes in UTF-8.
     this.reserve(text.length * 3);
-    if (text.length > shortText || !this.ascii(text))
-      this.length += this.bytes.write(text, this.length, "utf8");
-  }
-
-  /** Writes a text of ASCII. @returns false, with nothing written, when it has other characters */
-  private ascii(text: string): boolean {
-    const { bytes, length } = this;
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index);
-      if (code > 0x7f) return false;
-      bytes[length + index] = code;
-    }
-    this.length += text.length;
-    return true;
+    this.length += writeText(this.bytes, this.length, text);
   }
 
   append(bytes: Uint8Array): void {
@@ -114,8 +100,7 @@ export class ByteSink {
   appendFrom(source: ByteSink, start: number): void {
     const count = source.length - start;
     this.reserve(count);
-    if (count > shortText) this.bytes.set(source.from(start), this.length);
-    else for (let at = 0; at < count; at++) this.bytes[this.length + at] = source.bytes[start + at]!;
+    copyBytes(source.bytes, start, this.bytes, this.length, count);
     this.length += count;
   }
 

@@ -5,7 +5,7 @@ import type { Settings } from "./columns.js";
 import { type FindPicture, labelColumn, labels } from "./drawing.js";
 import { kindOf } from "./kinds.js";
 import { drawingQuery } from "./query.js";
-import type { VisualValues } from "./values.js";
+import { noValues, type VisualValues } from "./values.js";
 
 /** Whether tiles draw the layer's visualization in place of its CartoCSS. */
 export const isVisualized = (layer: LayerNode): boolean =>
@@ -45,14 +45,3 @@ export function visualStyle(
     query: (options) => drawingQuery(layer, drawing, options),
   };
 }
-
-const noValues: VisualValues = {
-  min: null,
-  max: null,
-  borders: [],
-  counts: [],
-  others: 0,
-  breaks: [],
-  range: null,
-  axis: null,
-};

@@ -39,3 +39,15 @@ export interface VisualValues {
   /** Of "limits": range of the columns of the axis. */
   readonly axis: Range | null;
 }
+
+/** Of no objects. */
+export const noValues: VisualValues = {
+  min: null,
+  max: null,
+  borders: [],
+  counts: [],
+  others: 0,
+  breaks: [],
+  range: null,
+  axis: null,
+};

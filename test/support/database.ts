@@ -18,8 +18,16 @@ function clusterUrl(): URL {
 }
 
 /** Runs `work` as superuser of the temporary cluster. */
-export async function asSuperuser<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const url = clusterUrl();
+export const asSuperuser = <T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> =>
+  connected(clusterUrl(), database, work);
+
+/** Runs `work` on a database of the cluster that the address is of. */
+async function connected<T>(
+  cluster: URL,
+  database: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const url = new URL(cluster);
   url.pathname = `/${database}`;
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
@@ -35,22 +43,12 @@ const template = "mapwright_test_template";
 
 /** Creates the template, once for all test files. */
 export async function createTemplate(superuserUrl: string): Promise<void> {
-  const inDatabase = async (database: string, statements: readonly string[]) => {
-    const url = new URL(superuserUrl);
-    url.pathname = `/${database}`;
-    const client = new pg.Client({ connectionString: url.href });
-    await client.connect();
-    try {
-      for (const statement of statements) await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  };
-  await inDatabase("postgres", [`create database ${template}`]);
-  await inDatabase(
-    template,
-    ["postgis", "pg_trgm", "unaccent"].map((extension) => `create extension ${extension}`),
-  );
+  const cluster = new URL(superuserUrl);
+  await connected(cluster, "postgres", (client) => client.query(`create database ${template}`));
+  await connected(cluster, template, async (client) => {
+    for (const extension of ["postgis", "pg_trgm", "unaccent"])
+      await client.query(`create extension ${extension}`);
+  });
 }
 
 /**

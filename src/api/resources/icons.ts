@@ -55,12 +55,10 @@ async function visualStyleOf(
   map: MapState,
   layer: LayerNode,
 ): Promise<CompiledStyle | undefined> {
-  const values = drawsStatistics(layer)
-    ? await services.visuals.current(layer, map.project.languages[0])
-    : undefined;
+  const needed = drawsStatistics(layer);
+  const values = needed ? await services.visuals.current(layer, map.project.languages[0]) : undefined;
   // A class with an icon has the symbol of one without.
-  if (values || !drawsStatistics(layer)) return visualStyle(layer, values, () => undefined);
-  return undefined;
+  return needed && !values ? undefined : visualStyle(layer, values, () => undefined);
 }
 
 /**

@@ -1,11 +1,10 @@
+import { copyBytes, writeText } from "../../../src/geo/short-bytes.js";
+
 /**
  * Writes FlatBuffers messages (flatbuffers.dev) from front to back: each table after its vtable, and what a table refers to
  * after the table. Positions in the buffer are called places; a reference is the place of four bytes that say how far ahead
  * its target is.
  */
-
-/** Up to this length a loop is faster than a call of the runtime. */
-const shortBytes = 40;
 
 /** Bytes of each field of a table, which are also its alignment; 0 = absent. */
 export type TableFields = readonly (0 | 1 | 2 | 4 | 8)[];
@@ -107,28 +106,14 @@ export class FlatBuffers {
   sizedText(text: string): void {
     const length = this.skip(4);
     this.reserve(3 * text.length);
-    let bytes = this.ascii(text);
-    if (bytes < text.length) bytes = this.buffer.write(text, this.used, "utf8");
+    const bytes = writeText(this.buffer, this.used, text);
     this.used += bytes;
     this.uint32(length, bytes);
   }
 
-  /** Writes a short text up to its first character beyond ASCII; returns the number of bytes. */
-  private ascii(text: string): number {
-    if (text.length > shortBytes) return 0;
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index);
-      if (code > 0x7f) return index;
-      this.buffer[this.used + index] = code;
-    }
-    return text.length;
-  }
-
   copy(source: Buffer, offset: number, bytes: number): void {
     this.reserve(bytes);
-    const { buffer, used } = this;
-    if (bytes > shortBytes) source.copy(buffer, used, offset, offset + bytes);
-    else for (let index = 0; index < bytes; index++) buffer[used + index] = source[offset + index]!;
+    copyBytes(source, offset, this.buffer, this.used, bytes);
     this.used += bytes;
   }
 

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { headOf } from "./file-head.js";
 import { FlatBufferTables, UnsoundMessage } from "./flatbuffer-tables.js";
 
 /** Reads the header of FlatGeobuf (flatgeobuf.org). The numbers of fields in tables are those of header.fbs. */
@@ -30,7 +30,7 @@ const nodeBytes = 40;
 
 /** @throws UnsoundMessage when the file is none of FlatGeobuf 3, or damaged */
 export function readFlatGeobufHeader(path: string): FlatGeobufHeader {
-  const bytes = head(path);
+  const bytes = headOf(path, maxHeaderBytes);
   if (bytes.length < 16 || !magic.equals(bytes.subarray(0, magic.length))) throw new UnsoundMessage();
   const end = 12 + bytes.readUInt32LE(8);
   if (end > bytes.length) throw new UnsoundMessage();
@@ -66,14 +66,4 @@ function indexBytes(features: number, children: number): number {
     nodes += level;
   } while (level > 1);
   return nodes * nodeBytes;
-}
-
-function head(path: string): Buffer {
-  const bytes = Buffer.alloc(maxHeaderBytes);
-  const file = openSync(path, "r");
-  try {
-    return bytes.subarray(0, readSync(file, bytes));
-  } finally {
-    closeSync(file);
-  }
 }

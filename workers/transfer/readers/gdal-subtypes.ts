@@ -1,5 +1,6 @@
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type gdal from "gdal-async";
+import { headOf } from "./file-head.js";
 import { UnsoundMessage } from "./flatbuffer-tables.js";
 import { columnTypes } from "./flatgeobuf-features.js";
 import { readFlatGeobufHeader } from "./flatgeobuf-header.js";
@@ -49,7 +50,7 @@ function columnsOf(dataset: gdal.Dataset, table: string): Subtypes {
 function propertiesOf(path: string, layer: string): Subtypes {
   const types = new Map<string, "bool">();
   if (!existsSync(path)) return types;
-  for (const [kind] of head(path)
+  for (const [kind] of headOf(path, maxHeaderBytes)
     .toString()
     .matchAll(/<GMLFeatureClass>.*?<\/GMLFeatureClass>/gs)) {
     if (/<Name>(.*?)<\/Name>/.exec(kind)?.[1] !== layer) continue;
@@ -59,16 +60,6 @@ function propertiesOf(path: string, layer: string): Subtypes {
     }
   }
   return types;
-}
-
-function head(path: string): Buffer {
-  const bytes = Buffer.alloc(maxHeaderBytes);
-  const file = openSync(path, "r");
-  try {
-    return bytes.subarray(0, readSync(file, bytes));
-  } finally {
-    closeSync(file);
-  }
 }
 
 function typesIn(path: string): Subtypes {
