@@ -1,4 +1,6 @@
+import pg from "pg";
 import t from "tap";
+import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { startServer } from "../support/server.js";
@@ -85,3 +87,26 @@ t.test("the polar ends of such an object are cut, not lost", async (t) => {
   const answer = await fetch(tileUrl(server, "m", { lon: -160, lat: 80, z: 4 }, "&base=0"));
   t.ok((await picture(await answer.arrayBuffer())).painted > 100);
 });
+
+t.test(
+  "the first object beyond 180 degrees and a new virtual layer do not wait for each other",
+  async (t) => {
+    await makeStyledLayer(server, "m", "b", "#b { polygon-fill: #00ff00; }");
+    const id = Number((await server.api("GET", "m/layers/b/", { token: editor })).json.id);
+    const structure = new pg.Client({ connectionString: server.database.url });
+    await structure.connect();
+    t.teardown(() => structure.end());
+    // As whoever makes a layer over another one does: the map's row, then that of the source.
+    await structure.query("begin");
+    await structure.query("select id from mapwright.map where code = 'm' for update");
+    const added = addObject(server, "b", square(170, 0, 20), { map: "m" });
+    await lockWaiters(server.sql);
+    await structure.query("update mapwright.layer set changed_at = changed_at where id = $1", [id]);
+    await structure.query("commit");
+    t.type(await added, "number");
+    const { rows } = await server.sql.query(
+      "select deadlocks::int from pg_stat_database where datname = current_database()",
+    );
+    t.same(rows, [{ deadlocks: 0 }]);
+  },
+);
