@@ -223,6 +223,15 @@ t.test(
         "red",
         '<g transform="scale(900)"><g transform="scale(900)"><path d="M0 0h1"/></g></g>',
       ),
+      "enlarged along uses": svg(
+        "red",
+        '<g id="a" transform="scale(900)"><path d="M0 0h1"/></g><use href="#a" transform="scale(900)"/>',
+      ),
+      "wide strokes by a style": svg(
+        "red",
+        `<style>path { stroke-width: 99999 }</style>${'<path d="M0 0h1"/>'.repeat(101)}`,
+      ),
+      "lengths in inches": svg("red", '<rect width="1000in" height="1000in"/>'.repeat(60)),
       HTML: "<html><body/></html>",
       "not closed": "<svg xmlns='http://www.w3.org/2000/svg'>",
     };

@@ -18,8 +18,8 @@ export const maxPictureSide = 1024;
 /** Elements after all uses are written out. */
 const maxDrawn = 50_000;
 /**
- * Bounds on coordinates, on how much transformations enlarge them, and on the sum of all: curves are drawn in steps of
- * some pixels, so that these bound the work.
+ * Bounds on coordinates, on how much transformations enlarge them, also along uses, and on the sum of all that is drawn:
+ * curves are drawn in steps of some pixels, so that these bound the work.
  */
 const maxCoordinate = 1e5;
 const maxGrowth = 1e3;
@@ -30,11 +30,12 @@ export function sanitizeSvg(source: string): SafeSvg {
   const root = readSvg(source.replace(/^\ufeff/, ""));
   const { width, height, viewBox } = sizeOf(root);
   const writer = new Writer(root);
-  const inner = root.children.map((child) => writer.element(child, 1)).join("");
-  writer.checkUses();
+  const inner = root.children.map((child) => writer.element(child)).join("");
+  const own = writer.attributes(root, presentation);
+  writer.checkDrawn();
   const attributes = [
     'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"',
-    `width="${width}" height="${height}" viewBox="${viewBox.join(" ")}"${writer.attributes(root, presentation)}`,
+    `width="${width}" height="${height}" viewBox="${viewBox.join(" ")}"${own}`,
   ].join(" ");
   return { text: `<svg ${attributes}>${inner}</svg>`, width, height };
 }
@@ -65,8 +66,8 @@ class Writer {
   private readonly byId = new Map<string, SvgNode>();
   /** Ids that several elements have. */
   private readonly ambiguous = new Set<string>();
-  /** Of the coordinates of an element itself. */
-  private readonly sums = new Map<SvgNode, number>();
+  /** Of the elements themselves. */
+  private readonly measures = new Map<SvgNode, Measure>();
 
   constructor(private readonly root: SvgNode) {
     this.rules = rulesIn(root);
@@ -83,41 +84,36 @@ class Writer {
     for (const child of root.children) visit(child);
   }
 
-  /** @param growth how much the elements around it enlarge it */
-  element(node: SvgNode, growth: number): string {
+  element(node: SvgNode): string {
     if (node.name === "style") return "";
     // A picture in a picture would have its own size.
     const name = node.name === "svg" ? "g" : node.name;
-    const total =
-      growth *
-      growthOf(node.attributes.get("transform")) *
-      Math.max(1, growthOf(node.attributes.get("gradientTransform")));
-    if (total > maxGrowth) throw new SvgRefusal("Its transformations enlarge too much.");
-    this.measure(node, total);
     const attributes = this.attributes(node, name === "g" ? { ...presentation, ...groupGeometry } : all);
-    const inner = node.children.map((child) => this.element(child, total)).join("");
+    const inner = node.children.map((child) => this.element(child)).join("");
     return inner === "" ? `<${name}${attributes}/>` : `<${name}${attributes}>${inner}</${name}>`;
   }
 
   attributes(node: SvgNode, allowed: typeof presentation): string {
     const style = styleOf(node, this.rules);
-    let text = "";
+    const written = new Map<string, string>();
     for (const [name, check] of Object.entries(allowed)) {
       const own =
         name in presentation ? (style.get(name) ?? node.attributes.get(name)) : node.attributes.get(name);
       const value = own === undefined ? undefined : check(own.trim());
-      if (value !== undefined) text += ` ${name}="${value}"`;
+      if (value !== undefined) written.set(name, value);
     }
+    this.measures.set(node, measureOf(written));
+    const text = [...written].map(([name, value]) => ` ${name}="${value}"`).join("");
     const target = reference(node.attributes.get("href") ?? "");
     return target === undefined ? text : `${text} xlink:href="#${target}"`;
   }
 
   /** Uses may not lead in circles, nor multiply what is drawn. */
-  checkUses(): void {
-    const counts = new Map<SvgNode, { elements: number; sum: number }>();
+  checkDrawn(): void {
+    const totals = new Map<SvgNode, Drawn>();
     const pending = new Set<SvgNode>();
-    const count = (node: SvgNode): { elements: number; sum: number } => {
-      const known = counts.get(node);
+    const total = (node: SvgNode): Drawn => {
+      const known = totals.get(node);
       if (known !== undefined) return known;
       if (pending.has(node)) throw new SvgRefusal("Its elements refer to each other in a circle.");
       if (pending.size > 500) throw new SvgRefusal("Its elements refer to each other too deeply.");
@@ -126,34 +122,54 @@ class Writer {
       if (id !== undefined && this.ambiguous.has(id))
         throw new SvgRefusal("It refers to an id that several elements have.");
       const target = id === undefined ? undefined : this.byId.get(id);
-      let elements = 1;
-      let sum = this.sums.get(node) ?? 0;
+      const own = this.measures.get(node) ?? nothing;
+      const drawn = { elements: 1, sum: own.sum, growth: 1 };
       for (const part of [...node.children, ...(target ? [target] : [])]) {
-        const one = count(part);
-        elements += one.elements;
-        sum += one.sum;
+        const one = total(part);
+        drawn.elements += one.elements;
+        drawn.sum += one.sum;
+        drawn.growth = Math.max(drawn.growth, one.growth);
       }
-      if (elements > maxDrawn)
+      drawn.sum *= own.growth;
+      drawn.growth *= own.growth;
+      if (drawn.elements > maxDrawn)
         throw new SvgRefusal(`It has more than ${maxDrawn} elements when its uses are drawn.`);
-      if (sum > maxSum) throw new SvgRefusal("Its shapes are too long.");
+      if (drawn.growth > maxGrowth) throw new SvgRefusal("Its transformations enlarge too much.");
+      if (drawn.sum > maxSum) throw new SvgRefusal("Its shapes are too long.");
       pending.delete(node);
-      counts.set(node, { elements, sum });
-      return { elements, sum };
+      totals.set(node, drawn);
+      return drawn;
     };
-    count(this.root);
+    total(this.root);
   }
+}
 
-  private measure(node: SvgNode, growth: number): void {
-    let sum = 0;
-    for (const [name, value] of node.attributes) {
-      if (!coordinates.has(name)) continue;
-      for (const one of numbersIn(value)) {
-        if (!(Math.abs(one) <= maxCoordinate)) throw new SvgRefusal("It has a coordinate out of range.");
-        sum += Math.abs(one) * Math.max(1, growth);
-      }
+/** What an element has itself: the sum of its coordinates, and how much its transformations enlarge what is in it. */
+interface Measure {
+  readonly sum: number;
+  readonly growth: number;
+}
+
+/** What an element draws with all that is in it and that it uses. */
+interface Drawn extends Measure {
+  readonly elements: number;
+}
+
+const nothing: Measure = { sum: 0, growth: 1 };
+
+/** @param attributes as they are written @throws SvgRefusal */
+function measureOf(attributes: ReadonlyMap<string, string>): Measure {
+  let sum = 0;
+  for (const [name, value] of attributes) {
+    if (!coordinates.has(name)) continue;
+    for (const one of numbersIn(value)) {
+      if (!(Math.abs(one) <= maxCoordinate)) throw new SvgRefusal("It has a coordinate out of range.");
+      sum += Math.abs(one);
     }
-    this.sums.set(node, sum);
   }
+  const growth =
+    growthOf(attributes.get("transform")) * Math.max(1, growthOf(attributes.get("gradientTransform")));
+  return { sum, growth };
 }
 
 const all = { ...presentation, ...geometry };
