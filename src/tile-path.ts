@@ -14,6 +14,7 @@ import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./sty
 import { AddressCache } from "./tiles/address-cache.js";
 import { TileAnswers } from "./tiles/answers.js";
 import { TileMemory } from "./tiles/memory.js";
+import type { PictureFolder } from "./tiles/picture-folder.js";
 import { Planner, type PlannerOptions } from "./tiles/planner.js";
 import { TileService, type TileSource } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
@@ -33,7 +34,7 @@ export interface TilePathParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly on: TilePathEvents;
-  readonly pictures: PlannerOptions["pictures"];
+  readonly pictures: Pick<PictureFolder, "use">;
   /** Pictures of the installation, by `icon:name`. */
   readonly icons: PlannerOptions["icons"];
 }
@@ -126,7 +127,6 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     styles,
     services,
     styleDeadlineMs: config.style.deadlineMs,
-    pictures: parts.pictures,
     icons: parts.icons,
     bytes: config.tiles.planBytes,
     log,
@@ -137,6 +137,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     memory,
     blobs,
     store,
+    pictures: parts.pictures,
     render: (request, signal) =>
       render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),
     lockMs: Math.min(config.tiles.deadlineMs, maxLockMs),

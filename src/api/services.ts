@@ -17,7 +17,7 @@ import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
-import type { Pictures } from "../style/pictures.js";
+import type { Icons } from "../style/pictures.js";
 import type { TileAnswers } from "../tiles/answers.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
@@ -38,7 +38,7 @@ export interface Services {
   readonly externalTokens: ExternalTokens;
   readonly styles: StyleCompiler;
   /** Pictures of the installation for styles, by `icon:name`. */
-  readonly icons: Pictures;
+  readonly icons: Icons;
   readonly render: RenderHost;
   readonly transfer: TransferHost;
   /** For exports that are written to files. */

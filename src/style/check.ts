@@ -40,6 +40,7 @@ export class PropertyError extends StyleError {
 
 /** Of one layer. Mapnik tries the filters of those of a zoom on every object. */
 const maxRules = 20_000;
+const maxNamesWithColumns = 50;
 
 /** Characters of a layer's filters, texts and attributes together, which Mapnik parses when it loads a map. */
 const maxTextLength = 4_000_000;
@@ -61,6 +62,8 @@ class Checker {
   private readonly fields = new Set<string>();
   private readonly fontSets = new Map<string, readonly string[]>();
   private readonly pictures = new Map<string, PictureUse>();
+  /** Those of them that hold columns. */
+  private readonly names = new Set<string>();
   private readonly pictureFields = new Set<string>();
   private rules = 0;
 
@@ -205,6 +208,9 @@ class Checker {
     const growth = isPattern ? transformBuffer(attributes.transform).scale : 0;
     const known = this.pictures.get(name)?.patternGrowth ?? 0;
     this.pictures.set(name, { name, place: "", patternGrowth: Math.max(known, growth) });
+    // Each is compared with all pictures of the project.
+    if (columnsIn(name).length > 0 && this.names.add(name).size > maxNamesWithColumns)
+      throw new StyleError(`The style has more than ${maxNamesWithColumns} names of pictures with columns.`);
     return { picture: name };
   }
 

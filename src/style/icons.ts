@@ -6,6 +6,7 @@ import type { StoredPicture } from "../catalog/state.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { Log } from "../log.js";
 import { isIconName } from "./picture-path.js";
+import { contentName } from "./pictures.js";
 
 /** The icons of the installation: those beside this module, and those of a folder of the operator's. */
 
@@ -29,8 +30,9 @@ export async function loadIcons(sources: IconSources): Promise<ReadonlyMap<strin
     const content = await readFile(join(shipped, file));
     const digest = createHash("sha256").update(content).digest("hex");
     const size = { width: shippedSide, height: shippedSide, bytes: content.length };
-    icons.set(iconName(file), { blob: "", digest, format: "svg", ...size });
-    await writeFile(join(sources.folder, `${digest}.svg`), content);
+    const icon: StoredPicture = { blob: "", digest, format: "svg", ...size };
+    icons.set(iconName(file), icon);
+    await writeFile(join(sources.folder, contentName(icon)), content);
   }
   for (const file of await names(sources.own)) {
     const icon = await ownIcon(sources, file);
@@ -51,8 +53,9 @@ async function ownIcon(
     const [made] = answer.ok ? answer.pictures : [];
     if (!made) throw new Error(answer.ok ? answer.refused[file] : answer.error);
     const { digest, format, width, height, bytes } = made;
-    await copyFile(made.file, join(folder, `${digest}.${format}`));
-    return { blob: "", digest, format, width, height, bytes };
+    const icon: StoredPicture = { blob: "", digest, format, width, height, bytes };
+    await copyFile(made.file, join(folder, contentName(icon)));
+    return icon;
   } catch (error) {
     log.warn({ icon: file, reason: (error as Error).message }, "an icon cannot be used");
     return undefined;

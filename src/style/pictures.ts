@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { ProjectState, StoredPicture } from "../catalog/state.js";
 import { bufferPixelsOf, transformBuffer } from "./buffer-size.js";
 import type { CompiledStyle, Symbolizer } from "./model.js";
@@ -6,15 +7,34 @@ import { columnsIn, pathsOf } from "./picture-path.js";
 
 /** From the pictures that a style names to the files that it is drawn with. */
 
-/** Pictures by path, and icons by `icon:name`. */
-export type Pictures = Pick<ReadonlyMap<string, StoredPicture>, "get"> & Iterable<[string, StoredPicture]>;
+/** Icons of the installation by `icon:name`. */
+export type Icons = Pick<ReadonlyMap<string, StoredPicture>, "get">;
+
+export interface Pictures {
+  /** The picture of a path or of `icon:name`. */
+  get(name: string): StoredPicture | undefined;
+  /** The pictures that a name with columns can stand for, with their paths: of the project only. */
+  matching(name: string): readonly (readonly [path: string, StoredPicture])[];
+}
 
 /** The pictures that the styles of a project may show: its own and those of the installation. */
-export const picturesOf = (project: Pick<ProjectState, "pictures">, icons: Pictures): Pictures => ({
-  get: (name) => project.pictures.get(name) ?? icons.get(name),
-  // Names with columns stand for pictures of the project only.
-  [Symbol.iterator]: () => project.pictures[Symbol.iterator](),
+export const picturesOf = ({ pictures }: Pick<ProjectState, "pictures">, icons: Icons): Pictures => ({
+  get: (name) => pictures.get(name) ?? icons.get(name),
+  matching: (name) => {
+    const known = matches.get(pictures) ?? new LRUCache({ max: 50 });
+    matches.set(pictures, known);
+    let found = known.get(name);
+    if (!found) {
+      const paths = pathsOf(name);
+      found = [...pictures].filter(([path]) => paths.test(path));
+      known.set(name, found);
+    }
+    return found;
+  },
 });
+
+/** What names with columns stand for, by the pictures of a project: the layers of a map look for the same ones. */
+const matches = new WeakMap<object, LRUCache<string, [string, StoredPicture][]>>();
 
 /** A file in the folder of pictures. */
 export interface PictureFile {
@@ -113,12 +133,11 @@ function find(name: string, pictures: Pictures): Found | undefined {
   if (columns.length === 0) {
     const picture = pictures.get(name);
     if (!picture) return undefined;
-    const file = { name: `${picture.digest}.${picture.format}`, picture };
+    const file = { name: contentName(picture), picture };
     return { name: file.name, files: [file], side: sideOf(picture) };
   }
   // The folder's name stands for all pictures that the name can mean, so that a change of one makes new tiles.
-  const paths = pathsOf(name);
-  const all = [...pictures].filter(([path]) => paths.test(path));
+  const all = pictures.matching(name);
   if (all.length === 0) return undefined;
   const folder = createHash("sha256")
     .update(JSON.stringify(all.map(([path, { digest }]) => [path, digest])))
@@ -134,6 +153,10 @@ function find(name: string, pictures: Pictures): Found | undefined {
 }
 
 const sideOf = ({ width, height }: StoredPicture): number => Math.max(width, height);
+
+/** The name of the file that has the picture as it is. Icons of the installation, which have no blob, have their own. */
+export const contentName = ({ blob, digest, format }: StoredPicture): string =>
+  `${blob === "" ? "icon-" : ""}${digest}.${format}`;
 
 /** A path as the name of one file; WebP is stored as PNG. */
 const flat = (path: string): string =>

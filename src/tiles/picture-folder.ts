@@ -1,55 +1,132 @@
 import { randomBytes } from "node:crypto";
-import { access, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { StoredPicture } from "../catalog/state.js";
 import type { ImageHost } from "../hosts/image.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
-import type { PictureFile } from "../style/pictures.js";
+import { contentName, type PictureFile } from "../style/pictures.js";
 
 /**
  * The folder that the render host of a node reads pictures from, under names that stand for their content. It is the
- * node's own and goes with it.
+ * node's own and goes with it. Files that nothing is drawn from go when there are too many, those not used for longest
+ * first.
  */
 export class PictureFolder {
+  /** By name, from the one not used for longest to the last used one. The installation's icons are not among them. */
+  private readonly files = new Map<string, PlacedFile>();
+  private bytes = 0;
+
   private constructor(
     readonly path: string,
     private readonly sources: PictureSources,
+    private readonly maxBytes: number,
   ) {}
 
   /**
    * An empty folder below `parent`, for the node of this process.
+   * @param maxBytes on disk; more only as long as all of it is drawn from
    */
-  static async open(parent: string, sources: PictureSources): Promise<PictureFolder> {
+  static async open(
+    parent: string,
+    sources: PictureSources,
+    maxBytes = 512 * 1024 ** 2,
+  ): Promise<PictureFolder> {
     await removeLeft(parent);
     const path = join(parent, `${prefix()}${process.pid}-${randomBytes(6).toString("hex")}`);
     await mkdir(path, { recursive: true, mode: 0o700 });
-    return new PictureFolder(path, sources);
+    return new PictureFolder(path, sources, maxBytes);
   }
 
-  /** Copies pictures that are not there yet. One whose blob is gone is left out: what shows it is outdated. */
-  async place(files: readonly PictureFile[]): Promise<void> {
-    for (const { name, picture, scale } of files) {
-      const target = join(this.path, name);
-      if (await exists(target)) continue;
-      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      const part = `${target}.${randomBytes(6).toString("hex")}.part`;
-      try {
-        await this.withFile(picture, (source) =>
-          scale === undefined ? copyFile(source, part) : this.enlarge(source, part, { picture, scale }),
-        );
-        await rename(part, target);
-      } catch (error) {
-        await rm(part, { force: true });
-        if (!(error instanceof BlobNotFound)) throw error;
+  /**
+   * Calls `draw` while the pictures are in the folder. One whose blob is gone is left out: what shows it is outdated.
+   */
+  async use<T>(pictures: readonly PictureFile[], draw: () => Promise<T>): Promise<T> {
+    if (pictures.length === 0) return draw();
+    const held: PlacedFile[] = [];
+    try {
+      for (const picture of pictures) {
+        const file = this.hold(picture);
+        if (!file) continue;
+        held.push(file);
+        if (!file.isThere) await file.placed;
       }
+      return await draw();
+    } finally {
+      for (const file of held) file.users--;
+      this.trim();
     }
   }
 
-  /** Icons have no blob: their files are here. */
-  private withFile(picture: StoredPicture, use: (path: string) => Promise<void>): Promise<void> {
-    if (picture.blob === "") return use(join(this.path, `${picture.digest}.${picture.format}`));
-    return this.sources.blobs.withLocalCopy(picture.blob, use);
+  /** The file, which is being placed if it is new; undefined = an icon of the installation. */
+  private hold(picture: PictureFile): PlacedFile | undefined {
+    const { name } = picture;
+    if (picture.picture.blob === "" && name === contentName(picture.picture)) return undefined;
+    let file = this.files.get(name);
+    if (file) {
+      file.users++;
+      this.files.delete(name);
+      this.files.set(name, file);
+      return file;
+    }
+    const bytes = blockBytes + picture.picture.bytes * (picture.scale ?? 1) ** 2;
+    const placed: PlacedFile = { bytes, users: 1, isThere: false, placed: Promise.resolve() };
+    file = placed;
+    this.files.set(name, file);
+    this.bytes += bytes;
+    file.placed = this.place(picture).then(
+      () => {
+        placed.isThere = true;
+      },
+      (error) => {
+        this.forget(name, placed);
+        if (!(error instanceof BlobNotFound)) throw error;
+      },
+    );
+    return file;
+  }
+
+  private forget(name: string, file: PlacedFile): void {
+    if (this.files.get(name) !== file) return;
+    this.files.delete(name);
+    this.bytes -= file.bytes;
+  }
+
+  private trim(): void {
+    for (const [name, file] of this.files) {
+      if (this.bytes <= this.maxBytes) return;
+      if (file.users > 0) continue;
+      this.forget(name, file);
+      // At once, so that it cannot go after it is placed anew.
+      rmSync(join(this.path, name), { force: true });
+    }
+  }
+
+  private async place(picture: PictureFile): Promise<void> {
+    const target = join(this.path, picture.name);
+    const content = contentName(picture.picture);
+    const part = `${target}.${randomBytes(6).toString("hex")}.part`;
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    try {
+      // The same picture has many names.
+      if (picture.name !== content)
+        await this.use([{ name: content, picture: picture.picture }], () =>
+          picture.scale === undefined
+            ? link(join(this.path, content), part)
+            : this.enlarge(join(this.path, content), part, {
+                picture: picture.picture,
+                scale: picture.scale,
+              }),
+        );
+      else await this.sources.blobs.withLocalCopy(picture.picture.blob, (source) => copyFile(source, part));
+      await rename(part, target);
+    } catch (error) {
+      await rm(part, { force: true });
+      // Its content was not placed.
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new BlobNotFound(picture.picture.blob);
+      throw error;
+    }
   }
 
   private async enlarge(
@@ -81,11 +158,17 @@ export interface PictureSources {
 /** Machines may share the parent, whose processes cannot be seen from here. */
 const prefix = (): string => `${hostname()}-`;
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
+interface PlacedFile {
+  /** What it takes on disk at most. */
+  readonly bytes: number;
+  /** Drawings that need it now. */
+  users: number;
+  isThere: boolean;
+  placed: Promise<void>;
+}
+
+/** What a file takes on disk besides its bytes, at most. */
+const blockBytes = 4_096;
 
 /** Removes folders of this machine's processes that are gone. */
 async function removeLeft(parent: string): Promise<void> {

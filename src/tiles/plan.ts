@@ -5,6 +5,7 @@ import type { LayerVersion } from "../changes/layer-version.js";
 import type { MapSource } from "../hosts/messages.js";
 import { type MapnikLayer, mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
+import type { PictureFile } from "../style/pictures.js";
 import { datasource } from "./datasource.js";
 import type { ImagePart } from "./image-part.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
@@ -53,6 +54,8 @@ export type PlanPart =
       readonly isBase: boolean;
       /** Keys of the images that its layers show. */
       readonly blobs: readonly string[];
+      /** Pictures that its styles show. */
+      readonly pictures: readonly PictureFile[];
     }
   | { readonly kind: "image"; readonly image: ImagePart };
 
@@ -72,6 +75,8 @@ export type StyledLayer =
   | {
       readonly layer: LayerNode;
       readonly style: CompiledStyle;
+      /** Pictures that the style shows. */
+      readonly files: readonly PictureFile[];
       /** Whether the statistics in the style are those of earlier objects. */
       readonly isOutdated?: boolean;
     }
@@ -115,20 +120,23 @@ export function buildParts(
   const parts: PlanPart[] = [];
   let run: MapnikLayer[] = [];
   let blobs: string[] = [];
+  let pictures: PictureFile[] = [];
   const endRun = () => {
     // The background is below all layers.
     const own = parts.length === 0 ? properties : {};
     if (run.length > 0 || own.backgroundColor !== undefined) {
       const xml = mapnikXml({ properties: own, layers: run, bufferSize: bufferPixels * options.scale });
-      parts.push({ kind: "map", map: { xml, digest: digest(xml) }, isBase: options.isBase, blobs });
+      parts.push({ kind: "map", map: { xml, digest: digest(xml) }, isBase: options.isBase, blobs, pictures });
     }
     run = [];
     blobs = [];
+    pictures = [];
   };
   // From the bottom of the tree.
   for (const one of layers.toReversed()) {
     if ("style" in one) {
       run.push(...mapnikLayers(map, one, options));
+      pictures.push(...one.files);
       if (one.layer.raster) blobs.push(one.layer.raster.drawn);
     } else {
       endRun();
@@ -175,7 +183,11 @@ export const partsDigest = (parts: readonly PlanPart[], scale: number): string =
 
 /** Characters of the texts of the parts. */
 export const partsLength = (parts: readonly PlanPart[]): number =>
-  parts.reduce((sum, part) => sum + (part.kind === "map" ? part.map.xml.length : part.image.length), 0);
+  parts.reduce(
+    (sum, part) =>
+      sum + (part.kind === "map" ? part.map.xml.length + 100 * part.pictures.length : part.image.length),
+    0,
+  );
 
 const hasCollisions = (rule: Rule): boolean =>
   rule.symbolizers.some(

@@ -19,13 +19,12 @@ import type { CompileRequest } from "../hosts/messages.js";
 import type { Log } from "../log.js";
 import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
-import { illustrate, type Pictures, picturesOf } from "../style/pictures.js";
+import { type Icons, illustrate, picturesOf } from "../style/pictures.js";
 import { drawsStatistics, isVisualized, visualStyle } from "../visual/style.js";
 import type { VisualSource } from "../visual/values.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { bandZooms } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
-import type { PictureFolder } from "./picture-folder.js";
 import {
   buildParts,
   isPlanCurrent,
@@ -55,9 +54,8 @@ export interface PlannerOptions {
   readonly services: Pick<RasterServices, "image">;
   readonly visuals: VisualSource;
   readonly styleDeadlineMs: number;
-  readonly pictures: Pick<PictureFolder, "place">;
   /** Pictures of the installation, by `icon:name`. */
-  readonly icons: Pictures;
+  readonly icons: Icons;
   /** Memory for plans. */
   readonly bytes: number;
   readonly log: Log;
@@ -225,16 +223,13 @@ export class Planner {
     };
   }
 
-  private async illustrated(
+  private illustrated(
     map: MapState,
     layer: LayerNode,
     compiled: CompiledStyle,
     scale: TileScale,
-  ): Promise<StyledLayer> {
-    const { pictures, icons } = this.options;
-    const { style, files } = illustrate(compiled, picturesOf(map.project, icons), scale);
-    if (files.length > 0) await pictures.place(files);
-    return { layer, style };
+  ): StyledLayer {
+    return { layer, ...illustrate(compiled, picturesOf(map.project, this.options.icons), scale) };
   }
 
   private async properties(map: MapState): Promise<MapProperties | typeof timedOut> {
@@ -277,7 +272,7 @@ export class Planner {
       : { values: undefined, isCurrent: true };
     if (needed && !values) return timedOut;
     const style = visualStyle(layer, values, (name) => pictures.get(name));
-    const styled = await this.illustrated(map, layer, style, scale);
+    const styled = this.illustrated(map, layer, style, scale);
     return isCurrent ? styled : { ...styled, isOutdated: true };
   }
 

@@ -11,6 +11,7 @@ import type { TileFormat, TileQuality } from "./formats.js";
 import type { MadeImage } from "./image-part.js";
 import { InFlight } from "./in-flight.js";
 import type { TileMemory } from "./memory.js";
+import type { PictureFolder } from "./picture-folder.js";
 import type { Plan } from "./plan.js";
 import type { TileStore } from "./store.js";
 import type { Tile } from "./tile.js";
@@ -27,6 +28,8 @@ export interface TileServiceOptions {
   /** Where images of raster layers are. */
   readonly blobs: Pick<BlobStore, "withLocalCopy">;
   readonly store: TileStore;
+  /** Where pictures of styles are drawn from. */
+  readonly pictures: Pick<PictureFolder, "use">;
   readonly render: (request: MetatileRequest, signal: AbortSignal) => Promise<MetatileResponse>;
   /** How long another node may draw a metatile before this one draws it too. */
   readonly lockMs: number;
@@ -163,20 +166,25 @@ export class TileService {
     let drawn: MetatileResponse;
     let lifetime: Lifetime = {};
     try {
-      const keys = plan.parts.flatMap((part) => (part.kind === "map" ? part.blobs : []));
-      drawn = await withFiles(this.options.blobs, [...new Set(keys)], async (files) => {
+      const maps = plan.parts.filter((part) => part.kind === "map");
+      const keys = new Set(maps.flatMap(({ blobs }) => blobs));
+      drawn = await withFiles(this.options.blobs, [...keys], async (files) => {
         const made = await partsOf(work, files);
         lifetime = made.lifetime;
-        return this.options.render(
-          {
-            parts: made.parts,
-            origin: work.origin,
-            count: work.count,
-            scale: plan.scale,
-            encoding: work.format.mapnikEncodings[work.quality],
-            bufferPixels: plan.bufferPixels,
-          },
-          work.signal,
+        return this.options.pictures.use(
+          maps.flatMap(({ pictures }) => pictures),
+          () =>
+            this.options.render(
+              {
+                parts: made.parts,
+                origin: work.origin,
+                count: work.count,
+                scale: plan.scale,
+                encoding: work.format.mapnikEncodings[work.quality],
+                bufferPixels: plan.bufferPixels,
+              },
+              work.signal,
+            ),
         );
       });
     } catch (error) {

@@ -203,7 +203,7 @@ export class World {
       nodeId: name,
       clock: scheduler.clock(owner),
       log: quietLog,
-      pictures: { place: async () => undefined },
+      pictures: { use: (_pictures, draw) => draw() },
       icons: new Map(),
       on: {
         served: () => undefined,

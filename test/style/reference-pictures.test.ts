@@ -8,7 +8,7 @@ import t from "tap";
 import type { StoredPicture } from "../../src/catalog/state.js";
 import { mapnikXml } from "../../src/style/mapnik-xml.js";
 import type { CompiledStyle } from "../../src/style/model.js";
-import { illustrate } from "../../src/style/pictures.js";
+import { illustrate, picturesOf } from "../../src/style/pictures.js";
 import { compileStyle } from "../../workers/render/compile.js";
 import { loadMapnik } from "../../workers/render/mapnik.js";
 import { type ReferenceCase, referenceCases } from "./reference-cases.support.js";
@@ -61,12 +61,12 @@ const files: Readonly<Record<string, Buffer>> = {
     ]),
   ),
 };
-const pictures = new Map<string, StoredPicture>();
+const stored = new Map<string, StoredPicture>();
 for (const [name, content] of Object.entries(files)) {
   const digest = createHash("sha256").update(content).digest("hex");
   const format = name.endsWith(".png") ? "png" : "svg";
   const { width = 0, height = 0 } = await sharp(content).metadata();
-  pictures.set(name, { blob: "", digest, format, width, height, bytes: content.length });
+  stored.set(name, { blob: "b", digest, format, width, height, bytes: content.length });
   writeFileSync(join(folder, `${digest}.${format}`), content);
   if (format === "png")
     writeFileSync(
@@ -76,6 +76,7 @@ for (const [name, content] of Object.entries(files)) {
         .toBuffer(),
     );
 }
+const pictures = picturesOf({ pictures: stored }, new Map());
 
 const photo = Buffer.from(Array.from({ length: 8 * 8 }, (_, at) => [32 * (at % 8), 4 * at, 160]).flat());
 await sharp(photo, { raw: { width: 8, height: 8, channels: 3 } })
