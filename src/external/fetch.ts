@@ -27,9 +27,13 @@ export interface FetchedImage {
 
 /** The image did not come. Its message is for the log. */
 export class SourceError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  /** Whether the server could not be reached, whatever it was asked for. */
+  readonly isUnreachable: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly isUnreachable?: boolean } = {}) {
     super(message, options);
     this.name = "SourceError";
+    this.isUnreachable = options.isUnreachable ?? false;
   }
 }
 
@@ -57,9 +61,13 @@ export class ImageFetcher {
     this.hosts = new Set(hosts.map((host) => host.toLowerCase()));
   }
 
-  /** @param mayBeMissing whether "not found" means that there is nothing at this place @throws SourceError */
-  async fetch(address: string, mayBeMissing: boolean): Promise<FetchedImage> {
-    const signal = AbortSignal.timeout(this.options.deadlineMs);
+  /**
+   * @param mayBeMissing whether "not found" means that there is nothing at this place
+   * @param cancelled when nobody waits for it any more
+   * @throws SourceError
+   */
+  async fetch(address: string, mayBeMissing: boolean, cancelled: AbortSignal): Promise<FetchedImage> {
+    const signal = AbortSignal.any([AbortSignal.timeout(this.options.deadlineMs), cancelled]);
     let url = this.allowed(address, undefined);
     for (let hop = 0; ; hop++) {
       const answer = await this.request(url, signal);
@@ -120,7 +128,17 @@ export class ImageFetcher {
         },
       });
       // Also after the answer has begun: the error of a body is that of its answer.
-      sent.on("error", (error) => reject(new SourceError(reasonOf(error), { cause: error })));
+      let isConnected = false;
+      sent.on("socket", (socket) => {
+        const connected = () => {
+          isConnected = true;
+        };
+        if (socket.connecting) socket.once("connect", connected);
+        else connected();
+      });
+      sent.on("error", (error) =>
+        reject(new SourceError(reasonOf(error), { cause: error, isUnreachable: !isConnected })),
+      );
       sent.on("response", resolve);
       sent.end();
     });

@@ -6,6 +6,7 @@ import { HostError } from "../hosts/host.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { PartImage } from "../hosts/messages.js";
 import type { Log } from "../log.js";
+import { InFlight } from "../storage/in-flight.js";
 import { Semaphore } from "../storage/semaphore.js";
 import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
 import { imagesOf, type RasterService, type WantedArea, type WantedImages } from "./requests.js";
@@ -61,18 +62,20 @@ interface Fetched {
 const entryBytes = 300;
 /** However short the server says: a metatile asks for many images, and its neighbours for them again. */
 const leastSeconds = 60;
-/** After so many failures in a row a server is left alone for a while. */
+/** After so many failures in a row a service is left alone for a while, and a server that is not reached so often. */
 const maxFailures = 3;
+/** Services and servers of which failures are known. */
+const maxFailing = 5_000;
 
 export class RasterServices {
   private readonly fetcher: ImageFetcher;
   private readonly clock: Clock;
   private readonly kept: LRUCache<string, KeptImage>;
-  private readonly running = new Map<string, Promise<Fetched>>();
+  private readonly running = new InFlight<Fetched>();
   /** By host. Hosts are those of the configuration, so there are few. */
   private readonly turns = new Map<string, Semaphore>();
-  /** By host; those that answer have none. */
-  private readonly failures = new Map<string, { count: number; last: number }>();
+  /** By host, of those that are not reached, and by address of a service, of those that give no images. */
+  private readonly failures = new LRUCache<string, { count: number; last: number }>({ max: maxFailing });
   private waiting = 0;
 
   constructor(
@@ -87,16 +90,27 @@ export class RasterServices {
     });
   }
 
-  /** @throws Failure busy when too many areas wait */
-  async image(service: RasterService, area: WantedArea): Promise<ServiceImage> {
+  /**
+   * @param signal when nobody waits for the image any more
+   * @throws Failure busy when too many areas wait; the signal's reason
+   */
+  async image(service: RasterService, area: WantedArea, signal: AbortSignal): Promise<ServiceImage> {
     const { retrySeconds, maxAgeSeconds, maxWaiting } = this.options;
     const wanted = imagesOf(service, area);
     const now = this.clock.now();
     if (!wanted) return { image: undefined, expiresAt: now + 1_000 * maxAgeSeconds, isPartial: false };
     if (this.waiting >= maxWaiting) throw busy("Too many tiles wait for the services of others.", 5);
+    signal.throwIfAborted();
     this.waiting++;
+    // When one cannot be waited for, the others are not either.
+    const failed = new AbortController();
+    const ended = AbortSignal.any([signal, failed.signal]);
     try {
-      const images = await Promise.all(wanted.urls.map((url) => this.get(url, wanted.mayBeMissing)));
+      const images = await Promise.all(
+        wanted.urls.map((url) =>
+          this.get({ url, service: service.url, mayBeMissing: wanted.mayBeMissing }, ended),
+        ),
+      );
       const known = images.filter((image) => image !== undefined);
       const made = await this.mosaic(wanted, images, area);
       const isPartial = known.length < images.length || !made.isWhole;
@@ -105,6 +119,9 @@ export class RasterServices {
         ...(isPartial ? [this.clock.now() + 1_000 * retrySeconds] : []),
       );
       return { image: made.image, expiresAt, isPartial };
+    } catch (error) {
+      failed.abort(error);
+      throw error;
     } finally {
       this.waiting--;
     }
@@ -114,39 +131,44 @@ export class RasterServices {
     this.fetcher.close();
   }
 
-  /** Undefined = it did not come. */
-  private async get(url: string, mayBeMissing: boolean): Promise<KeptImage | undefined> {
+  /** Undefined = it did not come. @throws the signal's reason; Failure busy */
+  private async get(wanted: WantedImage, signal: AbortSignal): Promise<KeptImage | undefined> {
+    const { url } = wanted;
     const { host } = new URL(url);
     const kept = this.kept.get(url);
     if (kept && kept.expiresAt > this.clock.now()) {
       this.parts.onImage(host, "memory");
       return kept;
     }
-    let running = this.running.get(url);
-    if (!running) {
-      running = this.fetch(url, host, mayBeMissing).finally(() => this.running.delete(url));
-      this.running.set(url, running);
-    }
-    const { result, image } = await running;
+    const { result, image } = await this.running.join(url, {
+      signal,
+      start: (cancelled) => this.fetch(wanted, host, cancelled),
+    });
     this.parts.onImage(host, result);
     return image;
   }
 
-  /** @throws Failure busy when it has waited too long for a connection */
-  private async fetch(url: string, host: string, mayBeMissing: boolean): Promise<Fetched> {
+  /** @throws Failure busy when it has waited too long for a connection; the signal's reason before it has one */
+  private async fetch(
+    { url, service, mayBeMissing }: WantedImage,
+    host: string,
+    cancelled: AbortSignal,
+  ): Promise<Fetched> {
     const { ageSeconds, maxAgeSeconds: most } = this.options;
-    const release = await this.turnAt(host);
+    const release = await this.turnAt(host, cancelled);
     try {
-      if (this.isResting(host)) return { result: "skipped" };
-      const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing);
+      if (this.isResting(host) || this.isResting(service)) return { result: "skipped" };
+      const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing, cancelled);
       const seconds = Math.min(most, Math.max(leastSeconds, maxAgeSeconds ?? ageSeconds));
       const image = { bytes, expiresAt: this.clock.now() + 1_000 * seconds };
       this.kept.set(url, image);
       this.failures.delete(host);
+      this.failures.delete(service);
       return { result: "fetched", image };
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
-      this.failed(host, error);
+      // Not its fault.
+      if (!cancelled.aborted) this.failed(host, error.isUnreachable ? host : service, error);
       return { result: "failed" };
     } finally {
       release();
@@ -154,25 +176,25 @@ export class RasterServices {
   }
 
   /** Waits for a connection, so that the deadline counts the time that the server takes, and not that of a queue of ours. */
-  private turnAt(host: string): Promise<() => void> {
+  private turnAt(host: string, cancelled: AbortSignal): Promise<() => void> {
     const { connections, maxWaitMs } = this.options;
     let turns = this.turns.get(host);
     if (!turns) {
       turns = new Semaphore(connections, maxWaitMs, `Too many tiles wait for images of ${host}.`, this.clock);
       this.turns.set(host, turns);
     }
-    return turns.acquire();
+    return turns.acquire(cancelled);
   }
 
-  private isResting(host: string): boolean {
-    const found = this.failures.get(host);
+  private isResting(name: string): boolean {
+    const found = this.failures.get(name);
     if (!found || found.count < maxFailures) return false;
     return this.clock.now() < found.last + 1_000 * this.options.retrySeconds;
   }
 
-  private failed(host: string, { message }: SourceError): void {
-    const count = (this.failures.get(host)?.count ?? 0) + 1;
-    this.failures.set(host, { count, last: this.clock.now() });
+  private failed(host: string, name: string, { message }: SourceError): void {
+    const count = (this.failures.get(name)?.count ?? 0) + 1;
+    this.failures.set(name, { count, last: this.clock.now() });
     if (count === 1 || count === maxFailures)
       this.parts.log.warn({ host, reason: message, failures: count }, "an external layer has no image");
   }
@@ -194,6 +216,13 @@ export class RasterServices {
     }
     return { image: undefined, isWhole: false };
   }
+}
+
+interface WantedImage {
+  readonly url: string;
+  /** Address of the service, with its placeholders. */
+  readonly service: string;
+  readonly mayBeMissing: boolean;
 }
 
 /** The services as the configuration has them. */

@@ -19,10 +19,10 @@ export function externalPart(
     digest: digest(text),
     reachPixels: 0,
     length: text.length,
-    make: async (area) => {
+    make: async (area, signal) => {
       const opacity = opacityAt(opacities, area.origin.z);
       if (opacity === 0) return { image: undefined };
-      const { image, expiresAt, isPartial } = await services.image(service, area);
+      const { image, expiresAt, isPartial } = await services.image(service, area, signal);
       return { image: image && { ...image, opacity }, expiresAt, isPartial };
     },
   };

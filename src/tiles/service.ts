@@ -7,9 +7,9 @@ import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } fro
 import { HostError } from "../hosts/host.js";
 import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import { InFlight } from "../storage/in-flight.js";
 import type { TileFormat, TileQuality } from "./formats.js";
 import type { MadeImage } from "./image-part.js";
-import { InFlight } from "./in-flight.js";
 import type { TileMemory } from "./memory.js";
 import type { PictureFolder } from "./picture-folder.js";
 import type { Plan } from "./plan.js";

@@ -2,6 +2,8 @@ import t from "tap";
 import { isPublicAddress, lookupPublic } from "../../src/external/addresses.js";
 import { ImageFetcher } from "../../src/external/fetch.js";
 
+const never = new AbortController().signal;
+
 /** Servers of external layers have public addresses, unless the configuration allows others. */
 
 t.test("addresses of private networks are told from public ones", async (t) => {
@@ -29,10 +31,10 @@ t.test("names that resolve to private addresses are not connected to", async (t)
   });
   t.teardown(() => fetcher.close());
   for (const host of ["localhost:9", "127.0.0.1:9", "[::1]:9", "2130706433:9", "0x7f.1:9"])
-    await t.rejects(fetcher.fetch(`http://${host}/a.png`, true), {
+    await t.rejects(fetcher.fetch(`http://${host}/a.png`, true, never), {
       name: "SourceError",
       message: /public address|externalHosts/,
     });
   for (const address of ["file:///etc/passwd", "http://u:p@localhost:9/", "http://example.org/a.png"])
-    await t.rejects(fetcher.fetch(address, true), { name: "SourceError", message: /externalHosts/ });
+    await t.rejects(fetcher.fetch(address, true, never), { name: "SourceError", message: /externalHosts/ });
 });

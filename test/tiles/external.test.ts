@@ -294,6 +294,16 @@ t.test("what fails is left out, for a short time, and is seen in the metrics", a
   counted("skipped", ports[0]!);
 });
 
+t.test("a service that fails does not take the others of its server with it", async (t) => {
+  const wrong = await external("/nothing/{z}/{x}/{y}.png");
+  for (const x of [0, 4, 8, 12]) t.equal((await tile(wrong, `6/${x}/0`)).image.painted, 0);
+  asked.length = 0;
+  t.equal((await tile(wrong, "6/16/0")).image.painted, 0);
+  t.same(asked, [], "it is left alone");
+  const right = await external("/xyz/{z}/{x}/{y}.png?beside");
+  near(t, (await tile(right, "3/5/2")).image, [0.5, 0.5], tileColour(3, 5, 2));
+});
+
 t.test("a service that comes back is shown again", async (t) => {
   const map = await external("/xyz/{z}/{x}/{y}.png?back");
   broken = true;

@@ -8,11 +8,6 @@ const maxSide = 4_096;
 /** Of all images together. */
 const maxPixels = 64 * 1024 ** 2;
 
-interface Decoded {
-  readonly data: Buffer;
-  readonly side: number;
-}
-
 /** Images that cannot be read are left out; when none can be read, that is the answer. */
 export async function mosaic({
   pieces,
@@ -22,15 +17,17 @@ export async function mosaic({
   side,
   pixels,
 }: MosaicRequest): Promise<MosaicResponse> {
-  const decoded: (Decoded | undefined)[] = [];
-  let known: number | undefined;
+  const widths: number[] = [];
   for (const bytes of pieces) {
-    const piece = bytes && (await decode(bytes, known));
-    known ??= piece?.side;
-    if (known !== undefined && (known * columns) ** 2 > maxPixels) return { ok: false };
-    decoded.push(piece ?? undefined);
+    const width = bytes && (await widthOf(bytes));
+    if (width) widths.push(width);
   }
-  if (known === undefined) return { ok: false };
+  // That of most, as one of them may be anything.
+  const known = widths.sort((one, other) => one - other)[widths.length >> 1];
+  if (known === undefined || (known * columns) ** 2 > maxPixels) return { ok: false };
+  const decoded: (Buffer | undefined)[] = [];
+  for (const bytes of pieces) decoded.push(bytes ? await decode(bytes, known) : undefined);
+  if (decoded.every((piece) => piece === undefined)) return { ok: false };
   const whole = assembled(decoded, columns, known);
   const width = known * columns;
   // Below a pixel of the service, one colour fills the area.
@@ -46,32 +43,43 @@ export async function mosaic({
   return { ok: true, pixels: result, isWhole };
 }
 
-/** RGBA of a square image in its own size, or in that of the others. */
-async function decode(bytes: Uint8Array, side: number | undefined): Promise<Decoded | undefined> {
+const open = (bytes: Uint8Array) =>
+  sharp(bytes, { limitInputPixels: maxSide ** 2, failOn: "error", pages: 1 });
+
+/** Pixels; undefined when it is no image, or too large. */
+async function widthOf(bytes: Uint8Array): Promise<number | undefined> {
   try {
-    const source = sharp(bytes, { limitInputPixels: maxSide ** 2, failOn: "error", pages: 1 });
-    const { width, height } = await source.metadata();
-    if (Math.max(width, height) > maxSide) return undefined;
-    const own = side ?? width;
-    const same = width === own && height === own;
-    const sized = same ? source : source.resize(own, own, { fit: "fill" });
-    const data = await sized.toColourspace("srgb").ensureAlpha().raw({ depth: "uchar" }).toBuffer();
-    return data.length === 4 * own * own ? { data, side: own } : undefined;
+    const { width, height } = await open(bytes).metadata();
+    return Math.max(width, height) > maxSide ? undefined : width;
   } catch {
     return undefined;
   }
 }
 
-function assembled(pieces: readonly (Decoded | undefined)[], columns: number, side: number): Buffer {
+/** RGBA of an image as a square of this size; undefined when it cannot be read. */
+async function decode(bytes: Uint8Array, side: number): Promise<Buffer | undefined> {
+  try {
+    const source = open(bytes);
+    const { width, height } = await source.metadata();
+    if (Math.max(width, height) > maxSide) return undefined;
+    const sized = width === side && height === side ? source : source.resize(side, side, { fit: "fill" });
+    const data = await sized.toColourspace("srgb").ensureAlpha().raw({ depth: "uchar" }).toBuffer();
+    return data.length === 4 * side * side ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function assembled(pieces: readonly (Buffer | undefined)[], columns: number, side: number): Buffer {
   const only = pieces[0];
-  if (columns === 1 && only) return only.data;
+  if (columns === 1 && only) return only;
   const whole = Buffer.alloc(4 * (columns * side) ** 2);
   for (const [index, piece] of pieces.entries()) {
     if (!piece) continue;
     const [column, row] = [index % columns, Math.floor(index / columns)];
     for (let line = 0; line < side; line++) {
       const target = 4 * ((row * side + line) * columns * side + column * side);
-      piece.data.copy(whole, target, 4 * line * side, 4 * (line + 1) * side);
+      piece.copy(whole, target, 4 * line * side, 4 * (line + 1) * side);
     }
   }
   return whole;

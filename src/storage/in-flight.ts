@@ -1,4 +1,4 @@
-/** Work in progress, shared by all who wait for the same result. */
+/** Work in progress, shared by all who wait for the same result. When the last of them leaves, it is aborted. */
 
 interface Flight<Result> {
   readonly result: Promise<Result>;
@@ -10,10 +10,10 @@ interface Flight<Result> {
 export interface Join<Result> {
   /** Of this waiter. When the signals of all waiters have aborted, the work is aborted. */
   readonly signal: AbortSignal;
-  /** Versions of the data that work started now would use. */
-  readonly versions: readonly number[];
-  /** Whether work on these earlier versions is still current for this waiter. */
-  readonly usable: (versions: readonly number[]) => boolean;
+  /** Versions of the data that work started now would use; absent = it has none. */
+  readonly versions?: readonly number[];
+  /** Whether work on these earlier versions is still current for this waiter; absent = it always is. */
+  readonly usable?: (versions: readonly number[]) => boolean;
   readonly start: (signal: AbortSignal) => Promise<Result>;
 }
 
@@ -33,7 +33,7 @@ export class InFlight<Result> {
   join(key: string, options: Join<Result>): Promise<Result> {
     if (options.signal.aborted) return Promise.reject(options.signal.reason as Error);
     let flight = this.flights.get(key);
-    if (!flight || flight.abort.signal.aborted || !options.usable(flight.versions))
+    if (!flight || flight.abort.signal.aborted || options.usable?.(flight.versions) === false)
       flight = this.begin(key, options);
     return this.wait(flight, options.signal);
   }
@@ -42,7 +42,7 @@ export class InFlight<Result> {
     const abort = new AbortController();
     const flight: Flight<Result> = {
       result: options.start(abort.signal),
-      versions: options.versions,
+      versions: options.versions ?? [],
       abort,
       waiters: 0,
     };
