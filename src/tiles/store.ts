@@ -23,8 +23,6 @@ const headBytes = 4 + 20;
 const solidFlag = 1;
 /** The tile expires; when, is known to Redis only, since nodes have no clock in common. */
 const expiresFlag = 2;
-/** For so long a tile that expires is taken from memory before Redis is asked again. */
-const recheckMs = 60_000;
 
 export class TileStore {
   /** A command for each tile would cost a system call that wakes Redis, more than all else that is done for the tile. */
@@ -53,8 +51,9 @@ export class TileStore {
   async get(key: string): Promise<Tile | undefined> {
     if (this.seconds === 0) return undefined;
     try {
-      const value = await this.reads.get(`${this.tilePrefix}${key}`);
-      return value ? await this.decode(value) : undefined;
+      const name = `${this.tilePrefix}${key}`;
+      const value = await this.reads.get(name);
+      return value ? await this.decode(name, value) : undefined;
     } catch {
       return undefined;
     }
@@ -98,6 +97,12 @@ export class TileStore {
     };
   }
 
+  /** By this node's clock; in the past when it has expired meanwhile. */
+  private async expiryOf(name: string): Promise<number> {
+    const asked = this.clock.now();
+    return asked + (await this.redis.pttl(name));
+  }
+
   /** What lacks something stays with the node that drew it. */
   private secondsFor({ expiresAt, isPartial }: Tile): number {
     if (isPartial) return 0;
@@ -105,7 +110,7 @@ export class TileStore {
     return Math.min(this.seconds, Math.floor((expiresAt - this.clock.now()) / 1_000));
   }
 
-  private async decode(value: Buffer): Promise<Tile | undefined> {
+  private async decode(name: string, value: Buffer): Promise<Tile | undefined> {
     if (value.length < headBytes || value[0] !== magic) return undefined;
     const isSolid = (value[1]! & solidFlag) !== 0;
     const count = value.readUInt16LE(2);
@@ -113,7 +118,7 @@ export class TileStore {
     const versions: number[] = [];
     for (let index = 0; index < count; index++) versions.push(value.readDoubleLE(headBytes + 8 * index));
     const body = headBytes + 8 * count;
-    const lifetime = (value[1]! & expiresFlag) !== 0 ? { expiresAt: this.clock.now() + recheckMs } : {};
+    const lifetime = (value[1]! & expiresFlag) === 0 ? {} : { expiresAt: await this.expiryOf(name) };
     if (!isSolid) {
       // A copy: what arrives is a view of a larger chunk of the socket, which would stay in memory.
       return { bytes: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions, ...lifetime };
