@@ -4,8 +4,9 @@ import { versionStep } from "./layer-version.js";
 
 /** Prunes the change log by age, and by number of changes for each layer. A tile older than the log is rendered again. */
 
-const keptFor = "1 day";
-const keptOfEachLayer = 2_000;
+/** How long changes are kept, as an interval of PostgreSQL. */
+export const keptFor = "1 day";
+export const keptOfEachLayer = 2_000;
 
 /** One pass. Does nothing while another node prunes. */
 export async function pruneChangeLog(db: Database): Promise<void> {

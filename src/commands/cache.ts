@@ -2,11 +2,13 @@ import type { Command } from "commander";
 import { globLiteral } from "../access/sessions.js";
 import type { Redis } from "../storage/redis.js";
 import { tileKeys } from "../tiles/store.js";
+import * as warm from "./cache-warm.js";
 import { type CommandEnvironment, say, withServices } from "./environment.js";
 
-/** mapwright cache purge */
+/** mapwright cache warm, mapwright cache purge */
 export function register(program: Command, env: CommandEnvironment): void {
   const cache = program.command("cache").description("manage the tile cache");
+  warm.register(cache, env);
 
   cache
     .command("purge")

@@ -15,6 +15,8 @@ export interface CommandEnvironment {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** Gives the process the lowest priority of the machine; absent = it keeps the one it has. */
+  readonly yieldToOthers?: () => void;
   /** Environment variables; default: the process's own. */
   readonly variables?: Readonly<Record<string, string | undefined>>;
 }

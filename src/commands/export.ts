@@ -1,8 +1,6 @@
 import { basename, extname } from "node:path";
 import { type Command, Option } from "commander";
-import { boxParameter, filterBox } from "../api/resources/object-parameters.js";
 import { hasObjects } from "../catalog/state.js";
-import { Failure } from "../errors.js";
 import { tileFileFormats } from "../hosts/export-messages.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { openBlobs } from "../storage/open-blobs.js";
@@ -18,7 +16,6 @@ import {
   type CommandEnvironment,
   CommandError,
   type CommandServices,
-  reasonOf,
   say,
   UsageError,
   withServices,
@@ -28,6 +25,7 @@ import { findMap } from "./find-map.js";
 import { interruptible } from "./interrupt.js";
 import { placeOf, standardOutput, writeOutput } from "./output.js";
 import { Progress } from "./progress.js";
+import { boxOf, listOf, usable } from "./tile-options.js";
 
 interface ExportOptions extends TileOptions {
   readonly srs: "4326" | "3857";
@@ -136,7 +134,7 @@ an existing file as it was.`,
         command: Command,
       ) => {
         if (file === undefined) {
-          const job = tileJob({ project, map, file: layer, box: boxOf(options) }, options);
+          const job = tileJob({ project, map, file: layer, box: envelopeOf(options) }, options);
           await withServices(env, command, (services) => exportMapTiles(env, services, job));
           return;
         }
@@ -184,16 +182,6 @@ function packaging(
   return { format, zip };
 }
 
-/** @throws UsageError with the reason of a Failure */
-function usable<T>(read: () => T, option: string): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    throw new UsageError(`${option}${reasonOf(error)}`);
-  }
-}
-
 /** @throws UsageError */
 function selectionOf(options: ExportOptions): Omit<ExportRequest, "signal"> {
   const { langs = "", fields, filter = "", encoding = "" } = options;
@@ -202,11 +190,8 @@ function selectionOf(options: ExportOptions): Omit<ExportRequest, "signal"> {
     srid: options.srs === "3857" ? 3857 : 4326,
     languages: usable(() => exportLanguages(langs), "--langs: "),
     ids: idsOf(options.ids),
-    envelope: boxOf(options),
-    fields: fields
-      ?.split(",")
-      .map((code) => code.trim())
-      .filter(Boolean),
+    envelope: envelopeOf(options),
+    fields: fields === undefined ? undefined : listOf(fields),
     filter: filter.trim() || undefined,
     encoding,
     dialect: options.dialect,
@@ -221,13 +206,8 @@ function idsOf(list: string | undefined): readonly number[] | undefined {
   return ids;
 }
 
-/** @throws UsageError */
-function boxOf({ bbox, bboxSrs }: ExportOptions): ExportRequest["envelope"] {
-  if (bbox === undefined) return undefined;
-  const { data, success } = boxParameter.safeParse(bbox);
-  if (!success) throw new UsageError("--bbox: must be four numbers: south,west,north,east.");
-  return usable(() => filterBox(data, bboxSrs === "3857" ? 3857 : 4326), "--bbox: ");
-}
+const envelopeOf = ({ bbox, bboxSrs }: ExportOptions): ExportRequest["envelope"] =>
+  boxOf(bbox, bboxSrs === "3857" ? 3857 : 4326);
 
 async function run(
   env: CommandEnvironment,

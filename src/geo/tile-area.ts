@@ -1,14 +1,17 @@
-import { type GeoEnvelope, toMercator } from "./envelope.js";
+import { type GeoEnvelope, growBox, toMercator } from "./envelope.js";
 import { hilbertTile } from "./hilbert.js";
-import { mercatorHalf, type TileCoord } from "./tile.js";
+import type { Region } from "./region.js";
+import { mercatorHalf, type TileCoord, tileBox, tileMetres } from "./tile.js";
 
-/** The tiles of a box, zoom by zoom. */
+/** The tiles of a box, or of a region in it, zoom by zoom. */
 
 export interface TileArea {
   /** West > east crosses the antimeridian; longitudes beyond ±180 are those of another copy of the world. */
   readonly box: GeoEnvelope;
-  /** Pixels around the box, at each zoom, whose tiles belong to it as well. */
+  /** Pixels around the box and the region, at each zoom, whose tiles belong to it as well. */
   readonly marginPixels: number;
+  /** Absent: all of the box. */
+  readonly region?: Region | undefined;
 }
 
 /** First and last column or row. */
@@ -73,6 +76,10 @@ function wrapped(left: number, right: number, side: number): Span[] {
 export function countTiles(area: TileArea, minZoom: number, maxZoom: number): number {
   let count = 0;
   for (let z = minZoom; z <= maxZoom; z++) {
+    if (area.region) {
+      for (const square of tileSquares(area, z)) count += square.length;
+      continue;
+    }
     const { columns, rows } = rangeAt(area, z);
     const width = columns.reduce((sum, [first, last]) => sum + last - first + 1, 0);
     count += width * (rows[1] - rows[0] + 1);
@@ -91,31 +98,48 @@ export function* tileSquares(area: TileArea, z: number): Generator<readonly Tile
   const range = rangeAt(area, z);
   const depth = Math.max(0, z - squareZooms);
   const perSquare = 4 ** (z - depth);
-  for (const square of squaresOf(range, z, depth, 0, 0)) {
+  const margin = (area.marginPixels / tilePixels) * tileMetres(z);
+  const part = (region: Region | undefined, tile: TileCoord) =>
+    region?.within(growBox(tileBox(tile), margin));
+  const world: Square = { level: 0, place: 0, region: area.region };
+  for (const { place: square, region } of squaresOf({ range, z, depth, part }, world)) {
     const coords: TileCoord[] = [];
     for (let place = square * perSquare; place < (square + 1) * perSquare; place++) {
       const [x, y] = hilbertTile(z, place);
-      if (meets(range, x, y, 1)) coords.push({ z, x, y });
+      if (meets(range, x, y, 1) && (!region || part(region, { z, x, y }))) coords.push({ z, x, y });
     }
-    yield coords;
+    if (coords.length > 0) yield coords;
   }
 }
 
-/** Places, along the curve of zoom `depth`, of the squares that meet the range, below the square at `place` of zoom `level`. */
-function* squaresOf(
-  range: TileRange,
-  z: number,
-  depth: number,
-  level: number,
-  place: number,
-): Generator<number, void> {
+/** A square of the quadtree by its place along the curve of zoom `level`, and what of the region lies in it. */
+interface Square {
+  readonly level: number;
+  readonly place: number;
+  readonly region: Region | undefined;
+}
+
+interface Search {
+  readonly range: TileRange;
+  readonly z: number;
+  /** Level of the squares that are looked for. */
+  readonly depth: number;
+  /** What of a region lies in a tile, with the margin. */
+  readonly part: (region: Region | undefined, tile: TileCoord) => Region | undefined;
+}
+
+/** The squares in `square` that meet the range and the region. */
+function* squaresOf(search: Search, { level, place, region }: Square): Generator<Square, void> {
+  const { range, z, depth, part } = search;
   const [x, y] = hilbertTile(level, place);
   const side = 2 ** (z - level);
   if (!meets(range, x * side, y * side, side)) return;
-  if (level === depth) yield place;
+  const within = part(region, { z: level, x, y });
+  if (region && !within) return;
+  if (level === depth) yield { level, place, region: within };
   else
     for (let quarter = 0; quarter < 4; quarter++)
-      yield* squaresOf(range, z, depth, level + 1, 4 * place + quarter);
+      yield* squaresOf(search, { level: level + 1, place: 4 * place + quarter, region: within });
 }
 
 const meets = ({ columns, rows }: TileRange, x: number, y: number, side: number): boolean =>

@@ -2,22 +2,19 @@ import { setMaxListeners } from "node:events";
 import { createReadStream } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { rightsOn } from "../access/rights.js";
-import { type Caller, localName, type MapState, Right } from "../catalog/state.js";
+import { type Caller, localName, type MapState } from "../catalog/state.js";
 import { busy, Failure } from "../errors.js";
-import { layersBoxes } from "../features/bbox.js";
-import { unionBoxes } from "../geo/envelope.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
 import type { TileFileFormat, TilesetFacts } from "../hosts/export-messages.js";
 import type { Database } from "../storage/postgres.js";
 import type { TileAddress } from "../tiles/address.js";
 import { defaultTileFormat } from "../tiles/formats.js";
-import { drawnLayers } from "../tiles/selection.js";
 import type { Tile } from "../tiles/tile.js";
 import { fileTitle, finished } from "./export.js";
 import type { Chunks, FileExports } from "./export-content.js";
 import { exportedBytes, makeExportFolder, removeExportFolder } from "./export-folders.js";
 import type { RenderTurns } from "./render-turns.js";
+import { seenExtent } from "./tile-extent.js";
 import { placeOf, selectTiles, type TileChoice, type TileSelection } from "./tile-selection.js";
 import { noRoom, TileSpool } from "./tile-spool.js";
 
@@ -102,7 +99,9 @@ export class TileExports {
   private async write(request: TileExportRequest, signal: AbortSignal): Promise<TileFile> {
     const { files } = this.options;
     const { format, map, drawn } = request;
-    const selection = selectTiles(request.choice, await this.extent(request), files.limits.tiles);
+    const { choice, caller } = request;
+    const extent = choice.box ? null : await seenExtent(this.options.db, map, caller, drawn.layers);
+    const selection = selectTiles(choice, extent, files.limits.tiles);
     if ((await exportedBytes(files.folder)) + files.limits.fileBytes > files.limits.totalBytes)
       throw tooManyFiles();
     const folder = await makeExportFolder(files.folder);
@@ -125,17 +124,6 @@ export class TileExports {
       await done();
       throw error;
     }
-  }
-
-  /** Of the layers that the caller sees. */
-  private async extent({ map, caller, choice, drawn }: TileExportRequest) {
-    if (choice.box) return null;
-    const layers = drawnLayers(
-      map,
-      drawn.layers,
-      (layer) => (rightsOn(map, caller, layer) & Right.read) !== 0,
-    );
-    return unionBoxes([...(await layersBoxes(this.options.db, layers, 4326)).values()]);
   }
 
   private async draw(

@@ -1,5 +1,6 @@
 import { badRequest, failed } from "../errors.js";
 import { type ContractBox, type GeoEnvelope, toMercator } from "../geo/envelope.js";
+import type { Region } from "../geo/region.js";
 import { mercatorHalf } from "../geo/tile.js";
 import { clampLatitude, countTiles, mercatorLatitude, type TileArea, turnOf } from "../geo/tile-area.js";
 
@@ -8,6 +9,8 @@ import { clampLatitude, countTiles, mercatorLatitude, type TileArea, turnOf } fr
 export interface TileChoice {
   /** Absent: the extent of what the tiles show. */
   readonly box?: GeoEnvelope | undefined;
+  /** Only where this is; absent = everywhere in the box. */
+  readonly region?: Region | undefined;
   /** Default: 0. */
   readonly minZoom?: number | undefined;
   /** Default: as far as `defaultMaxZoom` and `defaultTiles` go. */
@@ -36,9 +39,10 @@ const world: GeoEnvelope = { west: -180, south: -mercatorLatitude, east: 180, no
  * @throws Failure bad_request; invalid_value when there are more tiles than the limit
  */
 export function selectTiles(choice: TileChoice, extent: ContractBox | null, limit: number): TileSelection {
+  const { region } = choice;
   const area: TileArea = choice.box
-    ? { box: choice.box, marginPixels: 0 }
-    : { box: extent ? envelopeOf(extent) : world, marginPixels: symbolPixels };
+    ? { box: choice.box, marginPixels: 0, region }
+    : { box: extent ? envelopeOf(extent) : world, marginPixels: symbolPixels, region };
   const minZoom = choice.minZoom ?? 0;
   const maxZoom = choice.maxZoom ?? lastZoom(area, minZoom, defaultMaxZoom, Math.min(limit, defaultTiles));
   if (minZoom > maxZoom) throw badRequest("minzoom must not be greater than maxzoom.");

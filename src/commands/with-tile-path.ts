@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { systemClock } from "../clock.js";
+import { createRasterServices } from "../external/services.js";
+import { createImageHost } from "../hosts/image.js";
+import { type RenderHost, startRenderHost } from "../hosts/render.js";
+import { openBlobs } from "../storage/open-blobs.js";
+import { loadIcons } from "../style/icons.js";
+import { type TilePath, wireTilePath } from "../tile-path.js";
+import { PictureFolder } from "../tiles/picture-folder.js";
+import type { TileSource } from "../tiles/service.js";
+import type { CommandServices } from "./environment.js";
+
+export interface CommandTilePath extends TilePath<never> {
+  readonly render: RenderHost;
+}
+
+/**
+ * Draws tiles in processes of the command's own, and with the tiles in Redis of the running nodes. It is not told of
+ * changes, and looks at the database for each tile.
+ * @param onServed is told where each tile came from
+ */
+export async function withTilePath<T>(
+  { config, log, db, redis: connect }: CommandServices,
+  work: (path: CommandTilePath) => Promise<T>,
+  onServed: (source: TileSource) => void = () => undefined,
+): Promise<T> {
+  const redis = await connect();
+  const blobs = openBlobs(config);
+  const image = createImageHost(config, log);
+  const pictures = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs, image });
+  const render = startRenderHost(config, log, pictures.path);
+  const nothing = () => undefined;
+  const services = createRasterServices(config, { image, log, onImage: nothing });
+  try {
+    const icons = await loadIcons({ own: join(config.dataDir, "icons"), folder: pictures.path, image, log });
+    const path = wireTilePath<never>({
+      config,
+      db,
+      redis,
+      render,
+      blobs,
+      services,
+      nodeId: randomBytes(6).toString("hex"),
+      clock: systemClock,
+      log,
+      pictures,
+      icons,
+      on: {
+        served: onServed,
+        rendered: nothing,
+        catalogueChanged: nothing,
+        imported: nothing,
+        historyChanged: () => render.renew(),
+      },
+    });
+    return await work({ ...path, render });
+  } finally {
+    services.close();
+    await Promise.all([render.stop(), image.stop()]);
+    await pictures.remove();
+  }
+}
