@@ -148,8 +148,10 @@ export const configSchema = z.strictObject({
   style: z.strictObject({ deadlineMs: count(100, 60_000).default(10_000) }).prefault({}),
   render: z
     .strictObject({
-      /** Mapnik renders at once in one node (its libuv pool has as many threads). */
+      /** Mapnik renders at once in one node. */
       concurrency: count(1, 64).default(2),
+      /** Loaded maps kept by Mapnik in one node, as estimated. */
+      mapBytes: bytes.default(512 * 1024 ** 2),
       memoryBytes: bytes.default(3 * 1024 ** 3),
     })
     .prefault({}),

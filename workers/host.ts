@@ -1,5 +1,7 @@
+import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
+import { socketPort } from "./render/database/socket.js";
 
 /**
  * The process of a worker host: receives tasks from the server process, runs them in Piscina threads and answers.
@@ -25,6 +27,13 @@ const threads: Record<string, Record<string, string>> = {
 };
 const files = threads[worker];
 if (!files) throw new Error(`There is no worker "${worker}".`);
+
+// Where Mapnik looks for the database first (render/database/server.ts). Only here do changes of the environment reach it.
+const { MAPWRIGHT_SOCKETS: sockets, PGHOST: databaseHost = "", PGPORT: databasePort = "" } = process.env;
+if (worker === "render" && sockets !== undefined) {
+  process.env.PGHOST = `${sockets},${databaseHost}`;
+  process.env.PGPORT = `${socketPort},${databasePort}`;
+}
 
 const pools = new Map(
   Object.entries(files).map(([kind, file]) => [
@@ -81,7 +90,10 @@ process.on("message", (task: TaskMessage) => {
   );
 });
 // The server process has ended. An exit would wait for threads, one of which may be in a call that never returns.
-process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+process.on("disconnect", () => {
+  if (sockets !== undefined) rmSync(sockets, { recursive: true, force: true });
+  process.kill(process.pid, "SIGKILL");
+});
 // On a signal to the process group the server decides when this process ends.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => process.exit(0));

@@ -32,3 +32,17 @@ export function hostEnvironment(
   }
   return environment;
 }
+
+/**
+ * The environment of the render host. Besides the threads that draw it has one that loads maps and one for connections
+ * of its own, for which these have to wait: a thread in Mapnik is not free until it is answered.
+ */
+export const renderEnvironment = (
+  databaseUrl: string,
+  renders: number,
+  statementTimeoutMs: number,
+): Record<string, string> => ({
+  ...hostEnvironment(databaseUrl, renders + 2, statementTimeoutMs),
+  MAPWRIGHT_DATABASE_URL: databaseUrl,
+  MAPWRIGHT_RENDERS: String(renders),
+});

@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
@@ -32,6 +34,8 @@ export interface HostOptions {
   /** Which worker the child runs: a folder of workers/. */
   readonly worker: "render" | "transfer" | "image";
   readonly environment: Readonly<Record<string, string>>;
+  /** Whether the child has a folder for sockets, MAPWRIGHT_SOCKETS, that no other account can look into. */
+  readonly hasSockets?: boolean;
   /** Tasks that the child is given at once. */
   readonly concurrency: number;
   /** Tasks that may wait; further calls are refused as busy. */
@@ -120,8 +124,11 @@ export class WorkerHost<M extends Messages> {
   private respawn: NodeJS.Timeout | undefined;
   private readonly watch: NodeJS.Timeout;
   private readonly readyWaiters: (() => void)[] = [];
+  /** Its path is short: names of sockets may have no more than some 100 characters. */
+  private readonly sockets: string | undefined;
 
   constructor(private readonly options: HostOptions) {
+    if (options.hasSockets) this.sockets = mkdtempSync(join(tmpdir(), "mapwright-"));
     this.watch = setInterval(() => {
       this.checkMemory();
       this.refuseOverdue();
@@ -221,6 +228,7 @@ export class WorkerHost<M extends Messages> {
       child.process.kill("SIGKILL");
       await gone;
     }
+    if (this.sockets !== undefined) rmSync(this.sockets, { recursive: true, force: true });
   }
 
   private spawn(): void {
@@ -277,7 +285,10 @@ export class WorkerHost<M extends Messages> {
     const { limits } = this.options;
     return fork(entry, [this.options.worker, String(this.options.concurrency)], {
       serialization: "advanced",
-      env: { ...this.options.environment },
+      env: {
+        ...this.options.environment,
+        ...(this.sockets !== undefined && { MAPWRIGHT_SOCKETS: this.sockets }),
+      },
       // Not the server's standard output, which commands write to.
       stdio: ["ignore", 2, 2, "ipc"],
       execArgv: [],

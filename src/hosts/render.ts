@@ -1,6 +1,6 @@
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
-import { hostEnvironment } from "./environment.js";
+import { renderEnvironment } from "./environment.js";
 import { WorkerHost } from "./host.js";
 import { importIsolation } from "./isolation.js";
 import type { RenderMessages } from "./messages.js";
@@ -27,13 +27,15 @@ export function startRenderHost(config: Config, log: Log, pictures = ""): Render
       GDAL_DISABLE_READDIR_ON_OPEN: "EMPTY_DIR",
       GDAL_PAM_ENABLED: "NO",
       GDAL_CACHEMAX: "64",
-      ...hostEnvironment(
+      ...renderEnvironment(
         config.databaseUrl,
         config.render.concurrency,
         Math.floor(statementShare * config.tiles.deadlineMs),
       ),
       MAPWRIGHT_PICTURES: pictures,
+      MAPWRIGHT_MAP_BYTES: String(config.render.mapBytes),
     },
+    hasSockets: true,
     // One more than run at once, so that the next metatile is ready when one is done.
     concurrency: config.render.concurrency + 1,
     queueLength: config.tiles.queueLength,

@@ -25,14 +25,31 @@ export interface MapnikView {
   getPixel(x: number, y: number): number;
   encode(format: string, callback: (error: Error | null, bytes: Buffer) => void): void;
 }
+/** Shared by layers; its statements run on connections that all datasources share. */
+export type MapnikDatasource = object;
+export interface MapnikLayer {
+  datasource: MapnikDatasource | null;
+}
 export interface MapnikMap {
   width: number;
   height: number;
   bufferSize: number;
   /** [xmin, ymin, xmax, ymax] in the map's reference system. */
   extent: readonly [number, number, number, number];
+  /** Reads the XML on a thread of libuv's pool. */
+  fromString(
+    xml: string,
+    options: { strict: boolean; base?: string },
+    callback: (error: Error | null) => void,
+  ): void;
   fromStringSync(xml: string, options: { strict: boolean; base?: string }): void;
   loadFonts(): void;
+  /** A copy of the layer, which shares its datasource. */
+  get_layer(index: number): MapnikLayer;
+  /** Adds a copy of the layer over the others. */
+  add_layer(layer: MapnikLayer): void;
+  /** Frees what it holds, which the garbage collector does not know of. */
+  clear(): void;
   resize(width: number, height: number): void;
   render(image: MapnikImage, options: { scale: number; buffer_size: number }, callback: ImageCallback): void;
 }

@@ -1,40 +1,93 @@
 import { LRUCache } from "lru-cache";
 import type { MapSource } from "../../src/hosts/messages.js";
 import { escapeXml } from "../../src/style/mapnik-xml.js";
+import { type Datasources, loadXml } from "./datasources.js";
+import { takeApart } from "./layers.js";
 import type { Mapnik, MapnikMap } from "./mapnik.js";
+import type { Slots } from "./slots.js";
+
+/** Memory of a loaded map: without layers, and for each character of its XML without datasources. */
+const mapBytes = 8_000;
+const bytesPerCharacter = 12;
+
+/** Loaded maps of one source that are not in use. */
+interface Idle {
+  readonly maps: readonly MapnikMap[];
+  readonly bytes: number;
+}
+
+interface Loaded {
+  readonly map: MapnikMap;
+  readonly bytes: number;
+}
 
 /**
- * Loaded Mapnik maps by the hash of their XML. One map serves one render at a time, so each source has as many maps
- * as renders have run at once.
+ * Loaded Mapnik maps by the hash of their XML, bounded in memory. One map serves one render at a time, so each source has
+ * as many maps as renders have run at once.
  */
 export class LoadedMaps {
-  private readonly idle: LRUCache<string, MapnikMap[]>;
+  private readonly idle: LRUCache<string, Idle>;
 
   constructor(
     private readonly mapnik: Mapnik,
-    maxSources: number,
+    private readonly datasources: Datasources,
+    /** Taken while Mapnik reads XML. */
+    private readonly loader: Slots,
+    bytes: number,
     /** What the names of pictures in maps are relative to. */
     private readonly pictures: string,
   ) {
-    this.idle = new LRUCache({ max: maxSources });
+    this.idle = new LRUCache({
+      maxSize: bytes,
+      sizeCalculation: (idle) => 1 + idle.maps.length * idle.bytes,
+      dispose: ({ maps }, _digest, reason) => {
+        if (reason !== "set") for (const map of maps) map.clear();
+      },
+    });
   }
 
   /** Lends a map to `work`. It is kept for the next render unless `work` failed. */
   async use<T>(source: MapSource, files: Files, work: (map: MapnikMap) => Promise<T>): Promise<T> {
-    const map = this.idle.get(source.digest)?.pop() ?? this.load(source, files);
-    const result = await work(map);
-    const idle = this.idle.get(source.digest);
-    if (idle) idle.push(map);
-    else this.idle.set(source.digest, [map]);
+    const loaded = this.taken(source.digest) ?? (await this.load(source, files));
+    const result = await work(loaded.map);
+    this.give(source.digest, loaded);
     return result;
   }
 
-  private load({ xml }: MapSource, files: Files): MapnikMap {
+  private taken(digest: string): Loaded | undefined {
+    const idle = this.idle.get(digest);
+    const map = idle?.maps.at(-1);
+    if (!idle || !map) return undefined;
+    this.idle.set(digest, { ...idle, maps: idle.maps.slice(0, -1) });
+    return { map, bytes: idle.bytes };
+  }
+
+  private give(digest: string, { map, bytes }: Loaded): void {
+    this.idle.set(digest, { maps: [...(this.idle.get(digest)?.maps ?? []), map], bytes });
+    // It alone is too large.
+    if (!this.idle.has(digest)) map.clear();
+  }
+
+  private async load({ xml }: MapSource, files: Files): Promise<Loaded> {
+    const { styles, layers, sources } = takeApart(withPaths(xml, files));
+    const shared = await this.datasources.get(sources.filter((source) => source !== undefined));
     const map = new this.mapnik.Map(256, 256);
-    map.fromStringSync(withPaths(xml, files), { strict: true, base: this.pictures });
+    await this.loader.run(async () => {
+      await loadXml(map, styles, { base: this.pictures, strict: true });
+      if (sources.length === 0) return;
+      const rest = new this.mapnik.Map(256, 256);
+      // Not strictly, as the styles of the layers are elsewhere.
+      await loadXml(rest, layers, { base: this.pictures, strict: false });
+      for (const [index, source] of sources.entries()) {
+        const layer = rest.get_layer(index);
+        if (source !== undefined) layer.datasource = shared.get(source)!;
+        map.add_layer(layer);
+      }
+      rest.clear();
+    });
     // Otherwise each render reads the font files.
     map.loadFonts();
-    return map;
+    return { map, bytes: mapBytes + bytesPerCharacter * (styles.length + layers.length) };
   }
 }
 

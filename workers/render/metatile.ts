@@ -10,6 +10,7 @@ import type {
 } from "../../src/hosts/messages.js";
 import type { Mapnik, MapnikImage, MapnikView } from "./mapnik.js";
 import type { LoadedMaps } from "./maps.js";
+import type { Slots } from "./slots.js";
 
 /** Draws metatiles and cuts them into encoded tiles. */
 
@@ -31,6 +32,8 @@ export class MetatileRenderer {
   constructor(
     private readonly mapnik: Mapnik,
     private readonly maps: LoadedMaps,
+    /** Taken while Mapnik draws. */
+    private readonly renders: Slots,
   ) {}
 
   async render(request: MetatileRequest): Promise<MetatileResponse> {
@@ -98,12 +101,18 @@ export class MetatileRenderer {
 
   private paint(request: MetatileRequest, part: MapPart, image: MapnikImage): Promise<MapnikImage> {
     return this.maps.use(part.map, part.files ?? {}, (map) =>
-      changed((done) => {
-        map.resize(image.width(), image.height());
-        map.extent = tileBox(request.origin, request.count);
-        map.bufferSize = request.bufferPixels * request.scale;
-        map.render(image, { scale: request.scale, buffer_size: request.bufferPixels * request.scale }, done);
-      }),
+      this.renders.run(() =>
+        changed((done) => {
+          map.resize(image.width(), image.height());
+          map.extent = tileBox(request.origin, request.count);
+          map.bufferSize = request.bufferPixels * request.scale;
+          map.render(
+            image,
+            { scale: request.scale, buffer_size: request.bufferPixels * request.scale },
+            done,
+          );
+        }),
+      ),
     );
   }
 

@@ -1,15 +1,35 @@
 import type { MetatileRequest, RenderMessages } from "../../src/hosts/messages.js";
+import { LoadingServer } from "./database/server.js";
+import { socketPath } from "./database/socket.js";
+import { Datasources } from "./datasources.js";
 import { loadMapnik } from "./mapnik.js";
 import { LoadedMaps } from "./maps.js";
 import { MetatileRenderer } from "./metatile.js";
+import { Slots } from "./slots.js";
 
 /** The thread of the render host that has loaded Mapnik. */
 
+const {
+  MAPWRIGHT_DATABASE_URL: url = "",
+  MAPWRIGHT_MAP_BYTES: mapBytes = "",
+  MAPWRIGHT_PICTURES: pictures = "",
+  MAPWRIGHT_RENDERS: renders = "",
+  MAPWRIGHT_SOCKETS: sockets = "",
+  PGOPTIONS: settings = "",
+} = process.env;
+
 const mapnik = loadMapnik();
-const renderer = new MetatileRenderer(
-  mapnik,
-  new LoadedMaps(mapnik, 64, process.env.MAPWRIGHT_PICTURES ?? ""),
-);
+const concurrency = Number(renders);
+// More than one would load no faster, and would take the threads that draw.
+const loader = new Slots(1);
+const server = new LoadingServer(socketPath(sockets), {
+  url,
+  settings: `${settings} -c default_transaction_read_only=on -c client_min_messages=warning`,
+  most: concurrency + 1,
+});
+const datasources = new Datasources(mapnik, loader, server, Number(mapBytes) / 4);
+const maps = new LoadedMaps(mapnik, datasources, loader, (Number(mapBytes) * 3) / 4, pictures);
+const renderer = new MetatileRenderer(mapnik, maps, new Slots(concurrency));
 
 type Task =
   | { readonly kind: "metatile"; readonly request: MetatileRequest }

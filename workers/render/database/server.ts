@@ -1,0 +1,224 @@
+import { rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { type Backend, type BackendOptions, Backends } from "./backends.js";
+import {
+  Answers,
+  bothSet,
+  fatal,
+  greeting,
+  nothing,
+  openings,
+  query,
+  refusal,
+  sync,
+  terminate,
+} from "./messages.js";
+
+/**
+ * A PostgreSQL server in this process, which Mapnik finds in place of the real one while it loads layers.
+ *
+ * For each layer that it loads, Mapnik opens a connection, or takes an idle one, asks which columns the layer's statement
+ * has, and closes the connection (4.2: issue 4520). A real one takes 10 to 20 ms, most of it the server's work for the login
+ * and for a new process. Mapnik needs no answer, since its parameters and styles name all that it reads; so none is asked of
+ * the database. A render that opens a connection meanwhile gets one to this server too, which hands its statements on.
+ */
+
+/** Longest statement, far above any that is made here. */
+const maxMessageBytes = 64 * 1024 ** 2;
+
+export class LoadingServer {
+  private readonly backends: Backends;
+  private readonly sessions = new Set<Session>();
+  private works = 0;
+  /** The listening socket; undefined = there is none. */
+  private opening: Promise<Server> | undefined;
+
+  constructor(
+    private readonly path: string,
+    options: BackendOptions,
+  ) {
+    this.backends = new Backends(options);
+  }
+
+  /** Runs `work` while Mapnik's new connections come here. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.works++;
+    let server: Server | undefined;
+    try {
+      this.opening ??= this.listen();
+      server = await this.opening;
+      return await work();
+    } finally {
+      if (--this.works === 0) {
+        this.opening = undefined;
+        // Connections go on, and new ones find the real server. The file of the socket is gone at once.
+        server?.close();
+      }
+    }
+  }
+
+  /** Connections of Mapnik to this server. */
+  get connections(): number {
+    return this.sessions.size;
+  }
+
+  /** Closes the connections to the database that nobody uses. */
+  rest(): void {
+    this.backends.closeIdle();
+  }
+
+  private async listen(): Promise<Server> {
+    // Of a host that was killed.
+    rmSync(this.path, { force: true });
+    const server = createServer((socket) => {
+      const session = new Session(socket, this.backends);
+      this.sessions.add(session);
+      socket.once("close", () => this.sessions.delete(session));
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(this.path, resolve);
+    });
+    return server;
+  }
+}
+
+const settings = Buffer.from("SET DEFAULT_TRANSACTION_READ_ONLY");
+const selectAll = Buffer.from("SELECT * FROM ");
+const noRow = Buffer.from(" LIMIT 0\0");
+
+/** One connection of Mapnik. */
+class Session {
+  private hasBegun = false;
+  private rest: Buffer | undefined;
+  private backend: Backend | undefined;
+  /** Messages for the backend while that is waited for. */
+  private held: Buffer[] | undefined;
+  /** Statements that are not yet answered. */
+  private unanswered = 0;
+  private answers = new Answers();
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly backends: Backends,
+  ) {
+    socket.on("data", (chunk) => this.received(chunk));
+    socket.on("error", () => undefined);
+    socket.on("close", () => this.detach(false));
+    socket.on("drain", () => this.backend?.socket.resume());
+  }
+
+  private received(chunk: Buffer): void {
+    const input = this.rest ? Buffer.concat([this.rest, chunk]) : chunk;
+    this.rest = undefined;
+    let at = 0;
+    /** Where messages for the database begin. */
+    let forwarded: number | undefined;
+    for (;;) {
+      // The first message has no type.
+      const head = this.hasBegun ? 1 : 0;
+      if (input.length - at < head + 4) break;
+      const length = input.readUInt32BE(at + head);
+      if (length < 4 || length > maxMessageBytes) {
+        this.end();
+        return;
+      }
+      const next = at + head + length;
+      if (input.length < next) break;
+      const message = input.subarray(at, next);
+      if (!this.hasBegun) this.opened(message);
+      else if (message[0] === terminate) {
+        this.end();
+        return;
+      } else if (!this.answered(message)) {
+        forwarded ??= at;
+        if (message[0] === query || message[0] === sync) this.unanswered++;
+      }
+      at = next;
+    }
+    if (forwarded !== undefined) this.forward(input.subarray(forwarded, at));
+    if (at < input.length) this.rest = input.subarray(at);
+  }
+
+  private opened(message: Buffer): void {
+    const code = message.length >= 8 ? message.readUInt32BE(4) : 0;
+    if (code === openings.tls || code === openings.gss) this.socket.write(refusal);
+    else if (code >>> 16 !== openings.version) this.end();
+    else {
+      this.hasBegun = true;
+      this.socket.write(greeting);
+    }
+  }
+
+  /** Answers what needs no database: the settings of the session, and which columns a statement has. */
+  private answered(message: Buffer): boolean {
+    if (message[0] !== query) return false;
+    const text = message.subarray(5);
+    if (text.subarray(0, settings.length).equals(settings)) this.socket.write(bothSet);
+    else if (
+      text.subarray(0, selectAll.length).equals(selectAll) &&
+      text.subarray(-noRow.length).equals(noRow)
+    )
+      this.socket.write(nothing);
+    else return false;
+    return true;
+  }
+
+  private forward(messages: Buffer): void {
+    if (this.backend) this.backend.socket.write(messages);
+    else if (this.held) this.held.push(messages);
+    else {
+      this.held = [messages];
+      this.backends.acquire().then(
+        (backend) => this.attach(backend),
+        (error: Error) => {
+          this.socket.end(fatal(error.message));
+        },
+      );
+    }
+  }
+
+  private attach(backend: Backend): void {
+    if (this.socket.destroyed) {
+      this.backends.release(backend, true);
+      return;
+    }
+    // The connection may have been closed since it was released.
+    if (backend.socket.destroyed) {
+      this.end();
+      return;
+    }
+    this.backend = backend;
+    this.answers = new Answers();
+    backend.socket.on("data", this.fromBackend);
+    backend.socket.on("close", this.lost);
+    for (const messages of this.held ?? []) backend.socket.write(messages);
+    this.held = undefined;
+  }
+
+  private readonly fromBackend = (chunk: Buffer): void => {
+    this.unanswered -= this.answers.read(chunk);
+    if (!this.socket.write(chunk) && this.unanswered > 0) this.backend?.socket.pause();
+    if (this.unanswered <= 0) this.detach(this.unanswered === 0 && this.answers.isIdle);
+  };
+
+  private readonly lost = (): void => {
+    this.detach(false);
+    this.end();
+  };
+
+  private detach(isUsable: boolean): void {
+    const { backend } = this;
+    if (!backend) return;
+    this.backend = undefined;
+    backend.socket.off("data", this.fromBackend);
+    backend.socket.off("close", this.lost);
+    // Without a listener it would stop reading, and not see its end.
+    backend.socket.resume();
+    this.backends.release(backend, isUsable);
+  }
+
+  private end(): void {
+    this.socket.destroy();
+  }
+}
