@@ -120,9 +120,11 @@ export function createStyleCompiler(
   };
 }
 
+/** Layers of the same style share its compilation, unless the map's style may name one of them. */
 function contentKey({ mapStyle, layerStyle, layerCode }: CompileRequest): string {
+  const named = layerCode !== undefined && mapStyle.includes(layerCode) ? layerCode : null;
   return createHash("sha256")
-    .update(JSON.stringify([mapStyle, layerStyle ?? null, layerCode ?? null]))
+    .update(JSON.stringify([mapStyle, layerStyle ?? null, named]))
     .digest("base64");
 }
 

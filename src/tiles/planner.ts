@@ -23,6 +23,7 @@ import { type Icons, illustrate, picturesOf } from "../style/pictures.js";
 import { drawsStatistics, isVisualized, visualStyle } from "../visual/style.js";
 import type { VisualSource } from "../visual/values.js";
 import type { TileAddress, TileScale } from "./address.js";
+import { mapAtOnce } from "./at-once.js";
 import { bandZooms } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
 import {
@@ -42,6 +43,9 @@ const isOutdated = (layer: StyledLayer): boolean => "isOutdated" in layer && lay
 
 /** Project and map of the built-in base map. */
 export const baseMapCode = { project: "_base", map: "world" } as const;
+
+/** Styles of layers that a plan asks for at once, so that wide maps take no more turns of the compiler than others. */
+const layersAtOnce = 8;
 
 /** Memory of a plan besides its texts and lists. */
 const planBytes = 1_000;
@@ -209,9 +213,9 @@ export class Planner {
   }
 
   private async styledMap(map: MapState, layers: readonly LayerNode[], scale: TileScale): Promise<StyledMap> {
-    const [properties, ...styled] = await Promise.all([
+    const [properties, styled] = await Promise.all([
       this.properties(map),
-      ...layers.map((layer) => this.styledLayer(map, layer, scale)),
+      mapAtOnce(layers, layersAtOnce, (layer) => this.styledLayer(map, layer, scale)),
     ]);
     return {
       map,

@@ -45,11 +45,32 @@ t.test("a style is compiled once, however often and at once it is asked for", as
   t.same(await styles.compile({ ...request("#a{line-width:2}"), deadlineMs: 9_000 }, own), first);
   t.equal(render.asked.length, 1);
   await styles.compile(request("#a{line-width:3}"), own);
-  await styles.compile(request("#a{line-width:2}", "b"), own);
   await styles.compile({ ...request("#a{line-width:2}"), mapStyle: "#c{line-width:1}" }, own);
   await styles.compile({ mapStyle: "#a{line-width:2}", deadlineMs: 2_000 }, own);
-  t.equal(render.asked.length, 5);
+  t.equal(render.asked.length, 4);
 });
+
+t.test(
+  "layers of the same style share its compilation, unless the map's style names one of them",
+  async (t) => {
+    const render = host();
+    const styles = createStyleCompiler(render, { deadlineMs: 5_000 });
+    const compile = async (code: string, mapStyle: string) => {
+      const { style } = await styles.compile({ ...request("#x{line-width:2}", code), mapStyle }, own);
+      return style.styles.flatMap(({ rules }) => rules.flatMap(({ symbolizers }) => symbolizers));
+    };
+    const plain = await compile("roads", "");
+    t.same(await compile("rivers", ""), plain);
+    t.equal(render.asked.length, 1);
+    const mapStyle = "#roads{line-color:#f00}";
+    t.same(await compile("rivers", mapStyle), plain);
+    t.same(await compile("streams", mapStyle), plain);
+    t.equal(render.asked.length, 2);
+    const [road] = await compile("roads", mapStyle);
+    t.match(road?.attributes.stroke, /ff0000/);
+    t.equal(render.asked.length, 3);
+  },
+);
 
 t.test(
   "a style that is not valid is refused in its author's terms and remembered for a minute",
