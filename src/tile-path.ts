@@ -45,7 +45,7 @@ export interface RenderCalls extends CompileHost {
     ((
       kind: "metatile",
       request: MetatileRequest,
-      options: { readonly deadlineMs: number; readonly signal: AbortSignal },
+      options: { readonly deadlineMs: number; readonly signal: AbortSignal; readonly owner: string },
     ) => Promise<MetatileResponse>);
 }
 
@@ -138,8 +138,8 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     blobs,
     store,
     pictures: parts.pictures,
-    render: (request, signal) =>
-      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, signal }),
+    render: (request, options) =>
+      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, ...options }),
     lockMs: Math.min(config.tiles.deadlineMs, maxLockMs),
     onServed: on.served,
     onRendered: on.rendered,

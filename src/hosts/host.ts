@@ -38,6 +38,8 @@ export interface HostOptions {
   readonly hasSockets?: boolean;
   /** Tasks that the child is given at once. */
   readonly concurrency: number;
+  /** How many of them may be of one owner; absent = all. */
+  readonly mostOfOwner?: number;
   /** Tasks that may wait; further calls are refused as busy. */
   readonly queueLength: number;
   /** A task that has waited for longer is refused as busy. */
@@ -305,8 +307,11 @@ export class WorkerHost<M extends Messages> {
       return;
     }
     if (child.running.size === 1 && [...child.running.values()][0]!.tries > 1) return;
-    while (child.running.size < this.options.concurrency && this.queue.length > 0) {
-      this.assign(child, this.turns.take(this.queue)!);
+    const { concurrency, mostOfOwner = concurrency } = this.options;
+    while (child.running.size < concurrency) {
+      const task = this.turns.take(this.queue, (owner) => runningOf(child, owner) < mostOfOwner);
+      if (!task) return;
+      this.assign(child, task);
     }
   }
 
@@ -422,6 +427,12 @@ export class WorkerHost<M extends Messages> {
       child.process.kill("SIGKILL");
     }
   }
+}
+
+function runningOf(child: Child, owner: string | undefined): number {
+  let count = 0;
+  for (const task of child.running.values()) if (task.owner === owner) count++;
+  return count;
 }
 
 /** Resident memory of a process in bytes; 0 where the system has no /proc. */

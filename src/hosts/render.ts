@@ -14,6 +14,15 @@ export type RenderHost = WorkerHost<RenderMessages & Record<string, [unknown, un
 const statementShare = 0.8;
 
 /**
+ * How many tasks the host is given at once, and how many of them of one project: more than Mapnik draws at once, so that
+ * the next metatile is ready when one is done, even when maps of another project are being loaded.
+ */
+export const tasksAtOnce = (renders: number): { concurrency: number; mostOfOwner: number } => ({
+  concurrency: renders + 4,
+  mostOfOwner: renders + 2,
+});
+
+/**
  * Starts the child process with Mapnik.
  * @param pictures folder that the files of pictures lie in
  */
@@ -36,8 +45,7 @@ export function startRenderHost(config: Config, log: Log, pictures = ""): Render
       MAPWRIGHT_MAP_BYTES: String(config.render.mapBytes),
     },
     hasSockets: true,
-    // One more than run at once, so that the next metatile is ready when one is done.
-    concurrency: config.render.concurrency + 1,
+    ...tasksAtOnce(config.render.concurrency),
     queueLength: config.tiles.queueLength,
     maxWaitMs: config.tiles.deadlineMs,
     memoryBytes: config.render.memoryBytes,

@@ -9,11 +9,24 @@ export class Turns {
   private readonly last = new Map<string | undefined, number>();
   private turn = 0;
 
-  /** Removes what is next: of the owner whose last turn is longest ago, the one that came first. */
-  take<Task extends Owned>(queue: Task[]): Task | undefined {
-    const lastOf = ({ owner }: Task) => this.last.get(owner) ?? 0;
-    const earliest = Math.min(...queue.map(lastOf));
-    const index = queue.findIndex((task) => lastOf(task) === earliest);
+  /**
+   * Removes what is next: of the owner whose last turn is longest ago, the one that came first.
+   * @param mayHaveTurn whether this owner may have a turn now
+   * @returns undefined = nobody's turn
+   */
+  take<Task extends Owned>(
+    queue: Task[],
+    mayHaveTurn: (owner: string | undefined) => boolean = () => true,
+  ): Task | undefined {
+    let index = -1;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const [at, { owner }] of queue.entries()) {
+      const last = this.last.get(owner) ?? 0;
+      if (last < earliest && mayHaveTurn(owner)) {
+        index = at;
+        earliest = last;
+      }
+    }
     const [task] = index < 0 ? [] : queue.splice(index, 1);
     if (queue.length === 0) this.last.clear();
     else if (task) this.last.set(task.owner, ++this.turn);

@@ -26,6 +26,8 @@ export interface Plan {
   /** The map's layers, then the base map's from the index `firstBaseLayer` on. */
   readonly layers: readonly LayerVersion[];
   readonly firstBaseLayer: number;
+  /** Whose work drawing it is: the project. */
+  readonly owner: string;
   /** The epoch of the database that the layers' versions belong to. */
   readonly epoch: string;
   /** All that a tile depends on: the maps and the layers. */

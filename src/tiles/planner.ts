@@ -192,6 +192,7 @@ export class Planner {
       collides: drawn.collides || (baseDrawing?.collides ?? false),
       layers: versions,
       firstBaseLayer: ids[0]!.length,
+      owner: `p${map.project.id}`,
       epoch,
       sources: [...new Set([...mapSources, ...versions])],
       mapSources,

@@ -30,7 +30,11 @@ export interface TileServiceOptions {
   readonly store: TileStore;
   /** Where pictures of styles are drawn from. */
   readonly pictures: Pick<PictureFolder, "use">;
-  readonly render: (request: MetatileRequest, signal: AbortSignal) => Promise<MetatileResponse>;
+  /** Draws a metatile. Owners take turns. */
+  readonly render: (
+    request: MetatileRequest,
+    options: { readonly signal: AbortSignal; readonly owner: string },
+  ) => Promise<MetatileResponse>;
   /** How long another node may draw a metatile before this one draws it too. */
   readonly lockMs: number;
   readonly onServed: (source: TileSource) => void;
@@ -183,7 +187,7 @@ export class TileService {
                 encoding: work.format.mapnikEncodings[work.quality],
                 bufferPixels: plan.bufferPixels,
               },
-              work.signal,
+              { signal: work.signal, owner: plan.owner },
             ),
         );
       });

@@ -1,7 +1,7 @@
 import t from "tap";
 import { loadConfig } from "../../src/config.js";
 import type { MetatileRequest } from "../../src/hosts/messages.js";
-import { type RenderHost, startRenderHost } from "../../src/hosts/render.js";
+import { type RenderHost, startRenderHost, tasksAtOnce } from "../../src/hosts/render.js";
 import { png } from "../../src/tiles/formats.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
@@ -18,6 +18,7 @@ t.teardown(async () => {
   await database.drop();
 });
 await host.whenReady();
+const { mostOfOwner } = tasksAtOnce(config.render.concurrency);
 
 /** A whole-world picture of one point at 0, 0 that takes `seconds`. */
 function sleepy(seconds: number): MetatileRequest {
@@ -140,7 +141,7 @@ t.test(
 );
 
 t.test("a call beyond the queue is refused, one that is aborted leaves it", async (t) => {
-  const running = Array.from({ length: config.render.concurrency + 1 }, () => draw(0.5));
+  const running = Array.from({ length: mostOfOwner }, () => draw(0.5));
   await waitFor(() => host.counts().waiting === 0);
   const abort = new AbortController();
   const queued = host.call("metatile", sleepy(0), { deadlineMs: 20_000, signal: abort.signal });

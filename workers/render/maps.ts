@@ -10,15 +10,20 @@ import type { Slots } from "./slots.js";
 const mapBytes = 8_000;
 const bytesPerCharacter = 12;
 
-/** Loaded maps of one source that are not in use. */
-interface Idle {
-  readonly maps: readonly MapnikMap[];
+interface Cost {
   readonly bytes: number;
+  /** Whether drawing it takes long: each layer is a statement at least. */
+  readonly isWide: boolean;
+}
+const wideLayers = 100;
+
+/** Loaded maps of one source that are not in use. */
+interface Idle extends Cost {
+  readonly maps: readonly MapnikMap[];
 }
 
-interface Loaded {
+export interface Loaded extends Cost {
   readonly map: MapnikMap;
-  readonly bytes: number;
 }
 
 /**
@@ -47,9 +52,9 @@ export class LoadedMaps {
   }
 
   /** Lends a map to `work`. It is kept for the next render unless `work` failed. */
-  async use<T>(source: MapSource, files: Files, work: (map: MapnikMap) => Promise<T>): Promise<T> {
+  async use<T>(source: MapSource, files: Files, work: (loaded: Loaded) => Promise<T>): Promise<T> {
     const loaded = this.taken(source.digest) ?? (await this.load(source, files));
-    const result = await work(loaded.map);
+    const result = await work(loaded);
     this.give(source.digest, loaded);
     return result;
   }
@@ -59,11 +64,11 @@ export class LoadedMaps {
     const map = idle?.maps.at(-1);
     if (!idle || !map) return undefined;
     this.idle.set(digest, { ...idle, maps: idle.maps.slice(0, -1) });
-    return { map, bytes: idle.bytes };
+    return { map, bytes: idle.bytes, isWide: idle.isWide };
   }
 
-  private give(digest: string, { map, bytes }: Loaded): void {
-    this.idle.set(digest, { maps: [...(this.idle.get(digest)?.maps ?? []), map], bytes });
+  private give(digest: string, { map, ...cost }: Loaded): void {
+    this.idle.set(digest, { maps: [...(this.idle.get(digest)?.maps ?? []), map], ...cost });
     // It alone is too large.
     if (!this.idle.has(digest)) map.clear();
   }
@@ -87,7 +92,11 @@ export class LoadedMaps {
     });
     // Otherwise each render reads the font files.
     map.loadFonts();
-    return { map, bytes: mapBytes + bytesPerCharacter * (styles.length + layers.length) };
+    return {
+      map,
+      bytes: mapBytes + bytesPerCharacter * (styles.length + layers.length),
+      isWide: sources.length >= wideLayers,
+    };
   }
 }
 

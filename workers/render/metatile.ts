@@ -100,18 +100,20 @@ export class MetatileRenderer {
   }
 
   private paint(request: MetatileRequest, part: MapPart, image: MapnikImage): Promise<MapnikImage> {
-    return this.maps.use(part.map, part.files ?? {}, (map) =>
-      this.renders.run(() =>
-        changed((done) => {
-          map.resize(image.width(), image.height());
-          map.extent = tileBox(request.origin, request.count);
-          map.bufferSize = request.bufferPixels * request.scale;
-          map.render(
-            image,
-            { scale: request.scale, buffer_size: request.bufferPixels * request.scale },
-            done,
-          );
-        }),
+    return this.maps.use(part.map, part.files ?? {}, ({ map, isWide }) =>
+      this.renders.run(
+        () =>
+          changed((done) => {
+            map.resize(image.width(), image.height());
+            map.extent = tileBox(request.origin, request.count);
+            map.bufferSize = request.bufferPixels * request.scale;
+            map.render(
+              image,
+              { scale: request.scale, buffer_size: request.bufferPixels * request.scale },
+              done,
+            );
+          }),
+        isWide,
       ),
     );
   }
