@@ -1,7 +1,14 @@
 import type { LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import type { VisualQuestion } from "../visual/statistics.js";
-import { categoryValue, measure, shownValue, type ValueContext } from "../visual/value-sql.js";
+import {
+  calculable,
+  categoryValue,
+  measure,
+  quantity,
+  shownValue,
+  type ValueContext,
+} from "../visual/value-sql.js";
 import { type Limit, noValues, type VisualValues } from "../visual/values.js";
 import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
@@ -201,7 +208,8 @@ async function rangeOf(
 ): Promise<VisualValues> {
   const bound = new Values();
   const measures = columns.flatMap((column) => {
-    const sql = measure(column, contextOf(languages, bound));
+    const context = contextOf(languages, bound);
+    const sql = sum ? quantity(column, context) : measure(column, context);
     return sql === undefined ? [] : [{ column, sql }];
   });
   const [first] = measures;
@@ -227,6 +235,6 @@ async function rangeOf(
     ...noValues,
     min: shown(min),
     max: shown(max),
-    range: min === null || max === null ? null : [min, max],
+    range: min === null || max === null ? null : [calculable(min), calculable(max)],
   };
 }

@@ -92,7 +92,7 @@ function columnComparison(
       return type === "text" ? String(!same) : undefined;
     case "string":
       if (type === "text" && literal.value === "" && !same) return `coalesce(${sql} <> '', false)`;
-      if (type === "text") return equality(sql, same, quoted(literal.value));
+      if (type === "text") return equality(sql, same, textLiteral(literal.value));
       return undefined;
     case "boolean":
       return type === "bool" ? equality(sql, same, String(literal.value)) : undefined;
@@ -111,8 +111,8 @@ const equality = (left: string, same: boolean, right: string): string =>
   same ? `coalesce(${left} = ${right}, false)` : `(${left} is distinct from ${right})`;
 
 /**
- * In a standard string only the quote needs an escape. `!` is written as chr(33), as Mapnik replaces tokens such as
- * !bbox! in its queries, even within strings.
+ * A text in a statement that Mapnik sends. In a standard string only the quote needs an escape. `!` is written as chr(33),
+ * as Mapnik replaces tokens such as !bbox! in its queries, even within strings.
  */
-const quoted = (value: string): string =>
+export const textLiteral = (value: string): string =>
   `('${value.replaceAll("'", "''").replaceAll("!", "' || chr(33) || '")}')`;

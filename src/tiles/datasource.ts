@@ -3,7 +3,7 @@ import { readableSql } from "../catalog/localized-value.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { mercatorHalf } from "../geo/tile.js";
-import { filterToSql } from "../style/filter-sql.js";
+import { filterToSql, textLiteral } from "../style/filter-sql.js";
 import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
 import { safeColumn } from "../style/pictures.js";
@@ -103,7 +103,7 @@ function fieldSql(column: Column | undefined, options: DatasourceOptions): strin
   const name = `o$.${column.physical}`;
   if (column.localizedValue) {
     const languages = { own: options.language, main: options.mainLanguage };
-    const value = readableSql(column, name, languages, literal);
+    const value = readableSql(column, name, languages, textLiteral);
     return isText(column) ? value : `${value} #>> '{}'`;
   }
   return definitionOf(column).styleValue(name);
@@ -112,8 +112,6 @@ function fieldSql(column: Column | undefined, options: DatasourceOptions): strin
 /** A value that Mapnik makes a part of a file's name: null unless nothing in it can lead elsewhere. */
 const nameOfFileSql = (sql: string): string =>
   `case when (${sql})::text ~ '^${columnValuePattern}$' then (${sql})::text end`;
-
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /**
  * Of points that fall on one pixel and match the same rules, one is enough if these rules only draw the same opaque

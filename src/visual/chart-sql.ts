@@ -12,7 +12,7 @@ import {
   type VisualDrawing,
 } from "./drawing.js";
 import type { ValuedVisualization } from "./kind.js";
-import { measure, type ValueContext } from "./value-sql.js";
+import { quantity, type ValueContext } from "./value-sql.js";
 import type { Range } from "./values.js";
 
 /**
@@ -82,7 +82,7 @@ function sizesOf({ sizeType, sizeValue, sizeFrom, sizeTo }: Settings): [number, 
 
 const valueSql = (layer: LayerNode, id: unknown, context: ValueContext): string => {
   const column = columnOf(layer, id);
-  return (column && measure(column, context)) ?? "null::float8";
+  return (column && quantity(column, context)) ?? "null::float8";
 };
 
 /** SQL of the size in pixels: its square grows evenly over the range of all objects of the layer. */

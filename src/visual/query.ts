@@ -1,5 +1,6 @@
 import { layerTable } from "../catalog/layer-table.js";
 import type { LayerNode } from "../catalog/state.js";
+import { textLiteral } from "../style/filter-sql.js";
 import type { Settings } from "./columns.js";
 import type { VisualDrawing } from "./drawing.js";
 import { labelColumn } from "./drawing.js";
@@ -14,15 +15,13 @@ export interface QueryOptions {
   readonly zoom: number;
 }
 
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-
 /** Up to this zoom points that fall on one pixel are thinned. */
 const thinningZoom = 9;
 
 export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: QueryOptions): string {
   // Classes and sizes are those of the legend, which knows the main language only; labels are for the reader.
   const main = { own: options.mainLanguage, main: options.mainLanguage };
-  const context: ValueContext = { languages: main, bind: literal, table: "o$" };
+  const context: ValueContext = { languages: main, bind: textLiteral, table: "o$" };
   const label = labelColumn(layer, layer.visualSettings as Settings);
   const columns: Record<string, string> = { ...drawing.columns(context) };
   if (label) {

@@ -32,6 +32,25 @@ export function measure(column: Column, context: ValueContext): string | undefin
   return column.localizedValue || isId(column) ? scale.number(value) : scale.finiteNumber(value);
 }
 
+/** Hundreds of numbers up to this can be added and multiplied by sizes. */
+const mostCalculable = 1e300;
+
+/** The number that a value counts as in calculations. */
+export const calculable = (value: number): number =>
+  Math.min(mostCalculable, Math.max(-mostCalculable, value));
+
+/** As `measure`, for calculations: values near the limits of numbers count as smaller ones, as `calculable` has them. */
+export function quantity(column: Column, context: ValueContext): string | undefined {
+  const value = measure(column, context);
+  if (value === undefined || column.type !== "number" || isId(column)) return value;
+  const most = `${mostCalculable}::float8`;
+  const limited = (x: string) =>
+    `case when ${x} > ${most} then ${most} when ${x} < -${most} then -${most} else ${x} end`;
+  return column.localizedValue
+    ? `(select ${limited("v$.x$")} from (select ${value} as x$ offset 0) v$)`
+    : limited(`(${value})`);
+}
+
 /** A numeric value in the form of the column's JSON. */
 export const shownValue = (column: Column, value: number): Limit =>
   definitionOf(column).measure?.shown(value) ?? value;

@@ -34,7 +34,7 @@ export interface VisualValues {
   readonly others: number;
   /** `borders` as numbers: timestamps in seconds since 1970. */
   readonly breaks: readonly number[];
-  /** `min` and `max` as numbers; null if there are none. */
+  /** `min` and `max` as numbers; null if there are none. Of "limits" as `calculable` has them. */
   readonly range: Range | null;
   /** Of "limits": range of the columns of the axis. */
   readonly axis: Range | null;

@@ -386,3 +386,55 @@ t.test(
     t.equal(bubbles.at(2, 4, 11, 11)[3], 0);
   },
 );
+
+t.test("values at the limits of numbers are drawn", async (t) => {
+  const most = 1.7e308;
+  const places = [point(3, 6), point(8, 6), point(3, 2)];
+  await layerOf(
+    "extreme",
+    places.map((geom, at) => ({ a: [1, -1, 1][at], b: [1, -1, 1][at], c: 1, geom })),
+  );
+  const structure = (await api("GET", "m/layers/extreme/structure/")).json;
+  const [a, b] = ["a", "b"].map((code) => structure.find((one: { code: string }) => one.code === code).id);
+  // The API refuses such values; other clients of the database can store them.
+  await server.nodes[0]!.services.db.execute(
+    `update layers.l${ids.get("extreme")} set c${a} = c${a} * ${most}::float8, c${b} = c${b} * ${most}::float8`,
+  );
+  const charts = { columns, sizeValue: 50, showScale: true };
+  for (const type of [4, 5, 6])
+    for (const sizeType of [1, 2, 3]) {
+      const classesSettings = { ...charts, sizeType, ...(sizeType === 3 && { sizeColumn: a }) };
+      await show("extreme", { type, classesSettings });
+      const tile = await draw("extreme", place);
+      const one = [0, -6].some((dy) => [8, -12].some((dx) => tile.at(3, 6, dx, dy)[3] > 0));
+      t.ok(one, `charts of type ${type}, size ${sizeType}`);
+    }
+  await show("extreme", { type: 7, classesSettings: { useWeight: true, useWeightField: a } });
+  t.ok((await draw("extreme", place)).painted > 100, "weights");
+  const size = { markerSizeType: "field", markerSizeField: a };
+  const normalized = { useWeight: true, useWeightField: a, weightNormalize: true };
+  await show("extreme", { type: 7, classesSettings: { ...size, ...normalized } });
+  t.ok((await draw("extreme", place)).painted > 100, "sizes and weights by range");
+  for (const type of [1, 3])
+    for (const algorithm of [1, 2, 3]) {
+      await show("extreme", { type, columnCode: "a", classesCount: 3, algorithm });
+      const tile = await draw("extreme", place);
+      t.ok(tile.at(3, 6)[3]! > 0, `type ${type}, algorithm ${algorithm}`);
+      t.ok(tile.at(8, 6)[3]! > 0);
+    }
+  const legend = (await api("GET", "m/layers/extreme/legend/")).json;
+  t.same([legend.minValue, legend.maxValue], [-most, most], "as they are");
+});
+
+t.test("values that look like tokens of Mapnik's queries are values", async (t) => {
+  const tokens = ["!bbox!", "!pixel_width!", "!@value!", "it's !scale_denominator!", "@value", "!"];
+  await layerOf(
+    "tokens",
+    tokens.map((kind, at) => ({ kind, geom: square(0.5 + at * 1.5, 4, 1) })),
+  );
+  const classes = tokens.map((value, at) => ({ value, color: `#00${(100 + at * 20).toString(16)}ff` }));
+  await show("tokens", { type: 2, columnCode: "kind", showBorder: false, classesSettings: { classes } });
+  const tile = await draw("tokens", place);
+  for (const [at, { value, color }] of classes.entries())
+    t.ok(near(tile.at(1 + at * 1.5, 4.5), color, 4), value);
+});

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { hasValues } from "../../column-types/column-types.js";
+import { textLiteral } from "../../style/filter-sql.js";
 import { columnOf, type Plain, type Settings } from "../columns.js";
 import { classReach, classRules, iconOf, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
@@ -96,7 +97,7 @@ function categorySql(value: CategoryValue, classes: readonly Settings[], others:
   const empty = classes.findIndex((item) => item.value === undefined || item.value === "");
   const cases = classes.flatMap((item, at) => {
     const text = item.value === undefined || item.value === "" ? undefined : value.read(item.value);
-    return text === undefined ? [] : [`when '${text.replaceAll("'", "''")}'::${value.type} then ${at}`];
+    return text === undefined ? [] : [`when ${textLiteral(text)}::${value.type} then ${at}`];
   });
   const known = cases.length > 0 ? `case v$.x$ ${cases.join(" ")} else ${others} end` : `${others}`;
   return (

@@ -5,7 +5,7 @@ import { pixelMetres, styleOf, symbolizer } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, columnId, flag, opacity, size } from "../schemas.js";
 import { limitsQuestion } from "../statistics.js";
-import { measure } from "../value-sql.js";
+import { quantity } from "../value-sql.js";
 import type { Range, VisualValues } from "../values.js";
 
 /** Heat map: the density of the objects, by weight. */
@@ -91,7 +91,7 @@ export const heat: VisualKind = {
       columns: (context) => {
         const value = (id: unknown) => {
           const column = columnOf(layer, id);
-          return (column && measure(column, context)) ?? "null::float8";
+          return (column && quantity(column, context)) ?? "null::float8";
         };
         const radius =
           classes.markerSizeType === "field"
@@ -141,5 +141,5 @@ function heatSql(value: (id: unknown) => string, classes: Settings, { range }: V
 const cells = (objects: string): string => `, placed$ as (
     select *, greatest(1, floor(radius$ / 8)) * ${pixelMetres} as side$ from ${objects} where heat$ > 0
   ) select min(svc_id) as svc_id, st_setsrid(st_makepoint(avg(st_x(geom$)), avg(st_y(geom$))), 3857) as geom$,
-    2 * radius$ as size$, least(1, sum(heat$)) as heat$
+    2 * radius$ as size$, least(1, sum(least(1, heat$))) as heat$
   from placed$ group by radius$, side$, floor(st_x(geom$) / side$), floor(st_y(geom$) / side$)`;
