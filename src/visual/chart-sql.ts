@@ -17,7 +17,8 @@ import type { Range } from "./values.js";
 
 /**
  * Charts as shapes that SQL computes in the pixels of a tile: from objects with a point `geom$`, a size `size$` and values
- * `v$`, to rows with `part$`: 0 = behind the chart, 1 to n = the columns, -1 = the label.
+ * `v$`, to rows with `part$`: 0 = behind the chart, 1 to n = the columns, -1 = the label. An object can have a chart in each
+ * copy of the world, so that a chart is known by its id and its point.
  */
 
 export interface ChartShapes {
@@ -123,8 +124,8 @@ const apart = (most: number): string => `squares$ as (
 ), winners$ as (
   select distinct on (x$, y$) * from squares$ order by x$, y$, size$ desc, svc_id
 ), charts$ as (
-  select * from winners$ where svc_id not in (
-    select a$.svc_id from winners$ a$ cross join generate_series(-1, 1) dx$ cross join generate_series(-1, 1) dy$
+  select * from winners$ where (x$, y$) not in (
+    select a$.x$, a$.y$ from winners$ a$ cross join generate_series(-1, 1) dx$ cross join generate_series(-1, 1) dy$
     join winners$ b$ on b$.x$ = a$.x$ + dx$ and b$.y$ = a$.y$ + dy$
     where abs(st_x(a$.geom$) - st_x(b$.geom$)) < (a$.size$ + b$.size$) / 2 * a$.px$
       and abs(st_y(a$.geom$) - st_y(b$.geom$)) < (a$.size$ + b$.size$) / 2 * a$.px$

@@ -1,5 +1,6 @@
 import { layerTable } from "../catalog/layer-table.js";
 import type { LayerNode } from "../catalog/state.js";
+import { mercatorHalf } from "../geo/tile.js";
 import { textLiteral } from "../style/filter-sql.js";
 import type { Settings } from "./columns.js";
 import type { VisualDrawing } from "./drawing.js";
@@ -31,9 +32,14 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
   const names = Object.keys(columns);
   const selected = Object.entries(columns).map(([name, sql]) => `, ${sql} as ${name}`);
   const { geometry, from, box } = source(layer, drawing.place, options.zoom);
+  const copy = (dx: number): string =>
+    dx === 0
+      ? `select o$.svc_id, ${geometry} as geom$${selected.join("")} from ${from} where ${box} && !bbox!`
+      : `select o$.svc_id, st_translate(${geometry}, ${dx}, 0)${selected.join("")} from ${from} ` +
+        `where ${box} && st_translate(!bbox!, ${-dx}, 0)`;
   const needed = drawing.needed.map((name) => `${name} is not null`);
   const objects =
-    `select * from (select o$.svc_id, ${geometry} as geom$${selected.join("")} from ${from} where ${box} && !bbox!) ` +
+    `select * from (${worldCopies(layer).map(copy).join(" union all ")}) ` +
     `read$ where ${["geom$ is not null", ...needed].join(" and ")}`;
   const order = drawing.order ?? "svc_id";
   if (drawing.shapes) return `with objects$ as (${objects}) ${drawing.shapes("objects$")} order by ${order}`;
@@ -51,6 +57,10 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
     `${drawing.thinnedBy}, many$, svc_id) thinned$ order by ${order}`
   );
 }
+
+/** Where objects are drawn, by metres along the x axis: those beyond the edges of the world at the other edge too. */
+const worldCopies = (layer: LayerNode): readonly number[] =>
+  layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0];
 
 interface Source {
   /** SQL of what is drawn of an object. */

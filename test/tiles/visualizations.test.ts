@@ -438,3 +438,44 @@ t.test("values that look like tokens of Mapnik's queries are values", async (t) 
   for (const [at, { value, color }] of classes.entries())
     t.ok(near(tile.at(1 + at * 1.5, 4.5), color, 4), value);
 });
+
+t.test("all kinds draw objects beyond 180 degrees in each copy of the world", async (t) => {
+  await layerOf("beyond", [
+    { kind: "a", a: 20, b: 10, c: 10, geom: square(172, 2, 15) },
+    { kind: "b", a: 10, b: 20, c: 20, geom: point(-190, 7) },
+    { kind: "a", a: 30, b: 10, c: 40, geom: square(-60, 2, 15) },
+  ]);
+  const border = { showBorder: false };
+  const whole = { classes: [{ value: "a", color: "#ff0000" }], opacity: 1 };
+  const classed = [
+    { type: 1, columnCode: "a", classesCount: 2 },
+    { type: 2, columnCode: "kind", classesSettings: whole },
+  ];
+  const [east, west] = [
+    { lon: 175, lat: 5, z: 4 },
+    { lon: -175, lat: 5, z: 4 },
+  ];
+  for (const settings of classed) {
+    await show("beyond", { ...border, ...settings });
+    const [one, other] = [(await draw("beyond", east)).at(176, 5), (await draw("beyond", west)).at(-176, 5)];
+    t.ok(one[3] > 200, `type ${settings.type}`);
+    t.same(one, other, "one colour on both sides");
+  }
+  const charts = { columns, sizeType: 1, sizeValue: 60, allowOverlap: true, showScale: true };
+  const onPoints = [
+    { type: 3, columnCode: "a", classesSettings: { pointSizeMin: 40, pointSizeMax: 40 } },
+    ...[4, 5, 6].flatMap((type) =>
+      [true, false].map((allowOverlap) => ({ type, classesSettings: { ...charts, allowOverlap } })),
+    ),
+    { type: 7, classesSettings: { markerSize: 30 } },
+  ];
+  for (const settings of onPoints) {
+    await show("beyond", { ...border, ...settings });
+    t.ok((await draw("beyond", east)).at(170, 7, 3, 3)[3]! > 100, `type ${settings.type}: 170 for -190`);
+  }
+  await show("beyond", { type: 4, ...border, classesSettings: charts });
+  const world = await draw("beyond", { lon: 0, lat: 0, z: 0 });
+  t.ok(near(world.at(-52.5, 9.5, 10, -15), colours[0]!), "shares of each object once");
+  t.ok(near(world.at(170, 7, 10, -15), colours[0]!), "where it is drawn twice too");
+  t.ok(near(world.at(170, 7, -15, 15), colours[2]!), "the last share");
+});

@@ -56,8 +56,8 @@ function linesSql(count: number, axis: Range): string {
   const x = count > 1 ? `(q$.n$ - 1)::float8 / ${count - 1}` : "0.5";
   return (
     "select svc_id, n$ as part$, unnest(array[st_makeline(last$, at$), at$]) as geom$, size$ from (" +
-    "select *, lag(at$) over (partition by svc_id order by n$) as last$ from (" +
-    "select q$.svc_id, q$.n$, q$.size$, case when q$.v$ is not null then " +
+    "select *, lag(at$) over (partition by svc_id, geom$ order by n$) as last$ from (" +
+    "select q$.svc_id, q$.geom$, q$.n$, q$.size$, case when q$.v$ is not null then " +
     `st_setsrid(st_makepoint(left$ + ${x} * side$, bottom$ + ${heightSql("q$.v$", axis)} * side$), 3857) end as at$ ` +
     `from ${valuesOfCharts} q$ ${chartBox}) p$) l$ where at$ is not null`
   );

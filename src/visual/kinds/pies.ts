@@ -35,6 +35,6 @@ const sectors = `select svc_id, n$ as part$, st_setsrid(st_makepolygon(st_makeli
       from (select greatest(3, ceil(72 * v$ / total$))::int as steps$) t$
       cross join lateral generate_series(0, case when v$ >= total$ then steps$ - 1 else steps$ end) i$
       cross join lateral (select 2 * pi() * (before$ + v$ * i$ / steps$) / total$ as a$) u$) as arc$
-    from (select *, sum(v$) over w$ - v$ as before$, sum(v$) over (partition by svc_id) as total$
-      from ${valuesOfCharts} v$ window w$ as (partition by svc_id order by n$)) s$
+    from (select *, sum(v$) over w$ - v$ as before$, sum(v$) over (partition by svc_id, geom$) as total$
+      from ${valuesOfCharts} v$ window w$ as (partition by svc_id, geom$ order by n$)) s$
     where v$ > 0) r$`;
