@@ -160,7 +160,11 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     importJobs,
     files,
     image,
-    pictures: new Pictures({ host: image, blobs, files: pictureFiles }, config.images.memoryBytes),
+    pictures: new Pictures(
+      { host: image, render, blobs, files: pictureFiles, deadlineMs: config.tiles.deadlineMs },
+      config.images.memoryBytes,
+    ),
+    pictureFolder: folder,
     blobs,
     changes,
     planner,

@@ -14,6 +14,7 @@ import { importJobOperations } from "./resources/import-jobs.js";
 import { layerEditOperations } from "./resources/layer-edits.js";
 import { treeOperations } from "./resources/layer-tree.js";
 import { layerOperations } from "./resources/layers.js";
+import { legendOperations } from "./resources/legends.js";
 import { makevalidOperations } from "./resources/makevalid.js";
 import { mapListOperations } from "./resources/map-lists.js";
 import { mapOperations } from "./resources/maps.js";
@@ -52,6 +53,7 @@ const resources: readonly Operation[] = [
   ...fileOperations,
   ...imageOperations,
   ...iconOperations,
+  ...legendOperations,
   ...searchOperations,
   ...refreshOperations,
   ...makevalidOperations,

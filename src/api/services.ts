@@ -19,6 +19,7 @@ import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
 import type { Icons } from "../style/pictures.js";
 import type { TileAnswers } from "../tiles/answers.js";
+import type { PictureFolder } from "../tiles/picture-folder.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 import type { FileExports } from "../transfer/export-content.js";
@@ -47,6 +48,8 @@ export interface Services {
   readonly importJobs: ImportJobs;
   readonly image: ImageHost;
   readonly pictures: MadePictures;
+  /** Where the render host finds the pictures of styles. */
+  readonly pictureFolder: Pick<PictureFolder, "place">;
   /** Content of attached files. */
   readonly blobs: BlobStore;
   readonly changes: Changes;

@@ -60,7 +60,7 @@ export function objectFormatter(columns: readonly Column[], languages: Languages
 }
 
 /** Locale for Intl: the request's language if supported, else the project's main language, else English. */
-function locale(languages: Languages): string {
+export function locale(languages: Languages): string {
   for (const code of [languages.own, languages.main]) {
     try {
       const [known] = Intl.NumberFormat.supportedLocalesOf(code.replaceAll("_", "-"));

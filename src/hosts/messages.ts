@@ -79,9 +79,24 @@ export interface MetatileResponse {
   readonly renderMs: number;
 }
 
+/** A square picture of a map that is drawn once: a symbol of a legend. */
+export interface SymbolRequest {
+  readonly map: MapSource;
+  /** Paths of the images that the map shows, by the names that the map has for them. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** [xmin, ymin, xmax, ymax] of a square in EPSG:3857. */
+  readonly extent: readonly [number, number, number, number];
+  /** Pixels a side. */
+  readonly size: number;
+  /** How many pixels of the picture are one of a tile. */
+  readonly scale: number;
+}
+
 export interface RenderMessages {
   compile: [CompileRequest, CompileResponse];
   metatile: [MetatileRequest, MetatileResponse];
+  /** Answers a PNG. */
+  symbol: [SymbolRequest, Uint8Array];
   ping: [null, "pong"];
 }
 

@@ -4,8 +4,9 @@ import { badRequest, failed } from "../errors.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
 import { HostError } from "./host.js";
 import type { ImageHost } from "./image.js";
-import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse } from "./messages.js";
+import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse, SymbolRequest } from "./messages.js";
 import type { PictureFiles } from "./picture-files.js";
+import type { RenderHost } from "./render.js";
 
 /**
  * Images made by the image host, kept in memory up to a number of bytes, and those made of blobs on disk too. Concurrent
@@ -28,6 +29,9 @@ const overheadBytes = 400;
 
 export interface PictureSources {
   readonly host: ImageHost;
+  readonly render: Pick<RenderHost, "call">;
+  /** Of a symbol. */
+  readonly deadlineMs: number;
   readonly blobs: BlobStore;
   readonly files: PictureFiles;
 }
@@ -90,6 +94,21 @@ export class Pictures {
     }));
   }
 
+  /**
+   * PNG of a symbol of a legend. @param blob key of the image that its map shows
+   * @throws Failure unsupported_format when it cannot be drawn, busy
+   */
+  symbol(request: SymbolRequest, blob?: string): Promise<Picture> {
+    const { render, blobs, deadlineMs } = this.sources;
+    const draw = async (files: Readonly<Record<string, string>>): Promise<Picture> => ({
+      bytes: await render.call("symbol", { ...request, files }, { deadlineMs }),
+      format: "png",
+    });
+    return this.once(pictureTag(request), () =>
+      blob === undefined ? draw({}) : blobs.withLocalCopy(blob, (path) => draw({ [blob]: path })),
+    );
+  }
+
   counts(): { readonly pictures: number; readonly bytes: number } {
     return { pictures: this.cache.size, bytes: this.cache.calculatedSize };
   }
@@ -125,5 +144,5 @@ function refuse(error: unknown): never {
 }
 
 /** Hash of the request: the core of the ETag. */
-export const pictureTag = (request: ResizedBlob | DrawRequest): string =>
+export const pictureTag = (request: ResizedBlob | DrawRequest | SymbolRequest): string =>
   createHash("sha256").update(JSON.stringify(request)).digest("base64url").slice(0, 22);

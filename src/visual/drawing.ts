@@ -1,6 +1,7 @@
 import type { LayerNode } from "../catalog/state.js";
 import { type Face, faceFor } from "../style/fonts.js";
 import type { Rule, Style, Symbolizer } from "../style/model.js";
+import { type SymbolShape, shapeOf } from "../style/symbol.js";
 import { columnOf, type Settings } from "./columns.js";
 import type { ValueContext } from "./value-sql.js";
 
@@ -41,6 +42,12 @@ export const bounded = (size: unknown): number => Math.min(maxSize, Math.max(0, 
 
 export const array = (numbers: readonly number[], type: "float8" | "int"): string =>
   `'{${numbers.join(",")}}'::${type}[]`;
+
+/** What the symbol of an item of a legend shows. */
+export interface ClassSymbol {
+  readonly symbolizers: readonly Symbolizer[];
+  readonly shape: SymbolShape;
+}
 
 export const symbolizer = (
   type: Symbolizer["type"],
@@ -168,6 +175,20 @@ export function classSql(value: string | undefined, breaks: readonly number[]): 
 
 /** Default width of a point's marker. */
 const pointSize = 10;
+
+/** The symbol of a class on the layer's kind of geometry; on a point where it may be any. */
+export function classSymbol(
+  layer: LayerNode,
+  settings: Settings,
+  look: Omit<Parameters<typeof classRules>[2], "filter">,
+): ClassSymbol {
+  const geometryKind = layer.geometryKind === "Unknown" ? "Point" : layer.geometryKind;
+  const rules = classRules({ ...layer, geometryKind }, settings, { ...look, filter: "true" });
+  return {
+    symbolizers: rules.flatMap(({ symbolizers }) => symbolizers),
+    shape: shapeOf([], geometryKind, undefined),
+  };
+}
 
 /** The rules for objects of one class, by the kinds of geometry that the layer may have. */
 export function classRules(

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Column, LayerNode } from "../catalog/state.js";
 import type { Fits, Known, Plain, Settings } from "./columns.js";
-import type { FindPicture, VisualDrawing } from "./drawing.js";
+import type { ClassSymbol, FindPicture, VisualDrawing } from "./drawing.js";
 import type { VisualQuestion } from "./statistics.js";
 import type { VisualValues } from "./values.js";
 
@@ -64,4 +64,6 @@ export interface VisualKind {
     classes: Settings,
     nameOf: (column: Column) => string,
   ) => Classificator[];
+  /** How the symbols of the legend's items are drawn, in its order; absent = areas of their colours. */
+  readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
 }

@@ -1,8 +1,37 @@
 import { type LayerNode, localName, type StoredSettings } from "../catalog/state.js";
+import type { SymbolDrawing } from "../style/symbol.js";
 import type { Plain, Settings } from "./columns.js";
+import type { FindPicture } from "./drawing.js";
+import type { Classificator } from "./kind.js";
 import { kindOf } from "./kinds.js";
 import { shownVisual } from "./settings.js";
-import type { VisualValues } from "./values.js";
+import { noValues, type VisualValues } from "./values.js";
+
+/** What draws the symbols of the legend's items, in its order, and on which shape. @param settings of the layer, or others */
+export function legendSymbols(
+  layer: LayerNode,
+  stored: StoredSettings,
+  values: VisualValues | undefined,
+  findPicture: FindPicture,
+): readonly SymbolDrawing[] {
+  const kind = kindOf(stored);
+  const classes = stored.classesSettings as Settings;
+  const visualization = { layer, settings: stored, classes, findPicture, values: values ?? noValues };
+  if (kind.symbols)
+    return kind.symbols(visualization).map(({ symbolizers, shape }) => ({
+      styles: [{ name: "symbol", attributes: {}, rules: [{ symbolizers }] }],
+      values: {},
+      shape,
+    }));
+  const shown = shownVisual(layer, stored, values).classesSettings as Settings;
+  return kind
+    .legend(layer, shown, ({ name }) => name)
+    .map(({ fill }) => {
+      const attributes = { fill: String(fill), "fill-opacity": String(classes.opacity ?? 1) };
+      const rules = [{ symbolizers: [{ type: "PolygonSymbolizer" as const, attributes }] }];
+      return { styles: [{ name: "symbol", attributes: {}, rules }], values: {}, shape: "area" };
+    });
+}
 
 /** The contract's legend of a layer's visualization. `minValue` is the lower border of the first class. */
 export function legendOf(
@@ -12,7 +41,7 @@ export function legendOf(
     values,
   }: { readonly settings: StoredSettings; readonly values: VisualValues | undefined },
   { language, main }: { readonly language: string; readonly main: string },
-): Plain {
+): Plain & { readonly classificators: readonly Classificator[] } {
   const settings = shownVisual(layer, stored, values);
   const names = Object.assign({}, ...(settings.legendNames as Plain[])) as Record<string, string>;
   const localized = Object.keys(names).length > 0;

@@ -16,7 +16,7 @@ const server = await startServer({
   config: { "images.memoryBytes": 1_000_000, "images.diskBytes": 2_000_000 },
 });
 t.teardown(() => server.stop());
-const { pictures, image, config, blobs } = server.nodes[0]!.services;
+const { pictures, image, render, config, blobs } = server.nodes[0]!.services;
 await makeMap(server, "m");
 await makeFileLayer(server, "a");
 const object = await makeObject(server, "a");
@@ -218,7 +218,7 @@ t.test("a picture on disk is not made again, and goes with its file", async (t) 
   const marked = Buffer.concat([body, Buffer.from("marked")]);
   await writeFile(join(config.dataDir, "resized", (await own())[0]!), marked);
   const files = new PictureFiles(join(config.dataDir, "resized"), 2_000_000, quietLog);
-  const later = new Pictures({ host: image, blobs, files }, 1_000_000);
+  const later = new Pictures({ host: image, render, deadlineMs: 1_000, blobs, files }, 1_000_000);
   const again = await later.resized({
     blob: uuid,
     width: 33,

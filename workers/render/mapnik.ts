@@ -10,6 +10,7 @@ export interface MapnikImage {
   height(): number;
   /** RGBA, 4 bytes a pixel, row by row. */
   data(): Buffer;
+  encode(format: string, callback: (error: Error | null, bytes: Buffer) => void): void;
   view(x: number, y: number, width: number, height: number): MapnikView;
   /** Whether colours are multiplied by alpha, as Mapnik needs them for drawing over them. */
   premultiplied(): boolean;
@@ -76,7 +77,8 @@ export interface Mapnik {
 export function loadMapnik(): Mapnik {
   const mapnik = require("mapnik") as Mapnik;
   // Only the plugins of our datasources. That for images opens GeoTIFFs of our own: the environment leaves GDAL nothing else.
-  for (const plugin of ["postgis+pgraster", "gdal+ogr"])
+  // That for GeoJSON reads the made-up objects of symbols, which are texts in their maps.
+  for (const plugin of ["postgis+pgraster", "gdal+ogr", "geojson"])
     mapnik.registerDatasource(join(mapnik.settings.paths.input_plugins, `${plugin}.input`));
   mapnik.registerFonts("/usr/share/fonts/truetype/dejavu", { recurse: true });
   // It would write unstructured lines to standard error, even harmless warnings (the built-in marker has no size in

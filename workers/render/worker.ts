@@ -1,4 +1,4 @@
-import type { MetatileRequest, RenderMessages } from "../../src/hosts/messages.js";
+import type { MetatileRequest, RenderMessages, SymbolRequest } from "../../src/hosts/messages.js";
 import { LoadingServer } from "./database/server.js";
 import { socketPath } from "./database/socket.js";
 import { Datasources } from "./datasources.js";
@@ -6,6 +6,7 @@ import { loadMapnik } from "./mapnik.js";
 import { LoadedMaps } from "./maps.js";
 import { MetatileRenderer } from "./metatile.js";
 import { Slots } from "./slots.js";
+import { drawSymbol } from "./symbol.js";
 
 /** The thread of the render host that has loaded Mapnik. */
 
@@ -17,6 +18,9 @@ const {
   MAPWRIGHT_SOCKETS: sockets = "",
   PGOPTIONS: settings = "",
 } = process.env;
+
+/** Memory for maps of symbols. */
+const symbolBytes = 1024 ** 2;
 
 const mapnik = loadMapnik();
 const concurrency = Number(renders);
@@ -30,15 +34,20 @@ const server = new LoadingServer(socketPath(sockets), {
 const datasources = new Datasources(mapnik, loader, server, Number(mapBytes) / 4);
 const maps = new LoadedMaps(mapnik, datasources, loader, (Number(mapBytes) * 3) / 4, pictures);
 const renderer = new MetatileRenderer(mapnik, maps, new Slots(concurrency));
+// Of their own, as they are drawn once and must not push out those of tiles.
+const symbolMaps = new LoadedMaps(mapnik, datasources, loader, symbolBytes, pictures);
 
 type Task =
   | { readonly kind: "metatile"; readonly request: MetatileRequest }
+  | { readonly kind: "symbol"; readonly request: SymbolRequest }
   | { readonly kind: "ping"; readonly request: null };
 
-export default async function run(task: Task): Promise<RenderMessages["metatile" | "ping"][1]> {
+export default async function run(task: Task): Promise<RenderMessages["metatile" | "symbol" | "ping"][1]> {
   switch (task.kind) {
     case "metatile":
       return renderer.render(task.request);
+    case "symbol":
+      return drawSymbol(mapnik, symbolMaps, task.request);
     case "ping":
       return "pong";
   }

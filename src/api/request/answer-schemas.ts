@@ -217,8 +217,16 @@ const schemas = {
     showLegend: z.boolean(),
     minValue: z.number().nullable(),
     maxValue: z.number().nullable(),
-    type: z.literal([1, 2, 3, 4, 5, 6, 7]),
-    classificators: z.array(z.object({ value: z.unknown(), fill: z.string(), isIcon: z.boolean() })),
+    type: z.literal([1, 2, 3, 4, 5, 6, 7]).nullable().describe("null = the layer has no visualization"),
+    classificators: z.array(
+      z.object({
+        value: z.unknown(),
+        fill: z.string(),
+        isIcon: z.boolean(),
+        icon: z.string().describe("Path of its symbol; with `extended`").optional(),
+      }),
+    ),
+    more: z.int().describe("How many classes are left out; with `extended`").optional(),
   }),
   LayerItem: z.object({
     id,

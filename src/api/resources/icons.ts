@@ -1,9 +1,8 @@
 import { mayRead, requireRead } from "../../access/rights.js";
-import { type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
-import { Failure, notFound } from "../../errors.js";
+import { type Caller, type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
+import { busy, notFound } from "../../errors.js";
 import { pictureTag } from "../../hosts/pictures.js";
 import type { Reply, Request } from "../../http/types.js";
-import { StyleTimeout } from "../../style/compiler.js";
 import type { CompiledStyle } from "../../style/model.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
 import { drawsStatistics, isVisualized, visualStyle } from "../../visual/style.js";
@@ -14,11 +13,16 @@ import { binary } from "../request/schema/bodies.js";
 import { integer } from "../request/schema/parameters.js";
 import type { Services } from "../services.js";
 import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
+import { classSymbol, type DrawnSymbol, imageSymbol, noStyle, styleOf } from "./layer-symbols.js";
 
 /** Icons of layers, drawn from their styles. */
 
 const iconParameters = {
   size: integer("Width and height in pixels.", { least: 1, most: 1024 }).default(32),
+  class: integer("Number of a class of the layer's legend, from 0: its symbol.", {
+    least: 0,
+    most: 10_000,
+  }).optional(),
 };
 
 async function icon(
@@ -34,10 +38,18 @@ async function icon(
   );
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
-  const { size } = query();
+  const { size, class: at } = query();
+  if (at !== undefined) {
+    const symbol = await classSymbol(services, { map, layer }, { at, size });
+    if (symbol === undefined) throw notFound("class of that number");
+    if (symbol === null) throw busy("What the symbol depends on takes too long now.");
+    return symbolReply(request, services, { map, layer, caller }, symbol);
+  }
   const style = isVisualized(layer)
     ? await visualStyleOf(services, map, layer)
     : await styleOf(services, map, layer);
+  const image = layer.raster && style ? imageSymbol(layer, style, size) : undefined;
+  if (image) return symbolReply(request, services, { map, layer, caller }, image);
   const svg = swatchSvg(swatchOf(style ?? noStyle, layer.geometryKind));
   const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : notCached;
   return pictureReply(request, pictureTag({ svg, size }), headers, () =>
@@ -45,7 +57,16 @@ async function icon(
   );
 }
 
-const noStyle: CompiledStyle = { styles: [], fields: [], bufferPixels: 1 };
+const symbolReply = (
+  request: Request,
+  services: Services,
+  context: { readonly map: MapState; readonly layer: LayerNode; readonly caller: Caller },
+  { request: wanted, blob }: DrawnSymbol,
+): Promise<Reply> =>
+  pictureReply(request, pictureTag(wanted), pictureHeaders(services, context), () =>
+    services.pictures.symbol(wanted, blob),
+  );
+
 /** For an icon without its style, which may differ on the next request. */
 const notCached = { "cache-control": "no-store" };
 
@@ -61,35 +82,14 @@ async function visualStyleOf(
   return needed && !values ? undefined : visualStyle(layer, values, () => undefined);
 }
 
-/**
- * The compiled style of the layer. A stored style that no longer compiles is empty. Undefined when compiling timed out.
- */
-async function styleOf(
-  services: Services,
-  map: MapState,
-  layer: LayerNode,
-): Promise<CompiledStyle | undefined> {
-  try {
-    const { deadlineMs } = services.config.style;
-    const { style } = await services.styles.compile(
-      { mapStyle: map.cssStyle, layerStyle: layer.cssStyle, layerCode: layer.code, deadlineMs },
-      { project: map.project.id, stored: true },
-    );
-    return style;
-  } catch (error) {
-    if (error instanceof StyleTimeout) return undefined;
-    if (error instanceof Failure && error.code === "invalid_style") return noStyle;
-    throw error;
-  }
-}
-
 export const iconOperations: readonly Operation[] = [
   operation({
     id: "getIcon",
     tag: "Layers",
     summary: "Get the icon of a layer",
     details:
-      "Rendered from the layer's style or visualization: it shows the geometry type, colours and sizes.",
+      "Rendered from the layer's style or visualization: it shows the geometry type, colours and sizes; of a raster layer " +
+      "the image. With `class` the symbol of a class of the legend, as tiles have it.",
     methods: ["GET"],
     path: `${layerPath}/icon/`,
     query: iconParameters,

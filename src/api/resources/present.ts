@@ -89,6 +89,8 @@ function sourceOf(map: MapState, layer: LayerNode, extras: LayerExtras): Record<
 
 /** Path of the configured icon, else of the generated one; folders have no generated icon. */
 export function iconPath(map: MapState, node: TreeNode, view: View): string {
-  if (node.icon || node.type === "folder") return node.icon;
-  return `${view.path}/${map.code}/layers/${node.code}/icon/`;
+  return node.icon || node.type === "folder" ? node.icon : generatedIconPath(map, node, view);
 }
+
+export const generatedIconPath = (map: MapState, layer: TreeNode, view: View): string =>
+  `${view.path}/${map.code}/layers/${layer.code}/icon/`;

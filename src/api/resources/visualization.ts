@@ -1,14 +1,11 @@
-import { mayRead, requireRead } from "../../access/rights.js";
-import { hasObjects, publicCaller, type StoredSettings } from "../../catalog/state.js";
+import { hasObjects, type StoredSettings } from "../../catalog/state.js";
 import { storeSettings } from "../../catalog/stored-settings.js";
-import { badRequest, failed, notFound, required } from "../../errors.js";
+import { badRequest, failed, required } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
-import { legendOf } from "../../visual/legend.js";
 import { readSettings, type SettingsKind, settingsJsonSchemas, withValues } from "../../visual/settings.js";
-import { answer, callerOrPublic } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
-import { layerPath, viewOf } from "../request/paths.js";
+import { layerPath } from "../request/paths.js";
 import { jsonValue } from "../request/schema/bodies.js";
 import { anything, isObject, type JsonObject, own } from "../request/schema/fields.js";
 import { type JsonSchema, objectSchema, ref } from "../request/schema/schema.js";
@@ -16,7 +13,7 @@ import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { answerLayer } from "./layer-answer.js";
 
-/** Visualization and vector settings of a layer, and the legend of a visualization. */
+/** Visualization and vector settings of a layer. */
 
 /** The layer of the path, for users who may change its settings. @throws Failure as `layerContext`; invalid_value */
 async function settingsContext(request: Request, services: Services): Promise<LayerContext> {
@@ -127,38 +124,10 @@ const remove = (kind: SettingsKind) => async (request: Request, services: Servic
   return changed(context, services);
 };
 
-async function getLegend(request: Request, services: Services): Promise<Reply> {
-  const map = await services.catalog.map(request.params.project!, request.params.map!);
-  const layer = map.layers.get(request.params.layer!);
-  const caller = await callerOrPublic(request, services, map.project, () =>
-    mayRead(map, publicCaller, layer),
-  );
-  const view = viewOf(request, map.project);
-  requireRead(map, caller);
-  if (layer) requireRead(map, caller, layer);
-  if (!layer?.visualSettings) throw notFound(`visualization layer "${request.params.layer}"`);
-  const main = map.project.languages[0];
-  const values = await services.visuals.current(layer, main);
-  return answer(
-    caller,
-    legendOf(layer, { settings: layer.visualSettings, values }, { language: view.language, main }),
-  );
-}
-
 const layerAnswer = answers("The changed layer.", ref("Layer"));
 const refuses = ["invalid_value", "unknown_column", "required_parameters"] as const;
 
 export const visualizationOperations: readonly Operation[] = [
-  operation({
-    id: "getLegend",
-    tag: "Layers",
-    summary: "Get the legend of a layer",
-    details: "404 for layers without a visualization of one of the seven built-in types.",
-    methods: ["GET"],
-    path: `${layerPath}/legend/`,
-    answer: answers("The legend, with values and class breaks computed from the objects.", ref("Legend")),
-    handle: getLegend,
-  }),
   operation({
     id: "saveVisualization",
     tag: "Layers",

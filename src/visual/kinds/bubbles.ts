@@ -1,6 +1,15 @@
 import { z } from "zod";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
-import { array, bounded, classSql, iconOf, marker, pictureMarker, styleOf } from "../drawing.js";
+import {
+  array,
+  bounded,
+  classSql,
+  type FindPicture,
+  iconOf,
+  marker,
+  pictureMarker,
+  styleOf,
+} from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, flag, opacity, path, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
@@ -27,11 +36,8 @@ export const bubbles: VisualKind = {
   draw: ({ layer, settings, classes, findPicture, values: { breaks } }) => {
     const column = columnOf(layer, settings.column);
     const sizes = sizesOf(classes, Math.max(1, breaks.length - 1));
-    const look = { opacity: classes.opacity, size: "[size$]" };
     const picture = iconOf(classes, findPicture);
-    const symbol = picture
-      ? pictureMarker(settings, { ...look, picture })
-      : marker(settings, { ...look, fill: classes.color });
+    const symbol = symbolOf(settings, classes, { size: "[size$]", findPicture });
     return {
       styles: [styleOf("bubbles", [{ symbolizers: [symbol] }])],
       place: "point",
@@ -48,7 +54,23 @@ export const bubbles: VisualKind = {
     };
   },
   legend: (_layer, { color, useIcon }) => [classificator(null, color, useIcon)],
+  symbols: ({ settings, classes, findPicture }) => {
+    const [size] = sizesOf(classes, 1);
+    return [{ symbolizers: [symbolOf(settings, classes, { size: size!, findPicture })], shape: "point" }];
+  },
 };
+
+function symbolOf(
+  settings: Settings,
+  classes: Settings,
+  { size, findPicture }: { readonly size: number | string; readonly findPicture: FindPicture },
+) {
+  const look = { opacity: classes.opacity, size };
+  const picture = iconOf(classes, findPicture);
+  return picture
+    ? pictureMarker(settings, { ...look, picture })
+    : marker(settings, { ...look, fill: classes.color });
+}
 
 /** Width of the marker of each class, in even steps; a single class has the mean. */
 function sizesOf({ pointSizeMin, pointSizeMax }: Settings, count: number): number[] {

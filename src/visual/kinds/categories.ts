@@ -2,7 +2,7 @@ import { z } from "zod";
 import { hasValues } from "../../column-types/column-types.js";
 import { textLiteral } from "../../style/filter-sql.js";
 import { columnOf, type Plain, type Settings } from "../columns.js";
-import { classReach, classRules, iconOf, styleOf } from "../drawing.js";
+import { classReach, classRules, classSymbol, iconOf, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, flag, maxClasses, opacity, paletteColor, path, pattern, size } from "../schemas.js";
 import { type CategoryValue, categoryValue } from "../value-sql.js";
@@ -84,13 +84,20 @@ export const categories: VisualKind = {
     };
   },
   // An item for each class that is shown, and one without a value for other objects, if any.
-  legend: (_layer, settings) => {
-    const shown: Plain[] = classesOf(settings).filter(({ checked }) => checked);
-    const others = othersOf(settings);
-    if (others.checked && Number(others.count) > 0) shown.push({ ...others, value: null });
-    return shown.map(({ value, color, useIcon }) => classificator(value, color, useIcon));
-  },
+  legend: (_layer, settings) =>
+    legendItems(settings).map(({ value, color, useIcon }) => classificator(value, color, useIcon)),
+  symbols: ({ layer, settings, classes, findPicture, values: { others } }) =>
+    legendItems({ ...classes, defaultClass: { ...othersOf(classes), count: others } }).map((item) =>
+      classSymbol(layer, settings, { color: item.color, classes, icon: iconOf(item, findPicture) }),
+    ),
 };
+
+function legendItems(settings: Settings): Plain[] {
+  const shown: Plain[] = classesOf(settings).filter(({ checked }) => checked);
+  const others = othersOf(settings);
+  if (others.checked && Number(others.count) > 0) shown.push({ ...others, value: null });
+  return shown;
+}
 
 /** SQL of the class of an object; of classes with the same value the first has it, as in the statistics. */
 function categorySql(value: CategoryValue, classes: readonly Settings[], others: number): string {

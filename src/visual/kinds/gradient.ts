@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
-import { classReach, classRules, classSql, styleOf } from "../drawing.js";
+import { classReach, classRules, classSql, classSymbol, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, opacity, pattern, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
@@ -47,6 +47,12 @@ export const gradient: VisualKind = {
   legend: (_layer, classes) => {
     const ends = ((classes.borders ?? []) as unknown[]).slice(1);
     return ends.map((end, at) => classificator(end, classColour(coloursOf(classes), at, ends.length)));
+  },
+  symbols: ({ layer, settings, classes, values: { breaks } }) => {
+    const count = Math.max(0, breaks.length - 1);
+    return Array.from({ length: count }, (_, at) =>
+      classSymbol(layer, settings, { color: classColour(coloursOf(classes), at, count), classes }),
+    );
   },
 };
 

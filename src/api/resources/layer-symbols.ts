@@ -1,0 +1,187 @@
+import { hasObjects, type LayerNode, localName, type MapState } from "../../catalog/state.js";
+import { Failure } from "../../errors.js";
+import { locale } from "../../features/format.js";
+import type { SymbolRequest } from "../../hosts/messages.js";
+import { styleClasses } from "../../style/classes.js";
+import { StyleTimeout } from "../../style/compiler.js";
+import { filterWords } from "../../style/filter-words.js";
+import type { CompiledStyle, Style } from "../../style/model.js";
+import { illustrate, picturesOf, safeColumn } from "../../style/pictures.js";
+import { swatchOf } from "../../style/swatch.js";
+import { type SymbolDrawing, shapeOf, symbolRequest } from "../../style/symbol.js";
+import { rasterClasses, rasterSymbol } from "../../tiles/raster-legend.js";
+import { type Classificator, classificator } from "../../visual/kind.js";
+import { legendSymbols } from "../../visual/legend.js";
+import { drawsStatistics } from "../../visual/style.js";
+import type { Services } from "../services.js";
+
+/** The classes of layers, as legends list them, and their symbols, as the renderer draws them. */
+
+/** The classes of a layer that is drawn by its style. */
+export interface StyledClasses {
+  readonly classificators: readonly Classificator[];
+  /** How many more there are. */
+  readonly more: number;
+  /** In the same order. */
+  readonly drawings: readonly (SymbolDrawing | "image")[];
+}
+
+/** A picture to be drawn. */
+export interface DrawnSymbol {
+  readonly request: SymbolRequest;
+  /** Key of the image that it shows. */
+  readonly blob?: string;
+}
+
+export const noStyle: CompiledStyle = { styles: [], fields: [], bufferPixels: 1 };
+
+/**
+ * The compiled style of the layer. A stored style that no longer compiles is empty. Undefined when compiling timed out.
+ */
+export async function styleOf(
+  services: Services,
+  map: MapState,
+  layer: LayerNode,
+): Promise<CompiledStyle | undefined> {
+  try {
+    const { deadlineMs } = services.config.style;
+    const { style } = await services.styles.compile(
+      { mapStyle: map.cssStyle, layerStyle: layer.cssStyle, layerCode: layer.code, deadlineMs },
+      { project: map.project.id, stored: true },
+    );
+    return style;
+  } catch (error) {
+    if (error instanceof StyleTimeout) return undefined;
+    if (error instanceof Failure && error.code === "invalid_style") return noStyle;
+    throw error;
+  }
+}
+
+/** Whether the layer's style has classes: of layers of objects and of images. */
+export const hasStyledClasses = (layer: LayerNode): boolean => hasObjects(layer) || layer.raster !== null;
+
+/** The classes of a layer by its compiled style. @param language of titles and numbers */
+export function styledClasses(
+  { layer, main }: { readonly layer: LayerNode; readonly main: string },
+  style: CompiledStyle,
+  language: string,
+): StyledClasses {
+  return layer.raster ? imageClasses(style, layer.raster) : objectClasses({ layer, main }, style, language);
+}
+
+function imageClasses(style: CompiledStyle, raster: NonNullable<LayerNode["raster"]>): StyledClasses {
+  const classes = rasterClasses(style, raster);
+  if (classes.length === 0)
+    return { classificators: [classificator(null, "#808080", true)], more: 0, drawings: ["image"] };
+  return {
+    classificators: classes.map(({ value, color }) => classificator(value, color)),
+    more: 0,
+    drawings: classes.map(({ color }) => {
+      const symbolizers = [{ type: "PolygonSymbolizer" as const, attributes: { fill: color } }];
+      return { styles: [{ name: "", attributes: {}, rules: [{ symbolizers }] }], values: {}, shape: "area" };
+    }),
+  };
+}
+
+function objectClasses(
+  { layer, main }: { readonly layer: LayerNode; readonly main: string },
+  style: CompiledStyle,
+  language: string,
+): StyledClasses {
+  const { classes, more } = styleClasses(style);
+  const columns = new Map(layer.columns.map((column) => [column.code, column]));
+  const words = {
+    locale: locale({ own: language, main }),
+    titleOf: (code: string) => {
+      const column = columns.get(code);
+      return (column && localName(column, language, main)) || code;
+    },
+  };
+  return {
+    classificators: classes.map(({ filter, styles }) =>
+      classificator(filter && filterWords(filter, words), fillOf(styles, layer), hasPicture(styles)),
+    ),
+    more,
+    drawings: classes.map(({ styles, sample }) => {
+      // Of an object with a value in each column, since symbols may show any of them.
+      const valueIn = (code: string) =>
+        sample.values.get(code) ?? sampleValues[columns.get(code)?.type ?? ""] ?? "Abc";
+      return {
+        styles,
+        values: Object.fromEntries([
+          ...style.fields.map((code) => [code, valueIn(code)]),
+          ...(style.pictureFields ?? []).map((code) => [safeColumn(code), String(valueIn(code))]),
+        ]),
+        shape: shapeOf(styles, layer.geometryKind, sample.geometryType),
+      };
+    }),
+  };
+}
+
+/** By type of column, where a filter asks for none. */
+const sampleValues: Readonly<Record<string, number | boolean>> = { number: 12, bool: true };
+
+/** Of what is drawn last. */
+function fillOf(styles: readonly Style[], layer: LayerNode): string {
+  const { fill, stroke } = swatchOf({ ...noStyle, styles: styles.toReversed() }, layer.geometryKind);
+  return fill === "none" ? stroke : fill;
+}
+
+const hasPicture = (styles: readonly Style[]): boolean =>
+  styles.some(({ rules }) =>
+    rules.some(({ symbolizers }) => symbolizers.some(({ picture }) => picture !== undefined)),
+  );
+
+/**
+ * The symbol of the class of that number, from 0. Undefined = there is no such class; null = what it depends on is not there
+ * in time.
+ */
+export async function classSymbol(
+  services: Services,
+  { map, layer }: { readonly map: MapState; readonly layer: LayerNode },
+  { at, size }: { readonly at: number; readonly size: number },
+): Promise<DrawnSymbol | undefined | null> {
+  const main = map.project.languages[0];
+  const settings = layer.visualSettings;
+  if (settings) {
+    // Those of the legend.
+    const values = await services.visuals.current(layer, main);
+    if (drawsStatistics(layer) && !values) return null;
+    const pictures = picturesOf(map.project, services.icons);
+    const drawing = legendSymbols(layer, settings, values, (name) => pictures.get(name))[at];
+    return drawing && illustrated(services, map, drawing, size);
+  }
+  if (!hasStyledClasses(layer)) return undefined;
+  const style = await styleOf(services, map, layer);
+  if (!style) return null;
+  const drawing = styledClasses({ layer, main }, style, main).drawings[at];
+  return drawing === "image"
+    ? imageSymbol(layer, style, size)
+    : drawing && illustrated(services, map, drawing, size);
+}
+
+/** A small picture of a raster layer; undefined for other layers. */
+export function imageSymbol(layer: LayerNode, style: CompiledStyle, size: number): DrawnSymbol | undefined {
+  const request = layer.raster ? rasterSymbol(style, layer.raster, size) : undefined;
+  return layer.raster && request ? { request, blob: layer.raster.drawn } : undefined;
+}
+
+/** Patterns of pixels are enlarged ahead of drawing, up to so many times. */
+const maxPatternScale = 4;
+
+async function illustrated(
+  services: Services,
+  map: MapState,
+  drawing: SymbolDrawing,
+  size: number,
+): Promise<DrawnSymbol> {
+  const names = drawing.styles.flatMap(({ rules }) =>
+    rules.flatMap(({ symbolizers }) => symbolizers.flatMap(({ picture }) => picture ?? [])),
+  );
+  const pictures = [...new Set(names)].map((name) => ({ name, place: "", patternGrowth: 0 }));
+  const scale = Math.min(maxPatternScale, Math.max(1, Math.round(size / 32)));
+  const style = { ...noStyle, styles: drawing.styles, pictures };
+  const { style: shown, files } = illustrate(style, picturesOf(map.project, services.icons), scale);
+  if (files.length > 0) await services.pictureFolder.place(files);
+  return { request: symbolRequest({ ...drawing, styles: shown.styles }, size) };
+}

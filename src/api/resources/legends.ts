@@ -1,0 +1,88 @@
+import { mayRead, requireRead } from "../../access/rights.js";
+import { localName, publicCaller } from "../../catalog/state.js";
+import { busy, notFound } from "../../errors.js";
+import type { Reply, Request } from "../../http/types.js";
+import type { Classificator } from "../../visual/kind.js";
+import { legendOf } from "../../visual/legend.js";
+import { answer, callerOrPublic } from "../request/caller.js";
+import { answers, type Input, type Operation, operation } from "../request/operation.js";
+import { layerPath, viewOf } from "../request/paths.js";
+import { flag } from "../request/schema/parameters.js";
+import { ref } from "../request/schema/schema.js";
+import type { Services } from "../services.js";
+import { hasStyledClasses, styledClasses, styleOf } from "./layer-symbols.js";
+import { generatedIconPath } from "./present.js";
+
+/** Legends of layers: the classes of their visualizations, or the rules of their styles. */
+
+const legendParameters = {
+  extended: flag(
+    "Whether layers without a visualization have a legend too, by the rules of their style, and each class the path of " +
+      "its symbol.",
+  ),
+};
+
+async function getLegend(
+  request: Request,
+  services: Services,
+  { query }: Input<typeof legendParameters, undefined>,
+): Promise<Reply> {
+  const map = await services.catalog.map(request.params.project!, request.params.map!);
+  const layer = map.layers.get(request.params.layer!);
+  const caller = await callerOrPublic(request, services, map.project, () =>
+    mayRead(map, publicCaller, layer),
+  );
+  const view = viewOf(request, map.project);
+  requireRead(map, caller);
+  if (layer) requireRead(map, caller, layer);
+  const { extended } = query();
+  const main = map.project.languages[0];
+  const { language } = view;
+  const withIcons = (classificators: readonly Classificator[]) =>
+    classificators.map((one, at) => ({
+      ...one,
+      icon: `${generatedIconPath(map, layer!, view)}?class=${at}`,
+    }));
+  if (layer?.visualSettings) {
+    const values = await services.visuals.current(layer, main);
+    const legend = legendOf(layer, { settings: layer.visualSettings, values }, { language, main });
+    return answer(
+      caller,
+      extended ? { ...legend, classificators: withIcons(legend.classificators), more: 0 } : legend,
+    );
+  }
+  if (!layer || !extended || !hasStyledClasses(layer))
+    throw notFound(`visualization layer "${request.params.layer}"`);
+  const style = await styleOf(services, map, layer);
+  if (!style) throw busy("The style of the layer takes too long to be read now.");
+  const { classificators, more } = styledClasses({ layer, main }, style, language);
+  const values = classificators.flatMap(({ value }) => (typeof value === "number" ? [value] : []));
+  return answer(caller, {
+    name: localName(layer, language, main) || layer.code,
+    column: null,
+    showValues: true,
+    showLegend: true,
+    minValue: values[0] ?? null,
+    maxValue: values.at(-1) ?? null,
+    type: null,
+    classificators: withIcons(classificators),
+    more,
+  });
+}
+
+export const legendOperations: readonly Operation[] = [
+  operation({
+    id: "getLegend",
+    tag: "Layers",
+    summary: "Get the legend of a layer",
+    details:
+      "404 for layers without a visualization of one of the seven built-in types, unless `extended` asks for the rules of " +
+      "their style: then the value of a class is its filter in words, or a number of a raster layer's colours; null = all " +
+      "other objects. At most 100 classes; `more` says how many are left out.",
+    methods: ["GET"],
+    path: `${layerPath}/legend/`,
+    query: legendParameters,
+    answer: answers("The legend, with values and class breaks computed from the objects.", ref("Legend")),
+    handle: getLegend,
+  }),
+];

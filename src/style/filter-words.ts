@@ -1,0 +1,117 @@
+import type { ComparisonOperator, Expression } from "./expression.js";
+import { printExpression } from "./expression.js";
+import { comparisonOf, type SampleValue } from "./sample.js";
+
+/** Filters in words for the readers of a legend. */
+
+export interface Words {
+  /** A locale that `Intl` knows. */
+  readonly locale: string;
+  /** The title of a column. */
+  readonly titleOf: (code: string) => string;
+}
+
+/** Characters of one text; longer filters are cut. */
+const maxLength = 300;
+
+const signs: Readonly<Record<ComparisonOperator, string>> = {
+  "=": "=",
+  "!=": "≠",
+  "<": "<",
+  "<=": "≤",
+  ">": ">",
+  ">=": "≥",
+};
+const opposite: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
+  "=": "!=",
+  "!=": "=",
+  "<": ">=",
+  "<=": ">",
+  ">": "<=",
+  ">=": "<",
+};
+const geometries = ["", "Point", "LineString", "Polygon"];
+
+/** Such as `population ≥ 1,000,000` or `10 ≤ height < 20 and kind = oak`. */
+export function filterWords(filter: Expression, words: Words): string {
+  const text = wordsOf(filter, words);
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+}
+
+function wordsOf(filter: Expression, words: Words): string {
+  const { locale, titleOf } = words;
+  switch (filter.kind) {
+    case "field":
+      return titleOf(filter.name);
+    case "and": {
+      const parts = withRanges(operandsOf(filter, "and"), words);
+      return new Intl.ListFormat(locale, { type: "conjunction" }).format(parts);
+    }
+    case "or": {
+      const parts = operandsOf(filter, "or").map((one) => bracketed(one, words));
+      return new Intl.ListFormat(locale, { type: "disjunction" }).format(parts);
+    }
+    case "not": {
+      const { of } = filter;
+      if (of.kind === "not") return wordsOf(of.of, words);
+      if (of.kind === "comparison") return wordsOf({ ...of, operator: opposite[of.operator] }, words);
+      return `¬ (${wordsOf(of, words)})`;
+    }
+    case "comparison": {
+      const found = comparisonOf(filter);
+      if (!found) return printExpression(filter);
+      const { of, operator, constant } = found;
+      if (of.kind === "field") {
+        if (constant === true && operator === "=") return titleOf(of.name);
+        return `${titleOf(of.name)} ${signs[operator]} ${valueWords(constant, locale)}`;
+      }
+      const name = typeof constant === "number" ? geometries[constant] : undefined;
+      return name ? `${operator === "=" ? "" : `${signs[operator]} `}${name}` : printExpression(filter);
+    }
+    default:
+      return printExpression(filter);
+  }
+}
+
+const bracketed = (one: Expression, words: Words): string =>
+  one.kind === "and" ? `(${wordsOf(one, words)})` : wordsOf(one, words);
+
+/** The operands of a chain of the same operator. */
+function operandsOf(filter: Expression, kind: "and" | "or"): Expression[] {
+  return filter.kind === kind
+    ? [...operandsOf(filter.left, kind), ...operandsOf(filter.right, kind)]
+    : [filter];
+}
+
+/** Conditions in words, a lower and an upper bound of one column in one. */
+function withRanges(conditions: readonly Expression[], words: Words): string[] {
+  const bounds = conditions.map((one) => {
+    const found = one.kind === "comparison" ? comparisonOf(one) : undefined;
+    return found?.of.kind === "field" && typeof found.constant === "number"
+      ? { code: found.of.name, sign: found.operator, value: valueWords(found.constant, words.locale) }
+      : undefined;
+  });
+  const joined = new Set<number>();
+  return conditions.flatMap((one, at) => {
+    if (joined.has(at)) return [];
+    const lower = bounds[at];
+    const partner = bounds.findIndex(
+      (each, other) =>
+        other !== at && each && lower && each.code === lower.code && each.sign[0] !== lower.sign[0],
+    );
+    const upper = bounds[partner];
+    if (!lower || !upper || ![lower, upper].every(({ sign }) => /^[<>]/.test(sign)))
+      return [one.kind === "or" ? `(${wordsOf(one, words)})` : wordsOf(one, words)];
+    joined.add(partner);
+    const [from, to] = lower.sign.startsWith(">") ? [lower, upper] : [upper, lower];
+    const sign = from.sign === ">" ? "<" : "≤";
+    return [`${from.value} ${sign} ${words.titleOf(lower.code)} ${signs[to.sign]} ${to.value}`];
+  });
+}
+
+function valueWords(value: SampleValue, locale: string): string {
+  if (typeof value === "number")
+    return new Intl.NumberFormat(locale, { maximumFractionDigits: 10 }).format(value);
+  if (value === null) return "∅";
+  return value === "" ? "“”" : String(value);
+}

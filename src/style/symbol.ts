@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import type { GeometryKind } from "../geo/wkb.js";
+import type { SymbolRequest } from "../hosts/messages.js";
+import { bufferPixelsOf } from "./buffer-size.js";
+import { mapnikXml } from "./mapnik-xml.js";
+import type { CompiledStyle, Style, Symbolizer } from "./model.js";
+
+/** The symbol of a class in a legend, as the renderer draws it on a made-up object. */
+
+export interface SymbolDrawing {
+  /** Rules without filters and zooms; their pictures are files already. */
+  readonly styles: readonly Style[];
+  /** Values of the object by the names that the rules have for them. */
+  readonly values: Readonly<Record<string, string | number | boolean | null>>;
+  readonly shape: SymbolShape;
+}
+
+export type SymbolShape = "point" | "line" | "area";
+
+/** Unscaled pixels a side of a symbol; larger markers and thicker lines get more, up to the greatest. */
+const [leastSide, greatestSide] = [32, 128] as const;
+
+/** The shape that symbolizers are shown on. @param geometryType as Mapnik numbers them, where a filter tells it */
+export function shapeOf(
+  styles: readonly Style[],
+  kind: GeometryKind,
+  geometryType: number | undefined,
+): SymbolShape {
+  const told = (["point", "line", "area"] as const)[(geometryType ?? 0) - 1];
+  if (told) return told;
+  if (kind !== "Unknown") return ({ Point: "point", LineString: "line", Polygon: "area" } as const)[kind];
+  const has = (...types: Symbolizer["type"][]) =>
+    styles.some(({ rules }) =>
+      rules.some((rule) => rule.symbolizers.some(({ type }) => types.includes(type))),
+    );
+  if (has("PolygonSymbolizer", "PolygonPatternSymbolizer", "BuildingSymbolizer")) return "area";
+  return has("LineSymbolizer", "LinePatternSymbolizer") ? "line" : "point";
+}
+
+/** What the render host draws. @param size of the image in pixels a side */
+export function symbolRequest({ styles, values, shape }: SymbolDrawing, size: number): SymbolRequest {
+  const side = sideOf(styles);
+  const scale = size / side;
+  const drawn = styles.map((style) => ({
+    ...style,
+    rules: style.rules.map(({ symbolizers }) => ({
+      symbolizers: symbolizers.map((one) => rounder(one, Math.max(1, Math.ceil(scale)))),
+    })),
+  }));
+  const style: CompiledStyle = { styles: drawn, fields: [], bufferPixels: side };
+  const feature = { type: "Feature", geometry: geometryOf(shape, side), properties: values };
+  const inline = JSON.stringify({ type: "FeatureCollection", features: [feature] });
+  const layers = [{ name: "symbol", style, datasource: { type: "geojson", inline } }];
+  const xml = mapnikXml({ properties: {}, layers, bufferSize: Math.ceil(side * scale) });
+  return {
+    map: { xml, digest: createHash("sha256").update(xml).digest("base64url").slice(0, 22) },
+    extent: [0, 0, side, side],
+    size,
+    scale,
+  };
+}
+
+/** Mapnik draws discs with as few corners as their own size needs: a larger one is drawn smaller. */
+function rounder(symbolizer: Symbolizer, times: number): Symbolizer {
+  const { type, attributes, picture } = symbolizer;
+  if (type !== "MarkersSymbolizer" || attributes.file !== undefined || picture !== undefined)
+    return symbolizer;
+  const { width = "10", height = width, "stroke-width": stroke = "0.5", transform = "" } = attributes;
+  const sizes = { width, height, "stroke-width": stroke };
+  if (Object.values(sizes).some((text) => Number.isNaN(Number(text)))) return symbolizer;
+  const larger = Object.entries(sizes).map(([name, text]) => [name, String(Number(text) * times)]);
+  return {
+    ...symbolizer,
+    attributes: {
+      ...attributes,
+      ...Object.fromEntries(larger),
+      transform: `${transform} scale(${1 / times})`.trim(),
+    },
+  };
+}
+
+/** Labels are cut rather than that all else becomes small. */
+function sideOf(styles: readonly Style[]): number {
+  const symbols = styles.map((style) => ({
+    ...style,
+    rules: style.rules.map(({ symbolizers }) => ({
+      symbolizers: symbolizers.filter(({ type }) => type !== "TextSymbolizer" && type !== "PointSymbolizer"),
+    })),
+  }));
+  return Math.min(greatestSide, Math.max(leastSide, 2 * bufferPixelsOf(symbols) + 2));
+}
+
+/** In units of an unscaled pixel, y upwards. */
+function geometryOf(shape: SymbolShape, side: number): object {
+  const at = (x: number, y: number) => [(x * side) / 32, (y * side) / 32];
+  switch (shape) {
+    case "point":
+      return { type: "Point", coordinates: at(16, 16) };
+    case "line":
+      return { type: "LineString", coordinates: [at(4, 8), at(12, 22), at(20, 12), at(28, 24)] };
+    case "area":
+      return { type: "Polygon", coordinates: [[at(4, 4), at(28, 4), at(28, 28), at(4, 28), at(4, 4)]] };
+  }
+}

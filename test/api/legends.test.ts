@@ -1,0 +1,215 @@
+import t from "tap";
+import { makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { picture } from "../support/pictures.js";
+import { geoTiff, type TestImage } from "../support/rasters.js";
+import { startServer } from "../support/server.js";
+
+/** Legends of layers that are drawn by their styles, and the symbols of classes. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { api } = server;
+const token = await server.token("editor");
+await makeMap(server, "m");
+
+interface Item {
+  readonly value: string | number | null;
+  readonly fill: string;
+  readonly isIcon: boolean;
+  readonly icon: string;
+}
+
+async function layer(code: string, css: string, kind: string, columns: Record<string, string> = {}) {
+  const { id } = await makeStyledLayer(server, "m", code, "");
+  for (const [column, type] of Object.entries(columns))
+    await api("POST", `m/layers/${code}/structure/`, { token, body: { code: column, type } });
+  const body = { parent_id: 0, css_style: css };
+  const saved = await api("PATCH", `m/layers/${code}/`, { token, body });
+  if (saved.status !== 200) throw new Error(saved.text);
+  await server.sql.query("update layer set geometry_kind = $2 where id = $1", [id, kind]);
+  await server.nodes[0]!.services.changes.propagate();
+}
+
+const legend = async (code: string, query = "") => api("GET", `m/layers/${code}/legend/?extended=1${query}`);
+const items = async (code: string, query = ""): Promise<Item[]> =>
+  (await legend(code, query)).json.classificators;
+const symbol = async ({ icon }: Item, size = 64) => {
+  const answer = await fetch(`${server.url}${icon}&size=${size}`);
+  if (answer.status !== 200) throw new Error(await answer.text());
+  return picture(await answer.arrayBuffer());
+};
+const near = (found: readonly number[], colour: string, tolerance = 6) =>
+  [1, 3, 5].every(
+    (at, index) => Math.abs(Number.parseInt(colour.slice(at, at + 2), 16) - found[index]!) <= tolerance,
+  ) && found[3]! > 200;
+
+t.test(
+  "rules are classes in words, in the order of the style, and their symbols what tiles show",
+  async (t) => {
+    const css = `#a { marker-fill: #808080; marker-width: 10; marker-line-width: 0;
+      [population >= 100000] { marker-fill: #ff8800; [zoom < 4] { marker-width: 4; } }
+      [population >= 1000000] { marker-fill: #cc0000; marker-width: 20; } }
+    #a::label { [population >= 1000000] { text-name: [name]; text-face-name: 'DejaVu Sans Book'; text-fill: #0000ff; text-dy: 14; } }`;
+    await layer("towns", css, "Point", { population: "number", name: "string" });
+    const found = await items("towns");
+    t.same(
+      found.map(({ value, fill, isIcon }) => ({ value, fill, isIcon })),
+      [
+        { value: null, fill: "#808080", isIcon: false },
+        { value: "population ≥ 100,000", fill: "#ff8800", isIcon: false },
+        { value: "population ≥ 1,000,000", fill: "#cc0000", isIcon: false },
+      ],
+    );
+    for (const one of found) {
+      const drawn = await symbol(one);
+      t.match(drawn, { width: 64, height: 64 });
+      t.ok(near(drawn.at(32, 32), one.fill), `${one.value}: ${drawn.at(32, 32)}`);
+    }
+    const [small, , large] = [await symbol(found[0]!), 0, await symbol(found[2]!)];
+    t.equal(small.at(32 + 15, 32)[3], 0, "of the size on tiles");
+    t.ok(near(large.at(32 + 15, 32), "#cc0000"), `${large.at(32 + 15, 32)}`);
+    const russian = await items("towns", "&lng=ru");
+    t.equal(russian[2]!.value, "population ≥ 1 000 000".replaceAll(/(?<=\d) /g, "\u00a0"));
+    const { json } = await legend("towns");
+    t.match(json, { type: null, column: null, name: "towns", more: 0, minValue: null });
+  },
+);
+
+t.test("without being asked for, only visualizations have legends", async (t) => {
+  t.equal((await api("GET", "m/layers/towns/legend/")).status, 404);
+  t.equal((await legend("none")).status, 404);
+});
+
+t.test("filters of all sorts are readable", async (t) => {
+  const css = `#a { [kind='oak'] { polygon-fill: #010101; } [height >= 10][height < 20] { polygon-fill: #020202; }
+    [kind != 'oak'][open = true] { polygon-fill: #030303; } [height = null] { polygon-fill: #040404; }
+    [height < -5.25] { polygon-fill: #050505; } [kind = ''] { polygon-fill: #060606; } }`;
+  await layer("all", css, "Polygon", { kind: "string", height: "number", open: "bool" });
+  const found = await items("all");
+  t.same(
+    found.map(({ value }) => value),
+    ["kind = oak", "height = ∅", "height < -5.25", "kind = “”", "10 ≤ height < 20", "kind ≠ oak and open"],
+    "single conditions first, as Mapnik tries them last",
+  );
+  for (const one of found) t.ok(near((await symbol(one, 16)).at(8, 8), one.fill, 0), String(one.value));
+  t.same(
+    found.map(({ fill }) => fill),
+    [1, 4, 5, 6, 2, 3].map((at) => `#${`0${at}`.repeat(3)}`),
+  );
+});
+
+t.test("attachments are put together, each as its rules select the class", async (t) => {
+  const css = `#r::casing { line-color: #000000; line-width: 12; [kind = 'path'] { line-width: 0; } }
+    #r { [kind = 'road'] { line-color: #ffcc00; line-width: 8; } [kind = 'path'] { line-color: #00aa00; line-width: 2; } }`;
+  await layer("roads", css, "LineString", { kind: "string" });
+  const found = await items("roads");
+  t.same(
+    found.map(({ value }) => value),
+    [null, "kind = path", "kind = road"],
+  );
+  const road = await symbol(found[2]!, 128);
+  const colours = new Set<string>();
+  for (let x = 0; x < 128; x++)
+    for (let y = 0; y < 128; y++) if (road.at(x, y)[3] === 255) colours.add(road.at(x, y).join());
+  t.ok(colours.has("0,0,0,255") && colours.has("255,204,0,255"), "a casing and a filling");
+  t.equal((await items("roads"))[1]!.fill, "#00aa00");
+});
+
+t.test("symbols are sharp in each size, and there are none of other numbers", async (t) => {
+  const [one] = await items("towns");
+  for (const size of [8, 33, 512]) t.match(await symbol(one!, size), { width: size, height: size });
+  const edge = await symbol(one!, 512);
+  const soft = Array.from({ length: 512 }, (_, x) => edge.at(x, 256)[3]!).filter((a) => a > 0 && a < 255);
+  t.ok(soft.length <= 4, `${soft.length} pixels on both edges are neither`);
+  for (const [number, status] of [
+    ["99", 404],
+    ["-1", 400],
+    ["x", 400],
+    ["1e9", 400],
+  ] as const)
+    t.equal((await fetch(`${server.url}/api/2.8/p/m/layers/towns/icon/?class=${number}`)).status, status);
+});
+
+t.test("a legend is bounded, however many rules there are", async (t) => {
+  const rules = Array.from({ length: 2_000 }, (_, n) => `[n = ${n}] { polygon-fill: #00ff00; }`);
+  await layer("many", `#a { ${rules.join(" ")} }`, "Polygon", { n: "number" });
+  const { json } = await legend("many");
+  t.equal(json.classificators.length, 100);
+  t.equal(json.more, 1_900);
+});
+
+t.test("classes of visualizations have symbols as on tiles", async (t) => {
+  await layer("visual", "", "Polygon", { n: "number", kind: "string" });
+  for (const [n, kind] of [
+    [1, "a"],
+    [5, "b"],
+    [9, "c"],
+  ] as const)
+    await api("POST", "m/layers/visual/objects/", {
+      token,
+      body: { fields: { n, kind }, geom: square(n, n, 1) },
+    });
+  const show = (visualSettings: object) =>
+    api("PUT", "m/layers/visual/visualization/", { token, body: { visualSettings } });
+  const classes = [
+    { value: "a", color: "#ff0000" },
+    { value: "b", color: "#0000ff" },
+  ];
+  const columns = [{ code: "n", color: "#00ff00" }];
+  for (const settings of [
+    { type: 1, columnCode: "n", classesCount: 3 },
+    { type: 2, columnCode: "kind", classesSettings: { classes } },
+    { type: 3, columnCode: "n" },
+    { type: 4, classesSettings: { columns } },
+    { type: 7, classesSettings: { colors: ["#ff00ff", "#ffff00"] } },
+  ]) {
+    t.equal((await show(settings)).status, 200);
+    const plain = (await api("GET", "m/layers/visual/legend/")).json.classificators;
+    const found = await items("visual");
+    t.same(
+      found.map(({ icon: _, ...rest }) => rest),
+      plain,
+    );
+    t.ok(found.length > 0);
+    for (const one of found)
+      t.ok(near((await symbol(one)).at(32, 32), one.fill), `type ${settings.type}: ${one.value}`);
+  }
+});
+
+t.test("a raster layer has the stops of its style, or the image, and the image as its icon", async (t) => {
+  const place = { width: 64, height: 64, epsg: 3857, transform: [0, 1000, 0, 64_000, 0, -1000] };
+  const images: Record<string, TestImage> = {
+    photo: { ...place, value: () => [0x33, 0x66, 0xaa] },
+    heights: { ...place, type: "Float32", value: (x) => [x * 10] },
+  };
+  for (const [code, image] of Object.entries(images)) {
+    await makeStyledLayer(server, "m", code, "");
+    const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${code}/import/`, {
+      method: "POST",
+      headers: { "x-token": token, "x-filename": "a.tif", "content-type": "application/octet-stream" },
+      body: new Uint8Array(geoTiff(image)),
+    });
+    t.equal(answer.status, 200, await answer.text());
+  }
+  const [photo] = await items("photo");
+  t.match(photo, { value: null, isIcon: true });
+  t.ok(near((await symbol(photo!)).at(32, 32), "#3366aa"));
+  const icon = await fetch(`${server.url}/api/2.8/p/m/layers/photo/icon/?size=64`);
+  t.ok(near((await picture(await icon.arrayBuffer())).at(32, 32), "#3366aa"));
+  const [least, most] = await items("heights");
+  t.match([least, most], [{ value: 0, fill: "#000000" }, { fill: "#ffffff" }]);
+  t.ok(Number(most!.value) > 300, "the values of the image");
+  const css_style =
+    "#a { raster-colorizer-default-mode: linear; raster-colorizer-stops: stop(0, #008000) stop(300, #ffff00) stop(630, #ffffff); }";
+  t.equal(
+    (await api("PATCH", "m/layers/heights/", { token, body: { parent_id: 0, css_style } })).status,
+    200,
+  );
+  const stops = await items("heights");
+  t.same(
+    stops.map(({ value }) => value),
+    [0, 300, 630],
+  );
+  for (const one of stops) t.ok(near((await symbol(one)).at(32, 32), one.fill), String(one.value));
+  t.match((await legend("heights")).json, { minValue: 0, maxValue: 630 });
+});
