@@ -49,7 +49,7 @@ export interface Services {
   readonly image: ImageHost;
   readonly pictures: MadePictures;
   /** Where the render host finds the pictures of styles. */
-  readonly pictureFolder: Pick<PictureFolder, "place">;
+  readonly pictureFolder: Pick<PictureFolder, "use">;
   /** Content of attached files. */
   readonly blobs: BlobStore;
   readonly changes: Changes;

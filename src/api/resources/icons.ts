@@ -61,10 +61,10 @@ const symbolReply = (
   request: Request,
   services: Services,
   context: { readonly map: MapState; readonly layer: LayerNode; readonly caller: Caller },
-  { request: wanted, blob }: DrawnSymbol,
+  { request: wanted, pictures, blob }: DrawnSymbol,
 ): Promise<Reply> =>
   pictureReply(request, pictureTag(wanted), pictureHeaders(services, context), () =>
-    services.pictures.symbol(wanted, blob),
+    services.pictureFolder.use(pictures, () => services.pictures.symbol(wanted, blob)),
   );
 
 /** For an icon without its style, which may differ on the next request. */

@@ -6,7 +6,7 @@ import { styleClasses } from "../../style/classes.js";
 import { StyleTimeout } from "../../style/compiler.js";
 import { filterWords } from "../../style/filter-words.js";
 import type { CompiledStyle, Style } from "../../style/model.js";
-import { illustrate, picturesOf, safeColumn } from "../../style/pictures.js";
+import { illustrate, type PictureFile, picturesOf, safeColumn } from "../../style/pictures.js";
 import { swatchOf } from "../../style/swatch.js";
 import { type SymbolDrawing, shapeOf, symbolRequest } from "../../style/symbol.js";
 import { rasterClasses, rasterSymbol } from "../../tiles/raster-legend.js";
@@ -29,6 +29,8 @@ export interface StyledClasses {
 /** A picture to be drawn. */
 export interface DrawnSymbol {
   readonly request: SymbolRequest;
+  /** Pictures that it shows. */
+  readonly pictures: readonly PictureFile[];
   /** Key of the image that it shows. */
   readonly blob?: string;
 }
@@ -163,18 +165,13 @@ export async function classSymbol(
 /** A small picture of a raster layer; undefined for other layers. */
 export function imageSymbol(layer: LayerNode, style: CompiledStyle, size: number): DrawnSymbol | undefined {
   const request = layer.raster ? rasterSymbol(style, layer.raster, size) : undefined;
-  return layer.raster && request ? { request, blob: layer.raster.drawn } : undefined;
+  return layer.raster && request ? { request, pictures: [], blob: layer.raster.drawn } : undefined;
 }
 
 /** Patterns of pixels are enlarged ahead of drawing, up to so many times. */
 const maxPatternScale = 4;
 
-async function illustrated(
-  services: Services,
-  map: MapState,
-  drawing: SymbolDrawing,
-  size: number,
-): Promise<DrawnSymbol> {
+function illustrated(services: Services, map: MapState, drawing: SymbolDrawing, size: number): DrawnSymbol {
   const names = drawing.styles.flatMap(({ rules }) =>
     rules.flatMap(({ symbolizers }) => symbolizers.flatMap(({ picture }) => picture ?? [])),
   );
@@ -182,6 +179,5 @@ async function illustrated(
   const scale = Math.min(maxPatternScale, Math.max(1, Math.round(size / 32)));
   const style = { ...noStyle, styles: drawing.styles, pictures };
   const { style: shown, files } = illustrate(style, picturesOf(map.project, services.icons), scale);
-  if (files.length > 0) await services.pictureFolder.place(files);
-  return { request: symbolRequest({ ...drawing, styles: shown.styles }, size) };
+  return { request: symbolRequest({ ...drawing, styles: shown.styles }, size), pictures: files };
 }
