@@ -25,6 +25,11 @@ export class TileMemory {
     return this.tiles.get(key);
   }
 
+  /** Without taking it for used. */
+  peek(key: string): Tile | undefined {
+    return this.tiles.peek(key);
+  }
+
   /** Stores the tile. @returns what is stored, which may share its bytes with other tiles */
   set(key: string, tile: Tile): Tile {
     const cached = tile.solid === undefined ? tile : { ...tile, bytes: this.shared(tile) };

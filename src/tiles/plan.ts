@@ -23,6 +23,8 @@ export interface Plan {
    * the whole metatile.
    */
   readonly collides: boolean;
+  /** Whether a tile that is drawn alone has the pixels that it has in its metatile. */
+  readonly isDrawnAlike: boolean;
   /** The map's layers, then the base map's from the index `firstBaseLayer` on. */
   readonly layers: readonly LayerVersion[];
   readonly firstBaseLayer: number;
@@ -109,6 +111,7 @@ export interface MapDrawing {
   /** Unscaled pixels around a metatile from which objects may reach into it. */
   readonly bufferPixels: number;
   readonly collides: boolean;
+  readonly isDrawnAlike: boolean;
 }
 
 /** The parts that a map is drawn from. Pure. */
@@ -146,8 +149,9 @@ export function buildParts(
     }
   }
   endRun();
-  const collides = styles.some((style) => style.styles.some((one) => one.rules.some(hasCollisions)));
-  return { parts, bufferPixels, collides };
+  const rules = styles.flatMap((style) => style.styles.flatMap((one) => one.rules));
+  const collides = rules.some(hasCollisions);
+  return { parts, bufferPixels, collides, isDrawnAlike: !collides && layers.every(isAlike) };
 }
 
 /** The layers of Mapnik that draw a layer: for an image one in each world copy that it touches. */
@@ -190,6 +194,24 @@ export const partsLength = (parts: readonly PlanPart[]): number =>
       sum + (part.kind === "map" ? part.map.xml.length + 100 * part.pictures.length : part.image.length),
     0,
   );
+
+/** Whether the layer's pixels do not depend on the image that they are drawn into. */
+function isAlike(layer: StyledLayer): boolean {
+  if (!("style" in layer)) return true;
+  const { query, styles } = layer.style;
+  // Images are resampled, filters see pixels around, and patterns whose sides are no whole pixels begin elsewhere.
+  return (
+    query === undefined &&
+    !layer.layer.raster &&
+    styles.every(
+      ({ attributes, rules }) =>
+        !("image-filters" in attributes || "direct-image-filters" in attributes) &&
+        rules.every(({ symbolizers }) =>
+          symbolizers.every(({ type }) => type !== "PolygonPatternSymbolizer"),
+        ),
+    )
+  );
+}
 
 const hasCollisions = (rule: Rule): boolean =>
   rule.symbolizers.some(

@@ -190,6 +190,7 @@ export class Planner {
       scale,
       bufferPixels: Math.max(drawn.bufferPixels, baseDrawing?.bufferPixels ?? 0),
       collides: drawn.collides || (baseDrawing?.collides ?? false),
+      isDrawnAlike: drawn.isDrawnAlike && (baseDrawing?.isDrawnAlike ?? true),
       layers: versions,
       firstBaseLayer: ids[0]!.length,
       owner: `p${map.project.id}`,

@@ -77,15 +77,16 @@ export class TileService {
     // Without notifications the versions have to be read from the database.
     if (!changes.trusted) await changes.refresh(plan.layers);
     if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
-    const { origin, count } = metatileOf(coord, metatileSize[plan.scale]);
+    const metatile = metatileOf(coord, metatileSize[plan.scale]);
     const box = dependentBox(plan, coord);
     const key = tileKey(plan, coord, format, quality);
     const cached = this.options.memory.get(key);
     if (cached && this.isValid(cached, plan, box)) return this.served("memory", cached);
 
-    const metaKey = tileKey(plan, origin, format, quality);
-    const index = (coord.y - origin.y) * count + (coord.x - origin.x);
-    if (!this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box))) {
+    let metaKey = tileKey(plan, metatile.origin, format, quality);
+    const isMaking = () =>
+      this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box));
+    if (!isMaking()) {
       const stored = await this.options.store.get(key);
       if (stored && this.isValid(stored, plan, box)) {
         return this.served("redis", this.options.memory.set(key, stored));
@@ -93,6 +94,13 @@ export class TileService {
     }
     // Read before the render: whatever is committed later has a higher version.
     const versions = plan.layers.map((layer) => layer.version);
+    let drawn = metatile;
+    if (!isMaking() && this.hasChangedAlone(request, metatile)) {
+      drawn = { origin: coord, count: 1 };
+      metaKey = `${key}/alone`;
+    }
+    const { origin, count } = drawn;
+    const index = (coord.y - origin.y) * count + (coord.x - origin.x);
     const tiles = await this.inFlight.join(metaKey, {
       signal: request.signal(),
       versions,
@@ -105,6 +113,21 @@ export class TileService {
   /** Metatiles that are being made for waiting requests. */
   get making(): number {
     return this.inFlight.size;
+  }
+
+  /**
+   * Whether nearly all other tiles of the metatile are here and current, so that drawing this one alone is less work: it
+   * takes an eighth to a half of the time of sixteen.
+   */
+  private hasChangedAlone({ plan, format, quality }: TileRequest, metatile: Square): boolean {
+    if (!plan.isDrawnAlike) return false;
+    const most = Math.floor(metatile.count ** 2 / 8);
+    let changed = 0;
+    for (const coord of tilesOf(metatile)) {
+      const tile = this.options.memory.peek(tileKey(plan, coord, format, quality));
+      if ((!tile || !this.isCurrent(plan, coord, tile)) && ++changed > most) return false;
+    }
+    return true;
   }
 
   private served(source: TileSource, tile: Tile): Tile {
@@ -290,9 +313,11 @@ const tileKey = (plan: Plan, coord: TileCoord, format: TileFormat, quality: Tile
 const baseVersions = (plan: Plan, versions: readonly number[]): string =>
   `${plan.epoch} ${versions.slice(plan.firstBaseLayer).join(",")}`;
 
+/** A square of tiles: its top left one, and how many a side. */
+type Square = Pick<Work, "origin" | "count">;
+
 /** Row by row from the top left. */
-function tilesOf(work: Work): TileCoord[] {
-  const { origin, count } = work;
+function tilesOf({ origin, count }: Square): TileCoord[] {
   return Array.from({ length: count * count }, (_, index) => ({
     z: origin.z,
     x: origin.x + (index % count),

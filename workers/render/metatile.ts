@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { tileBox } from "../../src/geo/tile.js";
+import { metatileOf, tileBox } from "../../src/geo/tile.js";
 import type {
   MetatilePart,
   MetatileRequest,
@@ -18,6 +18,10 @@ const tilePixels = 256;
 /** Decoded base metatiles of 1024 px take 4 MiB each. */
 const baseBytes = 128 * 1024 ** 2;
 
+/** Tiles a side of the metatiles that parts are cut out of. */
+const largerSizes = [4, 2];
+
+type Square = Pick<MetatileRequest, "origin" | "count">;
 type MapPart = Extract<MetatilePart, { kind: "map" }>;
 
 export class MetatileRenderer {
@@ -70,9 +74,10 @@ export class MetatileRenderer {
     state: string,
     side: number,
   ): Promise<MapnikImage> {
-    const { origin, count, scale } = request;
-    const key = `${part.map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${scale}`;
-    let pixels = this.bases.get(key);
+    const keyOf = ({ origin, count }: Square) =>
+      `${part.map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${request.scale}`;
+    const key = keyOf(request);
+    let pixels = this.bases.get(key) ?? this.cutOut(request, keyOf);
     if (!pixels) {
       const drawn = await this.paint(request, part, new this.mapnik.Image(side, side));
       pixels = (await premultiplied(drawn)).data();
@@ -80,6 +85,29 @@ export class MetatileRenderer {
     }
     // A copy, as Mapnik draws into the buffer that it is given.
     return this.image(side, Buffer.from(pixels), { premultiplied: true });
+  }
+
+  /** The pixels of a part of a larger metatile that is kept. */
+  private cutOut(
+    part: Square & { readonly scale: number },
+    keyOf: (square: Square) => string,
+  ): Buffer | undefined {
+    for (const size of largerSizes) {
+      const whole = metatileOf(part.origin, size);
+      const pixels = whole.count > part.count ? this.bases.get(keyOf(whole)) : undefined;
+      if (!pixels) continue;
+      const bytes = 4 * tilePixels * part.scale;
+      const [left, top] = [part.origin.x - whole.origin.x, part.origin.y - whole.origin.y];
+      const [row, wholeRow] = [bytes * part.count, bytes * whole.count];
+      const rows = tilePixels * part.scale * part.count;
+      const cut = Buffer.allocUnsafe(row * rows);
+      for (let line = 0; line < rows; line++) {
+        const start = (tilePixels * part.scale * top + line) * wholeRow + left * bytes;
+        pixels.copy(cut, line * row, start, start + row);
+      }
+      return cut;
+    }
+    return undefined;
   }
 
   private async overlay(
