@@ -11,6 +11,7 @@ import { coldTiles } from "./measures/cold.js";
 import { createdByHttp } from "./measures/create.js";
 import { exports } from "./measures/exports.js";
 import { imports } from "./measures/imports.js";
+import { liveEdits } from "./measures/live.js";
 import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
 import { searchNames } from "./measures/search.js";
@@ -30,6 +31,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   catalog: catalogByHttp,
   create: createdByHttp,
   search: searchNames,
+  live: liveEdits,
   imports,
   exports,
 };
