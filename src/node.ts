@@ -34,6 +34,7 @@ import { openRedis } from "./storage/redis.js";
 import { loadIcons } from "./style/icons.js";
 import { wireTilePath } from "./tile-path.js";
 import { PictureFolder } from "./tiles/picture-folder.js";
+import { Redrawing } from "./tiles/redrawing.js";
 import { createFileExports } from "./transfer/file-exports.js";
 import { ImportJobs } from "./transfer/import-jobs.js";
 import { pruneJobs } from "./transfer/job-rows.js";
@@ -204,11 +205,22 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       else metrics.answered(route, method, status, milliseconds);
     },
   });
+  const redrawing = config.tiles.redrawHot
+    ? new Redrawing({
+        addresses: path.addresses,
+        answers: path.answers,
+        catalog,
+        changes,
+        load: () => render.counts(),
+        log,
+      })
+    : undefined;
   const port = await server.listen(config.host, config.port, { shared: config.nodes > 1 });
   return {
     port,
     services,
     stop: async (drainMs) => {
+      await redrawing?.stop();
       await server.close(drainMs);
       await importJobs.stop();
       pruning.stop();

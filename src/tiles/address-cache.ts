@@ -1,9 +1,14 @@
 import { LRUCache } from "lru-cache";
 import { type ChangeCount, type Source, unchangedSince } from "../changes/count.js";
 import type { Clock } from "../clock.js";
+import type { TileAddress } from "./address.js";
 
 /** Memory of an entry besides its key and answer: objects, references, list node. */
-const entryBytes = 300;
+const entryBytes = 500;
+/** Answers that were found so often are likely to be asked for again. */
+const hotHits = 2;
+/** That takes some tenth of a millisecond. */
+const maxScanned = 2_000;
 /** Memory of a source, which may be held by entries only. */
 const sourceBytes = 16;
 
@@ -12,12 +17,23 @@ interface Entry<Answer> {
   readonly answer: Answer;
   readonly bytes: number;
   readonly expiresAt: number | undefined;
+  readonly tile: AddressedTile;
   /** The change count at which the answer was last found current. */
   checkedAt: number;
+  /** How often it was found. */
+  hits: number;
+}
+
+/** The tile that a raw URL stands for. */
+export interface AddressedTile {
+  readonly project: string;
+  readonly map: string;
+  readonly address: TileAddress;
 }
 
 /** What an answer depends on. */
 export interface Dependencies {
+  readonly tile: AddressedTile;
   readonly sources: readonly Source[];
   /** Memory that the answer takes. */
   readonly bytes: number;
@@ -52,18 +68,37 @@ export class AddressCache<Answer> {
       if (!unchangedSince(entry.sources, entry.checkedAt)) return undefined;
       entry.checkedAt = now;
     }
+    entry.hits++;
     return entry.answer;
   }
 
   /** Stores an answer that is current. Nothing may have been awaited since that was checked. */
-  set(address: string, answer: Answer, { sources, bytes, expiresAt }: Dependencies): void {
+  set(address: string, answer: Answer, { tile, sources, bytes, expiresAt }: Dependencies): void {
     this.entries.set(address, {
+      tile,
+      hits: 0,
       sources,
       answer,
       expiresAt,
       bytes: entryBytes + 2 * address.length + sourceBytes * sources.length + bytes,
       checkedAt: this.count.now,
     });
+  }
+
+  /**
+   * Tiles whose answer was found several times and is outdated since, each once. Only answers that were used lately are
+   * looked at.
+   */
+  takeOutdated(most: number): AddressedTile[] {
+    const found: AddressedTile[] = [];
+    let scanned = 0;
+    for (const entry of this.entries.values()) {
+      if (found.length === most || ++scanned > maxScanned) break;
+      if (entry.hits < hotHits || unchangedSince(entry.sources, entry.checkedAt)) continue;
+      entry.hits = 0;
+      found.push(entry.tile);
+    }
+    return found;
   }
 
   clear(): void {

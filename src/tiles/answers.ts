@@ -126,8 +126,15 @@ export class TileAnswers<Answer> {
       expiresAt === undefined ? undefined : Math.max(0, Math.floor((expiresAt - clock.now()) / 1_000));
     const drawn = { tile, plan, isPublic: publicAddress !== undefined, isCurrent, secondsLeft };
     const answer = request.answer(drawn);
-    if (isCurrent && publicAddress !== undefined)
-      addresses.set(publicAddress, answer, { sources: plan.sources, bytes: request.bytes(drawn), expiresAt });
+    if (isCurrent && publicAddress !== undefined) {
+      const { map } = mapAccess;
+      addresses.set(publicAddress, answer, {
+        tile: { project: map.project.code, map: map.code, address },
+        sources: plan.sources,
+        bytes: request.bytes(drawn),
+        expiresAt,
+      });
+    }
     return answer;
   }
 

@@ -68,6 +68,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       host: "127.0.0.1",
       port: 0,
       dataDir,
+      // Tests count what is drawn.
+      "tiles.redrawHot": false,
       ...options.config,
     },
   });
