@@ -4,6 +4,7 @@ import type { Database } from "../storage/postgres.js";
 import type { Redis } from "../storage/redis.js";
 import { Acknowledgements } from "./acknowledgements.js";
 import type { ChangeCount } from "./count.js";
+import { LayerExtents } from "./extents.js";
 import {
   claimEpoch,
   type DatabaseHistory,
@@ -69,6 +70,7 @@ export class ChangeLog implements Changes {
   private readonly propagation: Propagation;
   private readonly acknowledgements: Acknowledgements;
   private readonly missed: MissedChanges;
+  private readonly extents: LayerExtents;
   /** Called when this node's own registration is announced. */
   private ownJoinReceived = (): void => undefined;
   private mustRegister = true;
@@ -78,6 +80,7 @@ export class ChangeLog implements Changes {
   constructor(private readonly options: ChangeLogOptions) {
     const { clock, count, log, redis, redisPrefix: prefix, nodeId } = options;
     this.layers = new TrackedLayers({ clock, count, read: (known) => this.read(known) });
+    this.extents = new LayerExtents(options.db, () => this.epoch);
     this.missed = new MissedChanges(redis, prefix, log);
     this.listener = new Listener({
       connect: () => options.db.listening(),
@@ -135,6 +138,11 @@ export class ChangeLog implements Changes {
   /** The versions of these layers, kept up to date while the caller holds them. Layers that do not exist have version 0. */
   track(ids: readonly number[]): Promise<LayerVersion[]> {
     return this.layers.track(ids);
+  }
+
+  /** Finds out where these layers have objects (`LayerVersion.mayBeIn`), as far as that can be known. */
+  locate(layers: readonly LayerVersion[]): Promise<void> {
+    return this.extents.find(layers);
   }
 
   /**

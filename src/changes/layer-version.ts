@@ -27,6 +27,8 @@ export class LayerVersion implements Source {
   changedAt = 0;
   /** Subsequent changes in ascending order; the last one is that of `version`. */
   private readonly changes: LayerChange[] = [];
+  /** Contains all objects that the layer has at `version`; null = it has none; undefined = not known. */
+  extent: MercatorBox | null | undefined;
 
   constructor(
     readonly id: number,
@@ -45,7 +47,26 @@ export class LayerVersion implements Source {
     this.changes.push(kept);
     if (this.changes.length > keptChanges) this.changes.shift();
     this.version = kept.version;
+    this.extent = extended(this.extent, kept.area);
     return kept;
+  }
+
+  /**
+   * Sets what contained all objects in the database some time after it had `version`. It stays unknown if it is not known
+   * where the layer has changed since.
+   */
+  setExtent(extent: MercatorBox | null, version: number): void {
+    const since = this.changes.findIndex(({ previous }) => previous === version);
+    this.extent = version === this.version || since >= 0 ? extent : undefined;
+    if (since < 0) return;
+    for (const { area } of this.changes.slice(since)) {
+      this.extent = extended(this.extent, area);
+    }
+  }
+
+  /** Whether the layer may have objects in the box. */
+  mayBeIn(box: MercatorBox): boolean {
+    return this.extent === undefined || (this.extent !== null && boxesMeet(this.extent, box));
   }
 
   /** Drops this change and all before it. */
@@ -65,6 +86,19 @@ export class LayerVersion implements Source {
     }
     return true;
   }
+}
+
+/** The extent with the changed area, in which there may be objects now. */
+function extended(extent: MercatorBox | null | undefined, area: Area): MercatorBox | null | undefined {
+  if (extent === undefined || area === null) return undefined;
+  let box = extent;
+  for (let at = 0; at + 3 < area.length; at += 4) {
+    const [x0, y0, x1, y1] = [area[at]!, area[at + 1]!, area[at + 2]!, area[at + 3]!];
+    box = box
+      ? [Math.min(box[0], x0), Math.min(box[1], y0), Math.max(box[2], x1), Math.max(box[3], y1)]
+      : [x0, y0, x1, y1];
+  }
+  return box;
 }
 
 function intersects(area: readonly number[], box: MercatorBox): boolean {

@@ -36,6 +36,8 @@ export type MetatilePart =
   | {
       readonly kind: "map";
       readonly map: MapSource;
+      /** Names of layers of the map that have nothing to draw here; absent = none. */
+      readonly without?: readonly string[];
       /**
        * Names the state of the data of this part, which must be the first. The host keeps its pixels by it, for all
        * metatiles that begin with this part.

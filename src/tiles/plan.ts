@@ -60,6 +60,8 @@ export type PlanPart =
       readonly blobs: readonly string[];
       /** Pictures that its styles show. */
       readonly pictures: readonly PictureFile[];
+      /** Layers that change nothing in the picture where they have no objects: id → name in the map. */
+      readonly placed: ReadonlyMap<number, string>;
     }
   | { readonly kind: "image"; readonly image: ImagePart };
 
@@ -126,22 +128,33 @@ export function buildParts(
   let run: MapnikLayer[] = [];
   let blobs: string[] = [];
   let pictures: PictureFile[] = [];
+  let placed = new Map<number, string>();
   const endRun = () => {
     // The background is below all layers.
     const own = parts.length === 0 ? properties : {};
     if (run.length > 0 || own.backgroundColor !== undefined) {
       const xml = mapnikXml({ properties: own, layers: run, bufferSize: bufferPixels * options.scale });
-      parts.push({ kind: "map", map: { xml, digest: digest(xml) }, isBase: options.isBase, blobs, pictures });
+      parts.push({
+        kind: "map",
+        map: { xml, digest: digest(xml) },
+        isBase: options.isBase,
+        blobs,
+        pictures,
+        placed,
+      });
     }
     run = [];
     blobs = [];
     pictures = [];
+    placed = new Map();
   };
   // From the bottom of the tree.
   for (const one of layers.toReversed()) {
     if ("style" in one) {
-      run.push(...mapnikLayers(map, one, options));
+      const drawn = mapnikLayers(map, one, options);
+      run.push(...drawn);
       pictures.push(...one.files);
+      if (drawn[0] && isPlaced(one)) placed.set(one.layer.id, drawn[0].name);
       if (one.layer.raster) blobs.push(one.layer.raster.drawn);
     } else {
       endRun();
@@ -180,6 +193,17 @@ function mapnikLayers(
   });
   return [{ name, style, bufferSize, datasource: source }];
 }
+
+/**
+ * Whether the layer is drawn from objects alone, each in its place. A style as a whole may change what is below it, even
+ * without an object; visualizations may draw elsewhere; objects beyond the edge of the world are drawn at the other edge too.
+ */
+const isPlaced = ({ layer, style }: { readonly layer: LayerNode; readonly style: CompiledStyle }): boolean =>
+  !layer.raster &&
+  !layer.crossesAntimeridian &&
+  style.query === undefined &&
+  style.styles.every(({ attributes }) => Object.keys(attributes).every((name) => harmless.has(name)));
+const harmless: ReadonlySet<string> = new Set(["filter-mode", "opacity"]);
 
 /** Hash of all parts. */
 export const partsDigest = (parts: readonly PlanPart[], scale: number): string =>

@@ -22,7 +22,7 @@ import type { Tile } from "./tile.js";
 export type TileSource = "memory" | "redis" | "render";
 
 export interface TileServiceOptions {
-  readonly changes: Pick<ChangeLog, "trusted" | "epoch" | "refresh">;
+  readonly changes: Pick<ChangeLog, "trusted" | "epoch" | "refresh" | "locate">;
   readonly clock: Clock;
   readonly memory: TileMemory;
   /** Where images of raster layers are. */
@@ -190,6 +190,7 @@ export class TileService {
 
   private async draw(work: Work): Promise<readonly Tile[]> {
     const { plan, versions } = work;
+    await this.options.changes.locate(plan.layers);
     let drawn: MetatileResponse;
     let lifetime: Lifetime = {};
     try {
@@ -251,6 +252,7 @@ async function partsOf(
   files: Files,
 ): Promise<{ readonly parts: MetatilePart[]; readonly lifetime: Lifetime }> {
   const area = { origin, count, scale: plan.scale };
+  const elsewhere = layersElsewhere(plan, origin, count);
   const made: MadeImage[] = [];
   const parts = await Promise.all(
     plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
@@ -259,10 +261,12 @@ async function partsOf(
         made.push(image);
         return image.image && { kind: "image", image: image.image };
       }
-      const { map, blobs } = part;
+      const { map, blobs, placed } = part;
+      const without = [...placed].flatMap(([id, name]) => (elsewhere.has(id) ? [name] : []));
       return {
         kind: "map",
         map,
+        ...(without.length > 0 && { without }),
         ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),
         ...(blobs.length > 0 && { files: Object.fromEntries(blobs.map((key) => [key, files.get(key)!])) }),
       };
@@ -323,6 +327,19 @@ function tilesOf({ origin, count }: Square): TileCoord[] {
     x: origin.x + (index % count),
     y: origin.y + Math.floor(index / count),
   }));
+}
+
+/** Pixels by which generalized objects may reach out of the place of the objects themselves. */
+const generalizedPixels = 4;
+
+/**
+ * Ids of layers without objects in or near the metatile. To be called after the versions of the layers were read: what comes
+ * later makes the metatile outdated.
+ */
+function layersElsewhere(plan: Plan, origin: TileCoord, count: number): ReadonlySet<number> {
+  const pixel = tileMetres(origin.z) / 256;
+  const box = growBox(bufferedBox(plan, origin, count), generalizedPixels * pixel);
+  return new Set(plan.layers.flatMap((layer) => (layer.mayBeIn(box) ? [] : [layer.id])));
 }
 
 /** The area in which a changed object can affect the tile. */

@@ -1,5 +1,6 @@
 import { busy } from "../../src/errors.js";
 import type { Database, ListeningConnection } from "../../src/storage/postgres.js";
+import { boxOfCell } from "./places.js";
 import type { Owner, Scheduler } from "./scheduler.js";
 
 /**
@@ -397,7 +398,21 @@ export class SimulatedDatabase {
       },
     ],
     ["replaced from epoch e", () => [this.history()]],
+    ["_postgis_index_extent", ([ids]) => this.extents(ids as number[])],
   ];
+
+  private extents(ids: readonly number[]): object[] {
+    return ids.flatMap((id) => {
+      const layer = this.tables.layers.get(id);
+      if (!layer) return [];
+      const boxes = [...layer.cells.keys()].map(boxOfCell);
+      const box =
+        boxes.length === 0
+          ? null
+          : [0, 1, 2, 3].map((at) => Math[at < 2 ? "min" : "max"](...boxes.map((one) => one[at]!)));
+      return [{ id, token: this.tables.token, box }];
+    });
+  }
 
   private readLayers(ids: readonly number[], versions: readonly number[]): object {
     const layers = ids.map((id, index) => {

@@ -51,6 +51,16 @@ export const mutants: readonly Mutant[] = [
     replace: [["diverged: hasDiverged(known[index]!.version, version, next)", "diverged: false"]],
   },
   {
+    name: "a layer is left out where it has got objects",
+    file: "changes/layer-version",
+    replace: [["this.extent = extended(this.extent, kept.area);", "void 0;"]],
+  },
+  {
+    name: "an extent forgets what changed while it was read",
+    file: "changes/layer-version",
+    replace: [["this.extent = extended(this.extent, area);", "void area;"]],
+  },
+  {
     name: "a write is answered although its node has not received it",
     file: "changes/propagation",
     replace: [["return new Promise((resolve) => this.wait(receipt, resolve));", "return Promise.resolve();"]],

@@ -161,8 +161,8 @@ export class SimulatedRender {
     for (const part of mapsOf(request)) {
       const drawn =
         part.keep === undefined
-          ? this.draw(layersOf(part.map))
-          : this.base(`${part.map.digest} ${part.keep} ${origin.z}/${origin.x}/${origin.y}`, part.map);
+          ? this.draw(layersOf(part.map), part.without)
+          : this.base(`${part.map.digest} ${part.keep} ${origin.z}/${origin.x}/${origin.y}`, part);
       whole.push(...(await drawn));
     }
     await this.sleep(this.options.drawMs(random));
@@ -195,20 +195,24 @@ export class SimulatedRender {
     return `${origin.z}/${origin.x}/${origin.y} ${drawn.join(" ")}`;
   }
 
-  private async base(key: string, map: MapSource): Promise<Picture> {
+  private async base(key: string, { map, without }: MapPart): Promise<Picture> {
     const { incarnation } = this;
     let picture = this.bases.get(key);
     if (!picture) {
-      picture = await this.draw(layersOf(map));
+      picture = await this.draw(layersOf(map), without);
       if (incarnation === this.incarnation) this.bases.set(key, picture);
     }
     return picture;
   }
 
-  private async draw(layers: readonly SourceLayer[]): Promise<Picture> {
+  private async draw(layers: readonly SourceLayer[], without: readonly string[] = []): Promise<Picture> {
     const { scheduler, database } = this.options;
     const drawn: DrawnLayer[] = [];
     for (const { id, style } of layers) {
+      if (without.includes(`l${id}`)) {
+        drawn.push({ id, style, cells: [] });
+        continue;
+      }
       await this.sleep(scheduler.latency());
       if (!this.connected?.alive) this.connected = database.connect();
       const row = this.connected.tables.layers.get(id);
@@ -218,5 +222,7 @@ export class SimulatedRender {
     return drawn;
   }
 }
+
+type MapPart = Extract<MetatileRequest["parts"][number], { kind: "map" }>;
 
 const mapsOf = ({ parts }: MetatileRequest) => parts.filter((part) => part.kind === "map");

@@ -36,6 +36,13 @@ const untilBlocked = () =>
     return found!.waits > 0;
   });
 
+/** Gives a layer objects at the ends of the world, so that it is read for each tile, although nothing of it is seen. */
+const surround = (layer: number) =>
+  server.sql.query(
+    `insert into layers.l${layer} (geom)
+     select st_setsrid(st_point(x, y), 4326) from (values (-179, -80), (179, 80)) place (x, y)`,
+  );
+
 t.test("an edit is in the next tile on every node, whatever was cached before", async (t) => {
   await makeMap(server, "m1");
   const layer = await makeStyledLayer(server, "m1", "a", red);
@@ -107,6 +114,7 @@ t.test("a render that is slow and began before an edit does not pass for a curre
   await makeMap(server, "m4");
   // Layers are drawn from the bottom of the tree: `top` is made first, `bottom` is read first.
   const top = await makeStyledLayer(server, "m4", "top", "#top { line-width: 1; }");
+  await surround(top.id);
   await makeStyledLayer(server, "m4", "bottom", red);
   // Mapnik asks for the layers' columns when it loads a map: that is done before the lock.
   await fetchTile(tileUrl(server, "m4", elsewhere, "&base=0"));
@@ -128,6 +136,7 @@ t.test("a render that is slow and began before an edit does not pass for a curre
 t.test("what a render drew before an edit is not kept for its address", async (t) => {
   await makeMap(server, "m9");
   const top = await makeStyledLayer(server, "m9", "top", "#top { line-width: 1; }");
+  await surround(top.id);
   await makeStyledLayer(server, "m9", "bottom", red);
   await fetchTile(tileUrl(server, "m9", elsewhere, "&base=0"));
   await server.sql.query("begin");
@@ -175,6 +184,7 @@ t.test("an address whose plan was crowded out by others still hears of edits", a
 t.test("an edit in the middle of a render is seen though many other plans were made meanwhile", async (t) => {
   await makeMap(server, "m11");
   const top = await makeStyledLayer(server, "m11", "top", "#top { line-width: 1; }");
+  await surround(top.id);
   await makeStyledLayer(server, "m11", "bottom", red);
   const others = [];
   for (let index = 0; index < 11; index++) {
@@ -214,7 +224,12 @@ t.test("an edit in the middle of a render is seen though many other plans were m
 t.test("an edit while the notification connections are cut is seen at once", async (t) => {
   await makeMap(server, "m5");
   const { id } = await makeStyledLayer(server, "m5", "a", red);
+  await surround(id);
   for (const node of [0, 1]) t.equal((await fetchTile(tileUrl(server, "m5", here, "", node))).painted, 0);
+  // A while after it has loaded layers, the render host opens other connections, which it keeps.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  for (const node of [0, 1])
+    t.equal((await fetchTile(tileUrl(server, "m5", elsewhere, "", node))).painted, 0);
   const role = new URL(server.database.url).username;
   // No new connection can be made, so the cut ones stay cut.
   const limit = (connections: number) =>

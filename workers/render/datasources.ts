@@ -9,7 +9,7 @@ const batch = 50;
 const sourceBytes = 4_000;
 const copies = 6;
 /** A while after layers were loaded, connections that came in between are replaced by direct ones. */
-const restMs = 3_000;
+const restMs = 1_000;
 /** Most connections that are replaced then: more than renders can have. */
 const mostReplaced = 64;
 

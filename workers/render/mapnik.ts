@@ -49,6 +49,7 @@ export interface MapnikMap {
   get_layer(index: number): MapnikLayer;
   /** Adds a copy of the layer over the others. */
   add_layer(layer: MapnikLayer): void;
+  remove_layer(index: number): void;
   /** Frees what it holds, which the garbage collector does not know of. */
   clear(): void;
   resize(width: number, height: number): void;

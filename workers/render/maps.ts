@@ -2,36 +2,44 @@ import { LRUCache } from "lru-cache";
 import type { MapSource } from "../../src/hosts/messages.js";
 import { escapeXml } from "../../src/style/mapnik-xml.js";
 import { type Datasources, loadXml } from "./datasources.js";
-import { takeApart } from "./layers.js";
-import type { Mapnik, MapnikMap } from "./mapnik.js";
+import { type LayerXml, takeApart } from "./layers.js";
+import type { Mapnik, MapnikLayer, MapnikMap } from "./mapnik.js";
 import type { Slots } from "./slots.js";
 
 /** Memory of a loaded map: without layers, and for each character of its XML without datasources. */
 const mapBytes = 8_000;
 const bytesPerCharacter = 12;
-
-interface Cost {
-  readonly bytes: number;
-  /** Whether drawing it takes long: each layer is a statement at least. */
-  readonly isWide: boolean;
-}
+/** Drawing as many layers takes long: each is a statement at least. */
 const wideLayers = 100;
 
-/** Loaded maps of one source that are not in use. */
-interface Idle extends Cost {
-  readonly maps: readonly MapnikMap[];
+/** A map with its styles, and the layers that it can show. */
+interface Loaded {
+  readonly map: MapnikMap;
+  readonly parts: readonly LayerXml[];
+  readonly layers: readonly MapnikLayer[];
+  readonly bytes: number;
+  /** Indices of the layers that have their datasource. */
+  readonly ready: Set<number>;
+  /** Indices of the layers that the map has now. */
+  shown: readonly number[];
 }
 
-export interface Loaded extends Cost {
-  readonly map: MapnikMap;
+/** What is drawn of a map. */
+export interface Use {
+  readonly source: MapSource;
+  /** Paths by the names that the map has for files. They are open from when the map is loaded. */
+  readonly files?: Readonly<Record<string, string>> | undefined;
+  /** Names of layers that are left out. */
+  readonly without?: readonly string[] | undefined;
 }
 
 /**
  * Loaded Mapnik maps by the hash of their XML, bounded in memory. One map serves one render at a time, so each source has
- * as many maps as renders have run at once.
+ * as many maps as renders have run at once. Layers are loaded when they are first drawn.
  */
 export class LoadedMaps {
-  private readonly idle: LRUCache<string, Idle>;
+  /** Those that are not in use. */
+  private readonly idle: LRUCache<string, readonly Loaded[]>;
 
   constructor(
     private readonly mapnik: Mapnik,
@@ -44,69 +52,81 @@ export class LoadedMaps {
   ) {
     this.idle = new LRUCache({
       maxSize: bytes,
-      sizeCalculation: (idle) => 1 + idle.maps.length * idle.bytes,
-      dispose: ({ maps }, _digest, reason) => {
-        if (reason !== "set") for (const map of maps) map.clear();
+      sizeCalculation: (maps) => maps.reduce((sum, { bytes }) => sum + bytes, 1),
+      dispose: (maps, _digest, reason) => {
+        if (reason !== "set") for (const { map } of maps) map.clear();
       },
     });
   }
 
   /** Lends a map to `work`. It is kept for the next render unless `work` failed. */
-  async use<T>(source: MapSource, files: Files, work: (loaded: Loaded) => Promise<T>): Promise<T> {
-    const loaded = this.taken(source.digest) ?? (await this.load(source, files));
-    const result = await work(loaded);
-    this.give(source.digest, loaded);
+  async use<T>(use: Use, work: (map: MapnikMap, isWide: boolean) => Promise<T>): Promise<T> {
+    const { digest } = use.source;
+    const loaded = this.taken(digest) ?? (await this.load(use));
+    await this.show(loaded, use.without ?? []);
+    const result = await work(loaded.map, loaded.shown.length >= wideLayers);
+    this.idle.set(digest, [...(this.idle.get(digest) ?? []), loaded]);
+    // It alone is too large.
+    if (!this.idle.has(digest)) loaded.map.clear();
     return result;
   }
 
   private taken(digest: string): Loaded | undefined {
-    const idle = this.idle.get(digest);
-    const map = idle?.maps.at(-1);
-    if (!idle || !map) return undefined;
-    this.idle.set(digest, { ...idle, maps: idle.maps.slice(0, -1) });
-    return { map, bytes: idle.bytes, isWide: idle.isWide };
+    const maps = this.idle.get(digest);
+    const last = maps?.at(-1);
+    if (maps && last) this.idle.set(digest, maps.slice(0, -1));
+    return last;
   }
 
-  private give(digest: string, { map, ...cost }: Loaded): void {
-    this.idle.set(digest, { maps: [...(this.idle.get(digest)?.maps ?? []), map], ...cost });
-    // It alone is too large.
-    if (!this.idle.has(digest)) map.clear();
-  }
-
-  private async load({ xml }: MapSource, files: Files): Promise<Loaded> {
-    const { styles, layers, sources } = takeApart(withPaths(xml, files));
-    const shared = await this.datasources.get(sources.filter((source) => source !== undefined));
+  private async load({ source, files = {} }: Use): Promise<Loaded> {
+    const { styles, layers, parts } = takeApart(withPaths(source.xml, files));
     const map = new this.mapnik.Map(256, 256);
+    const all = new this.mapnik.Map(256, 256);
     await this.loader.run(async () => {
       await loadXml(map, styles, { base: this.pictures, strict: true });
-      if (sources.length === 0) return;
-      const rest = new this.mapnik.Map(256, 256);
       // Not strictly, as the styles of the layers are elsewhere.
-      await loadXml(rest, layers, { base: this.pictures, strict: false });
-      for (const [index, source] of sources.entries()) {
-        const layer = rest.get_layer(index);
-        if (source !== undefined) layer.datasource = shared.get(source)!;
-        map.add_layer(layer);
-      }
-      rest.clear();
+      if (layers !== "") await loadXml(all, layers, { base: this.pictures, strict: false });
     });
     // Otherwise each render reads the font files.
     map.loadFonts();
-    return {
+    const loaded: Loaded = {
       map,
+      parts,
+      layers: parts.map((_, index) => all.get_layer(index)),
       bytes: mapBytes + bytesPerCharacter * (styles.length + layers.length),
-      isWide: sources.length >= wideLayers,
+      ready: new Set(),
+      shown: [],
     };
+    all.clear();
+    return loaded;
+  }
+
+  /** Gives the map its layers, from the bottom to the top. */
+  private async show(loaded: Loaded, without: readonly string[]): Promise<void> {
+    const { map, parts, layers, ready, shown } = loaded;
+    const left = new Set(without);
+    const wanted: number[] = [];
+    for (const [index, { name }] of parts.entries()) if (!left.has(name)) wanted.push(index);
+    const missing = wanted.filter((index) => parts[index]!.source !== undefined && !ready.has(index));
+    if (missing.length > 0) {
+      const sources = await this.datasources.get(missing.map((index) => parts[index]!.source!));
+      for (const index of missing) {
+        layers[index]!.datasource = sources.get(parts[index]!.source!)!;
+        ready.add(index);
+      }
+    }
+    if (wanted.length === shown.length && wanted.every((index, at) => shown[at] === index)) return;
+    // The last first, so that no other has to move.
+    for (let at = shown.length - 1; at >= 0; at--) map.remove_layer(at);
+    for (const index of wanted) map.add_layer(layers[index]!);
+    loaded.shown = wanted;
   }
 }
-
-/** Files are open from when a map is loaded. */
-type Files = Readonly<Record<string, string>>;
 
 /** Texts of users are escaped, so this element is one of ours. */
 const fileParameter = /(?<=<Parameter name="file">)[^<]*(?=<)/g;
 
-const withPaths = (xml: string, files: Files): string =>
+const withPaths = (xml: string, files: NonNullable<Use["files"]>): string =>
   xml.replace(fileParameter, (name) => {
     const path = Object.hasOwn(files, name) ? files[name] : undefined;
     if (path === undefined) throw new Error("The map shows an image that was not sent with it.");

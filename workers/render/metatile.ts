@@ -128,7 +128,7 @@ export class MetatileRenderer {
   }
 
   private paint(request: MetatileRequest, part: MapPart, image: MapnikImage): Promise<MapnikImage> {
-    return this.maps.use(part.map, part.files ?? {}, ({ map, isWide }) =>
+    return this.maps.use({ source: part.map, files: part.files, without: part.without }, (map, isWide) =>
       this.renders.run(
         () =>
           changed((done) => {

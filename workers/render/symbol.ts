@@ -5,7 +5,7 @@ import type { LoadedMaps } from "./maps.js";
 /** Draws a symbol of a legend as a PNG. */
 export function drawSymbol(mapnik: Mapnik, maps: LoadedMaps, request: SymbolRequest): Promise<Buffer> {
   const { size, scale, extent } = request;
-  return maps.use(request.map, request.files ?? {}, async ({ map }) => {
+  return maps.use({ source: request.map, files: request.files }, async (map) => {
     map.resize(size, size);
     map.extent = extent;
     const drawn = await new Promise<MapnikImage>((resolve, reject) => {

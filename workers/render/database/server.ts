@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Backend, type BackendOptions, Backends } from "./backends.js";
 import {
@@ -26,10 +26,14 @@ import {
 /** Longest statement, far above any that is made here. */
 const maxMessageBytes = 64 * 1024 ** 2;
 
+/** After this time a connection that the kernel has made is taken for sure. */
+const acceptMs = 1_000;
+
 export class LoadingServer {
   private readonly backends: Backends;
   private readonly sessions = new Set<Session>();
   private works = 0;
+  private opened = 0;
   /** The listening socket; undefined = there is none. */
   private opening: Promise<Server> | undefined;
 
@@ -51,8 +55,7 @@ export class LoadingServer {
     } finally {
       if (--this.works === 0) {
         this.opening = undefined;
-        // Connections go on, and new ones find the real server. The file of the socket is gone at once.
-        server?.close();
+        if (server) this.leave(server);
       }
     }
   }
@@ -68,18 +71,26 @@ export class LoadingServer {
   }
 
   private async listen(): Promise<Server> {
-    // Of a host that was killed.
-    rmSync(this.path, { force: true });
     const server = createServer((socket) => {
       const session = new Session(socket, this.backends);
       this.sessions.add(session);
       socket.once("close", () => this.sessions.delete(session));
     });
+    // Closing a server removes the file that it was opened with, which must not be that of the next one.
+    const own = `${this.path}.${++this.opened}`;
+    rmSync(own, { force: true });
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen(this.path, resolve);
+      server.listen(own, resolve);
     });
+    renameSync(own, this.path);
     return server;
+  }
+
+  /** From now on Mapnik's new connections find the real server. Those that are being made are taken, and go on. */
+  private leave(server: Server): void {
+    rmSync(this.path, { force: true });
+    setTimeout(() => server.close(), acceptMs).unref();
   }
 }
 
