@@ -15,6 +15,7 @@ import { liveEdits } from "./measures/live.js";
 import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
 import { searchNames } from "./measures/search.js";
+import { visualizations } from "./measures/visuals.js";
 import { type Options, wanted } from "./options.js";
 import type { Row } from "./report.js";
 import { viewports } from "./viewports.js";
@@ -34,6 +35,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   live: liveEdits,
   imports,
   exports,
+  visuals: visualizations,
 };
 
 export type BenchOptions = Pick<Options, "small" | "only" | "work" | "against"> & {

@@ -13,6 +13,7 @@ import { type Limit, noValues, type VisualValues } from "../visual/values.js";
 import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
+import { answerByTally, type TallyAnswer, type TallyPlan } from "./visual-tally.js";
 
 /** Computes the statistics that a visualization needs of its layer's objects: limits, class breaks, counts. */
 
@@ -28,15 +29,30 @@ const maxSteps = 400_000;
  * and natural breaks: 0.1 to 0.5 s each for a million objects.
  * @param languages language of the values of localised columns
  */
-export function answerQuestion(
-  db: Database,
+export async function answerQuestion(
+  db: Pick<Database, "transaction">,
   layer: LayerNode,
   question: VisualQuestion,
   languages: Languages,
 ): Promise<VisualValues> {
+  return (await answerBest(db, layer, { question, languages, plan: undefined })).values;
+}
+
+/** As `answerQuestion`, by the counts of the plan where they are kept. */
+export function answerBest(
+  db: Pick<Database, "transaction">,
+  layer: LayerNode,
+  of: {
+    readonly question: VisualQuestion;
+    readonly languages: Languages;
+    readonly plan: TallyPlan | undefined;
+  },
+): Promise<TallyAnswer | { readonly values: VisualValues; readonly care: "make" }> {
+  const { question, languages, plan } = of;
   return db.transaction(async (tx) => {
     await tx.execute("set transaction isolation level repeatable read, read only");
-    return answerWithin(tx, layer, question, languages);
+    const kept = plan && (await answerByTally(tx, layer, plan));
+    return kept ?? { values: await answerWithin(tx, layer, question, languages), care: "make" };
   });
 }
 

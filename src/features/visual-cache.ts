@@ -9,7 +9,15 @@ import { Semaphore } from "../storage/semaphore.js";
 import { questionOf } from "../visual/kinds.js";
 import type { VisualQuestion } from "../visual/statistics.js";
 import type { LatestValues, VisualSource, VisualValues } from "../visual/values.js";
-import { answerQuestion, answerWithin } from "./visual-answer.js";
+import { answerBest, answerWithin } from "./visual-answer.js";
+import {
+  compactTally,
+  leastTallied as defaultLeastTallied,
+  dropOldIndexes,
+  makeTally,
+  mostTallied,
+  tallyPlan,
+} from "./visual-tally.js";
 
 /** Cached values of one layer's visualization. */
 interface Entry {
@@ -50,6 +58,8 @@ export interface Visuals {
  */
 export class VisualCache implements Visuals, VisualSource {
   private readonly entries = new LRUCache<number, Entry>({ max: maxLayers });
+  /** Layers whose counts are worked on. */
+  private readonly tended = new Set<number>();
   private readonly gate = new Semaphore(
     maxConcurrent,
     10_000,
@@ -60,6 +70,8 @@ export class VisualCache implements Visuals, VisualSource {
     private readonly db: Database,
     private readonly changes: Pick<ChangeLog, "trusted" | "track" | "refresh">,
     private readonly log: Log,
+    /** Objects from which counts are kept. */
+    private readonly leastTallied = defaultLeastTallied,
   ) {}
 
   /**
@@ -145,6 +157,38 @@ export class VisualCache implements Visuals, VisualSource {
     return entry;
   }
 
+  /** By kept counts where there are some; large layers get theirs. */
+  private async answer(layer: LayerNode, question: VisualQuestion, main: string): Promise<VisualValues> {
+    const plan = tallyPlan(layer, question);
+    const found = await answerBest(this.db, layer, { question, languages: { own: main, main }, plan });
+    const { values, care } = found;
+    if (!plan) return values;
+    const objects = values.counts.reduce((sum, count) => sum + count, values.others);
+    const isLarge = objects >= this.leastTallied && objects <= mostTallied;
+    if (care === "compact") this.tend(layer, () => compactTally(this.db, found.tally));
+    else if (care === "renew" || (care === "make" && isLarge))
+      this.tend(layer, async () => {
+        await makeTally(this.db, layer, plan, care === "renew");
+        await dropOldIndexes(this.db, layer, plan).catch(() => undefined);
+      });
+    return values;
+  }
+
+  /** Works on the counts of a layer in the background, once at a time, and after a failure not at once again. */
+  private tend(layer: LayerNode, work: () => Promise<void>): void {
+    const { id } = layer;
+    if (this.tended.has(id) || this.tended.size >= maxConcurrent) return;
+    this.tended.add(id);
+    const done = (waitMs: number) => setTimeout(() => this.tended.delete(id), waitMs).unref();
+    work().then(
+      () => this.tended.delete(id),
+      (error: unknown) => {
+        this.log.info({ err: error, layer: id }, "counts of a visualization could not be kept");
+        done(retryMs);
+      },
+    );
+  }
+
   private async compute(
     entry: Entry,
     layer: LayerNode,
@@ -154,7 +198,7 @@ export class VisualCache implements Visuals, VisualSource {
     try {
       const release = await this.gate.acquire();
       try {
-        entry.values = await answerQuestion(this.db, layer, question, { own: main, main });
+        entry.values = await this.answer(layer, question, main);
       } finally {
         release();
       }

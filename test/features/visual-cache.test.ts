@@ -90,6 +90,22 @@ t.test("what takes too long is shown as it was last, and as it is when it is the
   await waitFor(async () => (await cache.inTime([layer], "ru", 1_000)).get(layer.id)?.max === 20);
 });
 
+t.test("a large layer gets kept counts in the background, and what they give is the same", async (t) => {
+  await features.db.execute(
+    `insert into ${table} (${physical("n")}) select i % 17 from generate_series(1, 400) i`,
+  );
+  tracked.version++;
+  const eager = new VisualCache(features.db, versions, quietLog, 100);
+  const whole = await eager.current(shown("n", 4), "ru");
+  const tallies = async () => (await features.db.query("select from visual_tally")).length;
+  await waitFor(async () => (await tallies()) === 1);
+  await features.db.execute(`insert into ${table} (${physical("n")}) values (2)`);
+  tracked.version++;
+  const kept = await eager.current(shown("n", 4), "ru");
+  t.same(kept?.borders, whole?.borders);
+  t.equal(kept?.counts[0], whole!.counts[0]! + 1);
+});
+
 t.test("what fails is not tried again at once", async (t) => {
   const lost = shown("gone");
   await features.db.execute(`update ${table} set ${physical("gone")} = 3`);
