@@ -72,6 +72,10 @@ export const configSchema = z.strictObject({
   externalHosts: z
     .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
     .default([]),
+  /** Plug-ins for visualizations: names of those that come with the server, and absolute paths of modules. */
+  visualPlugins: z
+    .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
+    .default(["arrows"]),
   externalLayers: z
     .strictObject({
       /** Whether these hosts may have addresses of private networks. */

@@ -44,6 +44,7 @@ import { TileExports } from "./transfer/tile-exports.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 import { PublicMaps } from "./viewer/public-maps.js";
+import { loadPlugins } from "./visual/plugins.js";
 
 const leftoversMs = 3_600_000;
 
@@ -84,6 +85,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     onImage: (host, result) => metrics.externalImage(host, result),
   });
   const icons = await loadIcons({ own: join(config.dataDir, "icons"), folder: folder.path, image, log });
+  const { plugins, problems } = await loadPlugins(config.visualPlugins);
+  for (const problem of problems) log.error(problem, "a plug-in for visualizations cannot be used");
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
@@ -96,6 +99,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
     pictures: folder,
     icons,
+    plugins,
     on: {
       served: (source) => metrics.tile(source),
       rendered: (milliseconds) => metrics.rendered(milliseconds),
@@ -156,6 +160,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     externalTokens,
     styles,
     icons,
+    plugins,
     render,
     transfer,
     importJobs,

@@ -35,6 +35,7 @@ export interface TilePathParts {
   readonly log: Log;
   readonly on: TilePathEvents;
   readonly pictures: Pick<PictureFolder, "use">;
+  readonly plugins: PlannerOptions["plugins"];
   /** Pictures of the installation, by `icon:name`. */
   readonly icons: PlannerOptions["icons"];
 }
@@ -128,6 +129,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     services,
     styleDeadlineMs: config.style.deadlineMs,
     icons: parts.icons,
+    plugins: parts.plugins,
     bytes: config.tiles.planBytes,
     log,
   });

@@ -26,6 +26,7 @@ import type { FileExports } from "../transfer/export-content.js";
 import type { ImportJobs } from "../transfer/import-jobs.js";
 import type { TileExports } from "../transfer/tile-exports.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
+import type { Plugins } from "../visual/plugins.js";
 
 /** Dependencies of handlers; created in `node.ts`. */
 export interface Services {
@@ -40,6 +41,8 @@ export interface Services {
   readonly styles: StyleCompiler;
   /** Pictures of the installation for styles, by `icon:name`. */
   readonly icons: Icons;
+  /** For custom visualizations. */
+  readonly plugins: Plugins;
   readonly render: RenderHost;
   readonly transfer: TransferHost;
   /** For exports that are written to files. */

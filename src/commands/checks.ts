@@ -7,6 +7,7 @@ import { createLog } from "../log.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openRedis } from "../storage/redis.js";
 import { defaultFace } from "../style/fonts.js";
+import { loadPlugins } from "../visual/plugins.js";
 import { reasonOf } from "./environment.js";
 
 /** The checks of `mapwright doctor`. */
@@ -28,6 +29,17 @@ export function checkNode(): Check[] {
   const fits = (major === 20 && minor >= 9) || major === 22;
   const found = `Node ${process.versions.node}`;
   return [fits ? good("Node", found) : bad("Node", found, "install Node 20 (20.9 or later) or 22")];
+}
+
+/** Plug-ins for visualizations. */
+export async function checkPlugins(entries: readonly string[]): Promise<Check[]> {
+  const { plugins, problems } = await loadPlugins(entries);
+  return [
+    ...(plugins.size > 0 ? [good("plug-ins", [...plugins.keys()].join(", "))] : []),
+    ...problems.map(({ entry, reason }) =>
+      bad(`plug-in ${entry}`, reason, "mend the module, or take it out of visualPlugins"),
+    ),
+  ];
 }
 
 /** Version, extensions and schema. */

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../config.js";
-import { type CommandEnvironment, configOf, print, say } from "./environment.js";
+import { loadPlugins } from "../visual/plugins.js";
+import { type CommandEnvironment, CommandError, configOf, print, say } from "./environment.js";
 
 /** mapwright config print | check */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -28,8 +29,12 @@ Example:
     .command("check")
     .description("check the configuration; each problem names the key and the expected form")
     .addHelpText("after", "\nExample:\n  $ mapwright --config mapwright.json config check")
-    .action((_options: unknown, command: Command) => {
-      configOf(env, command);
+    .action(async (_options: unknown, command: Command) => {
+      const { problems } = await loadPlugins(configOf(env, command).visualPlugins);
+      if (problems.length > 0)
+        throw new CommandError(
+          problems.map(({ entry, reason }) => `visualPlugins: ${entry}: ${reason}`).join("\n"),
+        );
       say(env, "The configuration is valid.");
     });
 }

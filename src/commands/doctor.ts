@@ -1,5 +1,13 @@
 import type { Command } from "commander";
-import { type Check, checkData, checkNative, checkNode, checkPostgres, checkRedis } from "./checks.js";
+import {
+  type Check,
+  checkData,
+  checkNative,
+  checkNode,
+  checkPlugins,
+  checkPostgres,
+  checkRedis,
+} from "./checks.js";
 import { type CommandEnvironment, CommandError, configOf, print } from "./environment.js";
 import { table } from "./table.js";
 
@@ -18,6 +26,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           checkPostgres(config.databaseUrl),
           checkRedis(config.redisUrl),
           checkNative(),
+          checkPlugins(config.visualPlugins),
           checkData(config.dataDir),
         ])
       ).flat();

@@ -9,6 +9,7 @@ import { loadIcons } from "../style/icons.js";
 import { type TilePath, wireTilePath } from "../tile-path.js";
 import { PictureFolder } from "../tiles/picture-folder.js";
 import type { TileSource } from "../tiles/service.js";
+import { loadPlugins } from "../visual/plugins.js";
 import type { CommandServices } from "./environment.js";
 
 export interface CommandTilePath extends TilePath<never> {
@@ -34,6 +35,7 @@ export async function withTilePath<T>(
   const services = createRasterServices(config, { image, log, onImage: nothing });
   try {
     const icons = await loadIcons({ own: join(config.dataDir, "icons"), folder: pictures.path, image, log });
+    const { plugins } = await loadPlugins(config.visualPlugins);
     const path = wireTilePath<never>({
       config,
       db,
@@ -45,6 +47,7 @@ export async function withTilePath<T>(
       clock: systemClock,
       log,
       pictures,
+      plugins,
       icons,
       on: {
         served: onServed,

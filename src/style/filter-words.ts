@@ -44,7 +44,9 @@ function wordsOf(filter: Expression, words: Words): string {
     case "field":
       return titleOf(filter.name);
     case "and": {
-      const parts = withRanges(operandsOf(filter, "and"), words);
+      const all = operandsOf(filter, "and");
+      const telling = all.filter((one) => !isFilled(one));
+      const parts = withRanges(telling.length > 0 ? telling : all, words);
       return new Intl.ListFormat(locale, { type: "conjunction" }).format(parts);
     }
     case "or": {
@@ -62,7 +64,7 @@ function wordsOf(filter: Expression, words: Words): string {
       if (!found) return printExpression(filter);
       const { of, operator, constant } = found;
       if (of.kind === "field") {
-        if (constant === true && operator === "=") return titleOf(of.name);
+        if ((constant === true && operator === "=") || isFilled(filter)) return titleOf(of.name);
         return `${titleOf(of.name)} ${signs[operator]} ${valueWords(constant, locale)}`;
       }
       const name = typeof constant === "number" ? geometries[constant] : undefined;
@@ -71,6 +73,12 @@ function wordsOf(filter: Expression, words: Words): string {
     default:
       return printExpression(filter);
   }
+}
+
+/** Whether the filter only asks for a value. */
+function isFilled(filter: Expression): boolean {
+  const found = filter.kind === "comparison" ? comparisonOf(filter) : undefined;
+  return found?.operator === "!=" && found.constant === null;
 }
 
 const bracketed = (one: Expression, words: Words): string =>

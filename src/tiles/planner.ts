@@ -20,6 +20,7 @@ import type { Log } from "../log.js";
 import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 import { type Icons, illustrate, picturesOf } from "../style/pictures.js";
+import { isCustom, type Plugins, pluginOf, pluginStyle } from "../visual/plugins.js";
 import { drawsStatistics, isVisualized, visualStyle } from "../visual/style.js";
 import type { VisualSource } from "../visual/values.js";
 import type { TileAddress, TileScale } from "./address.js";
@@ -57,6 +58,8 @@ export interface PlannerOptions {
   readonly styles: StyleCompiler;
   readonly services: Pick<RasterServices, "image">;
   readonly visuals: VisualSource;
+  /** For custom visualizations. */
+  readonly plugins: Plugins;
   readonly styleDeadlineMs: number;
   /** Pictures of the installation, by `icon:name`. */
   readonly icons: Icons;
@@ -157,7 +160,9 @@ export class Planner {
     // Before the statistics are computed, so that later edits make the plan outdated.
     const visualized = (
       await this.options.changes.track(
-        layers.filter((layer) => isVisualized(layer) && drawsStatistics(layer)).map(({ id }) => id),
+        layers
+          .filter((layer) => (isVisualized(layer) || isCustom(layer)) && drawsStatistics(layer))
+          .map(({ id }) => id),
       )
     ).map((layer) => ({ layer, version: layer.version }));
     const styledMap = await this.styledMap(map, layers, scale);
@@ -253,6 +258,7 @@ export class Planner {
     const source = layer.source && "url" in layer.source ? layer.source : undefined;
     if (!hasObjects(layer) && !layer.raster && !source) return undefined;
     if (isVisualized(layer)) return this.visualLayer(map, layer, scale);
+    if (pluginOf(layer, this.options.plugins)) return this.customLayer(map, layer, scale);
     const request = {
       mapStyle: map.cssStyle,
       layerStyle: layer.cssStyle,
@@ -279,6 +285,32 @@ export class Planner {
     if (needed && !values) return timedOut;
     const style = visualStyle(layer, values, (name) => pictures.get(name));
     const styled = this.illustrated(map, layer, style, scale);
+    return isCurrent ? styled : { ...styled, isOutdated: true };
+  }
+
+  /** A layer drawn by a plug-in; undefined when that fails, which other layers do not notice. */
+  private async customLayer(
+    map: MapState,
+    layer: LayerNode,
+    scale: TileScale,
+  ): Promise<StyledLayer | typeof timedOut | undefined> {
+    const { plugins, visuals, styleDeadlineMs: deadlineMs, log } = this.options;
+    const needed = drawsStatistics(layer);
+    const { values, isCurrent } = needed
+      ? await visuals.latest(layer, map.project.languages[0])
+      : { values: undefined, isCurrent: true };
+    if (needed && !values) return timedOut;
+    let layerStyle: string;
+    try {
+      layerStyle = pluginStyle(layer, plugins, values?.range ?? null) ?? "";
+    } catch (error) {
+      log.warn({ err: error, map: map.code, layer: layer.code }, "a plug-in for visualizations failed");
+      return undefined;
+    }
+    const request = { mapStyle: "", layerStyle, layerCode: layer.code, deadlineMs };
+    const compiled = await this.compiled(request, map, layer);
+    if (!compiled || compiled === timedOut) return compiled;
+    const styled = this.illustrated(map, layer, compiled.style, scale);
     return isCurrent ? styled : { ...styled, isOutdated: true };
   }
 

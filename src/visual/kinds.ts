@@ -8,7 +8,7 @@ import { gradient } from "./kinds/gradient.js";
 import { heat } from "./kinds/heat.js";
 import { lines } from "./kinds/lines.js";
 import { pies } from "./kinds/pies.js";
-import type { VisualQuestion } from "./statistics.js";
+import { limitsQuestion, type VisualQuestion } from "./statistics.js";
 
 /** The kinds of visualizations by the number that is their `type`. */
 const kinds: ReadonlyMap<number, VisualKind> = new Map([
@@ -35,6 +35,8 @@ export function kindOf(settings: Settings): VisualKind {
 /** Undefined when the layer has no visualization, or one that does not depend on its objects. */
 export function questionOf(layer: LayerNode): VisualQuestion | undefined {
   const settings = layer.visualSettings;
+  const scaledBy = layer.visualCustomSettings?.scaledBy;
+  if (scaledBy !== undefined) return limitsQuestion(layer, [scaledBy], false);
   if (!settings) return undefined;
   return kindOf(settings).question({ layer, settings, classes: settings.classesSettings as Settings });
 }

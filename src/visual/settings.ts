@@ -11,6 +11,7 @@ import {
   wrongSettings,
 } from "./columns.js";
 import { allKinds, kindNumbers, kindOf } from "./kinds.js";
+import { columnsOf, type Plugins } from "./plugins.js";
 import { commonSchema, customSchema, vectorSchema } from "./schemas.js";
 import type { VisualValues } from "./values.js";
 
@@ -49,7 +50,12 @@ export const settingsJsonSchemas = {
  * Validates settings for a layer and adds defaults.
  * @throws Failure invalid_value with `data.fields` (path → reason), unknown_column
  */
-export function readSettings(layer: LayerNode, kind: SettingsKind, given: unknown): StoredSettings {
+export function readSettings(
+  layer: LayerNode,
+  kind: SettingsKind,
+  given: unknown,
+  plugins: Plugins = new Map(),
+): StoredSettings {
   const value = withoutNulls(given, kind, 0);
   switch (kind) {
     case "visualSettings":
@@ -58,7 +64,7 @@ export function readSettings(layer: LayerNode, kind: SettingsKind, given: unknow
       const settings = check(customSchema, value, kind);
       for (const [uuid, id] of Object.entries(settings.columns))
         settings.columns[uuid] = findColumn(layer, { id }, `${kind}.columns`).id;
-      return settings;
+      return readCustom(layer, settings, plugins);
     }
     case "vectorSettings": {
       const settings = check(vectorSchema, value, kind);
@@ -66,6 +72,20 @@ export function readSettings(layer: LayerNode, kind: SettingsKind, given: unknow
         throw wrongSettings(kind, { minZoom: "It is greater than maxZoom." });
       return byId(layer, settings, ["popupColumn", "popupColumnCode"], kind);
     }
+  }
+}
+
+/** Settings of a plug-in that is not there are those of clients. */
+function readCustom(layer: LayerNode, given: StoredSettings, plugins: Plugins): StoredSettings {
+  const plugin = plugins.get(String(given.type));
+  if (!plugin) return given;
+  try {
+    const settings = plugin.read(given.settings as Settings, columnsOf(layer, given));
+    const uuid = plugin.scaledBy?.(settings);
+    const scaledBy = uuid === undefined ? undefined : (given.columns as Settings)[uuid];
+    return { ...given, settings, ...(scaledBy !== undefined && { scaledBy }) };
+  } catch (error) {
+    throw wrongSettings("visualCustomSettings", { settings: error instanceof Error ? error.message : "" });
   }
 }
 
@@ -144,7 +164,10 @@ export function shownSettings(layer: LayerNode, titleOf: TitleOf, values?: Visua
     const titled = kindOf(settings).titled?.(layer, classes, titleOf) ?? classes;
     shown.visualSettings = { ...settings, classesSettings: titled };
   }
-  if (layer.visualCustomSettings) shown.visualCustomSettings = layer.visualCustomSettings;
+  if (layer.visualCustomSettings) {
+    const { scaledBy: _, ...settings } = layer.visualCustomSettings;
+    shown.visualCustomSettings = settings;
+  }
   if (layer.vectorSettings)
     shown.vectorSettings = withCode(layer, layer.vectorSettings, ["popupColumn", "popupColumnCode"]);
   return shown;

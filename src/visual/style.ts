@@ -3,7 +3,7 @@ import { bufferPixelsOf } from "../style/buffer-size.js";
 import type { CompiledStyle } from "../style/model.js";
 import type { Settings } from "./columns.js";
 import { type FindPicture, labelColumn, labels } from "./drawing.js";
-import { kindOf } from "./kinds.js";
+import { kindOf, questionOf } from "./kinds.js";
 import { drawingQuery } from "./query.js";
 import { noValues, type VisualValues } from "./values.js";
 
@@ -14,6 +14,7 @@ export const isVisualized = (layer: LayerNode): boolean =>
 /** Whether what is drawn depends on statistics of the layer's objects. */
 export function drawsStatistics(layer: LayerNode): boolean {
   const settings = layer.visualSettings;
+  if (layer.visualCustomSettings) return questionOf(layer) !== undefined;
   if (!settings) return false;
   const kind = kindOf(settings);
   const classes = settings.classesSettings as Settings;

@@ -96,6 +96,10 @@ t.test("config check names the wrong key and the expected form", async (t) => {
   t.equal(wrong.status, 1);
   t.match(wrong.stderr, /redisUrl \(MAPWRIGHT_REDIS_URL\): an address such as/);
   t.match(wrong.stderr, /tiles\.memoryBytes/);
+  const missing = await runCommand(["config", "check"], {
+    variables: { MAPWRIGHT_VISUAL_PLUGINS: "arrows,/nowhere/plug.js" },
+  });
+  t.match(missing, { status: 1, stderr: /visualPlugins: \/nowhere\/plug\.js: / });
 });
 
 t.test("the private services of a checkout are used unless others are named", async (t) => {
@@ -143,6 +147,7 @@ t.test("doctor finds everything in order, and says what to do about what is not"
     "Mapnik",
     "fonts",
     "GDAL",
+    "plug-ins",
     "data folder",
   ]);
 

@@ -197,6 +197,7 @@ export class World {
       db: access.database,
       redis: redis.client(owner),
       render: render.calls,
+      plugins: new Map(),
       // No layer is an image.
       blobs: { withLocalCopy: () => Promise.reject(new Error("there are no blobs")) },
       services: { image: () => Promise.reject(new Error("there are no external layers")) },

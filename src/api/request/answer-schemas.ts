@@ -217,7 +217,10 @@ const schemas = {
     showLegend: z.boolean(),
     minValue: z.number().nullable(),
     maxValue: z.number().nullable(),
-    type: z.literal([1, 2, 3, 4, 5, 6, 7]).nullable().describe("null = the layer has no visualization"),
+    type: z
+      .union([z.literal([1, 2, 3, 4, 5, 6, 7]), z.string()])
+      .nullable()
+      .describe("A text = a plug-in; null = the layer has no visualization"),
     classificators: z.array(
       z.object({
         value: z.unknown(),

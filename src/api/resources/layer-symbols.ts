@@ -12,7 +12,9 @@ import { type SymbolDrawing, shapeOf, symbolRequest } from "../../style/symbol.j
 import { rasterClasses, rasterSymbol } from "../../tiles/raster-legend.js";
 import { type Classificator, classificator } from "../../visual/kind.js";
 import { legendSymbols } from "../../visual/legend.js";
+import { pluginOf, pluginStyle } from "../../visual/plugins.js";
 import { drawsStatistics } from "../../visual/style.js";
+import type { Range } from "../../visual/values.js";
 import type { Services } from "../services.js";
 
 /** The classes of layers, as legends list them, and their symbols, as the renderer draws them. */
@@ -45,10 +47,16 @@ export async function styleOf(
   map: MapState,
   layer: LayerNode,
 ): Promise<CompiledStyle | undefined> {
+  const { deadlineMs } = services.config.style;
+  let sheets = { mapStyle: map.cssStyle, layerStyle: layer.cssStyle };
+  if (pluginOf(layer, services.plugins)) {
+    const values = await services.visuals.current(layer, map.project.languages[0]);
+    if (drawsStatistics(layer) && !values) return undefined;
+    sheets = { mapStyle: "", layerStyle: customStyle(services, layer, values?.range ?? null) };
+  }
   try {
-    const { deadlineMs } = services.config.style;
     const { style } = await services.styles.compile(
-      { mapStyle: map.cssStyle, layerStyle: layer.cssStyle, layerCode: layer.code, deadlineMs },
+      { ...sheets, layerCode: layer.code, deadlineMs },
       { project: map.project.id, stored: true },
     );
     return style;
@@ -56,6 +64,16 @@ export async function styleOf(
     if (error instanceof StyleTimeout) return undefined;
     if (error instanceof Failure && error.code === "invalid_style") return noStyle;
     throw error;
+  }
+}
+
+/** What the layer's plug-in draws; nothing where it fails. */
+function customStyle(services: Services, layer: LayerNode, range: Range | null): string {
+  try {
+    return pluginStyle(layer, services.plugins, range) ?? "";
+  } catch (error) {
+    services.log.warn({ err: error, layer: layer.code }, "a plug-in for visualizations failed");
+    return "";
   }
 }
 

@@ -4,6 +4,7 @@ import { busy, notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Classificator } from "../../visual/kind.js";
 import { legendOf } from "../../visual/legend.js";
+import { pluginOf } from "../../visual/plugins.js";
 import { answer, callerOrPublic } from "../request/caller.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath, viewOf } from "../request/paths.js";
@@ -64,7 +65,7 @@ async function getLegend(
     showLegend: true,
     minValue: values[0] ?? null,
     maxValue: values.at(-1) ?? null,
-    type: null,
+    type: pluginOf(layer, services.plugins)?.name ?? null,
     classificators: withIcons(classificators),
     more,
   });

@@ -45,7 +45,7 @@ async function put(
   const context = await settingsContext(request, services);
   const { map, layer } = context;
   const given = await body();
-  const checked = readSettings(layer, given.kind, given.settings);
+  const checked = readSettings(layer, given.kind, given.settings, services.plugins);
   const settings = await withCurrentValues(services, context, given.kind, checked);
   await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, given.kind, settings);
   return changed(context, services);
@@ -135,7 +135,8 @@ export const visualizationOperations: readonly Operation[] = [
     details:
       "`classesSettings` depend on the type: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
       "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server. " +
-      "Tiles draw the visualization in place of `css_style`; those of plug-ins are drawn by clients.",
+      "Tiles draw the visualization in place of `css_style`; those of plug-ins that the installation does not have are drawn " +
+      "by clients.",
     access: "token",
     methods: ["PUT"],
     path: `${layerPath}/visualization/`,
