@@ -117,7 +117,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     renders: render.counts(),
     transfers: transfer.counts(),
     exports: files.host.counts(),
-    metatilesInFlight: tiles.making,
+    metatilesInFlight: tiles.making + path.vectorTiles.making,
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
     redisReady: redis.status === "ready",
@@ -179,6 +179,9 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     visuals: path.visuals,
     tiles,
     tileAnswers: path.answers,
+    vectorPlanner: path.vectorPlanner,
+    vectorTiles: path.vectorTiles,
+    vectorAnswers: path.vectorAnswers,
     tileExports: new TileExports({ db, files, turns }),
     metrics,
   };

@@ -14,15 +14,21 @@ import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./sty
 import { AddressCache } from "./tiles/address-cache.js";
 import { TileAnswers } from "./tiles/answers.js";
 import { TileMemory } from "./tiles/memory.js";
+import { drawMetatile, type MetatileOptions, metatileSide } from "./tiles/metatile.js";
 import type { PictureFolder } from "./tiles/picture-folder.js";
 import { Planner, type PlannerOptions } from "./tiles/planner.js";
 import { TileService, type TileSource } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
+import { VectorPlanner } from "./tiles/vector/planner.js";
+import { type VectorAnswers, type VectorTileService, VectorTiles } from "./tiles/vector/tile.js";
 
 /** Wires together the parts of a node that serve tiles, from the request's address to the bytes of the answer. */
 
 export interface TilePathParts {
-  readonly config: Pick<Config, "idAlias" | "redisPrefix" | "tiles" | "style" | "catalog">;
+  readonly config: Pick<
+    Config,
+    "databaseConnections" | "idAlias" | "redisPrefix" | "tiles" | "style" | "catalog"
+  >;
   readonly db: Database;
   readonly redis: Redis;
   readonly render: RenderCalls;
@@ -71,6 +77,9 @@ export interface TilePath<Answer> {
   readonly addresses: AddressCache<Answer>;
   readonly tiles: TileService;
   readonly answers: TileAnswers<Answer>;
+  readonly vectorPlanner: VectorPlanner;
+  readonly vectorTiles: VectorTileService;
+  readonly vectorAnswers: VectorAnswers<Answer>;
 }
 
 /**
@@ -133,19 +142,62 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     bytes: config.tiles.planBytes,
     log,
   });
+  const metatiles: MetatileOptions = {
+    changes,
+    blobs,
+    pictures: parts.pictures,
+    render: (request, options) =>
+      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, ...options }),
+    onRendered: on.rendered,
+  };
   const tiles = new TileService({
     changes,
     clock,
     memory,
-    blobs,
     store,
-    pictures: parts.pictures,
-    render: (request, options) =>
-      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, ...options }),
     lockMs: Math.min(config.tiles.deadlineMs, maxLockMs),
+    side: metatileSide,
+    make: (work) => drawMetatile(metatiles, work),
     onServed: on.served,
-    onRendered: on.rendered,
   });
-  const answers = new TileAnswers<Answer>({ catalog, changes, planner, tiles, addresses, clock });
-  return { changes, catalog, styles, visuals, planner, memory, addresses, tiles, answers };
+  const answers = new TileAnswers<Answer>({
+    ...{ catalog, changes, planner, tiles, addresses, clock },
+    redrawn: (address) => address,
+  });
+  const vectorPlanner = new VectorPlanner({
+    catalog,
+    count,
+    changes,
+    styles,
+    styleDeadlineMs: config.style.deadlineMs,
+    bytes: Math.floor(config.tiles.planBytes / 4),
+  });
+  const maker = new VectorTiles({
+    db,
+    // The others are for those who read and write objects.
+    concurrency: Math.max(1, Math.floor(config.databaseConnections / 4)),
+    queueLength: config.tiles.queueLength,
+    deadlineMs: config.tiles.deadlineMs,
+  });
+  const vectorTiles: VectorTileService = new TileService({
+    changes,
+    clock,
+    memory,
+    store,
+    // A lock costs as much as many of the tiles. Each node bounds how many it makes at once.
+    lockMs: 0,
+    side: () => 1,
+    make: async (work) => [await maker.make(work)],
+    onServed: on.served,
+  });
+  const vectorAnswers: VectorAnswers<Answer> = new TileAnswers({
+    ...{ catalog, changes, addresses, clock },
+    planner: vectorPlanner,
+    tiles: vectorTiles,
+    redrawn: () => undefined,
+  });
+  return {
+    ...{ changes, catalog, styles, visuals, planner, memory, addresses, tiles, answers },
+    ...{ vectorPlanner, vectorTiles, vectorAnswers },
+  };
 }

@@ -28,6 +28,7 @@ import { searchOperations } from "./resources/search.js";
 import { sessionOperations } from "./resources/sessions.js";
 import { structureOperations } from "./resources/structure.js";
 import { tileOperations } from "./resources/tiles.js";
+import { vectorTileOperations } from "./resources/vector-tiles.js";
 import { visualizationOperations } from "./resources/visualization.js";
 import type { Services } from "./services.js";
 import { routesOf } from "./versions/older.js";
@@ -36,6 +37,7 @@ import { version22 } from "./versions/v22.js";
 
 const resources: readonly Operation[] = [
   ...tileOperations,
+  ...vectorTileOperations,
   ...sessionOperations,
   ...mapOperations,
   ...mapListOperations,

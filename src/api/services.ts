@@ -22,6 +22,8 @@ import type { TileAnswers } from "../tiles/answers.js";
 import type { PictureFolder } from "../tiles/picture-folder.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
+import type { VectorPlanner } from "../tiles/vector/planner.js";
+import type { VectorAnswers, VectorTileService } from "../tiles/vector/tile.js";
 import type { FileExports } from "../transfer/export-content.js";
 import type { ImportJobs } from "../transfer/import-jobs.js";
 import type { TileExports } from "../transfer/tile-exports.js";
@@ -64,6 +66,9 @@ export interface Services {
   readonly visuals: Visuals;
   readonly tiles: TileService;
   readonly tileAnswers: TileAnswers<CachedAnswer>;
+  readonly vectorPlanner: VectorPlanner;
+  readonly vectorTiles: VectorTileService;
+  readonly vectorAnswers: VectorAnswers<CachedAnswer>;
   readonly tileExports: TileExports;
   readonly metrics: Metrics;
 }

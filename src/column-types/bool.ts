@@ -21,6 +21,7 @@ export const bool: ColumnTypeDefinition = {
   fileText: (value) => `${value}::text`,
   toJsonb: (value) => `to_jsonb(${value})`,
   fromJsonb: (json) => `(${json})::boolean`,
+  vector: { type: "Boolean", value: (value) => value },
   styleValue: (value) => value,
   imported: {
     value: (text) => `${text}::boolean`,

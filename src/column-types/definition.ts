@@ -34,6 +34,8 @@ export interface ColumnTypeDefinition {
   readonly categoryText?: (value: string) => string;
   /** SQL of the value's text in search results; absent = PostgreSQL's text output. */
   readonly searchText?: (value: string) => string;
+  /** Values in vector tiles; absent = the texts of `fileText`. */
+  readonly vector?: VectorValues;
   /** SQL of the value for styles. */
   readonly styleValue: (value: string) => string;
   /** For numeric types and others with a numeric scale. */
@@ -50,6 +52,14 @@ export interface Measure {
   readonly finiteNumber: (value: string) => string;
   /** The value of the API's JSON for a number. */
   readonly shown: (number: number) => number | string;
+}
+
+/** Values in vector tiles that are no texts. */
+export interface VectorValues {
+  /** As TileJSON names it. */
+  readonly type: "Number" | "Boolean";
+  /** SQL of the value, a number or boolean of PostgreSQL; null when there is none. */
+  readonly value: (value: string) => string;
 }
 
 /** Values of imported files in the staging table, where all of them are text. */

@@ -41,6 +41,7 @@ export const number: ColumnTypeDefinition = {
   // Much faster than `convert_value`.
   fromLanguage: (json) =>
     `(select case when jsonb_typeof(v) = 'number' then v::float8 end from (select ${json} as v offset 0) one)`,
+  vector: { type: "Number", value: (value) => `case when ${isFiniteSql(value)} then ${value} end` },
   styleValue: (value) => value,
   measure: {
     number: (value) => `${value}::float8`,

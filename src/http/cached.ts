@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import { commonHeaders, matchesEtag, notModifiedHeaders, responseHead } from "./headers.js";
+import { acceptsGzip, commonHeaders, matchesEtag, notModifiedHeaders, responseHead } from "./headers.js";
 import { statusLine } from "./status.js";
 import type { Headers } from "./types.js";
 
@@ -17,6 +17,8 @@ export interface CachedReply extends PrebuiltHeaders {
   readonly etag: string;
   /** Must not be a view of a pooled buffer. */
   readonly body: Uint8Array;
+  /** How the body is compressed; absent = it is not. */
+  readonly encoding?: "gzip" | undefined;
 }
 
 /**
@@ -41,6 +43,7 @@ export class CachedAnswer implements CachedReply {
     readonly etag: string,
     readonly body: Uint8Array,
     readonly headers: Headers,
+    readonly encoding?: "gzip",
   ) {}
 
   get head200(): Uint8Array {
@@ -61,6 +64,7 @@ const xToken = name("x-token");
 const contentLength = name("content-length");
 const transferEncoding = name("transfer-encoding");
 const ifNoneMatch = name("if-none-match");
+const acceptEncoding = name("accept-encoding");
 const contentLengthName = name("content-length");
 
 /** Whether the request may get a cached response: it has no token and no body. */
@@ -72,6 +76,10 @@ export function mayBeCached(req: HttpRequest): boolean {
     req.getHeader(transferEncoding) === ""
   );
 }
+
+/** Whether the client takes the body as it is. */
+export const takes = (req: HttpRequest, { encoding }: CachedReply): boolean =>
+  encoding === undefined || acceptsGzip(req.getHeader(acceptEncoding));
 
 /**
  * Sends a cached response, synchronously in the request handler.

@@ -101,6 +101,20 @@ export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   return (ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => strong(tag) === wanted);
 }
 
+/** Whether Accept-Encoding allows gzip (RFC 9110, 12.5.3). Without the header a client gets what needs no decoding. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+  if (!acceptEncoding) return false;
+  let byWildcard = false;
+  for (const part of acceptEncoding.split(",")) {
+    const [coding = "", ...parameters] = part.toLowerCase().split(";");
+    const accepted = !parameters.some((one) => /^\s*q\s*=\s*0(?:\.0*)?\s*$/.test(one));
+    const name = coding.trim();
+    if (name === "gzip" || name === "x-gzip") return accepted;
+    if (name === "*") byWildcard = accepted;
+  }
+  return byWildcard;
+}
+
 /**
  * Value of Content-Disposition for any file name (RFC 6266): an ASCII name for old clients and the full name
  * percent-encoded. Control characters and slashes are replaced.

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
-import { type CachedReply, mayBeCached, sendCached } from "./cached.js";
+import { type CachedReply, mayBeCached, sendCached, takes } from "./cached.js";
 import { errorPage } from "./errors.js";
 import { type ExchangeContext, handleRequest } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
@@ -137,7 +137,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     if (!closing && mayBeCached(req)) {
       const path = req.getUrl();
       const reply = lookUp(path, req.getQuery() ?? "");
-      if (reply) {
+      if (reply && takes(req, reply)) {
         const status = sendCached(res, req, reply, method === "HEAD");
         onAnswered?.(cachedRoute, method, status, 0);
         if (logsSuccess) log.debug({ method, path, status }, "cached");

@@ -17,7 +17,7 @@ interface Entry<Answer> {
   readonly answer: Answer;
   readonly bytes: number;
   readonly expiresAt: number | undefined;
-  readonly tile: AddressedTile;
+  readonly tile: AddressedTile | undefined;
   /** The change count at which the answer was last found current. */
   checkedAt: number;
   /** How often it was found. */
@@ -33,7 +33,8 @@ export interface AddressedTile {
 
 /** What an answer depends on. */
 export interface Dependencies {
-  readonly tile: AddressedTile;
+  /** The tile to be drawn again when it is outdated; undefined = none. */
+  readonly tile: AddressedTile | undefined;
   readonly sources: readonly Source[];
   /** Memory that the answer takes. */
   readonly bytes: number;
@@ -94,7 +95,7 @@ export class AddressCache<Answer> {
     let scanned = 0;
     for (const entry of this.entries.values()) {
       if (found.length === most || ++scanned > maxScanned) break;
-      if (entry.hits < hotHits || unchangedSince(entry.sources, entry.checkedAt)) continue;
+      if (!entry.tile || entry.hits < hotHits || unchangedSince(entry.sources, entry.checkedAt)) continue;
       entry.hits = 0;
       found.push(entry.tile);
     }

@@ -2,20 +2,31 @@ import type { CatalogCache } from "../catalog/catalog.js";
 import type { Caller, MapState } from "../catalog/state.js";
 import type { Clock } from "../clock.js";
 import { Failure } from "../errors.js";
+import type { TileCoord } from "../geo/tile.js";
 import type { TileAddress } from "./address.js";
 import type { AddressCache } from "./address-cache.js";
-import { isPlanCurrent, type Plan } from "./plan.js";
-import type { Planner } from "./planner.js";
+import type { TileEncoding, TileQuality } from "./formats.js";
+import { isPlanCurrent, type Plan, type TilePlan } from "./plan.js";
 import { OutdatedPlan, type TileService } from "./service.js";
 import type { Tile } from "./tile.js";
 
 /** From a tile's address to its answer: cached answers are returned, others are planned, drawn and cached. */
 
-export interface TileAnswersOptions<Answer> {
+/** The address of a tile of any kind. */
+export interface AnyAddress<F extends TileEncoding = TileEncoding> {
+  readonly coord: TileCoord;
+  readonly format: F;
+  readonly quality: TileQuality;
+}
+
+/** Images by default. */
+export interface TileAnswersOptions<Answer, P extends TilePlan = Plan, A extends AnyAddress = TileAddress> {
   readonly catalog: Pick<CatalogCache, "isUnchangedInDatabase">;
   readonly changes: { readonly trusted: boolean };
-  readonly planner: Planner;
-  readonly tiles: TileService;
+  readonly planner: { plan(map: MapState, caller: Caller, address: A): Promise<P> };
+  readonly tiles: TileService<P, A["format"]>;
+  /** The address of the image to draw again before somebody asks; undefined = none. */
+  readonly redrawn: (address: A) => TileAddress | undefined;
   readonly addresses: AddressCache<Answer>;
   readonly clock: Pick<Clock, "now">;
 }
@@ -29,9 +40,9 @@ export interface MapAccess {
 }
 
 /** A tile with what its answer depends on. */
-export interface DrawnTile {
+export interface DrawnTile<P extends TilePlan = Plan> {
   readonly tile: Tile;
-  readonly plan: Plan;
+  readonly plan: P;
   readonly isPublic: boolean;
   /**
    * Whether the answer is still current. If something changed while it was drawn, it is valid for this request only,
@@ -42,30 +53,30 @@ export interface DrawnTile {
   readonly secondsLeft: number | undefined;
 }
 
-export interface AnswerRequest<Answer> {
+export interface AnswerRequest<Answer, P extends TilePlan = Plan, A = TileAddress> {
   /** Finds the map and checks that the caller may read it. @throws Failure */
   readonly access: () => Promise<MapAccess>;
-  readonly address: TileAddress;
+  readonly address: A;
   /** Called only when the tile is in no cache: a signal costs more than the look-up. */
   readonly signal: () => AbortSignal;
-  readonly answer: (drawn: DrawnTile) => Answer;
+  readonly answer: (drawn: DrawnTile<P>) => Answer;
   /** Memory that a cached answer takes. */
-  readonly bytes: (drawn: DrawnTile) => number;
+  readonly bytes: (drawn: DrawnTile<P>) => number;
 }
 
 /** A tile for the server's own use, which has no address that its answer is kept under. */
-export interface DrawRequest {
+export interface DrawRequest<A = TileAddress> {
   /** Finds the map and checks that the caller may read it. @throws Failure */
   readonly access: () => Promise<Pick<MapAccess, "map" | "caller">>;
-  readonly address: TileAddress;
+  readonly address: A;
   readonly signal: AbortSignal;
 }
 
 /** How often a tile is planned, if its map changes while it is drawn. */
 const maxAttempts = 3;
 
-export class TileAnswers<Answer> {
-  constructor(private readonly options: TileAnswersOptions<Answer>) {}
+export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress = TileAddress> {
+  constructor(private readonly options: TileAnswersOptions<Answer, P, A>) {}
 
   /** The cached public answer of this raw URL. */
   ready(address: string): Answer | undefined {
@@ -76,12 +87,12 @@ export class TileAnswers<Answer> {
    * The current answer: it shows every edit whose answer was sent before this call.
    * @throws Failure of `access`; busy, internal (it could not be drawn)
    */
-  make(request: AnswerRequest<Answer>): Promise<Answer> {
+  make(request: AnswerRequest<Answer, P, A>): Promise<Answer> {
     return this.attempt(request.access, (mapAccess) => this.answer(mapAccess, request));
   }
 
   /** The current tile, otherwise as `make`. */
-  tile({ access, address, signal }: DrawRequest): Promise<Tile> {
+  tile({ access, address, signal }: DrawRequest<A>): Promise<Tile> {
     return this.attempt(
       access,
       async (mapAccess) => (await this.draw(mapAccess, address, () => signal)).tile,
@@ -105,16 +116,16 @@ export class TileAnswers<Answer> {
 
   private async draw(
     { map, caller }: Pick<MapAccess, "map" | "caller">,
-    address: TileAddress,
+    address: A,
     signal: () => AbortSignal,
-  ): Promise<Pick<DrawnTile, "tile" | "plan">> {
+  ): Promise<Pick<DrawnTile<P>, "tile" | "plan">> {
     const { planner, tiles } = this.options;
     const plan = await planner.plan(map, caller, address);
     const { coord, format, quality } = address;
     return { plan, tile: await tiles.tile({ plan, coord, format, quality, signal }) };
   }
 
-  private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer>): Promise<Answer> {
+  private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer, P, A>): Promise<Answer> {
     const { tiles, addresses, clock } = this.options;
     const { address } = request;
     const { publicAddress } = mapAccess;
@@ -128,8 +139,9 @@ export class TileAnswers<Answer> {
     const answer = request.answer(drawn);
     if (isCurrent && publicAddress !== undefined) {
       const { map } = mapAccess;
+      const redrawn = this.options.redrawn(address);
       addresses.set(publicAddress, answer, {
-        tile: { project: map.project.code, map: map.code, address },
+        tile: redrawn && { project: map.project.code, map: map.code, address: redrawn },
         sources: plan.sources,
         bytes: request.bytes(drawn),
         expiresAt,

@@ -17,7 +17,7 @@ import { safeColumn } from "../style/pictures.js";
 export const bandZooms = [4, 6, 8, 10] as const;
 
 /** The generalized table for a zoom: the coarsest that is fine enough; undefined = the objects themselves. */
-const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
+export const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
   bands.find((band) => zoom <= band);
 
 /** Up to this zoom points that fall on one pixel are thinned. Above, that costs more than it saves. */

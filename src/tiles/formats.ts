@@ -1,13 +1,17 @@
-/** The formats that tiles are encoded in. Another one is another row here; nothing else names a format. */
+/** The formats that images of tiles are encoded in. Another one is another row here; nothing else names a format. */
 
 /** The contract's `q`: 0 = the best that the format has, 1 = smaller. */
 export type TileQuality = 0 | 1;
 
-export interface TileFormat {
+export interface TileEncoding {
   /** Extension in the path of a tile; part of the keys that tiles are cached under. */
   readonly name: string;
   /** Value of `Content-Type`. */
   readonly mediaType: string;
+}
+
+/** A format of images. */
+export interface TileFormat extends TileEncoding {
   /** Mapnik's name for the encoding, with its options (`mapnik.Image.encode`). */
   readonly mapnikEncodings: Readonly<Record<TileQuality, string>>;
   /** What the qualities are, for the description of the API. */

@@ -10,25 +10,22 @@ import { datasource } from "./datasource.js";
 import type { ImagePart } from "./image-part.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
 
-/** All that determines how a tile is drawn, except its coordinates and the data. Shared by the tiles of a map. */
-export interface Plan {
-  /** Hash of what is drawn and how; part of the keys of cached tiles, so that equal tiles are cached once. */
+/** All that determines what tiles show, except their coordinates and the data. Shared by the tiles of a map. */
+export interface TilePlan {
+  /** Hash of what is shown and how; part of the keys of cached tiles, so that equal tiles are cached once. */
   readonly key: string;
-  /** From the bottom to the top: first the base map's, if any. */
-  readonly parts: readonly PlanPart[];
-  readonly scale: 1 | 2 | 3;
+  /** Unscaled pixels around what is made at once from which objects may reach into it. */
   readonly bufferPixels: number;
   /**
    * Whether symbols avoid each other. Then an object affects the labels of its neighbours, so a change of it affects
-   * the whole metatile.
+   * all tiles that are made at once.
    */
   readonly collides: boolean;
-  /** Whether a tile that is drawn alone has the pixels that it has in its metatile. */
+  /** Whether a tile that is made alone is as it is among those that are made at once. */
   readonly isDrawnAlike: boolean;
-  /** The map's layers, then the base map's from the index `firstBaseLayer` on. */
+  /** The layers that are shown. */
   readonly layers: readonly LayerVersion[];
-  readonly firstBaseLayer: number;
-  /** Whose work drawing it is: the project. */
+  /** Whose work making them is: the project. */
   readonly owner: string;
   /** The epoch of the database that the layers' versions belong to. */
   readonly epoch: string;
@@ -40,10 +37,18 @@ export interface Plan {
   readonly asOf: number;
   /** Layers whose statistics the plan shows, with their versions before these were computed. */
   readonly visualized: readonly { readonly layer: LayerVersion; readonly version: number }[];
-  /** False: compiling a style timed out, or statistics are missing, so that its layer is missing. */
+  /** False: compiling a style timed out, or statistics are missing, so that its layer is not as it should be. */
   readonly complete: boolean;
   /** Value of `Surrogate-Key`. */
   readonly surrogateKey: string;
+}
+
+/** The plan of images. Its layers are the map's, then the base map's from the index `firstBaseLayer` on. */
+export interface Plan extends TilePlan {
+  /** From the bottom to the top: first the base map's, if any. */
+  readonly parts: readonly PlanPart[];
+  readonly scale: 1 | 2 | 3;
+  readonly firstBaseLayer: number;
 }
 
 /**
@@ -66,11 +71,11 @@ export type PlanPart =
   | { readonly kind: "image"; readonly image: ImagePart };
 
 /** Whether neither the maps nor the objects whose statistics it shows have changed since the plan was made. */
-export const isPlanCurrent = (plan: Plan): boolean =>
+export const isPlanCurrent = (plan: TilePlan): boolean =>
   unchangedSince(plan.mapSources, plan.asOf) && showsCurrentStatistics(plan);
 
 /** Whether the objects whose statistics it shows have not changed since the plan was made. */
-export const showsCurrentStatistics = ({ visualized }: Plan): boolean =>
+export const showsCurrentStatistics = ({ visualized }: TilePlan): boolean =>
   visualized.every(({ layer, version }) => layer.version === version);
 
 /**

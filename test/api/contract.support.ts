@@ -152,6 +152,7 @@ export const extensions: readonly string[] = [
   "PUT P/{map}/search/settings/",
   "GET /tms/{project}/{map}/{z}/{x}/{tile}",
   "GET /tms/{project}/{map}/tile.json",
+  "GET /tms/{project}/{map}/tile.mvt.json",
   "GET /health/live",
   "GET /health/ready",
   "GET /metrics",

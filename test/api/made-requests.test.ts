@@ -154,7 +154,7 @@ const column = (type: string): Known => ({ type: [type], sort: [1], format: [], 
 /** Names that mean something else to one operation. */
 const special: Readonly<Record<string, (world: Known) => Known>> = {
   "GET /api/2.8/{project}/image/{file}/": (world) => ({ file: world.uuid! }),
-  "GET /tms/{project}/{map}/{z}/{x}/{tile}": () => ({ tile: ["0.png", "0@2x.png"] }),
+  "GET /tms/{project}/{map}/{z}/{x}/{tile}": () => ({ tile: ["0.png", "0@2x.png", "0.mvt"] }),
   "POST /api/2.8/{project}/{map}/layers/{layer}/refresh/": () => ({ layer: ["mat"] }),
   "POST /api/2.8/{project}/{map}/layers/": () => ({ type: ["layer", "virtual"] }),
   "DELETE /api/2.8/{project}/{map}/layers/{layer}/": () => ({ layer: ["mat"] }),

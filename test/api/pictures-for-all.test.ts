@@ -56,6 +56,8 @@ const views = {
   "a tile": ["/tms/p/m/?x=0&y=0&z=0&base=0", "/tms/p/closed/?x=0&y=0&z=0&base=0"],
   "a tile by its path": ["/tms/p/m/0/0/0.png?base=0", "/tms/p/closed/0/0/0.png?base=0"],
   "a description of tiles": ["/tms/p/m/tile.json", "/tms/p/closed/tile.json"],
+  "a vector tile": ["/tms/p/m/0/0/0.mvt", "/tms/p/closed/0/0/0.mvt"],
+  "a description of vector tiles": ["/tms/p/m/tile.mvt.json", "/tms/p/closed/tile.mvt.json"],
   "an icon": [`${api}/m/layers/seen/icon/`, `${api}/m/layers/kept/icon/`],
   "an image": [`${api}/image/${image}/`, `${api}/image/${secretImage}/`],
   "a legend": [`${api}/m/layers/files/legend/`, `${api}/m/layers/secret/legend/`],

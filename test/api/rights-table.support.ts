@@ -97,6 +97,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     unknown: { z: 400, x: 400, tile: 400 },
   },
   "GET /tms/:project/:map/tile.json": { need: "look" },
+  "GET /tms/:project/:map/tile.mvt.json": { need: "look" },
 
   "POST P/login/": { need: "nothing", body: { user: "viewer", pass: "viewerviewer" } },
   "POST P/ext-login/": { need: "nothing", query: "token=x.y.z", ok: 403 },

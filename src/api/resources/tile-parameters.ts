@@ -4,6 +4,7 @@ import { badRequest } from "../../errors.js";
 import { flipY, maxZoom, type TileCoord } from "../../geo/tile.js";
 import { coordOf, type TileAddress, type TileScale } from "../../tiles/address.js";
 import { defaultTileFormat, type TileFormat, tileFormats } from "../../tiles/formats.js";
+import { mvt } from "../../tiles/vector/address.js";
 import { choice } from "../request/schema/parameters.js";
 import { ruled, type Values } from "../request/schema/schema.js";
 
@@ -56,6 +57,9 @@ const format = choice("Image format.", [
 /** Parameters that apply to all tiles of a map. */
 export const mapTileParameters = { base, layers, lng: language, q: quality, f: format };
 
+/** Parameters that apply to all vector tiles of a map. */
+export const vectorParameters = { layers, lng: language };
+
 /** Parameters of a single tile. */
 export const tileParameters = {
   base,
@@ -90,7 +94,7 @@ export function pathTile(
   const [, y, ratio, extension] = /^(\d{1,8})(?:@([123])x)?\.(\w+)$/.exec(file) ?? [];
   const format = tileFormats.find(({ name }) => name === extension);
   if (!format) {
-    const endings = tileFormats.map(({ name }) => `y.${name} or y@2x.${name}`);
+    const endings = [...tileFormats.flatMap(({ name }) => [`y.${name}`, `y@2x.${name}`]), `y.${mvt.name}`];
     throw badRequest(`The address of a tile ends in ${endings.join(" or ")}.`);
   }
   return {
@@ -98,6 +102,12 @@ export function pathTile(
     scale: ratio === undefined ? undefined : (Number(ratio) as TileScale),
     format,
   };
+}
+
+/** Parses the path `z/x/y.mvt`, XYZ; undefined when it does not end so. @throws Failure bad_request */
+export function vectorPathTile(z: string, x: string, file: string): TileCoord | undefined {
+  if (!file.endsWith(`.${mvt.name}`)) return undefined;
+  return coordOf(segment("z", z), segment("x", x), segment("y", file.slice(0, -mvt.name.length - 1)));
 }
 
 function segment(name: string, given: string): number {

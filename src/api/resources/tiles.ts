@@ -1,16 +1,22 @@
-import { mayRead, requireRead } from "../../access/rights.js";
-import { localName, type MapState, publicCaller } from "../../catalog/state.js";
-import { maxZoom } from "../../geo/tile.js";
+import type { MapState } from "../../catalog/state.js";
 import { CachedAnswer } from "../../http/cached.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
 import { tileFormats } from "../../tiles/formats.js";
-import { callerOrPublic, usedToken } from "../request/caller.js";
+import { mvt } from "../../tiles/vector/address.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";
 import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import { describedHeaders } from "./images.js";
+import {
+  cacheHeaders,
+  ownAttribution,
+  readableMap,
+  tileAccess,
+  tileJsonOf,
+  tileJsonSchema,
+} from "./tile-answer.js";
 import {
   addressOf,
   contractCoord,
@@ -18,7 +24,9 @@ import {
   mapTileParameters,
   pathTile,
   tileParameters,
+  vectorPathTile,
 } from "./tile-parameters.js";
+import { vectorTile } from "./vector-tiles.js";
 
 /** Tiles by TMS query or XYZ path, and TileJSON. Invalid coordinates are refused before anything else is done. */
 
@@ -37,6 +45,8 @@ function tileByPath(
   { query }: Input<typeof tileParameters, undefined>,
 ): Promise<Reply> {
   const { z, x, tile } = request.params as { z: string; x: string; tile: string };
+  const vector = vectorPathTile(z, x, tile);
+  if (vector) return vectorTile(request, services, { coord: vector, ...query() });
   const { coord, scale, format } = pathTile(z, x, tile);
   const parameters = query();
   return answer(
@@ -48,24 +58,14 @@ function tileByPath(
 
 async function answer(request: Request, services: Services, address: TileAddress): Promise<Reply> {
   const { body, headers } = await services.tileAnswers.make({
-    access: async () => {
-      const { map, caller, isPublic } = await readableMap(request, services);
-      return { map, caller, publicAddress: isPublic ? rawAddress(request) : undefined };
-    },
+    access: () => tileAccess(request, services),
     address,
     signal: () => request.signal,
-    answer: ({ tile, plan, isPublic, isCurrent, secondsLeft }) =>
+    answer: ({ tile, ...drawn }) =>
       new CachedAnswer(`"${tile.hash}"`, tile.bytes, {
         "content-type": address.format.mediaType,
         etag: `"${tile.hash}"`,
-        ...(isPublic
-          ? {
-              "cache-control": isCurrent
-                ? lifetime(services.config.tiles.cacheControl, secondsLeft)
-                : "no-store",
-              "surrogate-key": plan.surrogateKey,
-            }
-          : { "cache-control": "private, no-store" }),
+        ...cacheHeaders(services, drawn),
       }),
     // Solid tiles share their bytes. The surrogate key is kept twice, in the headers and their serialized form.
     bytes: ({ tile, plan }) =>
@@ -74,27 +74,6 @@ async function answer(request: Request, services: Services, address: TileAddress
   return { kind: "bytes", body, headers };
 }
 
-/** `Cache-Control` with no time longer than the tile holds, as nobody purges caches of what is not ours. */
-const lifetime = (header: string, secondsLeft: number | undefined): string =>
-  secondsLeft === undefined
-    ? header
-    : header.replace(/(?<=\b(?:max-age|s-maxage|stale-[a-z-]+)=)\d+/g, (seconds) =>
-        String(Math.min(Number(seconds), secondsLeft)),
-      );
-
-const rawAddress = (request: Request): string =>
-  request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`;
-
-/** The map of the path, if the caller may read it. */
-async function readableMap(request: Request, services: Services) {
-  const { project, map: code } = request.params as { project: string; map: string };
-  const map = await services.catalog.map(project, code);
-  const caller = await callerOrPublic(request, services, map.project, () => mayRead(map, publicCaller));
-  requireRead(map, caller);
-  return { map, caller, isPublic: !usedToken(caller) };
-}
-
-/** TileJSON 3.0.0: https://github.com/mapbox/tilejson-spec/tree/master/3.0.0 */
 async function tileJson(
   request: Request,
   services: Services,
@@ -102,30 +81,19 @@ async function tileJson(
 ): Promise<Reply> {
   const { map, isPublic } = await readableMap(request, services);
   const parameters = query();
-  const main = map.project.languages[0];
-  return {
-    kind: "json",
-    value: {
-      tilejson: "3.0.0",
-      name: localName(map, parameters.lng ?? main, main) || map.code,
-      ...(map.comment ? { description: map.comment } : {}),
-      scheme: "xyz",
-      tiles: [
-        `${request.baseUrl}/tms/${map.project.code}/${map.code}/{z}/{x}/{y}.${parameters.f.name}${queryOf(parameters)}`,
-      ],
-      minzoom: 0,
-      maxzoom: maxZoom,
-      bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
-      attribution: attribution(map),
-    },
-    // Revalidated each time, because the name of a map must not be shown after it has become private.
-    headers: { "cache-control": isPublic ? "public, no-cache" : "private, no-store" },
-  };
+  const tiles = `{z}/{x}/{y}.${parameters.f.name}${queryOf(parameters)}`;
+  return tileJsonOf(request, {
+    map,
+    isPublic,
+    language: parameters.lng,
+    tiles,
+    attribution: attribution(map),
+  });
 }
 
 /** The attribution in the map settings, and those of the base map if it is drawn and of external layers. */
 export function attribution(map: MapState, hasBase = true): string {
-  const own = typeof map.json.attribution === "string" ? map.json.attribution : "";
+  const own = ownAttribution(map);
   const { baseMap } = map.project;
   const base =
     baseMap.kind === "builtin"
@@ -156,20 +124,9 @@ const tileImage: Answer = {
   headers: describedHeaders,
 };
 
-const tileJsonSchema = {
-  type: "object",
-  required: ["tilejson", "name", "scheme", "tiles", "minzoom", "maxzoom", "bounds", "attribution"],
-  properties: {
-    tilejson: { const: "3.0.0" },
-    name: { type: "string" },
-    description: { type: "string" },
-    scheme: { const: "xyz" },
-    tiles: { type: "array", items: { type: "string" }, description: "URL template of the tiles" },
-    minzoom: { type: "integer" },
-    maxzoom: { type: "integer" },
-    bounds: { type: "array", items: { type: "number" }, description: "West, south, east, north in degrees" },
-    attribution: { type: "string" },
-  },
+const tileOrVectors: Answer = {
+  ...tileImage,
+  content: { ...tileImage.content, [mvt.mediaType]: binary },
 };
 
 export const tileOperations: readonly Operation[] = [
@@ -189,11 +146,15 @@ export const tileOperations: readonly Operation[] = [
     id: "getTileByPath",
     tag: "Tiles",
     summary: "Get a map tile by path (XYZ)",
-    details: "The URL scheme of common map libraries: `y` is counted from the north (XYZ).",
+    details:
+      "The URL scheme of common map libraries: `y` is counted from the north (XYZ). `y.png`, `y.webp` and `y@2x.png` are " +
+      "images. `y.mvt` is a vector tile, for which only `layers` and `lng` count: a layer of the tile for each vector layer " +
+      "of the map that is drawn at this zoom, named by its code, with svc_id as the id of features and the values of all " +
+      "columns as attributes. It is compressed by gzip if Accept-Encoding allows that.",
     methods: ["GET"],
     path: "/tms/:project/:map/:z/:x/:tile",
     query: tileParameters,
-    answer: tileImage,
+    answer: tileOrVectors,
     handle: tileByPath,
   }),
   operation({

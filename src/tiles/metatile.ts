@@ -1,0 +1,156 @@
+import type { ChangeLog } from "../changes/change-log.js";
+import { failed } from "../errors.js";
+import { growBox } from "../geo/envelope.js";
+import { type TileCoord, tileMetres } from "../geo/tile.js";
+import { HostError } from "../hosts/host.js";
+import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
+import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import type { TileFormat } from "./formats.js";
+import type { MadeImage } from "./image-part.js";
+import type { PictureFolder } from "./picture-folder.js";
+import type { Plan } from "./plan.js";
+import { bufferedBox, type MadeTile, type TileWork } from "./service.js";
+import type { Tile } from "./tile.js";
+
+/** Draws the images of metatiles: what their parts need is fetched, then the render host draws them. */
+
+export interface MetatileOptions {
+  readonly changes: Pick<ChangeLog, "locate">;
+  /** Where images of raster layers are. */
+  readonly blobs: Pick<BlobStore, "withLocalCopy">;
+  /** Where pictures of styles are drawn from. */
+  readonly pictures: Pick<PictureFolder, "use">;
+  /** Draws a metatile. Owners take turns. */
+  readonly render: (
+    request: MetatileRequest,
+    options: { readonly signal: AbortSignal; readonly owner: string },
+  ) => Promise<MetatileResponse>;
+  readonly onRendered: (ms: number) => void;
+}
+
+/** Tiles a side of a metatile, by scale. At scale 3 fewer, to save memory. */
+const metatileSize = { 1: 4, 2: 4, 3: 2 } as const;
+
+type MetatileWork = TileWork<Plan, TileFormat>;
+
+/** Tiles a side of the metatiles of a plan. */
+export const metatileSide = ({ scale }: Plan): number => metatileSize[scale];
+
+/** @throws Failure busy, internal (it could not be drawn) */
+export async function drawMetatile(
+  { changes, blobs, pictures, render, onRendered }: MetatileOptions,
+  work: MetatileWork,
+): Promise<readonly MadeTile[]> {
+  const { plan } = work;
+  await changes.locate(plan.layers);
+  let drawn: MetatileResponse;
+  let lifetime: Lifetime = {};
+  try {
+    const maps = plan.parts.filter((part) => part.kind === "map");
+    const keys = new Set(maps.flatMap(({ blobs }) => blobs));
+    drawn = await withFiles(blobs, [...keys], async (files) => {
+      const made = await partsOf(work, files);
+      lifetime = made.lifetime;
+      return pictures.use(
+        maps.flatMap(({ pictures }) => pictures),
+        () =>
+          render(
+            {
+              parts: made.parts,
+              origin: work.origin,
+              count: work.count,
+              scale: plan.scale,
+              encoding: work.format.mapnikEncodings[work.quality],
+              bufferPixels: plan.bufferPixels,
+            },
+            { signal: work.signal, owner: plan.owner },
+          ),
+      );
+    });
+  } catch (error) {
+    // It is replaced by another image, after which the tile is planned again, or it is lost.
+    if (error instanceof BlobNotFound) throw failed("internal", "The image of a layer is not there.");
+    if (!(error instanceof HostError)) throw error;
+    throw failed(
+      "internal",
+      error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.",
+    );
+  }
+  onRendered(drawn.renderMs);
+  return drawn.tiles.map((tile) => ({
+    // A copy: what arrives is a view of the buffer of the whole message, which one tile would keep in memory.
+    bytes: new Uint8Array(tile.bytes),
+    hash: tile.hash,
+    solid: tile.solid,
+    ...lifetime,
+  }));
+}
+
+type Lifetime = Pick<Tile, "expiresAt" | "isPartial">;
+
+/** The parts of the plan with the images of the metatile's area, made all at once, and how long these may be shown. */
+async function partsOf(
+  { plan, versions, origin, count, signal }: MetatileWork,
+  files: Files,
+): Promise<{ readonly parts: MetatilePart[]; readonly lifetime: Lifetime }> {
+  const area = { origin, count, scale: plan.scale };
+  const elsewhere = layersElsewhere(plan, origin, count);
+  const made: MadeImage[] = [];
+  const parts = await Promise.all(
+    plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
+      if (part.kind === "image") {
+        const image = await part.image.make(area, signal);
+        made.push(image);
+        return image.image && { kind: "image", image: image.image };
+      }
+      const { map, blobs, placed } = part;
+      const without = [...placed].flatMap(([id, name]) => (elsewhere.has(id) ? [name] : []));
+      return {
+        kind: "map",
+        map,
+        ...(without.length > 0 && { without }),
+        ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),
+        ...(blobs.length > 0 && { files: Object.fromEntries(blobs.map((key) => [key, files.get(key)!])) }),
+      };
+    }),
+  );
+  const expiresAt = Math.min(...made.map((image) => image.expiresAt ?? Number.POSITIVE_INFINITY));
+  return {
+    parts: parts.filter((part) => part !== undefined),
+    lifetime: {
+      ...(Number.isFinite(expiresAt) && { expiresAt }),
+      ...(made.some(({ isPartial }) => isPartial) && { isPartial: true }),
+    },
+  };
+}
+
+/** Paths of blobs by their keys. */
+type Files = ReadonlyMap<string, string>;
+
+/** Calls `use` with local copies of the blobs. @throws BlobNotFound; what `use` throws */
+async function withFiles<T>(
+  blobs: Pick<BlobStore, "withLocalCopy">,
+  [key, ...others]: readonly string[],
+  use: (files: Files) => Promise<T>,
+): Promise<T> {
+  if (key === undefined) return use(new Map());
+  return blobs.withLocalCopy(key, (path) =>
+    withFiles(blobs, others, (files) => use(new Map([...files, [key, path]]))),
+  );
+}
+
+const baseVersions = (plan: Plan, versions: readonly number[]): string =>
+  `${plan.epoch} ${versions.slice(plan.firstBaseLayer).join(",")}`;
+
+/** Pixels by which generalized objects may reach out of the place of the objects themselves. */
+const generalizedPixels = 4;
+
+/**
+ * Ids of layers without objects in or near the metatile. To be called after the versions of the layers were read: what comes
+ * later makes the metatile outdated.
+ */
+function layersElsewhere(plan: Plan, origin: TileCoord, count: number): ReadonlySet<number> {
+  const pixel = tileMetres(origin.z) / 256;
+  const box = growBox(bufferedBox(plan, origin, count), generalizedPixels * pixel);
+  return new Set(plan.layers.flatMap((layer) => (layer.mayBeIn(box) ? [] : [layer.id])));
+}

@@ -1,0 +1,174 @@
+import { LRUCache } from "lru-cache";
+import { rightsOn } from "../../access/rights.js";
+import type { CatalogCache } from "../../catalog/catalog.js";
+import { type Caller, hasObjects, type LayerNode, type MapState, Right } from "../../catalog/state.js";
+import type { ChangeLog } from "../../changes/change-log.js";
+import type { ChangeCount } from "../../changes/count.js";
+import { Failure } from "../../errors.js";
+import { type StyleCompiler, StyleTimeout } from "../../style/compiler.js";
+import { isVisualized } from "../../visual/style.js";
+import { mapAtOnce } from "../at-once.js";
+import { digest, isPlanCurrent, type TilePlan } from "../plan.js";
+import { drawnLayers } from "../selection.js";
+import type { VectorAddress } from "./address.js";
+import { bufferPixels, type VectorStatement, vectorStatement } from "./statement.js";
+import { allZooms, type ZoomRange, zoomsOf } from "./zooms.js";
+
+/** Plans of vector tiles: which layers, by which versions, with which SQL. */
+
+export interface VectorPlan extends TilePlan {
+  /** Their layers, one after the other, are those of the tile. */
+  readonly statements: readonly VectorStatement[];
+}
+
+/** A layer of a map's vector tiles. */
+export interface VectorLayer {
+  readonly layer: LayerNode;
+  readonly zooms: ZoomRange;
+}
+
+export interface VectorPlannerOptions {
+  readonly catalog: Pick<CatalogCache, "sourcesOf" | "isCurrent">;
+  readonly count: ChangeCount;
+  readonly changes: Pick<ChangeLog, "epoch" | "track">;
+  readonly styles: StyleCompiler;
+  readonly styleDeadlineMs: number;
+  /** Memory for plans. */
+  readonly bytes: number;
+}
+
+/** Styles that are asked for at once, so that wide maps take no more turns of the compiler than others. */
+const layersAtOnce = 8;
+/** Layers of one statement. PostgreSQL keeps what it has prepared, and plans each statement as a whole. */
+const layersPerStatement = 16;
+/** Memory of a plan besides its texts and lists. */
+const planBytes = 1_000;
+
+export class VectorPlanner {
+  private readonly plans: LRUCache<string, VectorPlan>;
+  /** Ids of snapshots of maps, for cache keys. */
+  private readonly snapshotIds = new WeakMap<MapState, number>();
+  private lastSnapshotId = 0;
+
+  constructor(private readonly options: VectorPlannerOptions) {
+    this.plans = new LRUCache({
+      maxSize: Math.max(options.bytes, planBytes),
+      sizeCalculation: (plan) => bytesOf(plan),
+    });
+  }
+
+  /** The plan for the layers of the address that `caller` may read. The caller must be allowed to read the map. */
+  async plan(map: MapState, caller: Caller, address: VectorAddress): Promise<VectorPlan> {
+    const { catalog, changes, count } = this.options;
+    const layers = shownLayers(map, caller, address.layers);
+    const { z } = address.coord;
+    const { languages } = map.project;
+    // Unknown languages are the main one, and share its plan.
+    const language = languages.find((known) => known === address.language) ?? languages[0];
+    const key = `${this.snapshotId(map)} ${z} ${language} ${layers.map(({ id }) => id).join(",")}`;
+    const known = this.plans.get(key);
+    if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
+    const asOf = catalog.isCurrent(map) ? count.now : -1;
+    const { vectorLayers, complete } = await this.withZooms(map, layers);
+    const shown = vectorLayers
+      .filter(({ zooms }) => zooms.min <= z && z <= zooms.max)
+      .map(({ layer }) => layer)
+      // From the bottom of the tree to its top, as they are drawn.
+      .toReversed();
+    const statements = chunks(shown, layersPerStatement).map((some) =>
+      vectorStatement(some, { zoom: z, languages: { own: language, main: languages[0] } }),
+    );
+    const { epoch, versions } = await this.track(shown.map(({ id }) => id));
+    const mapSources = catalog.sourcesOf(map);
+    const plan: VectorPlan = {
+      key: digest(JSON.stringify(statements)),
+      statements,
+      bufferPixels,
+      collides: false,
+      isDrawnAlike: true,
+      layers: versions,
+      owner: `p${map.project.id}`,
+      epoch,
+      sources: [...new Set([...mapSources, ...versions])],
+      mapSources,
+      visualized: [],
+      asOf,
+      complete,
+      surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
+    };
+    if (complete && isPlanCurrent(plan)) this.plans.set(key, plan);
+    return plan;
+  }
+
+  /** The layers of the map's vector tiles that the caller may read, from the top of the tree to its bottom. */
+  async layers(
+    map: MapState,
+    caller: Caller,
+    ids: readonly number[] | undefined,
+  ): Promise<readonly VectorLayer[]> {
+    return (await this.withZooms(map, shownLayers(map, caller, ids))).vectorLayers;
+  }
+
+  private async withZooms(map: MapState, layers: readonly LayerNode[]) {
+    const zooms = await mapAtOnce(layers, layersAtOnce, (layer) => this.zooms(map, layer));
+    const vectorLayers = layers.map((layer, index): VectorLayer => {
+      return { layer, zooms: zooms[index] ?? allZooms };
+    });
+    return { vectorLayers, complete: !zooms.includes(undefined) };
+  }
+
+  /** The zooms of a layer; undefined = its style took too long to compile. */
+  private async zooms(map: MapState, layer: LayerNode): Promise<ZoomRange | undefined> {
+    if (isVisualized(layer)) return allZooms;
+    const request = {
+      mapStyle: map.cssStyle,
+      layerStyle: layer.cssStyle,
+      layerCode: layer.code,
+      deadlineMs: this.options.styleDeadlineMs,
+    };
+    try {
+      const { style } = await this.options.styles.compile(request, { project: map.project.id, stored: true });
+      return zoomsOf(style);
+    } catch (error) {
+      if (error instanceof StyleTimeout) return undefined;
+      // It no longer compiles.
+      if (error instanceof Failure && error.code === "invalid_style") return allZooms;
+      throw error;
+    }
+  }
+
+  /** The layers' versions, all of one epoch. */
+  private async track(ids: readonly number[]) {
+    const { changes } = this.options;
+    for (;;) {
+      const { epoch } = changes;
+      const versions = await changes.track(ids);
+      if (changes.epoch === epoch) return { epoch, versions };
+    }
+  }
+
+  private snapshotId(map: MapState): number {
+    let id = this.snapshotIds.get(map);
+    if (id === undefined) {
+      id = ++this.lastSnapshotId;
+      this.snapshotIds.set(map, id);
+    }
+    return id;
+  }
+}
+
+function shownLayers(map: MapState, caller: Caller, ids: readonly number[] | undefined): LayerNode[] {
+  const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
+  return drawnLayers(map, ids, readable).filter(hasObjects);
+}
+
+const chunks = <T>(items: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+
+const bytesOf = ({ statements, surrogateKey, layers }: VectorPlan): number =>
+  planBytes +
+  2 * surrogateKey.length +
+  32 * layers.length +
+  statements.reduce((sum, { text, values }) => sum + 2 * (text.length + values.join("").length), 0);

@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { busy, causedBy, type Failure, failed } from "../../errors.js";
+import { tileBox } from "../../geo/tile.js";
+import type { Database } from "../../storage/postgres.js";
+import { Semaphore } from "../../storage/semaphore.js";
+import type { TileAnswers } from "../answers.js";
+import type { TileEncoding } from "../formats.js";
+import type { MadeTile, TileService, TileWork } from "../service.js";
+import type { VectorAddress } from "./address.js";
+import { Compressor } from "./compressor.js";
+import type { VectorPlan } from "./planner.js";
+import { boxValues, type VectorStatement } from "./statement.js";
+
+/** Makes vector tiles: PostgreSQL writes them, here they are compressed. */
+
+export interface VectorTilesOptions {
+  readonly db: Pick<Database, "query">;
+  /** Connections of the database that vector tiles may take at once. */
+  readonly concurrency: number;
+  /** Tiles that may wait for one. */
+  readonly queueLength: number;
+  /** Longest wait, and after that longest work on a tile but for its last statement. */
+  readonly deadlineMs: number;
+}
+
+/** Bytes of a tile before it is compressed. Clients take tiles of some hundred kilobytes well. */
+const maxBytes = 32 * 1024 ** 2;
+
+/** SQLSTATE of a statement that took too long. */
+const queryCanceled = "57014";
+
+/** The way from addresses of vector tiles to answers. */
+export type VectorTileService = TileService<VectorPlan, TileEncoding>;
+export type VectorAnswers<Answer> = TileAnswers<Answer, VectorPlan, VectorAddress>;
+
+type VectorWork = TileWork<VectorPlan, TileEncoding>;
+
+interface LayerRow {
+  readonly n: number;
+  readonly tile: Buffer;
+  readonly objects: number;
+}
+
+export class VectorTiles {
+  private readonly turns: Semaphore;
+  private readonly compressors: Compressor[] = [];
+  private waiting = 0;
+
+  constructor(private readonly options: VectorTilesOptions) {
+    this.turns = new Semaphore(options.concurrency, options.deadlineMs, overloaded);
+  }
+
+  /**
+   * The tile, compressed by gzip; one without objects is no bytes at all.
+   * @throws Failure busy, internal (it takes too long, or is too large)
+   */
+  async make({ plan, origin, signal }: VectorWork): Promise<MadeTile> {
+    if (plan.statements.length === 0) return emptyTile;
+    const release = await this.turn(signal);
+    try {
+      const layers = await this.layers(plan, boxValues(tileBox(origin)), signal);
+      return await this.compressed(layers);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error);
+    } finally {
+      release();
+    }
+  }
+
+  /** There are never more of them than turns. */
+  private async compressed(layers: readonly Buffer[]): Promise<MadeTile> {
+    const compressor = this.compressors.pop() ?? new Compressor();
+    const made = await encoded(layers, compressor);
+    this.compressors.push(compressor);
+    return made;
+  }
+
+  private async turn(signal: AbortSignal): Promise<() => void> {
+    const { queueLength, deadlineMs } = this.options;
+    if (this.waiting >= queueLength) throw busy(overloaded, Math.ceil(deadlineMs / 1_000));
+    this.waiting++;
+    try {
+      return await this.turns.acquire(signal);
+    } finally {
+      this.waiting--;
+    }
+  }
+
+  /** The layers of the tile in MVT: one after the other they are the tile. */
+  private async layers(
+    plan: VectorPlan,
+    box: readonly [string, string],
+    signal: AbortSignal,
+  ): Promise<Buffer[]> {
+    const tiles: Buffer[] = [];
+    let bytes = 0;
+    const until = performance.now() + this.options.deadlineMs;
+    for (const statement of plan.statements) {
+      if (performance.now() > until) throw tooSlow();
+      for (const { tile } of await this.rows(statement, box, signal)) {
+        bytes += tile.length;
+        if (bytes > maxBytes) throw tooLargeTile();
+        tiles.push(tile);
+      }
+    }
+    return tiles;
+  }
+
+  private async rows(
+    { text, values, limits }: VectorStatement,
+    box: readonly [string, string],
+    signal: AbortSignal,
+  ): Promise<LayerRow[]> {
+    const options = { prepare: true, signal };
+    const rows = await this.options.db.query<LayerRow>(text, [...box, ...values], options);
+    if (rows.some(({ n, objects }) => objects > limits[n]!)) throw tooLargeTile();
+    return rows.sort((one, other) => one.n - other.n);
+  }
+}
+
+const overloaded = "Too many vector tiles are being made now.";
+const tooSlow = (): Failure => failed("internal", "The tile takes too long to make.");
+const tooLargeTile = (): Failure =>
+  failed("internal", "The tile holds too many objects: ask for fewer layers, or for tiles of a higher zoom.");
+
+/** What PostgreSQL refused, such as a column that was deleted meanwhile, as a failure; others as they are. */
+function failureOf(error: unknown): unknown {
+  if (!(error instanceof Error && "severity" in error && "code" in error)) return error;
+  return causedBy(
+    error.code === queryCanceled ? tooSlow() : failed("internal", "The tile could not be made."),
+    error,
+  );
+}
+
+/** @param layers of the tile: one after the other they are the tile */
+async function encoded(layers: readonly Buffer[], compressor: Compressor): Promise<MadeTile> {
+  if (layers.every(({ length }) => length === 0)) return emptyTile;
+  return { bytes: await compressor.compress(layers), hash: hashOf(layers), solid: undefined };
+}
+
+function hashOf(parts: readonly Uint8Array[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("base64url").slice(0, 20);
+}
+
+const emptyTile: MadeTile = {
+  bytes: new Uint8Array(),
+  hash: hashOf([]),
+  solid: undefined,
+};
