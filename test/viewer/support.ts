@@ -68,8 +68,8 @@ export async function makeTown(server: TestServer): Promise<Town> {
   return { parks: parks.id, stops: stops.id, stations: stations.id, plans: plans.id };
 }
 
-/** Starts Chromium; it is closed when the test file ends. */
-export async function startBrowser(t: Test): Promise<Browser> {
+/** Starts Chromium; it is closed when the test file ends. @param args more arguments of its own */
+export async function startBrowser(t: Test, args: readonly string[] = []): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
     args: [
@@ -81,6 +81,7 @@ export async function startBrowser(t: Test): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...args,
     ],
   });
   t.teardown(() => browser.close());

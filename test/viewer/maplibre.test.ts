@@ -1,0 +1,105 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { makeTown, openPage, screen, startBrowser, until } from "./support.js";
+
+/** Vector tiles, drawn by MapLibre GL JS from their TileJSON on a page of another server. */
+
+const server = await startServer({ config: { "tiles.cacheControl": "public, max-age=0, must-revalidate" } });
+t.teardown(() => server.stop());
+await makeTown(server);
+const browser = await startBrowser(t, [
+  "--use-gl=angle",
+  "--use-angle=swiftshader",
+  "--enable-unsafe-swiftshader",
+]);
+
+const library = dirname(createRequire(import.meta.url).resolve("maplibre-gl/dist/maplibre-gl.mjs"));
+
+/** The park is 20 degrees wide; the stop in its middle is drawn over it. */
+const style = {
+  version: 8,
+  sources: { town: { type: "vector", url: `${server.url}/tms/p/town/tile.mvt.json` } },
+  layers: [
+    { id: "ground", type: "background", paint: { "background-color": "#ffffff" } },
+    {
+      id: "parks",
+      type: "fill",
+      source: "town",
+      "source-layer": "parks",
+      // By the values of columns: a number and a text.
+      filter: [">", ["get", "trees"], 100],
+      paint: { "fill-color": ["match", ["get", "name"], "Green park", "#00ff00", "#ff00ff"] },
+    },
+    {
+      id: "stops",
+      type: "circle",
+      source: "town",
+      "source-layer": "stops",
+      paint: { "circle-radius": 20, "circle-color": "#ff0000" },
+    },
+  ],
+};
+
+const page = `<!doctype html><title>MapLibre</title>
+<style>body { margin: 0 } #map { width: 800px; height: 600px }</style><div id="map"></div>
+<script type="module">
+  import * as maplibre from "./maplibre-gl.mjs";
+  window.map = new maplibre.Map({
+    container: "map", style: ${JSON.stringify(style)}, center: [10, 10], zoom: 3, fadeDuration: 0,
+    attributionControl: false, canvasContextAttributes: { preserveDrawingBuffer: true },
+  });
+  window.failures = [];
+  map.on("error", ({ error }) => failures.push(String(error)));
+</script>`;
+
+/** Serves the page and the library. */
+const site = createServer(async (request, response) => {
+  const name = new URL(request.url ?? "/", "http://localhost").pathname.slice(1);
+  if (name === "") return void response.setHeader("content-type", "text/html").end(page);
+  const file = /^[\w-]+\.mjs$/.test(name)
+    ? await readFile(join(library, name)).catch(() => undefined)
+    : undefined;
+  if (!file) return void response.writeHead(404).end();
+  response.setHeader("content-type", "text/javascript").end(file);
+});
+await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+t.teardown(() => site.close());
+const address = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`;
+
+t.test("MapLibre draws the layers of the tiles by the values of their columns, and sees edits", async (t) => {
+  const { page, requests } = await openPage(browser, address, { waitForMap: false });
+  const idle = () => until(page, "window.map !== undefined && map.loaded() && map.areTilesLoaded()");
+  await idle();
+  t.same(await page.evaluate("failures"), []);
+  const tiles = requests.filter((url) => url.includes(".mvt") && !url.endsWith(".json"));
+  t.ok(tiles.length > 0 && tiles.every((url) => /\/tms\/p\/town\/\d+\/\d+\/\d+\.mvt$/.test(url)), tiles[0]!);
+  const colourAt = async (lon: number, lat: number) => {
+    const { x, y } = await page.evaluate<{ x: number; y: number }>(`map.project([${lon}, ${lat}])`);
+    return [...(await screen(page)).at(Math.round(x), Math.round(y))].slice(0, 3);
+  };
+  await page.waitForTimeout(100);
+  t.same(await colourAt(5, 5), [0, 255, 0], "the park");
+  t.same(await colourAt(10, 10), [255, 0, 0], "the stop over it");
+  t.same(await colourAt(40, 10), [255, 255, 255], "the park with few trees is filtered out");
+  t.same(await colourAt(-5, 5), [255, 255, 255], "nothing");
+  const features = await page.evaluate<{ id: number; properties: { name: string } }[]>(
+    `map.queryRenderedFeatures(map.project([5, 5]), { layers: ["parks"] }).map(({ id, properties }) => ({ id, properties }))`,
+  );
+  t.match(features, [{ properties: { name: "Green park" } }]);
+  const token = await server.token("editor");
+  const { id } = features[0]!;
+  const path = `town/layers/parks/objects/${id}/`;
+  const edited = await server.api("PUT", path, { token, body: { fields: { name: "Blue park" } } });
+  t.equal(edited.status, 200, edited.text);
+  // A page that asks again gets the new tile, though the browser has the old one.
+  await page.reload();
+  await idle();
+  await page.waitForTimeout(100);
+  t.same(await colourAt(5, 5), [255, 0, 255]);
+  await page.context().close();
+});
