@@ -15,6 +15,7 @@ import { liveEdits } from "./measures/live.js";
 import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
 import { searchNames } from "./measures/search.js";
+import { vectorTiles } from "./measures/vector.js";
 import { visualizations } from "./measures/visuals.js";
 import { type Options, wanted } from "./options.js";
 import type { Row } from "./report.js";
@@ -27,6 +28,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   cached: cachedTile,
   redis: tileFromRedis,
   cold: coldTiles,
+  vector: vectorTiles,
   once: oneRender,
   objects: objectsByHttp,
   catalog: catalogByHttp,
