@@ -48,6 +48,7 @@ const values = {
   select: "Robert'); drop table",
   n: "x".repeat(3_000),
   geom_3857: 7,
+  layer: "y".repeat(900),
 };
 await must("PUT", `m/layers/parks/objects/${park}/`, {
   fields: { ...values, name: { en: "Wood", ru: "Лес" }, rank: { en: 2, ru: 20 } },
@@ -158,6 +159,12 @@ t.test("it is sent compressed to those who take gzip, and as it is to others", a
     for (const accepted of ["*", "x-gzip", "GZIP"])
       t.equal((await raw(address, { "accept-encoding": accepted })).headers["content-encoding"], "gzip");
   }
+});
+
+t.test("a small tile is sent as it is to everybody", async (t) => {
+  const answer = await raw(url(`?layers=${stops.id}`), { "accept-encoding": "gzip" });
+  t.equal(answer.headers["content-encoding"], undefined);
+  t.ok(decodeTile(answer.body).has("stops"));
 });
 
 t.test("an unchanged tile is 304 to its tag, in either encoding", async (t) => {

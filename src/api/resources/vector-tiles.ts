@@ -8,6 +8,7 @@ import type { Headers, Reply, Request } from "../../http/types.js";
 import { mvt } from "../../tiles/vector/address.js";
 import { attributesOf } from "../../tiles/vector/attributes.js";
 import type { VectorLayer } from "../../tiles/vector/planner.js";
+import { isCompressed } from "../../tiles/vector/tile.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
@@ -27,7 +28,7 @@ interface VectorRequest extends Values<typeof vectorParameters> {
   readonly coord: TileCoord;
 }
 
-/** The vector tile of a request. It is kept compressed, and decompressed for clients that do not take it so. */
+/** The vector tile of a request. It is kept compressed unless it is small, and decompressed for clients that do not take it so. */
 export async function vectorTile(
   request: Request,
   services: Services,
@@ -38,17 +39,17 @@ export async function vectorTile(
     address: { coord, layers, language: lng, format: mvt, quality: 0 },
     signal: () => request.signal,
     answer: ({ tile, ...drawn }) => {
-      const isEmpty = tile.bytes.length === 0;
+      const encoding = isCompressed(tile.bytes) ? "gzip" : undefined;
       // Other bytes need another ETag.
-      const etag = `"${tile.hash}${isEmpty ? "" : "-gzip"}"`;
+      const etag = `"${tile.hash}${encoding ? "-gzip" : ""}"`;
       const headers: Headers = {
         "content-type": mvt.mediaType,
-        ...(isEmpty ? {} : { "content-encoding": "gzip" }),
+        ...(encoding && { "content-encoding": encoding }),
         vary: "Accept-Encoding",
         etag,
         ...cacheHeaders(services, drawn),
       };
-      return new CachedAnswer(etag, tile.bytes, headers, isEmpty ? undefined : "gzip");
+      return new CachedAnswer(etag, tile.bytes, headers, encoding);
     },
     // The surrogate key is kept twice, in the headers and their serialized form.
     bytes: ({ tile, plan }) => 1_000 + 4 * plan.surrogateKey.length + tile.bytes.length,

@@ -26,6 +26,12 @@ export interface VectorTilesOptions {
 /** Bytes of a tile before it is compressed. Clients take tiles of some hundred kilobytes well. */
 const maxBytes = 32 * 1024 ** 2;
 
+/** Tiles that fit into a packet of the network are not compressed. */
+const packetBytes = 1_400;
+
+/** Whether the bytes of a tile are compressed by gzip. MVT begins with the tag of its first layer. */
+export const isCompressed = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
+
 /** SQLSTATE of a statement that took too long. */
 const queryCanceled = "57014";
 
@@ -51,15 +57,15 @@ export class VectorTiles {
   }
 
   /**
-   * The tile, compressed by gzip; one without objects is no bytes at all.
+   * The tile: no bytes at all without objects, compressed if it `isCompressed`.
    * @throws Failure busy, internal (it takes too long, or is too large)
    */
   async make({ plan, origin, signal }: VectorWork): Promise<MadeTile> {
-    if (plan.statements.length === 0) return emptyTile;
+    if (plan.statements.length === 0) return this.encoded([]);
     const release = await this.turn(signal);
     try {
       const layers = await this.layers(plan, boxValues(tileBox(origin)), signal);
-      return await this.compressed(layers);
+      return await this.encoded(layers);
     } catch (error) {
       signal.throwIfAborted();
       throw failureOf(error);
@@ -68,12 +74,18 @@ export class VectorTiles {
     }
   }
 
-  /** There are never more of them than turns. */
-  private async compressed(layers: readonly Buffer[]): Promise<MadeTile> {
+  /** @param layers of the tile: one after the other they are the tile */
+  private async encoded(layers: readonly Buffer[]): Promise<MadeTile> {
+    const length = layers.reduce((sum, layer) => sum + layer.length, 0);
+    const hash = hashOf(layers);
+    // A copy, as small buffers are views of a shared pool.
+    if (length <= packetBytes)
+      return { bytes: new Uint8Array(Buffer.concat(layers)), hash, solid: undefined };
+    // There are never more of them than turns.
     const compressor = this.compressors.pop() ?? new Compressor();
-    const made = await encoded(layers, compressor);
+    const bytes = await compressor.compress(layers);
     this.compressors.push(compressor);
-    return made;
+    return { bytes, hash, solid: undefined };
   }
 
   private async turn(signal: AbortSignal): Promise<() => void> {
@@ -133,20 +145,8 @@ function failureOf(error: unknown): unknown {
   );
 }
 
-/** @param layers of the tile: one after the other they are the tile */
-async function encoded(layers: readonly Buffer[], compressor: Compressor): Promise<MadeTile> {
-  if (layers.every(({ length }) => length === 0)) return emptyTile;
-  return { bytes: await compressor.compress(layers), hash: hashOf(layers), solid: undefined };
-}
-
 function hashOf(parts: readonly Uint8Array[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(part);
   return hash.digest("base64url").slice(0, 20);
 }
-
-const emptyTile: MadeTile = {
-  bytes: new Uint8Array(),
-  hash: hashOf([]),
-  solid: undefined,
-};
