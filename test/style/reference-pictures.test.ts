@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,14 +11,11 @@ import type { CompiledStyle } from "../../src/style/model.js";
 import { illustrate, picturesOf } from "../../src/style/pictures.js";
 import { compileStyle } from "../../workers/render/compile.js";
 import { loadMapnik } from "../../workers/render/mapnik.js";
+import { differing, differsFromReference, mostDiffering } from "../support/reference.js";
 import { type ReferenceCase, referenceCases } from "./reference-cases.support.js";
 
-/**
- * Each symbolizer as it is drawn, compared with `test/fixtures/reference`. After a change that is meant to change them:
- * `UPDATE_REFERENCE=1 npm test -- style/reference`, and a look at each.
- */
+/** Each symbolizer as it is drawn, compared with reference pictures. */
 
-const references = join(process.cwd(), "test/fixtures/reference");
 const side = 128;
 
 const mapnik = loadMapnik();
@@ -29,22 +26,6 @@ for (const plugin of ["geojson", "raster"])
 
 const folder = mkdtempSync(join(tmpdir(), "mapwright-reference-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Pixels whose channels differ by more than this are counted. */
-const tolerance = 8;
-/** So many of a thousand may differ, as fonts and rounding differ a little between machines. */
-const mostDiffering = 1;
-
-function differing(one: Buffer, other: Buffer): number {
-  if (one.length !== other.length) return Number.POSITIVE_INFINITY;
-  let count = 0;
-  for (let at = 0; at < one.length; at += 4) {
-    const [alpha, otherAlpha] = [one[at + 3]! / 255, other[at + 3]! / 255];
-    const channels = [0, 1, 2].map((c) => Math.abs(one[at + c]! * alpha - other[at + c]! * otherAlpha));
-    if (Math.max(...channels, Math.abs(one[at + 3]! - other[at + 3]!)) > tolerance) count++;
-  }
-  return (count / (one.length / 4)) * 1_000;
-}
 
 const pattern =
   '<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12"><path d="M0 12L12 0" stroke="#2c7fb8" stroke-width="2"/><circle cx="6" cy="6" r="2" fill="#d95f0e"/></svg>';
@@ -160,20 +141,11 @@ async function draw({ css, data }: ReferenceCase, scale: number): Promise<Buffer
   );
 }
 
-const decoded = (png: Buffer): Promise<Buffer> => sharp(png).ensureAlpha().raw().toBuffer();
-
 for (const [name, one] of Object.entries(referenceCases)) {
   t.test(`${name} is drawn as its reference picture, for retina too`, async (t) => {
     for (const scale of [1, 2]) {
-      const drawn = await draw(one, scale);
-      const file = join(references, `${name}${scale === 1 ? "" : "@2x"}.png`);
-      if (process.env.UPDATE_REFERENCE) {
-        mkdirSync(references, { recursive: true });
-        const raw = { width: side * scale, height: side * scale, channels: 4 as const };
-        await sharp(drawn, { raw }).png({ compressionLevel: 9 }).toFile(file);
-      }
-      t.ok(existsSync(file), file);
-      const permille = differing(drawn, await decoded(readFileSync(file)));
+      const drawn = { pixels: await draw(one, scale), width: side * scale, height: side * scale };
+      const permille = await differsFromReference(`${name}${scale === 1 ? "" : "@2x"}`, drawn);
       t.ok(permille <= mostDiffering, `${permille} of a thousand pixels differ at scale ${scale}`);
     }
   });

@@ -257,14 +257,14 @@ t.test("an edit redraws a layer when it moves a border, else only what it touche
   const before = await draw("edited", far);
   const drawn = renders();
   await add("edited", [at(5, 4)]);
-  t.ok(near((await draw("edited", place)).at(6, 2), "#2c7bb6"));
+  t.ok(near((await draw("edited", place)).at(6, 2), "#a1dab4"));
   const near1 = renders();
   t.same((await draw("edited", far)).at(-120, 2), before.at(-120, 2));
   t.equal(renders(), near1, "far away nothing is drawn again");
   t.ok(near1 > drawn);
   await add("edited", [at(7, 100)]);
-  t.ok(near(before.at(-120, 2), "#d7191c"));
-  t.ok(near((await draw("edited", far)).at(-120, 2), "#2c7bb6"), "the border is a higher one");
+  t.ok(near(before.at(-120, 2), "#253494"));
+  t.ok(near((await draw("edited", far)).at(-120, 2), "#a1dab4"), "the border is a higher one");
 });
 
 t.test("virtual layers, localised values, timestamps", async (t) => {
@@ -286,8 +286,8 @@ t.test("virtual layers, localised values, timestamps", async (t) => {
   await show("view", { type: 1, columnCode: "born", classesCount: 2 });
   const tile = await draw("view", place);
   t.equal(tile.at(2.5, 2.5)[3], 0, "not in the view");
-  t.ok(near(tile.at(5.5, 2.5), "#2c7bb6"));
-  t.ok(near(tile.at(8.5, 2.5), "#d7191c"));
+  t.ok(near(tile.at(5.5, 2.5), "#a1dab4"));
+  t.ok(near(tile.at(8.5, 2.5), "#253494"));
   await show("view", { type: 3, columnCode: "rank", showText: true, textSettings: { column: "rank" } });
   const bubbles = await draw("view", place);
   t.equal(bubbles.at(5.5, 2.5)[3], 0, "no value");

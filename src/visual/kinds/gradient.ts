@@ -8,14 +8,17 @@ import { measure } from "../value-sql.js";
 
 /** Thematic map: classes of a column's values, coloured from one colour over a second to a third. */
 
+/** Light to dark, so that more is darker; the colour-blind can tell them apart, and all of them from a white map. */
+const defaultColors = { min: "#a1dab4", mid: "#41b6c4", max: "#253494" };
+
 export const gradient: VisualKind = {
   schema: z
     .object({
       opacity: opacity.default(1),
       lineWidth: size.default(1),
-      midColor: colour.default("#ffffbf"),
-      minColor: colour.default("#2c7bb6"),
-      maxColor: colour.default("#d7191c"),
+      midColor: colour.default(defaultColors.mid),
+      minColor: colour.default(defaultColors.min),
+      maxColor: colour.default(defaultColors.max),
       linePattern: pattern.default(""),
     })
     .prefault({}),
