@@ -35,6 +35,7 @@ import { loadIcons } from "./style/icons.js";
 import { wireTilePath } from "./tile-path.js";
 import { PictureFolder } from "./tiles/picture-folder.js";
 import { Redrawing } from "./tiles/redrawing.js";
+import { makeThinnings } from "./tiles/thinning-maker.js";
 import { createFileExports } from "./transfer/file-exports.js";
 import { ImportJobs } from "./transfer/import-jobs.js";
 import { pruneJobs } from "./transfer/job-rows.js";
@@ -87,6 +88,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const icons = await loadIcons({ own: join(config.dataDir, "icons"), folder: folder.path, image, log });
   const { plugins, problems } = await loadPlugins(config.visualPlugins);
   for (const problem of problems) log.error(problem, "a plug-in for visualizations cannot be used");
+  const thinnings = makeThinnings(db, log);
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
@@ -98,6 +100,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     clock: systemClock,
     log,
     pictures: folder,
+    thinnings,
     icons,
     plugins,
     on: {
@@ -174,6 +177,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     blobs,
     changes,
     planner,
+    thinnings,
     search,
     publicMaps,
     visuals: path.visuals,
@@ -234,6 +238,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       pruning.stop();
       leftovers.stop();
       await search.stop();
+      await thinnings.stop();
       sweeping.stop();
       await removal.stop();
       rasterServices.close();

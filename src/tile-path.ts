@@ -42,6 +42,7 @@ export interface TilePathParts {
   readonly on: TilePathEvents;
   readonly pictures: Pick<PictureFolder, "use">;
   readonly plugins: PlannerOptions["plugins"];
+  readonly thinnings: PlannerOptions["thinnings"];
   /** Pictures of the installation, by `icon:name`. */
   readonly icons: PlannerOptions["icons"];
 }
@@ -137,6 +138,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     styles,
     services,
     styleDeadlineMs: config.style.deadlineMs,
+    thinnings: parts.thinnings,
     icons: parts.icons,
     plugins: parts.plugins,
     bytes: config.tiles.planBytes,

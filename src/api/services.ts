@@ -22,6 +22,7 @@ import type { TileAnswers } from "../tiles/answers.js";
 import type { PictureFolder } from "../tiles/picture-folder.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
+import type { ThinningMaker } from "../tiles/thinning-maker.js";
 import type { VectorPlanner } from "../tiles/vector/planner.js";
 import type { VectorAnswers, VectorTileService } from "../tiles/vector/tile.js";
 import type { FileExports } from "../transfer/export-content.js";
@@ -59,6 +60,7 @@ export interface Services {
   readonly blobs: BlobStore;
   readonly changes: Changes;
   readonly planner: Planner;
+  readonly thinnings: ThinningMaker;
   readonly search: SearchService;
   /** The viewer's list of public maps. */
   readonly publicMaps: PublicMaps;

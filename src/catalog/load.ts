@@ -19,6 +19,7 @@ import type {
   Role,
   StoredPicture,
   StoredSettings,
+  Thinning,
   TreeNode,
 } from "./state.js";
 
@@ -89,6 +90,7 @@ interface NodeRow {
   vector_settings: StoredSettings | null;
   geometry_kind: GeometryKind | null;
   bands: number[] | null;
+  thinnings: Thinning[] | null;
   crosses_antimeridian: boolean | null;
   source_id: number | null;
   raster: RasterRow | null;
@@ -128,7 +130,9 @@ export async function loadMap(
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r))), '[]')
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
+            select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'bands', t.bands) order by t.number)
+            from thinning t where t.layer_id = n.id and t.retired_at is null))), '[]')
           from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
        (select coalesce(json_agg(c order by c.sort, c.id), '[]')
           from layer_column c join node n on n.id = c.layer_id where n.map_id = m.id) as column_rows,
@@ -186,6 +190,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
         type: node.type,
         geometryKind: withGeometry.geometry_kind ?? "Unknown",
         bands: withGeometry.bands ?? [],
+        thinnings: node.thinnings ?? [],
         crossesAntimeridian: withGeometry.crosses_antimeridian ?? false,
         sourceId: node.source_id,
         source: node.source,

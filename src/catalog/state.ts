@@ -134,6 +134,8 @@ export interface LayerNode extends TreeNode {
   readonly constraints?: readonly ColumnConstraint[];
   /** Highest zoom of each band of zooms with generalised geometry, ascending; of a virtual layer those of its source. */
   readonly bands: readonly number[];
+  /** How points are thinned ahead of time (tiles/thinning.ts); of a virtual layer nothing. Absent = not. */
+  readonly thinnings?: readonly Thinning[];
   /** Whether objects may lie beyond ±180°, so that they are drawn in several copies of the world. */
   readonly crossesAntimeridian: boolean;
   /** Id of the layer that a virtual or materialized layer is derived from. */
@@ -145,6 +147,15 @@ export interface LayerNode extends TreeNode {
   readonly visualSettings: StoredSettings | null;
   readonly visualCustomSettings: StoredSettings | null;
   readonly vectorSettings: StoredSettings | null;
+}
+
+/** Tables of thinned points: those of a zoom are `<table>_p<number>_z<zoom>`. */
+export interface Thinning {
+  readonly number: number;
+  /** Of the rules that they are thinned by. */
+  readonly digest: string;
+  /** Zooms of the tables, ascending; none = the points are too few. */
+  readonly bands: readonly number[];
 }
 
 /** What an uploaded image tells of itself. */

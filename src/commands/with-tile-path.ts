@@ -48,6 +48,7 @@ export async function withTilePath<T>(
       log,
       pictures,
       plugins,
+      thinnings: { want: nothing },
       icons,
       on: {
         served: onServed,

@@ -3,18 +3,25 @@ import { readableSql } from "../catalog/localized-value.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { mercatorHalf } from "../geo/tile.js";
-import { filterToSql, textLiteral } from "../style/filter-sql.js";
-import type { CompiledStyle, Rule, Symbolizer } from "../style/model.js";
+import { textLiteral } from "../style/filter-sql.js";
+import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
 import { safeColumn } from "../style/pictures.js";
+import { drawnThinning, finestThinnedZoom, looksAlike, type ThinningSpec, thinningSpec } from "./thinning.js";
 
 /**
  * Parameters of Mapnik's PostGIS plugin for a layer. Mapnik finds values by the codes of the columns, so here codes are
  * names in SQL. Names of our own end in `$`, which no code contains (catalog/codes.ts).
  */
 
-/** Zooms up to which generalized geometry is stored, one table each. Above the last, objects are drawn as they are. */
-export const bandZooms = [4, 6, 8, 10] as const;
+/**
+ * Zooms up to which objects are read from tables for them: above the last, the statement is the same at all zooms. Points
+ * have tables up to zoom 12, lines and polygons up to 10.
+ */
+export const lastBandZoom = finestThinnedZoom;
+
+/** Scale denominator of zoom 0, with the OGC's standardized pixel of 0.28 mm. */
+export const topScaleDenominator = 559082264.0287178;
 
 /** The generalized table for a zoom: the coarsest that is fine enough; undefined = the objects themselves. */
 export const bandOf = (bands: readonly number[], zoom: number): number | undefined =>
@@ -55,50 +62,192 @@ export function datasource(
   };
 }
 
+/** The columns of a layer that a style reads, and how. */
+interface Read {
+  readonly columns: ReadonlyMap<string, Column>;
+  /** Codes and other names of what is read. */
+  readonly names: readonly string[];
+  /** SQL of a value of the object `o$`. */
+  readonly valueSql: (column: Column | undefined) => string;
+  /** SQL of all of them, each after a comma. */
+  readonly selected: string;
+}
+
+function readBy(
+  layer: LayerNode,
+  style: CompiledStyle,
+  options: Pick<DatasourceOptions, "language" | "mainLanguage">,
+): Read {
+  const columns = new Map(layer.columns.map((column) => [column.code, column]));
+  const fields = style.fields.filter((code) => code !== "svc_id");
+  const pictureFields = style.pictureFields ?? [];
+  const valueSql = (column: Column | undefined) => fieldSql(column, options);
+  const selected = [
+    ...fields.map((code) => `, ${valueSql(columns.get(code))} as "${code}"`),
+    ...pictureFields.map(
+      (code) => `, ${nameOfFileSql(valueSql(columns.get(code)))} as "${safeColumn(code)}"`,
+    ),
+  ].join("");
+  return { columns, names: [...fields, ...pictureFields.map(safeColumn)], valueSql, selected };
+}
+
+/** Objects beyond the edges of the world are drawn at the other edge too. */
+const inEachCopy = (layer: LayerNode, source: (copy: Copy) => string): string =>
+  (layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0])
+    .map((dx) =>
+      source({
+        moved: (geometry) => (dx === 0 ? geometry : `st_translate(${geometry}, ${dx}, 0)`),
+        box: dx === 0 ? "!bbox!" : `st_translate(!bbox!, ${-dx}, 0)`,
+      }),
+    )
+    .join(" union all ");
+
+interface Copy {
+  /** SQL of a geometry where it is drawn. */
+  readonly moved: (geometry: string) => string;
+  /** SQL of the box to be drawn, where the objects of the copy are. */
+  readonly box: string;
+}
+
 /** The statement; `!bbox!` and `!pixel_width!` are Mapnik's tokens. Objects are ordered by id, so that adjacent metatiles place labels alike. */
 function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceOptions): string {
+  const read = readBy(layer, style, options);
+  if (layer.geometryKind === "Point" && options.zoom <= finestThinnedZoom) {
+    const points = pointsQuery(layer, style, options, read);
+    if (points) return points;
+  }
+  return `${objectsQuery(layer, options, read)} order by 1`;
+}
+
+/** All objects of a box. */
+function objectsQuery(layer: LayerNode, options: DatasourceOptions, { names, selected }: Read): string {
   const table = layerTable(layer.id);
   const band = bandOf(layer.bands, options.zoom);
   const isView = layer.type === "virtual";
   const bandTable = `${isView ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
-  const columns = new Map(layer.columns.map((column) => [column.code, column]));
-  const fields = style.fields.filter((code) => code !== "svc_id");
-  const pictureFields = style.pictureFields ?? [];
-  const selected = [
-    ...fields.map((code) => `, ${fieldSql(columns.get(code), options)} as "${code}"`),
-    ...pictureFields.map(
-      (code) => `, ${nameOfFileSql(fieldSql(columns.get(code), options))} as "${safeColumn(code)}"`,
-    ),
-  ].join("");
-  const names = [...fields, ...pictureFields.map(safeColumn)];
-  const source = (dx: number): string => {
-    const moved = (geometry: string) => (dx === 0 ? geometry : `st_translate(${geometry}, ${dx}, 0)`);
-    const box = dx === 0 ? "!bbox!" : `st_translate(!bbox!, ${-dx}, 0)`;
+  return inEachCopy(layer, ({ moved, box }) => {
     if (band === undefined)
       return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} from ${table} o$ where o$.geom_3857 && ${box}`;
     // A view has no generalized tables: those of its source are joined with the view's objects.
     const objects = names.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
     return `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
-  };
-  // Objects beyond the edges of the world are drawn at the other edge too.
-  const copies = layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0];
-  const from = copies.map(source).join(" union all ");
-  const thinned =
-    layer.geometryKind === "Point" && options.zoom <= thinningZoom
-      ? thinning(style, columns, options)
-      : undefined;
-  if (thinned === undefined) return `${from} order by 1`;
+  });
+}
+
+/** The points that are to be drawn (thinning.ts); undefined = all. */
+function pointsQuery(
+  layer: LayerNode,
+  style: CompiledStyle,
+  options: DatasourceOptions,
+  read: Read,
+): string | undefined {
+  const { scaleDenominator, zoom } = options;
+  const drawn = drawnThinning(style, read.columns, (column) => `q$."${column.code}"`, scaleDenominator);
+  if (!drawn) return undefined;
+  const ready = readyThinning(layer, style, options, read);
+  if (ready) {
+    const order = looksAlike(style, scaleDenominator) ? "" : " order by 1";
+    const { band } = ready;
+    const from =
+      band === undefined
+        ? objectsQuery(layer, options, read)
+        : thinnedQuery(layer, { ...ready, band }, options, read);
+    return from + order;
+  }
+  if (zoom > thinningZoom) return undefined;
+  const { names } = read;
   return (
-    `with q$ as (${from}) select svc_id, geom$${names.map((name) => `, "${name}"`).join("")} from (` +
-    `(select distinct on (px$, py$, kind$) * from (select q$.*, ${thinned.keep} as keep$, ${thinned.kind} as kind$, ` +
+    `with q$ as (${objectsQuery(layer, options, read)}) select svc_id, geom$${names.map((name) => `, "${name}"`).join("")} from (` +
+    `(select distinct on (px$, py$, kind$) * from (select q$.*, ${drawn.keep} as keep$, ${drawn.kind} as kind$, ` +
     `floor(st_x(q$.geom$) / !pixel_width!) as px$, floor(st_y(q$.geom$) / !pixel_width!) as py$ from q$ ` +
-    `where st_geometrytype(q$.geom$) = 'ST_Point') c$ where not keep$ order by px$, py$, kind$, svc_id) ` +
-    `union all (select q$.*, true, 0, 0, 0 from q$ where st_geometrytype(q$.geom$) <> 'ST_Point' or ${thinned.keep})` +
+    `where st_geometrytype(q$.geom$) = 'ST_Point') c$ where not keep$ order by px$, py$, kind$, svc_id desc) ` +
+    `union all (select q$.*, true, 0, 0, 0 from q$ where st_geometrytype(q$.geom$) <> 'ST_Point' or ${drawn.keep})` +
     `) points$ order by 1`
   );
 }
 
-function fieldSql(column: Column | undefined, options: DatasourceOptions): string {
+interface ReadyThinning {
+  readonly number: number;
+  /** Of the table for the zoom; undefined = few points share a pixel there. */
+  readonly band: number | undefined;
+  readonly spec: ThinningSpec;
+}
+
+/** How points were thinned ahead of time for the style's rules at the zoom; undefined = they were not. */
+function readyThinning(
+  layer: LayerNode,
+  style: CompiledStyle,
+  { zoom }: DatasourceOptions,
+  read: Read,
+): ReadyThinning | undefined {
+  // Those of a source may hold points that the view leaves out, in the place of others.
+  if (!layer.thinnings || layer.thinnings.length === 0 || layer.type === "virtual") return undefined;
+  const spec = thinningSpec(style, read.columns, read.valueSql, scaleOf);
+  const found = layer.thinnings.find(({ digest }) => digest === spec?.digest);
+  if (!spec || !found || found.bands.length === 0 || zoom >= spec.kinds.length) return undefined;
+  return { number: found.number, band: bandOf(found.bands, zoom), spec };
+}
+
+/** Points of such a table. Values that rules ask for are those of a sample that matches the same rules. */
+function thinnedQuery(
+  layer: LayerNode,
+  { number, band, spec }: ReadyThinning & { readonly band: number },
+  { zoom }: DatasourceOptions,
+  { names, selected }: Read,
+): string {
+  const table = layerTable(layer.id);
+  const bandTable = `${table}_p${number}_z${band}`;
+  const steps = band - zoom;
+  const from = (box: string, condition: string): string => {
+    const where = `${bandTable} b$ where b$.geom && ${box}${condition}`;
+    if (steps === 0) return `(select * from ${where}) b$`;
+    const pixel = `b$.x >> ${steps}, b$.y >> ${steps}, b$.class`;
+    return `(select distinct on (${pixel}) * from ${where} order by ${pixel}, b$.svc_id desc) b$`;
+  };
+  if (names.length === 0 || spec.columns.length === 0) {
+    const values = names.map((name) => `, null::text as "${name}"`).join("");
+    return inEachCopy(
+      layer,
+      ({ moved, box }) => `select b$.svc_id, ${moved("b$.geom")} as geom$${values} from ${from(box, "")}`,
+    );
+  }
+  return (
+    `with k$ as materialized (select s$.bits as bits$, r$.* from mapwright.thinned_class s$, ` +
+    `jsonb_populate_record(null::${table}, s$.sample) r$ where s$.layer_id = ${layer.id} and s$.number = ${number}) ` +
+    inEachCopy(layer, ({ moved, box }) => {
+      const geometry = `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from`;
+      return (
+        `${geometry} ${from(box, " and b$.class >= 0")} join k$ o$ on o$.bits$ = b$.bits union all ` +
+        `${geometry} ${from(box, " and b$.class < 0")} join ${table} o$ on o$.svc_id = b$.svc_id`
+      );
+    })
+  );
+}
+
+const scaleOf = (zoom: number): number => topScaleDenominator / 2 ** zoom;
+
+/**
+ * By what the points of a layer should be thinned ahead of time, while they are not. Of localised values, those of the main
+ * language count.
+ * @returns undefined = its style does not ask for it, or it is done
+ */
+export function missingThinning(
+  layer: LayerNode,
+  style: CompiledStyle,
+  mainLanguage: string,
+): ThinningSpec | undefined {
+  const isThinned = layer.thinnings && layer.thinnings.length > 0;
+  if (!isThinned || layer.geometryKind !== "Point" || layer.type === "virtual" || style.query)
+    return undefined;
+  const read = readBy(layer, style, { language: mainLanguage, mainLanguage });
+  const spec = thinningSpec(style, read.columns, read.valueSql, scaleOf);
+  return spec && !layer.thinnings.some(({ digest }) => digest === spec.digest) ? spec : undefined;
+}
+
+function fieldSql(
+  column: Column | undefined,
+  options: Pick<DatasourceOptions, "language" | "mainLanguage">,
+): string {
   if (!column || !hasValues(column)) return "null::text";
   const name = `o$.${column.physical}`;
   if (column.localizedValue) {
@@ -113,68 +262,3 @@ function fieldSql(column: Column | undefined, options: DatasourceOptions): strin
 const nameOfFileSql = (sql: string): string =>
   `case when (${sql})::text ~ '^${columnValuePattern}$' then (${sql})::text end`;
 
-/**
- * Of points that fall on one pixel and match the same rules, one is enough if these rules only draw the same opaque
- * marker. Points under other rules (labels, sizes by value) are all kept. Undefined = a rule of the style cannot be
- * written in SQL, so everything is drawn.
- */
-function thinning(
-  style: CompiledStyle,
-  columns: ReadonlyMap<string, Column>,
-  options: DatasourceOptions,
-): { readonly keep: string; readonly kind: string } | undefined {
-  const keep: string[] = [];
-  const kinds: string[] = [];
-  for (const rule of style.styles.flatMap((one) => one.rules)) {
-    if (!appliesAt(rule, options.scaleDenominator)) continue;
-    const sql =
-      rule.filter === undefined
-        ? "true"
-        : filterToSql(rule.filter, (code) => sqlColumn(columns.get(code), code));
-    if (sql === undefined) return undefined;
-    if (rule.symbolizers.every(isOpaqueMarker)) {
-      if (rule.filter !== undefined) kinds.push(`case when ${sql} then ${2 ** kinds.length} else 0 end`);
-    } else if (sql === "true") return undefined;
-    else keep.push(sql);
-  }
-  if (kinds.length > 30) return undefined;
-  return {
-    keep: keep.length > 0 ? `(${keep.join(" or ")})` : "false",
-    kind: kinds.length > 0 ? `(${kinds.join(" + ")})` : "0",
-  };
-}
-
-const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
-  scaleDenominator >= (rule.minScaleDenominator ?? 0) - 1e-6 &&
-  scaleDenominator < (rule.maxScaleDenominator ?? Number.POSITIVE_INFINITY) + 1e-6;
-
-function isOpaqueMarker(symbolizer: Symbolizer): boolean {
-  if (symbolizer.type === "DotSymbolizer") return symbolizer.attributes["comp-op"] === undefined;
-  if (symbolizer.type !== "MarkersSymbolizer") return false;
-  const attributes = symbolizer.attributes;
-  if (attributes["allow-overlap"] !== "true" || attributes["comp-op"] !== undefined || attributes.file)
-    return false;
-  const opaque = ["opacity", "fill-opacity"].every(
-    (name) => attributes[name] === undefined || Number(attributes[name]) === 1,
-  );
-  const stroked = Number(attributes["stroke-width"] ?? "0.5") > 0;
-  const strokeOpaque =
-    !stroked || attributes["stroke-opacity"] === undefined || Number(attributes["stroke-opacity"]) === 1;
-  return (
-    opaque &&
-    strokeOpaque &&
-    !Object.values(attributes).some((value) => value.includes("[") || /rgba|hsla|transparent/i.test(value))
-  );
-}
-
-function sqlColumn(
-  column: Column | undefined,
-  code: string,
-): { sql: string; type: "number" | "text" | "bool" | "other" } | undefined {
-  if (code === "svc_id") return { sql: "q$.svc_id", type: "number" };
-  if (!column) return undefined;
-  const sql = `q$."${code}"`;
-  if (column.type === "number" || column.type === "bool")
-    return { sql, type: column.localizedValue ? "text" : column.type };
-  return { sql, type: "text" };
-}

@@ -1,8 +1,9 @@
 import type { RasterService } from "../external/requests.js";
 import type { RasterServices } from "../external/services.js";
 import type { CompiledStyle } from "../style/model.js";
+import { topScaleDenominator } from "./datasource.js";
 import type { ImagePart } from "./image-part.js";
-import { digest, topScaleDenominator } from "./plan.js";
+import { digest } from "./plan.js";
 
 /** How the images of a raster service are drawn: as an external layer, or as the base map. */
 

@@ -6,7 +6,7 @@ import type { MapSource } from "../hosts/messages.js";
 import { type MapnikLayer, mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
-import { datasource } from "./datasource.js";
+import { datasource, topScaleDenominator } from "./datasource.js";
 import type { ImagePart } from "./image-part.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
 
@@ -108,9 +108,6 @@ export interface MapnikMapOptions {
   readonly scale: 1 | 2 | 3;
   readonly language: string;
 }
-
-/** Scale denominator of zoom 0, with the OGC's standardized pixel of 0.28 mm. */
-export const topScaleDenominator = 559082264.0287178;
 
 /** The parts of a map. */
 export interface MapDrawing {

@@ -25,7 +25,7 @@ import { drawsStatistics, isVisualized, visualStyle } from "../visual/style.js";
 import type { VisualSource } from "../visual/values.js";
 import type { TileAddress, TileScale } from "./address.js";
 import { mapAtOnce } from "./at-once.js";
-import { bandZooms } from "./datasource.js";
+import { lastBandZoom, missingThinning } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
 import {
   buildParts,
@@ -39,6 +39,7 @@ import {
   showsCurrentStatistics,
 } from "./plan.js";
 import { drawnLayers } from "./selection.js";
+import type { ThinningMaker } from "./thinning-maker.js";
 
 const isOutdated = (layer: StyledLayer): boolean => "isOutdated" in layer && layer.isOutdated === true;
 
@@ -61,6 +62,7 @@ export interface PlannerOptions {
   /** For custom visualizations. */
   readonly plugins: Plugins;
   readonly styleDeadlineMs: number;
+  readonly thinnings: Pick<ThinningMaker, "want">;
   /** Pictures of the installation, by `icon:name`. */
   readonly icons: Icons;
   /** Memory for plans. */
@@ -184,6 +186,7 @@ export class Planner {
         ? [{ kind: "image", image: externalPart(this.options.services, serviceOf(baseMap)) } as const]
         : [];
     const parts = [...baseImage, ...(baseDrawing?.parts ?? []), ...drawn.parts];
+    this.wantThinnings(styledMap);
     const ids = [styledMap, styledBase].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids.flat());
     // The statistics are those of another history, which no change of this one would make outdated.
@@ -207,6 +210,14 @@ export class Planner {
       complete: styledMap.complete && (styledBase?.complete ?? true),
       surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
     };
+  }
+
+  /** Asks for what its layers would be drawn from faster. */
+  private wantThinnings({ map, layers }: StyledMap): void {
+    for (const one of layers) {
+      const spec = "style" in one && missingThinning(one.layer, one.style, map.project.languages[0]);
+      if (spec) this.options.thinnings.want(one.layer.id, spec);
+    }
   }
 
   /** The layers' versions, all of one epoch. */
@@ -367,5 +378,5 @@ const bytesOf = (plan: Plan, key: string): number =>
  * scale, so above that zoom one plan serves all zooms.
  */
 function planZoom(address: TileAddress): number {
-  return Math.min(address.coord.z, bandZooms[bandZooms.length - 1]! + 1);
+  return Math.min(address.coord.z, lastBandZoom + 1);
 }

@@ -26,13 +26,15 @@ export interface FilledTable {
   readonly rows: number;
   /** Highest zooms of the tables of generalised geometry beside it, named `<name>_z<zoom>`. */
   readonly bands: readonly number[];
+  /** JSON of how its points are thinned, in tables beside it, named `<name>_p<number>_z<zoom>`. */
+  readonly thinnings: string;
 }
 
 /** Name of the new table of an import. */
 const filledName = (staging: string): string => `${staging}_f`;
 
 /** The staging table whose import the table of the schema `staging` belongs to. */
-export const importOf = (table: string): string => table.replace(/_f(_z\d+)?$/, "");
+export const importOf = (table: string): string => table.replace(/_f((_p\d+)?_z\d+)?$/, "");
 
 /** Whether the objects can be written to a new table: all of them come from the file, and nothing refers to the old one. */
 export async function canFill(
@@ -109,14 +111,17 @@ export async function fillTable(
     ]),
     index([`create index ${name}_geom_3857_idx on ${table} using gist (geom_3857)`]),
   ]);
-  const bands = await longTransaction(db, limits, async (tx) => {
+  const made = await longTransaction(db, limits, async (tx) => {
     await tx.execute(`alter table ${table} add constraint ${name}_pkey primary key using index ${name}_pkey`);
     await tx.execute(`set local default_statistics_target = ${statisticsTarget(rows)}`);
     await tx.execute(`analyze ${table}`);
-    const [made] = await tx.query<{ bands: number[] }>("select make_bands('staging', $1) as bands", [name]);
-    return made!.bands;
+    const [made] = await tx.query<Pick<FilledTable, "bands" | "thinnings">>(
+      "select make_bands('staging', $1) as bands, thin_filled($2, $1)::text as thinnings",
+      [name, plan.layerId],
+    );
+    return made!;
   });
-  return { name, rows, bands };
+  return { name, rows, ...made };
 }
 
 /** PostgreSQL's default of 100 reads up to 30,000 rows, which takes a fifth of an import of three times as many. */
@@ -140,6 +145,7 @@ export async function replaceTable(
   if (!(await isReplaceable(tx, layer.id, layer.replace))) return undefined;
   const [old] = await tx.query<{ rows: number }>(`select count(*)::int as rows from ${table}`);
   await tx.query("select replace_layer_table($1, $2, $3)", [layer.id, filled.name, filled.bands]);
+  await tx.query("select replace_thinnings($1, $2, $3::jsonb)", [layer.id, filled.name, filled.thinnings]);
   await tx.query("select recheck_antimeridian($1)", [layer.id]);
   return old!.rows;
 }
@@ -168,7 +174,7 @@ export async function dropFilled(db: Database, staging: string): Promise<void> {
   try {
     const tables = await db.query<{ name: string }>(
       "select relname as name from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r' and (relname = $1 or relname ~ $2)",
-      [name, `^${name}_z[0-9]+$`],
+      [name, `^${name}(_p[0-9]+)?_z[0-9]+$`],
     );
     for (const { name: left } of tables) await db.execute(`drop table if exists staging.${left}`);
   } catch {

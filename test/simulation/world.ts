@@ -205,6 +205,7 @@ export class World {
       clock: scheduler.clock(owner),
       log: quietLog,
       pictures: { use: (_pictures, draw) => draw() },
+      thinnings: { want: () => undefined },
       icons: new Map(),
       on: {
         served: () => undefined,

@@ -123,6 +123,32 @@ t.test("bands are made beside the table, and kept up", async (t) => {
   t.same(await staged(), []);
 });
 
+t.test("points are thinned beside the table, and kept up", async (t) => {
+  const layer = await bench.layer();
+  const count = 20_500;
+  const points = collection(
+    ...Array.from({ length: count }, (_, n) =>
+      feature({ n }, { type: "Point", coordinates: [(n % 150) / 500, Math.floor(n / 150) / 500] }),
+    ),
+  );
+  for (const action of ["merge", "replace"] as const) {
+    await bench.import(layer, points, { action });
+    const [made] = await db.query<{ bands: number[] }>(
+      `select bands from thinning where layer_id = ${layer}`,
+    );
+    const [finest] = made!.bands.slice(-1);
+    const rows = async () =>
+      (
+        await db.query<{ rows: number }>(`select count(*)::int as rows from layers.l${layer}_p1_z${finest}`)
+      )[0]!.rows;
+    const before = await rows();
+    t.ok(before > 100 && before <= count * 0.6);
+    await db.execute(`insert into layers.l${layer} (geom) values (st_setsrid(st_makepoint(50, 50), 4326))`);
+    t.equal(await rows(), before + 1);
+  }
+  t.same(await staged(), []);
+});
+
 t.test("an object that is made meanwhile stays", async (t) => {
   const layer = await bench.layer();
   const path = bench.file(many(6_000));

@@ -1,6 +1,6 @@
 import { maxZoom } from "../../geo/tile.js";
 import type { CompiledStyle } from "../../style/model.js";
-import { topScaleDenominator } from "../plan.js";
+import { topScaleDenominator } from "../datasource.js";
 
 /** From the first to the last zoom at which a layer is in tiles. */
 export interface ZoomRange {
