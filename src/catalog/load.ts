@@ -90,6 +90,7 @@ interface NodeRow {
   vector_settings: StoredSettings | null;
   geometry_kind: GeometryKind | null;
   bands: number[] | null;
+  gathered: number[] | null;
   thinnings: Thinning[] | null;
   crosses_antimeridian: boolean | null;
   source_id: number | null;
@@ -130,7 +131,7 @@ export async function loadMap(
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
             select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'bands', t.bands) order by t.number)
             from thinning t where t.layer_id = n.id and t.retired_at is null))), '[]')
           from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
@@ -190,6 +191,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
         type: node.type,
         geometryKind: withGeometry.geometry_kind ?? "Unknown",
         bands: withGeometry.bands ?? [],
+        gathered: node.gathered,
         thinnings: node.thinnings ?? [],
         crossesAntimeridian: withGeometry.crosses_antimeridian ?? false,
         sourceId: node.source_id,

@@ -70,7 +70,7 @@ async function removeLayers(
        order by random() limit ${layersAtOnce}
      ), counted as (
        select id, relations, sum(relations) over (order by id) as total from (
-         select id, 5 + 5 * cardinality(bands)
+         select id, 5 + 8 * cardinality(bands)
            + (select coalesce(sum(4 * cardinality(t.bands)), 0) from thinning t where t.layer_id = ready.id)
            + (select count(*) from pg_index where indrelid = to_regclass('layers.l' || id)) as relations from ready) each
      ), tried as materialized (

@@ -134,6 +134,11 @@ export interface LayerNode extends TreeNode {
   readonly constraints?: readonly ColumnConstraint[];
   /** Highest zoom of each band of zooms with generalised geometry, ascending; of a virtual layer those of its source. */
   readonly bands: readonly number[];
+  /**
+   * Those of the bands that are light even when strokes show each of some small objects (tiles/gathering.ts). null or absent =
+   * nothing is known of the objects that the bands leave out.
+   */
+  readonly gathered?: readonly number[] | null;
   /** How points are thinned ahead of time (tiles/thinning.ts); of a virtual layer nothing. Absent = not. */
   readonly thinnings?: readonly Thinning[];
   /** Whether objects may lie beyond ±180°, so that they are drawn in several copies of the world. */

@@ -7,6 +7,7 @@ import { textLiteral } from "../style/filter-sql.js";
 import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
 import { safeColumn } from "../style/pictures.js";
+import { gatheredLook, gatheredSql } from "./gathering.js";
 import { drawnThinning, finestThinnedZoom, looksAlike, type ThinningSpec, thinningSpec } from "./thinning.js";
 
 /**
@@ -116,21 +117,36 @@ function layerQuery(layer: LayerNode, style: CompiledStyle, options: DatasourceO
     const points = pointsQuery(layer, style, options, read);
     if (points) return points;
   }
-  return `${objectsQuery(layer, options, read)} order by 1`;
+  return `${objectsQuery(layer, style, options, read)} order by 1`;
 }
 
 /** All objects of a box. */
-function objectsQuery(layer: LayerNode, options: DatasourceOptions, { names, selected }: Read): string {
+function objectsQuery(
+  layer: LayerNode,
+  style: CompiledStyle,
+  options: DatasourceOptions,
+  { names, selected }: Read,
+): string {
   const table = layerTable(layer.id);
-  const band = bandOf(layer.bands, options.zoom);
   const isView = layer.type === "virtual";
+  const look = layer.gathered && !isView ? gatheredLook(style, options.scaleDenominator) : undefined;
+  const bands = look?.isStroked ? layer.gathered! : layer.bands;
+  const band = bandOf(bands, options.zoom);
   const bandTable = `${isView ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
   return inEachCopy(layer, ({ moved, box }) => {
     if (band === undefined)
       return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} from ${table} o$ where o$.geom_3857 && ${box}`;
     // A view has no generalized tables: those of its source are joined with the view's objects.
     const objects = names.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
-    return `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
+    const large = `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
+    if (!look) return large;
+    const values = names.map((name) => `, null as "${name}"`).join("");
+    const small = gatheredSql(`${table}_g${band}`, look, {
+      steps: band - options.zoom,
+      pixel: (2 * mercatorHalf) / 256 / 2 ** band,
+      box,
+    });
+    return `${large} union all select g$.svc_id, ${moved("g$.geom$")} as geom$${values} from (${small}) g$`;
   });
 }
 
@@ -150,14 +166,14 @@ function pointsQuery(
     const { band } = ready;
     const from =
       band === undefined
-        ? objectsQuery(layer, options, read)
+        ? objectsQuery(layer, style, options, read)
         : thinnedQuery(layer, { ...ready, band }, options, read);
     return from + order;
   }
   if (zoom > thinningZoom) return undefined;
   const { names } = read;
   return (
-    `with q$ as (${objectsQuery(layer, options, read)}) select svc_id, geom$${names.map((name) => `, "${name}"`).join("")} from (` +
+    `with q$ as (${objectsQuery(layer, style, options, read)}) select svc_id, geom$${names.map((name) => `, "${name}"`).join("")} from (` +
     `(select distinct on (px$, py$, kind$) * from (select q$.*, ${drawn.keep} as keep$, ${drawn.kind} as kind$, ` +
     `floor(st_x(q$.geom$) / !pixel_width!) as px$, floor(st_y(q$.geom$) / !pixel_width!) as py$ from q$ ` +
     `where st_geometrytype(q$.geom$) = 'ST_Point') c$ where not keep$ order by px$, py$, kind$, svc_id desc) ` +
@@ -261,4 +277,3 @@ function fieldSql(
 /** A value that Mapnik makes a part of a file's name: null unless nothing in it can lead elsewhere. */
 const nameOfFileSql = (sql: string): string =>
   `case when (${sql})::text ~ '^${columnValuePattern}$' then (${sql})::text end`;
-

@@ -131,7 +131,8 @@ export function looksAlike(style: CompiledStyle, scaleDenominator: number): bool
   );
 }
 
-const rulesAt = (style: CompiledStyle, scaleDenominator: number): Rule[] =>
+/** The rules that apply at a scale. */
+export const rulesAt = (style: CompiledStyle, scaleDenominator: number): Rule[] =>
   style.styles.flatMap(({ rules }) => rules.filter((rule) => appliesAt(rule, scaleDenominator)));
 
 const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>

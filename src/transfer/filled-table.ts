@@ -24,7 +24,8 @@ export interface FilledTable {
   /** In the schema `staging`. */
   readonly name: string;
   readonly rows: number;
-  /** Highest zooms of the tables of generalised geometry beside it, named `<name>_z<zoom>`. */
+  /** Highest zooms of the tables of generalised geometry beside it, named `<name>_z<zoom>`, and of the sums of what
+   * those leave out, `<name>_g<zoom>`. */
   readonly bands: readonly number[];
   /** JSON of how its points are thinned, in tables beside it, named `<name>_p<number>_z<zoom>`. */
   readonly thinnings: string;
@@ -34,7 +35,7 @@ export interface FilledTable {
 const filledName = (staging: string): string => `${staging}_f`;
 
 /** The staging table whose import the table of the schema `staging` belongs to. */
-export const importOf = (table: string): string => table.replace(/_f((_p\d+)?_z\d+)?$/, "");
+export const importOf = (table: string): string => table.replace(/_f((_p\d+)?_[gz]\d+)?$/, "");
 
 /** Whether the objects can be written to a new table: all of them come from the file, and nothing refers to the old one. */
 export async function canFill(
@@ -145,6 +146,7 @@ export async function replaceTable(
   if (!(await isReplaceable(tx, layer.id, layer.replace))) return undefined;
   const [old] = await tx.query<{ rows: number }>(`select count(*)::int as rows from ${table}`);
   await tx.query("select replace_layer_table($1, $2, $3)", [layer.id, filled.name, filled.bands]);
+  await tx.query("select replace_gathered($1, $2, $3)", [layer.id, filled.name, filled.bands]);
   await tx.query("select replace_thinnings($1, $2, $3::jsonb)", [layer.id, filled.name, filled.thinnings]);
   await tx.query("select recheck_antimeridian($1)", [layer.id]);
   return old!.rows;
@@ -174,7 +176,7 @@ export async function dropFilled(db: Database, staging: string): Promise<void> {
   try {
     const tables = await db.query<{ name: string }>(
       "select relname as name from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r' and (relname = $1 or relname ~ $2)",
-      [name, `^${name}(_p[0-9]+)?_z[0-9]+$`],
+      [name, `^${name}(_p[0-9]+)?_[gz][0-9]+$`],
     );
     for (const { name: left } of tables) await db.execute(`drop table if exists staging.${left}`);
   } catch {

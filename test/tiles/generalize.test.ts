@@ -70,13 +70,88 @@ t.test("a large layer gets lighter geometry in each band, and edits keep it up",
   t.equal((await bandCounts(layerId, bands))[bands[0]!], 0);
 });
 
+/** How many rows of the bands and of the sums beside them are not those of bands that are made anew. */
+async function differences(layerId: number): Promise<Record<string, number>> {
+  const bands: number[] = (await client.query("select bands from layer where id = $1", [layerId])).rows[0]
+    .bands;
+  await client.query(`create table staging.again as select svc_id, geom_3857 from layers.l${layerId}`);
+  const made = (await client.query("select make_bands('staging', 'again') as bands")).rows[0].bands;
+  t.same(made, bands);
+  const found: Record<string, number> = {};
+  for (const band of bands) {
+    for (const [kind, columns] of [
+      ["z", "svc_id, st_asbinary(geom)"],
+      ["g", "dimension, x, y, n, size, sx, sy"],
+    ]) {
+      const is = `select ${columns} from layers.l${layerId}_${kind}${band} `;
+      const should = `select ${columns} from staging.again_${kind}${band}`;
+      const { rows } = await client.query(
+        `select (select count(*) from (${is} except ${should}) more)::int + (select count(*) from (${should} except ${is}) less)::int as n`,
+      );
+      if (rows[0].n > 0) found[`${kind}${band}`] = rows[0].n;
+    }
+    // Some of the objects of a pixel have their places, or all of few.
+    const small = await client.query("select small_sql($1, $2, $3) as sql", [
+      `select svc_id, geom_3857 from layers.l${layerId}`,
+      `layers.l${layerId}_z${band}`,
+      band,
+    ]);
+    const { rows } = await client.query(
+      `with small as materialized (${small.rows[0].sql})
+       select count(*)::int as n from layers.l${layerId}_g${band} g where cardinality(places) <> least(n, places_kept())
+         or cardinality(places) <> (select count(distinct s.svc_id) from small s where s.place = any(g.places)
+           and (s.dimension, s.x, s.y) = (g.dimension, g.x, g.y))`,
+    );
+    if (rows[0].n > 0) found[`places ${band}`] = rows[0].n;
+  }
+  for (const name of ["again", ...bands.flatMap((band) => [`again_z${band}`, `again_g${band}`])])
+    await client.query(`drop table staging.${name}`);
+  return found;
+}
+
+t.test("what is too small for a band is added up, exactly, whoever edits", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  const small = (count: number) =>
+    `select st_setsrid(case when n % 3 = 0 then st_makeline(st_makepoint(x, y), st_makepoint(x + s, y)) else st_makeenvelope(x, y, x + s, y + s) end, 4326)
+     from (select n, 7 + random() * 0.1 as x, 50 + random() * 0.1 as y, 0.00001 * 10 ^ (random() * 3) as s from generate_series(1, ${count}) n) r`;
+  await client.query(`insert into ${table} (geom) ${small(8_000)}`);
+  await client.query("select generalize_layer($1)", [layerId]);
+  const { rows } = await client.query("select gathered, bands from layer where id = $1", [layerId]);
+  t.ok(Array.isArray(rows[0].gathered));
+  const sums = await client.query(`select sum(n)::int as n from layers.l${layerId}_g${rows[0].bands[0]}`);
+  t.ok(sums.rows[0].n > 7_000);
+  const writers = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const writer = new pg.Client({ connectionString: database.url });
+      await writer.connect();
+      return writer;
+    }),
+  );
+  await Promise.all(
+    writers.map(async (writer, index) => {
+      for (let round = 0; round < 6; round++) {
+        const from = 1000 * index + 100 * round;
+        await writer.query(`begin; set local search_path = mapwright, public; insert into ${table} (geom) ${small(3)};
+          update ${table} set geom = st_translate(geom, 0.05, 0) where svc_id between ${from} and ${from + 20};
+          delete from ${table} where svc_id between ${from + 10} and ${from + 30};
+          update ${table} set geom = st_scale(geom, st_makepoint(1.001, 1.001)) where svc_id = ${from + 5}; commit`);
+      }
+      await writer.end();
+    }),
+  );
+  t.same(await differences(layerId), {});
+  await client.query(`begin; insert into ${table} (geom) ${small(5)}; truncate ${table}; commit`);
+  const left = await client.query(`select count(*)::int as n from layers.l${layerId}_g${rows[0].bands[0]}`);
+  t.same(left.rows, [{ n: 0 }]);
+});
+
 t.test("bands go with their layer", async (t) => {
   const { layerId, table } = await makeLayer(client);
   await client.query(`insert into ${table} (geom) ${wiggle(400, 0.01)}`);
   await client.query("select generalize_layer($1)", [layerId]);
   await client.query("delete from node where id = $1", [layerId]);
   const left = await client.query("select relname from pg_class where relname ~ $1", [
-    `^l${layerId}(_z\\d+)?$`,
+    `^l${layerId}(_[gz]\\d+)?$`,
   ]);
   t.same(left.rows, []);
 });

@@ -85,6 +85,18 @@ t.test("each band has at most a point for a pixel, the last one", async (t) => {
   t.ok(bands.length > 5);
   t.ok(bands[0]! < 4);
   t.ok(exact(await differences(layer)));
+  const finest = (
+    await client.query(
+      "select bands[cardinality(bands)] as zoom from thinning where layer_id = $1 and number = 2",
+      [layer.layerId],
+    )
+  ).rows[0].zoom;
+  t.ok(finest >= 8, "as fine as the rule that keeps points");
+  const kept = await client.query(
+    `select (select count(*) from layers.l${layer.layerId}_p2_z${finest} where class < 0)::int as is,
+       (select count(*) from ${layer.table} where c1 = 0)::int as should`,
+  );
+  t.equal(kept.rows[0].is, kept.rows[0].should, "points under some rules are all there");
   const coarse = await client.query(
     `select count(*)::int as n from layers.l${layer.layerId}_p1_z${bands[0]}`,
   );

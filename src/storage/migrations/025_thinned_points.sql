@@ -109,14 +109,14 @@ end;
 create function points_sql(schema_name text, table_name text, spec thinning, zoom int, condition text default 'true') returns text
 language sql stable set search_path from current as $$
   select format('select pixel_of(st_xmin(o$.geom_3857), %1$s) as x, pixel_of(st_ymin(o$.geom_3857), %1$s) as y,
-      case when st_geometrytype(o$.geom_3857) = ''ST_Point'' then %2$s else %2$s | 1::bigint << 62 end as bits,
+      case when st_geometrytype(o$.geom_3857) = ''ST_Point'' then %2$s else (%2$s) | (1::bigint << 62) end as bits,
       o$.svc_id, o$.geom_3857 as geom
     from %3$I.%4$I o$ where o$.geom_3857 is not null and %5$s offset 0', zoom, spec.bits, schema_name, table_name, condition)
 $$;
 
 -- Bits of rules under which each point is drawn.
 create function keep_mask(spec thinning, zoom int) returns bigint language sql immutable as $$
-  select spec.keeps[zoom + 1] | 1::bigint << 62
+  select spec.keeps[zoom + 1] | (1::bigint << 62)
 $$;
 
 -- SQL of the rows of a band, from rows x, y, bits, svc_id, geom of pixels of its zoom.
@@ -167,7 +167,7 @@ begin
   -- From which zoom on points share pixels, by the pixels whose hash is one of a few.
   for zoom, rows_now in execute format('select zoom, count(*) * %1$s from (
       select distinct zoom, key from (
-        select zoom, pixel_of(st_xmin(geom_3857), zoom)::bigint << 32 | pixel_of(st_ymin(geom_3857), zoom)::bigint & 4294967295 as key
+        select zoom, (pixel_of(st_xmin(geom_3857), zoom)::bigint << 32) | (pixel_of(st_ymin(geom_3857), zoom)::bigint & 4294967295) as key
         from %2$I.%3$I, (values (12), (10), (8), (6)) z (zoom) where geom_3857 is not null and zoom <= %4$s) keys
       where hashint8(key) & 1023 < 1024 / %1$s) few group by zoom order by zoom desc',
       greatest(1, least(1024, 2 ^ floor(log(2, rows_before / 20000.0)))::int), schema_name, table_name, finest)
