@@ -21,7 +21,7 @@ export interface Options {
 export const usage = `npm run bench -- [--small] [--only MEASURE]… [--against DIR] [--peers DIR [--data DIR] [--rounds N]] [--work DIR]
 
   --small        little data, short rounds; only gates that are not about time count
-  --only NAME    cached, redis, cold, once, live, visuals, vector, wide, large, objects, catalog, create, search,
+  --only NAME    cached, redis, cold, once, live, visuals, vector, objects, catalog, create, search,
                  imports, exports or peers; may be repeated
   --against DIR  compare with another checkout of Mapwright, which has been built, in place of the references:
                  cached, cold, objects and list; both serve the same data
