@@ -15,6 +15,7 @@ import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { createRasterServices } from "./external/services.js";
+import { pruneTallies } from "./features/prune-tallies.js";
 import { createImageHost } from "./hosts/image.js";
 import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
 import { Pictures } from "./hosts/pictures.js";
@@ -192,7 +193,10 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   await redis.connect().catch(() => undefined);
   await changes.start();
-  const pruning = startPruning([() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db)], log);
+  const pruning = startPruning(
+    [() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db), () => pruneTallies(db)],
+    log,
+  );
   // What killed nodes left behind.
   const leftovers = startPruning(
     [() => sweepTransfers(db, config.dataDir), () => sweepUploads(join(config.dataDir, "tmp"))],

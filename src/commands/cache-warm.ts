@@ -162,7 +162,8 @@ async function warm(env: CommandEnvironment, services: CommandServices, job: War
   env.yieldToOthers?.();
   const progress = new Progress(env, "tiles");
   const counts: Record<TileSource, number> = { memory: 0, redis: 0, render: 0 };
-  const failures: unknown[] = [];
+  let failures = 0;
+  let firstFailure: unknown;
   const all = selection.tiles * job.variants.length;
   try {
     await interruptible((signal) =>
@@ -184,7 +185,8 @@ async function warm(env: CommandEnvironment, services: CommandServices, job: War
               );
               for (const one of await Promise.allSettled(tiles)) {
                 signal.throwIfAborted();
-                if (one.status === "rejected") failures.push(one.reason);
+                if (one.status !== "rejected") continue;
+                if (failures++ === 0) firstFailure = one.reason;
               }
               progress.add(coords.length, all);
             }
@@ -199,8 +201,7 @@ async function warm(env: CommandEnvironment, services: CommandServices, job: War
     const { memory, redis, render } = counts;
     say(env, `${job.project}/${job.map}: ${render} of ${all} tiles drawn, ${memory + redis} were there.`);
   }
-  if (failures.length > 0)
-    throw new CommandError(`${failures.length} tiles could not be drawn: ${reasonOf(failures[0])}`);
+  if (failures > 0) throw new CommandError(`${failures} tiles could not be drawn: ${reasonOf(firstFailure)}`);
 }
 
 /** Which tiles are drawn. @throws CommandError */

@@ -48,7 +48,8 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
     await connection.query("select sweep_thinnings()");
     const { rows } = await connection.query<{ id: number }>("select unthinned_layers() as id");
     for (const { id } of rows) if (!wanted.has(id)) wanted.set(id, plainThinning);
-    for (const [layerId, spec] of wanted) {
+    // Those that are wanted again meanwhile come next time.
+    for (const [layerId, spec] of [...wanted]) {
       if (stopped) return;
       wanted.delete(layerId);
       const started = performance.now();

@@ -369,7 +369,7 @@ async function running(): Promise<number> {
   // Within a transaction, what was seen once is seen again.
   await sql.query("select pg_stat_clear_snapshot()");
   const { rows } = await sql.query(
-    "select from pg_stat_activity where datname = current_database() and state = 'active' and query like 'select 0 as n, st_asmvt(%'",
+    "select from pg_stat_activity where datname = current_database() and state = 'active' and query like 'select n, case%st_asmvt(%'",
   );
   return rows.length;
 }

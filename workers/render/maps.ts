@@ -63,11 +63,18 @@ export class LoadedMaps {
   async use<T>(use: Use, work: (map: MapnikMap, isWide: boolean) => Promise<T>): Promise<T> {
     const { digest } = use.source;
     const loaded = this.taken(digest) ?? (await this.load(use));
-    await this.show(loaded, use.without ?? []);
-    const result = await work(loaded.map, loaded.shown.length >= wideLayers);
-    this.idle.set(digest, [...(this.idle.get(digest) ?? []), loaded]);
-    // It alone is too large.
-    if (!this.idle.has(digest)) loaded.map.clear();
+    let result: T;
+    try {
+      await this.show(loaded, use.without ?? []);
+      result = await work(loaded.map, loaded.shown.length >= wideLayers);
+    } catch (error) {
+      loaded.map.clear();
+      throw error;
+    }
+    const idle = [...(this.idle.get(digest) ?? []), loaded];
+    this.idle.set(digest, idle);
+    // They are too large together, and were let go without `dispose`.
+    if (!this.idle.has(digest)) for (const { map } of idle) map.clear();
     return result;
   }
 

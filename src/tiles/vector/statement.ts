@@ -26,7 +26,13 @@ const maxValues = 2_000_000;
  */
 const largeBytes = 1_000;
 
-/** Gives for each layer a row with its number `n`, its `tile` in MVT and its number of `objects`. */
+/** Of the layers of a statement in all, before they are compressed. Clients take tiles of some hundred kilobytes well. */
+export const maxBytes = 16 * 1024 ** 2;
+
+/**
+ * Gives for each layer a row with its number `n`, its `tile` in MVT and its number of `objects`. Without tiles they have more
+ * than `maxBytes`, which would not all be received: what a message holds is a text in Node, of limited length.
+ */
 export interface VectorStatement {
   /** The first two values are those of `boxValues`. */
   readonly text: string;
@@ -57,7 +63,10 @@ export function vectorStatement(
       `count(*)::int as objects from (${objects} limit ${limit + 1}) layer$`
     );
   });
-  return { text: selects.join(" union all "), values, limits };
+  const text =
+    `select n, case when coalesce(sum(octet_length(tile)) over (), 0) <= ${maxBytes} then coalesce(tile, '') end as tile, objects ` +
+    `from (${selects.join(" union all ")}) layers$`;
+  return { text, values, limits };
 }
 
 /** SQL of the objects in the tile, in the order of their ids, as images have them. */

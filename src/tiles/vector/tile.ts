@@ -9,7 +9,7 @@ import type { MadeTile, TileService, TileWork } from "../service.js";
 import type { VectorAddress } from "./address.js";
 import { Compressor } from "./compressor.js";
 import type { VectorPlan } from "./planner.js";
-import { boxValues, type VectorStatement } from "./statement.js";
+import { boxValues, maxBytes, type VectorStatement } from "./statement.js";
 
 /** Makes vector tiles: PostgreSQL writes them, here they are compressed. */
 
@@ -22,9 +22,6 @@ export interface VectorTilesOptions {
   /** Longest wait, and after that longest work on a tile but for its last statement. */
   readonly deadlineMs: number;
 }
-
-/** Bytes of a tile before it is compressed. Clients take tiles of some hundred kilobytes well. */
-const maxBytes = 32 * 1024 ** 2;
 
 /** Tiles that fit into a packet of the network are not compressed. */
 const packetBytes = 1_400;
@@ -43,7 +40,8 @@ type VectorWork = TileWork<VectorPlan, TileEncoding>;
 
 interface LayerRow {
   readonly n: number;
-  readonly tile: Buffer;
+  /** Null = the layers are too large together. */
+  readonly tile: Buffer | null;
   readonly objects: number;
 }
 
@@ -111,8 +109,8 @@ export class VectorTiles {
     for (const statement of plan.statements) {
       if (performance.now() > until) throw tooSlow();
       for (const { tile } of await this.rows(statement, box, signal)) {
-        bytes += tile.length;
-        if (bytes > maxBytes) throw tooLargeTile();
+        bytes += tile?.length ?? 0;
+        if (!tile || bytes > maxBytes) throw tooLargeTile();
         tiles.push(tile);
       }
     }
