@@ -191,7 +191,7 @@ t.test("a connection that breaks in mid-stream fails the stream and nothing else
   const chunks = await open(new AbortController().signal);
   await chunks.next();
   await db.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = current_user and pid <> pg_backend_pid()",
   );
   t.ok(
     await failureOf(async () => {

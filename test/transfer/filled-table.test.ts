@@ -194,13 +194,13 @@ t.test("an import inside a request's transaction waits for no lock of its own", 
   const waits: string[] = [];
   const timer = setInterval(async () => {
     const waiting = await db.query<{ query: string }>(
-      "select query from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()",
+      "select query from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database() and usename = current_user",
     );
     if (waiting.length === 0) return;
     waits.push(...waiting.map(({ query }) => query));
     clearInterval(timer);
     await db.query(
-      "select pg_cancel_backend(pid) from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database()",
+      "select pg_cancel_backend(pid) from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0 and datname = current_database() and usename = current_user",
     );
   }, 50);
   const { inserted } = await importIntoLayer(
