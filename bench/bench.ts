@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { requireBuild } from "./against/build.js";
 import { againstMeasures, withBuilds } from "./against/compare.js";
-import { type Context, fullSize, smallSize } from "./context.js";
+import { type Context, fullSize, type Size, smallSize } from "./context.js";
 import { packagedWorld, placesOf } from "./data.js";
 import { importMap } from "./import.js";
 import { cachedTile } from "./measures/cached.js";
@@ -11,12 +11,14 @@ import { coldTiles } from "./measures/cold.js";
 import { createdByHttp } from "./measures/create.js";
 import { exports } from "./measures/exports.js";
 import { imports } from "./measures/imports.js";
+import { largeLayers } from "./measures/large.js";
 import { liveEdits } from "./measures/live.js";
 import { objectsByHttp } from "./measures/objects.js";
 import { tileFromRedis } from "./measures/redis.js";
 import { searchNames } from "./measures/search.js";
 import { vectorTiles } from "./measures/vector.js";
 import { visualizations } from "./measures/visuals.js";
+import { wideMaps } from "./measures/wide.js";
 import { type Options, wanted } from "./options.js";
 import type { Row } from "./report.js";
 import { viewports } from "./viewports.js";
@@ -35,14 +37,17 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   create: createdByHttp,
   search: searchNames,
   live: liveEdits,
+  large: largeLayers,
   imports,
   exports,
   visuals: visualizations,
+  wide: wideMaps,
 };
 
-export type BenchOptions = Pick<Options, "small" | "only" | "work" | "against"> & {
-  readonly progress: (text: string) => void;
-};
+export type BenchOptions = Pick<Options, "small" | "only" | "work" | "against"> &
+  Partial<Pick<Options, "large">> & {
+    readonly progress: (text: string) => void;
+  };
 
 /** Runs the measures on services and data of their own, beside their references or beside another checkout. */
 export async function bench(options: BenchOptions): Promise<Row[]> {
@@ -71,6 +76,11 @@ export async function bench(options: BenchOptions): Promise<Row[]> {
   }
 }
 
+function sizeOf({ small, large }: Pick<BenchOptions, "small" | "large">): Size {
+  const size = small ? smallSize : fullSize;
+  return large === undefined ? size : { ...size, large };
+}
+
 async function prepare(world: World, options: BenchOptions): Promise<Context> {
   const files = await packagedWorld(world.folder, options.small);
   await importMap(world, files, options.progress);
@@ -78,6 +88,6 @@ async function prepare(world: World, options: BenchOptions): Promise<Context> {
   return {
     world,
     tiles: (count, seed) => viewports(places, count, seed),
-    size: options.small ? smallSize : fullSize,
+    size: sizeOf(options),
   };
 }

@@ -20,6 +20,8 @@ export interface Size extends Plan {
   readonly names: number;
   /** Points of an import; polygons are a third. */
   readonly objects: number;
+  /** Points of a large layer; lines are a fifth, polygons half. */
+  readonly large: number;
 }
 
 export const fullSize: Size = {
@@ -29,6 +31,7 @@ export const fullSize: Size = {
   coldTiles: 200,
   names: 1_000_000,
   objects: 300_000,
+  large: 1_000_000,
 };
 export const smallSize: Size = {
   rounds: 1,
@@ -37,4 +40,5 @@ export const smallSize: Size = {
   coldTiles: 40,
   names: 5_000,
   objects: 6_000,
+  large: 25_000,
 };

@@ -24,7 +24,7 @@ export async function fetchAll(urls: readonly string[], concurrency: number): Pr
   const worker = async () => {
     for (let url = urls[next++]; url !== undefined; url = urls[next++]) {
       const asked = performance.now();
-      const body = await fetchOne(url, agent);
+      const body = await fetchOne(url, { agent });
       if (!body.subarray(0, 8).equals(pngSignature))
         throw new Error(`${url}: ${body.toString("latin1", 0, 500)}`);
       bytes += body.length;
@@ -49,9 +49,12 @@ export async function fetchAll(urls: readonly string[], concurrency: number): Pr
 }
 
 /** The body of one answer. @throws Error when the status is not 200 or the body is empty */
-export function fetchOne(url: string, agent?: Agent): Promise<Buffer> {
+export function fetchOne(
+  url: string,
+  options: { readonly agent?: Agent; readonly headers?: Record<string, string> } = {},
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const request = get(url, agent ? { agent } : {}, (response) => {
+    const request = get(url, options, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);

@@ -14,20 +14,23 @@ export interface Options {
   readonly data: string | undefined;
   /** Rounds of the comparison with peers, at first. */
   readonly rounds: number;
+  /** Points of the large layers; undefined = as many as the size of the bench says. */
+  readonly large: number | undefined;
   /** Folder for the private services, kept for the next run; default a temporary one. */
   readonly work: string | undefined;
 }
 
-export const usage = `npm run bench -- [--small] [--only MEASURE]… [--against DIR] [--peers DIR [--data DIR] [--rounds N]] [--work DIR]
+export const usage = `npm run bench -- [--small] [--only MEASURE]… [--against DIR] [--peers DIR [--data DIR] [--rounds N]] [--large N] [--work DIR]
 
   --small        little data, short rounds; only gates that are not about time count
-  --only NAME    cached, redis, cold, once, live, visuals, vector, objects, catalog, create, search,
-                 imports, exports or peers; may be repeated
+  --only NAME    cached, redis, cold, once, live, large, visuals, vector, wide, objects, catalog, create,
+                 search, imports, exports or peers; may be repeated
   --against DIR  compare with another checkout of Mapwright, which has been built, in place of the references:
                  cached, cold, objects and list; both serve the same data
   --peers DIR    also compare with renderd and MapServer: DIR has style.mss, viewports, peers/up and peers/down,
                  and their data as dcw, coast, rivers and cities.geojsonl in DIR/data or the folder of --data
   --rounds N     rounds of that comparison (default 9)
+  --large N      points of the large layers (default 1,000,000); lines are a fifth, polygons half
   --work DIR     keep the private database with its imported data in DIR and use it again
 
 A ratio is the median of paired rounds; beside it is where it lies with a certainty of 95 %. While that leaves open
@@ -46,13 +49,18 @@ export function parseOptions(args: readonly string[]): Options | "help" {
       peers: { type: "string" },
       data: { type: "string" },
       rounds: { type: "string", default: "9" },
+      large: { type: "string" },
       work: { type: "string" },
     },
   });
   if (values.help) return "help";
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1) throw new TypeError("--rounds must be a number from 1 on.");
+  const large = values.large === undefined ? undefined : Number(values.large);
+  if (large !== undefined && (!Number.isInteger(large) || large < 1000))
+    throw new TypeError("--large must be a number from 1000 on.");
   return {
+    large,
     small: values.small,
     only: values.only,
     against: values.against,

@@ -45,6 +45,11 @@ export const configSchema = z.strictObject({
     .string()
     .regex(/^(rediss?|unix):\/\//, "an address such as redis://127.0.0.1:6379/0 or unix:///run/redis.sock")
     .default("redis://127.0.0.1:6379/0"),
+  /** Redis for tiles, so that these never push sessions out of the other; "" = they share one. */
+  tilesRedisUrl: z
+    .string()
+    .regex(/^((rediss?|unix):\/\/.*)?$/, "an address such as redis://127.0.0.1:6380/0, or nothing")
+    .default(""),
   /** Prefix of all keys in Redis, so that installations can share one. */
   redisPrefix: z.string().max(64).default("mw:"),
   host: z.string().default("0.0.0.0"),
@@ -98,8 +103,11 @@ export const configSchema = z.strictObject({
   logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   /** Folder for attachments, keys, temporary files and the private services. */
   dataDir: z.string().default("data"),
-  databaseConnections: count(2, 200).default(10),
+  /** So many that one client alone finds as many as it can use, beside those that are kept from it. */
+  databaseConnections: count(2, 200).default(16),
   statementTimeoutMs: count(100, 3_600_000).default(30_000),
+  /** Longest statement that reads for the public. */
+  publicTimeoutMs: count(100, 3_600_000).default(10_000),
   sessionIdleSeconds: count(1, 86_400).default(600),
   login: z
     .strictObject({
@@ -110,6 +118,20 @@ export const configSchema = z.strictObject({
       failuresPerLogin: count(1, 1_000_000).default(1_000),
       /** Passwords hashed at once in one node. */
       concurrency: count(1, 64).default(2),
+    })
+    .prefault({}),
+  /** Requests that a client (an account, or the network of who is not signed in) may send in a minute; 0 = any number. */
+  limits: z
+    .strictObject({
+      /** Those that no cache of addresses answers. */
+      tiles: count(0, 10_000_000).default(0),
+      reads: count(0, 10_000_000).default(0),
+      lists: count(0, 10_000_000).default(0),
+      writes: count(0, 10_000_000).default(0),
+      /** Imports and exports. */
+      transfers: count(0, 10_000_000).default(0),
+      /** Images and icons. */
+      pictures: count(0, 10_000_000).default(0),
     })
     .prefault({}),
   external: z
@@ -124,6 +146,17 @@ export const configSchema = z.strictObject({
     .prefault({}),
   maxBodyBytes: bytes.default(16 * 1024 ** 2),
   maxUploadBytes: bytes.default(1024 ** 3),
+  /** What one node receives at a time. */
+  receiving: z
+    .strictObject({
+      /** Bodies in memory, beyond the first 64 KiB of each. */
+      memoryBytes: bytes.default(256 * 1024 ** 2),
+      /** Uploaded files on disk. */
+      fileBytes: bytes.default(16 * 1024 ** 3),
+      /** Files are refused when less would stay free on their disk, or less than a tenth of a smaller one. */
+      freeBytes: bytes.default(2 * 1024 ** 3),
+    })
+    .prefault({}),
   catalog: z
     .strictObject({
       /** Maps and projects kept in the memory of one node. */
@@ -198,7 +231,12 @@ export const configSchema = z.strictObject({
       deadlineMs: count(100, 600_000).default(20_000),
     })
     .prefault({}),
+  /** Whether there is `/metrics`; from other machines only with the token. */
   metrics: flag.default(true),
+  metricsToken: z
+    .string()
+    .regex(/^([\x21-\x7e]{16,})?$/, "16 or more printable ASCII characters without spaces")
+    .default(""),
 });
 
 export type Config = z.output<typeof configSchema>;

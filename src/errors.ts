@@ -13,6 +13,7 @@ export type FailureKind =
   | "too_large"
   | "unsupported_encoding"
   | "precondition_failed"
+  | "too_many"
   | "busy"
   | "outcome_unknown"
   | "execution";
@@ -77,6 +78,16 @@ export const preconditionFailed = (message: string): Failure =>
 
 /** The input is larger than the installation allows. */
 export const tooLarge = (message: string): Failure => new Failure("too_large", undefined, message);
+
+/** The client sent more requests in a minute than it may; `data` becomes the headers `RateLimit…` and `Retry-After`. */
+export const tooMany = (
+  quota: { readonly work: string; readonly limit: number; readonly left: number; readonly seconds: number },
+  retryAfterSeconds: number,
+): Failure =>
+  new Failure("too_many", undefined, `You may send ${quota.limit} requests of this kind in a minute.`, {
+    retryAfterSeconds,
+    quota,
+  });
 
 /** The server cannot take this work now; `data.retryAfterSeconds` becomes `Retry-After`. */
 export const busy = (message: string, retryAfterSeconds = 1): Failure =>

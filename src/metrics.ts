@@ -1,16 +1,32 @@
 import { Counter, Gauge, Histogram, openMetricsContentType, Registry } from "prom-client";
+import { LoopDelay } from "./loop-delay.js";
 
 /** Metrics of a node, in the OpenMetrics text format. */
 
 export interface Gauges {
-  readonly renders: { readonly waiting: number; readonly running: number; readonly restarts: number };
+  readonly renders: {
+    readonly waiting: number;
+    readonly running: number;
+    readonly restarts: number;
+    readonly refused: number;
+  };
   readonly transfers: { readonly waiting: number; readonly running: number; readonly restarts: number };
   readonly exports: { readonly waiting: number; readonly running: number; readonly restarts: number };
   readonly metatilesInFlight: number;
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
-  readonly databasePool: { readonly total: number; readonly idle: number; readonly waiting: number };
+  readonly databasePool: {
+    readonly total: number;
+    readonly idle: number;
+    readonly waiting: number;
+    readonly purposes: Readonly<
+      Record<string, { readonly held: number; readonly waiting: number; readonly refused: number }>
+    >;
+    readonly cancelRequests: number;
+  };
   readonly redisReady: boolean;
+  readonly received: Record<"memory" | "files", { readonly bytes: number; readonly refused: number }>;
   readonly listening: boolean;
+  readonly limited: number;
 }
 
 const knownMethods: ReadonlySet<string> = new Set([
@@ -55,6 +71,7 @@ export class Metrics {
     labelNames: ["host", "result"],
     registers: [],
   });
+  private readonly loop = new LoopDelay();
   // Requests and tiles are counted in plain numbers, since that path is hot and a Counter sorts and joins its labels on
   // each call. The numbers are copied to the counters when metrics are read.
 
@@ -88,6 +105,11 @@ export class Metrics {
       "Render hosts that were replaced since the start.",
       (now) => now.renders.restarts,
     );
+    gauge(
+      "render_refused",
+      "Metatiles that were refused at once since the start, as their map took too long to draw.",
+      (now) => now.renders.refused,
+    );
     gauge("export_queue", "Exports that wait for the export host.", (now) => now.exports.waiting);
     gauge("export_running", "Exports that the export host writes.", (now) => now.exports.running);
     gauge("transfer_queue", "Files that wait for the transfer host.", (now) => now.transfers.waiting);
@@ -103,10 +125,73 @@ export class Metrics {
     gauge("database_connections", "Open connections of the pool.", (now) => now.databasePool.total);
     gauge("database_connections_idle", "Idle connections of the pool.", (now) => now.databasePool.idle);
     gauge("database_waiting", "Requests that wait for a connection.", (now) => now.databasePool.waiting);
+    this.registerPurposes(gauges);
+    for (const [place, what] of [
+      ["memory", "request bodies in memory"],
+      ["files", "uploaded files on disk"],
+    ] as const) {
+      gauge(`receiving_${place}_bytes`, `Bytes of ${what}.`, ({ received }) => received[place].bytes);
+      gauge(
+        `receiving_${place}_refused`,
+        `Requests refused since the start for too many bytes of ${what}.`,
+        ({ received }) => received[place].refused,
+      );
+    }
+    gauge(
+      "limited_requests",
+      "Requests refused since the start, as their client sent too many (limits.*).",
+      (now) => now.limited,
+    );
     gauge("redis_ready", "1 when Redis answers.", (now) => Number(now.redisReady));
     gauge("change_log_listening", "1 when the database's notifications arrive.", (now) =>
       Number(now.listening),
     );
+    gauge(
+      "event_loop_delay_max_seconds",
+      "Longest time that the front process could not answer anything, since metrics were read last.",
+      () => this.loop.max,
+    );
+    gauge(
+      "event_loop_delay_p99_seconds",
+      "99th percentile of the same, since metrics were read last.",
+      () => this.loop.p99,
+    );
+  }
+
+  /** What the connections to the database are used for. */
+  private registerPurposes(gauges: () => Gauges): void {
+    const { registry } = this;
+    const labelNames = ["purpose"] as const;
+    const gauge = (name: string, help: string, read: "held" | "waiting") =>
+      new Gauge({
+        ...{ name: `mapwright_database_${name}`, help, labelNames, registers: [] },
+        collect() {
+          for (const [purpose, counts] of Object.entries(gauges().databasePool.purposes))
+            this.set({ purpose }, counts[read]);
+        },
+      });
+    const refused = new Counter({
+      name: "mapwright_database_refused",
+      help: "Requests that got no place among the connections in time.",
+      ...{ labelNames, registers: [] },
+      collect() {
+        this.reset();
+        for (const [purpose, counts] of Object.entries(gauges().databasePool.purposes))
+          this.inc({ purpose }, counts.refused);
+      },
+    });
+    const cancels = new Counter({
+      name: "mapwright_database_cancel_requests",
+      help: "Requests to cancel a statement that were sent.",
+      registers: [],
+      collect() {
+        this.reset();
+        this.inc(gauges().databasePool.cancelRequests);
+      },
+    });
+    const held = gauge("places", "Connections in use by purpose.", "held");
+    const waiting = gauge("places_waiting", "Requests that wait for a connection, by purpose.", "waiting");
+    for (const metric of [held, waiting, refused, cancels]) registry.registerMetric(metric as never);
   }
 
   answered(route: string, method: string, status: number, milliseconds: number): void {
@@ -168,6 +253,8 @@ export class Metrics {
       this.tiles.inc({ source: "address" }, count);
       this.requests.inc({ route: "(cached)", method, status }, count);
     }
-    return { text: await this.registry.metrics(), contentType: this.registry.contentType };
+    const text = await this.registry.metrics();
+    this.loop.reset();
+    return { text, contentType: this.registry.contentType };
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { ClientLimits } from "./access/client-limits.js";
 import { KeyFolder } from "./access/issuer-keys.js";
 import { ExternalTokens } from "./access/issuer-tokens.js";
 import { LoginThrottle } from "./access/login-throttle.js";
@@ -71,6 +72,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
   });
   const redis = openRedis(config.redisUrl, log);
+  const tilesRedis = config.tilesRedisUrl === "" ? redis : openRedis(config.tilesRedisUrl, log);
   const image = createImageHost(config, log);
   const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), {
     blobs: openBlobs(config),
@@ -94,6 +96,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     config,
     db,
     redis,
+    tilesRedis,
     render,
     blobs,
     services: rasterServices,
@@ -124,14 +127,23 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     metatilesInFlight: tiles.making + path.vectorTiles.making,
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
+    received: server.received(),
     redisReady: redis.status === "ready",
     listening: changes.trusted,
+    limited: limits.refused,
   }));
   const sessions = openSessions(redis, {
     idleSeconds: config.sessionIdleSeconds,
     prefix: config.redisPrefix,
   });
 
+  const limits = new ClientLimits({
+    redis,
+    prefix: config.redisPrefix,
+    perMinute: config.limits,
+    clock: systemClock,
+    log,
+  });
   const logins = new Logins(
     db,
     new LoginThrottle(redis, config.redisPrefix, config.login),
@@ -160,6 +172,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     redis,
     catalog,
     sessions,
+    limits,
     logins,
     externalTokens,
     styles,
@@ -192,6 +205,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   };
 
   await redis.connect().catch(() => undefined);
+  if (tilesRedis !== redis) await tilesRedis.connect().catch(() => undefined);
   await changes.start();
   const pruning = startPruning(
     [() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db), () => pruneTallies(db)],
@@ -249,6 +263,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       await Promise.all([changes.stop(), render.stop(), transfer.stop(), files.host.stop(), image.stop()]);
       await folder.remove();
       redis.disconnect();
+      tilesRedis.disconnect();
       await db.close();
     },
   };

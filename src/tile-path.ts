@@ -10,11 +10,12 @@ import type { Log } from "./log.js";
 import type { BlobStore } from "./storage/blob-store.js";
 import type { Database } from "./storage/postgres.js";
 import type { Redis } from "./storage/redis.js";
+import { CompiledStore, compilerDigest } from "./style/compiled-store.js";
 import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./style/compiler.js";
 import { AddressCache } from "./tiles/address-cache.js";
 import { TileAnswers } from "./tiles/answers.js";
 import { TileMemory } from "./tiles/memory.js";
-import { drawMetatile, type MetatileOptions, metatileSide } from "./tiles/metatile.js";
+import { drawMetatile, type MetatileOptions, metatileSide, type RenderOptions } from "./tiles/metatile.js";
 import type { PictureFolder } from "./tiles/picture-folder.js";
 import { Planner, type PlannerOptions } from "./tiles/planner.js";
 import { TileService, type TileSource } from "./tiles/service.js";
@@ -31,6 +32,8 @@ export interface TilePathParts {
   >;
   readonly db: Database;
   readonly redis: Redis;
+  /** For tiles and compiled styles; absent = the same. */
+  readonly tilesRedis?: Redis;
   readonly render: RenderCalls;
   readonly blobs: Pick<BlobStore, "withLocalCopy">;
   /** Images of external layers. */
@@ -53,7 +56,7 @@ export interface RenderCalls extends CompileHost {
     ((
       kind: "metatile",
       request: MetatileRequest,
-      options: { readonly deadlineMs: number; readonly signal: AbortSignal; readonly owner: string },
+      options: RenderOptions & { readonly deadlineMs: number },
     ) => Promise<MetatileResponse>);
 }
 
@@ -90,11 +93,11 @@ export interface TilePath<Answer> {
 const maxLockMs = 3_000;
 
 export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
-  const { config, db, redis, render, blobs, services, clock, log, on } = parts;
+  const { config, db, redis, render, blobs, services, clock, log, on, tilesRedis = redis } = parts;
   const count = new ChangeCount();
   const memory = new TileMemory(config.tiles.memoryBytes);
   const addresses = new AddressCache<Answer>(count, config.tiles.addressBytes, clock);
-  const store = new TileStore(redis, config.redisPrefix, config.tiles.redisSeconds, memory, clock);
+  const store = new TileStore(tilesRedis, config.redisPrefix, config.tiles.redisSeconds, memory, clock);
   const catalog: CatalogCache = new CatalogCache({
     db,
     idAlias: config.idAlias,
@@ -128,8 +131,24 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     },
   });
   // The compiler's thread ends at the style's deadline; if that fails, the host is ended after these 3 seconds more.
-  const styles = createStyleCompiler(render, { deadlineMs: config.style.deadlineMs + 3_000, clock });
-  const visuals = new VisualCache(db, changes, log);
+  const styles = createStyleCompiler(render, {
+    deadlineMs: config.style.deadlineMs + 3_000,
+    clock,
+    store: new CompiledStore({
+      redis: tilesRedis,
+      prefix: config.redisPrefix,
+      compiler: compilerDigest(),
+      clock,
+    }),
+  });
+  const visuals = new VisualCache(
+    db.for({ client: "statistics", project: "", purpose: "reads" }),
+    changes,
+    log,
+    undefined,
+    undefined,
+    db.for({ client: "statistics", project: "", purpose: "background" }),
+  );
   const planner = new Planner({
     visuals,
     catalog,
@@ -175,9 +194,9 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     bytes: Math.floor(config.tiles.planBytes / 4),
   });
   const maker = new VectorTiles({
-    db,
+    db: db.for({ client: "vector tiles", project: "", purpose: "reads" }),
     // The others are for those who read and write objects.
-    concurrency: Math.max(1, Math.floor(config.databaseConnections / 4)),
+    concurrency: Math.max(1, Math.floor(config.databaseConnections / 6)),
     queueLength: config.tiles.queueLength,
     deadlineMs: config.tiles.deadlineMs,
   });

@@ -51,7 +51,7 @@ export class Neighbour {
   private async run(): Promise<void> {
     while (!this.isStopped) {
       const asked = performance.now();
-      await fetchOne(this.next(), this.agent).catch(() => {
+      await fetchOne(this.next(), { agent: this.agent }).catch(() => {
         this.failed++;
       });
       this.times.push(performance.now() - asked);

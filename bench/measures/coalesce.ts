@@ -14,7 +14,9 @@ export async function oneRender({ world, tiles }: Context): Promise<Row[]> {
   const server = await startServer(world.config({ redisPrefix: "bench-once:" }), world.log);
   const agent = new Agent({ keepAlive: true, maxSockets: requests, maxFreeSockets: requests });
   const all = (path: (index: number) => string) =>
-    Promise.all(Array.from({ length: requests }, (_, index) => fetchOne(server.url + path(index), agent)));
+    Promise.all(
+      Array.from({ length: requests }, (_, index) => fetchOne(server.url + path(index), { agent })),
+    );
   try {
     await all(() => "/health/live"); // opens the connections
     const before = await renders(server.url);

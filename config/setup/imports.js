@@ -13,14 +13,14 @@ import ts from "typescript";
  * that fits a file counts.
  */
 const order = [
-  ["src/geo", "src/clock"],
+  ["src/geo", "src/clock", "src/loop-delay"],
   ["src/errors", "src/config", "src/log", "src/metrics"],
   ["src/column-types"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
   ["src/catalog/codes", "src/catalog/layer-table", "src/catalog/localized-value", "src/catalog/plain-value"],
   ["src/hosts/import-messages", "src/hosts/export-messages", "src/storage/blob-store"],
-  ["src/hosts/messages"],
+  ["src/hosts/messages", "src/turns"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
   ["src/style"],

@@ -10,6 +10,11 @@ export interface Account {
   readonly id: number;
   readonly login: string;
 }
+/** An account whose password was checked. */
+export interface AuthenticatedAccount extends Account {
+  /** The hash that the password matched. */
+  readonly passwordHash: string;
+}
 export interface AccountListItem {
   readonly login: string;
   readonly project: string | null;
@@ -98,7 +103,7 @@ export async function authenticate(
   project: number,
   login: string,
   password: string,
-): Promise<Account | undefined> {
+): Promise<AuthenticatedAccount | undefined> {
   const [row] = isStorable(login)
     ? await db.query<Account & { password_hash: string }>(
         `select a.id, a.login, a.password_hash from account a
@@ -107,8 +112,25 @@ export async function authenticate(
       )
     : [];
   return (await verifyPassword(row?.password_hash, password)) && row
-    ? { id: row.id, login: row.login }
+    ? { id: row.id, login: row.login, passwordHash: row.password_hash }
     : undefined;
+}
+
+/**
+ * Whether the account is still a member of the project, with the password that was checked, if one was. To be asked after a
+ * session was opened: a new password or a removal closes the sessions that it finds, and may have looked before.
+ */
+export async function isStillMember(
+  db: Queryable,
+  project: number,
+  account: Account & Partial<AuthenticatedAccount>,
+): Promise<boolean> {
+  const rows = await db.query(
+    `select 1 from account a join membership m on m.account_id = a.id and m.project_id = $1
+     where a.id = $2 and ($3::text is null or a.password_hash = $3)`,
+    [project, account.id, account.passwordHash ?? null],
+  );
+  return rows.length > 0;
 }
 
 /** Logins of a project's users, sorted. */

@@ -62,7 +62,8 @@ export class ExternalTokens {
         requiredClaims: ["exp", claim],
         ...(issuer === undefined ? {} : { issuer }),
       });
-      return payload;
+      // `1e400` is read as Infinity, with which a token would never end.
+      return Number.isFinite(payload.exp) ? payload : undefined;
     } catch (error) {
       if (error instanceof errors.JWSSignatureVerificationFailed) return "not this key";
       if (error instanceof errors.JOSEError) return undefined;

@@ -1,6 +1,6 @@
 import type { Database } from "../storage/postgres.js";
 import { Semaphore } from "../storage/semaphore.js";
-import { type Account, authenticate } from "./accounts.js";
+import { type AuthenticatedAccount, authenticate } from "./accounts.js";
 import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
 
 /** Login with a password, with a limit on failed attempts and on concurrent hashing. */
@@ -27,7 +27,11 @@ export class Logins {
    * The project's account with that login and password.
    * @throws Failure forbidden (with the same message for an unknown login, a wrong password and too many attempts); busy
    */
-  async check(project: number, attempt: PasswordAttempt, signal?: AbortSignal): Promise<Account> {
+  async check(
+    project: number,
+    attempt: PasswordAttempt,
+    signal?: AbortSignal,
+  ): Promise<AuthenticatedAccount> {
     // Checked again after waiting: other attempts may have failed meanwhile.
     await this.throttle.admit(attempt);
     const release = await this.hashing.acquire(signal);

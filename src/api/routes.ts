@@ -6,6 +6,7 @@ import { exportOperations } from "./resources/export.js";
 import { tileExportOperations } from "./resources/export-tiles.js";
 import { fileOperations } from "./resources/files.js";
 import { folderOperations } from "./resources/folders.js";
+import { fontOperations } from "./resources/fonts.js";
 import { healthOperations } from "./resources/health.js";
 import { iconOperations } from "./resources/icons.js";
 import { imageOperations } from "./resources/images.js";
@@ -42,6 +43,7 @@ const resources: readonly Operation[] = [
   ...mapOperations,
   ...mapListOperations,
   ...pictureOperations,
+  ...fontOperations,
   ...folderOperations,
   ...treeOperations,
   ...publishOperations,

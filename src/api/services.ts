@@ -1,3 +1,4 @@
+import type { ClientLimits } from "../access/client-limits.js";
 import type { ExternalTokens } from "../access/issuer-tokens.js";
 import type { Logins } from "../access/logins.js";
 import type { Sessions } from "../access/sessions.js";
@@ -39,6 +40,7 @@ export interface Services {
   readonly redis: Redis;
   readonly catalog: Catalog;
   readonly sessions: Sessions;
+  readonly limits: ClientLimits;
   readonly logins: Logins;
   readonly externalTokens: ExternalTokens;
   readonly styles: StyleCompiler;

@@ -49,10 +49,14 @@ export async function becomeRaster(tx: Queryable, layerId: number): Promise<void
   );
   const table = layerTable(layerId);
   await tx.execute(`drop table ${[table, ...layer!.bands.map((zoom) => `${table}_z${zoom}`)].join(", ")}`);
+  await tx.execute(`drop table if exists ${table}_c`);
   await tx.execute("delete from search_setting where layer_id = $1", [layerId]);
   await tx.execute("delete from layer_column where layer_id = $1", [layerId]);
   await tx.execute("delete from column_constraint where layer_id = $1", [layerId]);
-  await tx.execute("update layer set geometry_kind = 'Unknown', bands = '{}' where id = $1", [layerId]);
+  await tx.execute(
+    "update layer set geometry_kind = 'Unknown', bands = '{}', has_runs = false where id = $1",
+    [layerId],
+  );
   await tx.execute(
     `update node set type = 'raster', css_style = case when css_style = $2 then '' else css_style end,
        style_mode = case when css_style = $2 then 0 else 2 end,

@@ -4,11 +4,16 @@ import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
 import { layerTable } from "./layer-table.js";
 
-/** Garbage collection: deletes files that no object lists any more, and blobs without a file. */
+/**
+ * Garbage collection: deletes rows of files that no object lists any more, and sets blobs aside that no row names. They are
+ * put back when a row names them after all, as when an older state of the database is restored, and deleted in the end.
+ */
 
 const intervalMs = 3_600_000;
 /** Longer than any request: a blob is stored before its row, and a client may list a file again. */
 const minAgeMs = 86_400_000;
+/** Longer than it takes to notice that a restored database lacks files. */
+const keptAsideMs = 14 * 86_400_000;
 const batchSize = 1_000;
 
 interface Group {
@@ -18,12 +23,23 @@ interface Group {
   readonly localized_value: boolean;
 }
 
+export interface SweepAges {
+  /** Minimum age of files that are removed and of blobs that are set aside. */
+  readonly ageMs?: number;
+  /** How long blobs stay aside. */
+  readonly keptMs?: number;
+}
+
 /**
  * One pass. Stops if another node is sweeping.
- * @param ageMs minimum age of deleted files and blobs
- * @returns number of deleted blobs
+ * @returns number of blobs that were set aside
  */
-export async function sweepFiles(db: Database, blobs: BlobStore, ageMs = minAgeMs): Promise<number> {
+export async function sweepFiles(
+  db: Database,
+  blobs: BlobStore,
+  { ageMs = minAgeMs, keptMs = keptAsideMs }: SweepAges = {},
+): Promise<number> {
+  await sweepAside(db, blobs, keptMs);
   const groups = await db.query<Group>(
     `select c.layer_id, c.id as column_id, c.type, c.localized_value from layer_column c
      where exists (select from file f where f.column_id = c.id) and to_regclass('layers.l' || c.layer_id) is not null
@@ -33,44 +49,58 @@ export async function sweepFiles(db: Database, blobs: BlobStore, ageMs = minAgeM
   for (const group of groups) {
     const gone = await sweepGroup(db, group, ageMs);
     if (!gone) return removed;
-    for (const uuid of gone) await blobs.delete(uuid);
+    for (const uuid of gone) await blobs.setAside(uuid);
     removed += gone.length;
   }
   return removed + (await sweepBlobs(db, blobs, ageMs));
 }
 
 /**
- * Deletes rows of a column's files, in a transaction for each column: one for all layers could exceed PostgreSQL's limit of
- * locks.
+ * Deletes rows of a column's files, some at a time: whoever changes a file waits for one portion, and for one layer.
  * @returns their uuids; undefined when another node is sweeping
  */
 async function sweepGroup(db: Database, group: Group, ageMs: number): Promise<string[] | undefined> {
+  const removed: string[] = [];
+  for (let after = 0; ; ) {
+    const portion = await sweepPortion(db, group, { ageMs, after });
+    if (!portion) return undefined;
+    removed.push(...portion.removed);
+    if (portion.last === undefined) return removed;
+    after = portion.last;
+  }
+}
+
+/** @returns uuids of the removed files, and the last id that was looked at; undefined when another node is sweeping */
+async function sweepPortion(
+  db: Database,
+  group: Group,
+  { ageMs, after }: { readonly ageMs: number; readonly after: number },
+): Promise<{ readonly removed: readonly string[]; readonly last: number | undefined } | undefined> {
   try {
     return await db.transaction(async (tx) => {
       const [lock] = await tx.query<{ free: boolean }>(
         `select pg_try_advisory_xact_lock(${workLock.fileSweep}) as free`,
       );
       if (!lock?.free) return undefined;
-      const uuids: string[] = [];
       // Two statements: the second sees what writers committed before the first locked the rows.
       const locked = await tx.query<{ id: number }>(
-        `select id from file where column_id = $1 and created_at < now() - $2 * interval '1 ms' for update skip locked`,
-        [group.column_id, ageMs],
+        `select id from file where column_id = $1 and id > $3 and created_at < now() - $2 * interval '1 ms'
+         order by id limit ${batchSize} for update skip locked`,
+        [group.column_id, ageMs, after],
       );
-      const ids = locked.map((row) => row.id);
-      for (let at = 0; at < ids.length; at += batchSize) {
-        const removed = await tx.query<{ uuid: string }>(
-          `delete from file f where f.id = any($1::bigint[]) and not ${listedSql(group)} returning uuid`,
-          [ids.slice(at, at + batchSize)],
-        );
-        uuids.push(...removed.map((row) => row.uuid));
-      }
-      return uuids;
+      const removed = await tx.query<{ uuid: string }>(
+        `delete from file f where f.id = any($1::bigint[]) and not ${listedSql(group)} returning uuid`,
+        [locked.map(({ id }) => id)],
+      );
+      return {
+        removed: removed.map(({ uuid }) => uuid),
+        last: locked.length < batchSize ? undefined : locked.at(-1)!.id,
+      };
     });
   } catch (error) {
     // 42P01 undefined_table, 42703 undefined_column: the layer or column was just deleted, with its files.
     const { code } = error as { code?: string };
-    if (code === "42P01" || code === "42703") return [];
+    if (code === "42P01" || code === "42703") return { removed: [], last: undefined };
     throw error;
   }
 }
@@ -84,27 +114,43 @@ function listedSql({ layer_id, column_id, type, localized_value }: Group): strin
   return `exists (select from ${layerTable(layer_id)} o where o.svc_id = f.object_id and ${condition})`;
 }
 
-/** Deletes blobs of aborted requests and of deleted layers. */
+/** SQL of the keys of a list that no row names. */
+const unknownSql = `select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)
+   and not exists (select from raster r where u.uuid in (r.original, r.processed, r.drawn))
+   and not exists (select from picture p where p.blob = u.uuid)
+   and not exists (select from font f where f.blob = u.uuid)`;
+
+/** Sets blobs of aborted requests and of deleted layers aside. */
 async function sweepBlobs(db: Database, blobs: BlobStore, ageMs: number): Promise<number> {
   let removed = 0;
   for await (const uuids of blobs.olderThan(ageMs)) {
-    const rows = await db.query<{ uuid: string }>(
-      `select uuid from unnest($1::uuid[]) u (uuid) where not exists (select from file f where f.uuid = u.uuid)
-         and not exists (select from raster r where u.uuid in (r.original, r.processed, r.drawn))
-         and not exists (select from picture p where p.blob = u.uuid)`,
-      [uuids],
-    );
-    for (const { uuid } of rows) await blobs.delete(uuid);
+    const rows = await db.query<{ uuid: string }>(unknownSql, [uuids]);
+    for (const { uuid } of rows) await blobs.setAside(uuid);
     removed += rows.length;
   }
   await blobs.removeParts(ageMs);
   return removed;
 }
 
-/** Sweeps at regular intervals until stopped. */
+/** Puts blobs back that a row names, and deletes those that have been aside for long. */
+async function sweepAside(db: Database, blobs: BlobStore, keptMs: number): Promise<void> {
+  const old = new Set<string>();
+  for await (const uuids of blobs.aside(keptMs)) for (const uuid of uuids) old.add(uuid);
+  for await (const uuids of blobs.aside(0)) {
+    const unknown = new Set((await db.query<{ uuid: string }>(unknownSql, [uuids])).map(({ uuid }) => uuid));
+    for (const uuid of uuids) {
+      if (!unknown.has(uuid)) await blobs.putBack(uuid);
+      else if (old.has(uuid)) await blobs.deleteAside(uuid);
+    }
+  }
+}
+
+/** Sweeps at regular intervals until stopped. What a restored database names is put back at once. */
 export function startFileSweep(db: Database, blobs: BlobStore, log: Log): { stop(): void } {
+  const failed = (error: Error) => log.warn({ err: error }, "files could not be swept");
+  sweepAside(db, blobs, keptAsideMs).catch(failed);
   const timer = setInterval(() => {
-    sweepFiles(db, blobs).catch((error: Error) => log.warn({ err: error }, "files could not be swept"));
+    sweepFiles(db, blobs).catch(failed);
   }, intervalMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };

@@ -11,6 +11,7 @@ import {
   nextSort,
   nodesUnder,
   placeNode,
+  requireRoom,
 } from "./tree.js";
 
 /** Folders of a map's tree. */
@@ -63,10 +64,12 @@ export function isFolderShown(
  * Creates an empty folder.
  * @returns its id
  * @throws Failure not_found (map, parent), invalid_code, code_exists; invalid_value when it would be nested too deeply
+ *   or the map has too many folders and layers
  */
 export function createFolder(db: Database, mapId: number, folder: NewFolder): Promise<number> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
+    await requireRoom(tx, mapId);
     const parentId = await checkParent(tx, mapId, folder.parentId ?? 0);
     const id = await nextContainerId(tx);
     const name = folder.name ?? { name: "", localized: false, names: {} };

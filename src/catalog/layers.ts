@@ -6,7 +6,15 @@ import { addColumns, type NewColumn } from "./columns.js";
 import { discardNodes } from "./discard.js";
 import { removeFromPublication } from "./publication.js";
 import type { LayerNode, LocalizedName } from "./state.js";
-import { checkParent, chooseCode, lockMap, nextContainerId, nextSort, placeNode } from "./tree.js";
+import {
+  checkParent,
+  chooseCode,
+  lockMap,
+  nextContainerId,
+  nextSort,
+  placeNode,
+  requireRoom,
+} from "./tree.js";
 
 /** Vector layers: their node in the map's tree, their catalogue rows and the table of their objects. */
 
@@ -89,7 +97,8 @@ export function createHiddenLayer(
 
 /**
  * Moves a layer of `createHiddenLayer` to the root of its map, as the last one.
- * @throws Failure not_found when the map was deleted; code_exists when another layer has got the code
+ * @throws Failure not_found when the map was deleted; code_exists when another layer has got the code; invalid_value when
+ *   the map has too many folders and layers
  */
 export async function showLayer(
   tx: Queryable,
@@ -97,6 +106,7 @@ export async function showLayer(
   { id, code }: { readonly id: number; readonly code: string },
 ): Promise<void> {
   await lockMap(tx, mapId);
+  await requireRoom(tx, mapId);
   await tx.execute("update node set map_id = $2, parent_id = null, code = $3, sort = $4 where id = $1", [
     id,
     mapId,
@@ -113,7 +123,8 @@ const plainStyleMode = (cssStyle: string): number => (cssStyle === "" ? 0 : 2);
 
 /**
  * Inserts a layer into the map's tree. The caller adds columns and objects in the same transaction.
- * @throws Failure not_found (map, parent), invalid_code, code_exists
+ * @throws Failure not_found (map, parent), invalid_code, code_exists; invalid_value when the map has too many folders and
+ *   layers
  */
 export async function insertLayer(
   tx: Queryable,
@@ -121,6 +132,7 @@ export async function insertLayer(
   layer: NewLayerRow,
 ): Promise<{ readonly id: number; readonly code: string }> {
   await lockMap(tx, mapId);
+  await requireRoom(tx, mapId);
   const parentId = await checkParent(tx, mapId, layer.parentId ?? 0);
   const id = await nextContainerId(tx);
   const code = await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);

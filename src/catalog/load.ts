@@ -17,6 +17,7 @@ import type {
   ProjectState,
   PublicationElement,
   Role,
+  StoredFont,
   StoredPicture,
   StoredSettings,
   Thinning,
@@ -36,6 +37,7 @@ interface ProjectRow {
   members: { account_id: number; login: string; role: Role }[];
   grants: Grant[];
   pictures: (StoredPicture & { readonly path: string })[];
+  fonts: (StoredFont & { readonly path: string })[];
 }
 
 /** The project with this code, if any. */
@@ -49,7 +51,10 @@ export async function loadProject(db: Queryable, code: string): Promise<ProjectS
           from access_grant where project_id = p.id) as grants,
        (select coalesce(json_agg(json_build_object('path', path, 'blob', blob, 'digest', digest, 'format', format,
             'width', width, 'height', height, 'bytes', bytes) order by path), '[]')
-          from picture where project_id = p.id) as pictures
+          from picture where project_id = p.id) as pictures,
+       (select coalesce(json_agg(json_build_object('path', path, 'blob', blob, 'digest', digest, 'format', format,
+            'names', names, 'bytes', bytes) order by path), '[]')
+          from font where project_id = p.id) as fonts
      from project p where p.code = $1`,
     [code],
   );
@@ -65,6 +70,7 @@ export async function loadProject(db: Queryable, code: string): Promise<ProjectS
     members: new Map(row.members.map(({ account_id, login, role }) => [account_id, { login, role }])),
     grants: row.grants,
     pictures: new Map(row.pictures.map(({ path, ...picture }) => [path, picture])),
+    fonts: new Map(row.fonts.map(({ path, ...font }) => [path, font])),
   };
 }
 
@@ -91,6 +97,8 @@ interface NodeRow {
   geometry_kind: GeometryKind | null;
   bands: number[] | null;
   gathered: number[] | null;
+  has_runs: boolean | null;
+  crowds: number[] | null;
   thinnings: Thinning[] | null;
   crosses_antimeridian: boolean | null;
   source_id: number | null;
@@ -131,7 +139,7 @@ export async function loadMap(
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered, 'crowds', l.crowds, 'has_runs', l.has_runs, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
             select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'bands', t.bands) order by t.number)
             from thinning t where t.layer_id = n.id and t.retired_at is null))), '[]')
           from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
@@ -192,6 +200,8 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
         geometryKind: withGeometry.geometry_kind ?? "Unknown",
         bands: withGeometry.bands ?? [],
         gathered: node.gathered,
+        hasRuns: withGeometry.has_runs ?? false,
+        crowds: node.crowds,
         thinnings: node.thinnings ?? [],
         crossesAntimeridian: withGeometry.crosses_antimeridian ?? false,
         sourceId: node.source_id,

@@ -28,6 +28,7 @@ const reserved = new Set([
   "maps",
   "image",
   "pictures",
+  "fonts",
 ]);
 
 /**

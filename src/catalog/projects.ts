@@ -13,6 +13,8 @@ export interface NewProject {
   readonly languages?: readonly string[];
 }
 
+const maxLanguages = 100;
+
 export interface ProjectListItem {
   readonly id: number;
   readonly code: string;
@@ -29,6 +31,8 @@ export interface ProjectListItem {
 export async function createProject(db: Queryable, project: NewProject): Promise<number> {
   const languages = [...new Set((project.languages ?? ["en"]).map(checkLanguage))];
   if (languages.length === 0) throw failed("invalid_value", "A project has at least one language.");
+  if (languages.length > maxLanguages)
+    throw failed("invalid_value", `A project has at most ${maxLanguages} languages.`);
   const [row] = await db.write<{ id: number }>(
     `insert into project (code, name, languages) values ($1, $2, $3) on conflict (code) do nothing returning id`,
     [checkCode(project.code), checkText(project.name ?? "", "name"), languages],

@@ -5,6 +5,9 @@ import { lockMap, maxDepth } from "./tree.js";
 
 /** The nodes of a map that are shown: its full tree, or its publication tree if it has one. */
 
+/** Elements of one publication tree. */
+export const maxElements = 5_000;
+
 export interface Published {
   readonly node: TreeNode | LayerNode;
   /** Of the publication tree. Absent in the full tree. */

@@ -19,6 +19,13 @@ const lookaround = /\(\?<?[=!]/g;
 export const isLinearTimePattern = (expression: string): boolean =>
   !backReference.test(expression) && (expression.match(lookaround)?.length ?? 0) <= 1;
 
+/** Characters of a value that an expression with a lookaround sees: its time is quadratic in their number. */
+const seenCharacters = 10_000;
+
+/** SQL of the text that the expression is matched against. @param text SQL */
+export const seenText = (text: string, expression: string): string =>
+  expression.search(lookaround) < 0 ? text : `left(${text}, ${seenCharacters})`;
+
 /** The expression, anchored to match the whole value. */
 export const wholeValue = (expression: string): string => `^(?:${expression})$`;
 

@@ -53,6 +53,18 @@ export interface StoredPicture {
   readonly bytes: number;
 }
 
+/** A font for styles, as labels are drawn in it. */
+export interface StoredFont {
+  /** Key of the blob. */
+  readonly blob: string;
+  /** Hash of what is drawn, and the family that the blob itself names. */
+  readonly digest: string;
+  readonly format: "ttf" | "otf";
+  /** Names that styles have for it, as Mapnik names faces. */
+  readonly names: readonly string[];
+  readonly bytes: number;
+}
+
 export interface ProjectState {
   readonly id: number;
   readonly code: string;
@@ -67,6 +79,8 @@ export interface ProjectState {
   readonly grants: readonly Grant[];
   /** Pictures that styles may show, by path. */
   readonly pictures: ReadonlyMap<string, StoredPicture>;
+  /** Fonts that styles may use, by path. */
+  readonly fonts: ReadonlyMap<string, StoredFont>;
 }
 
 /** A text that may be localised: then `names` has it by language, and `name` is a fallback. */
@@ -139,6 +153,13 @@ export interface LayerNode extends TreeNode {
    * nothing is known of the objects that the bands leave out.
    */
   readonly gathered?: readonly number[] | null;
+  /** Whether there are shapes that are read from runs of their vertices (tiles/large-shapes.ts). Absent = none. */
+  readonly hasRuns?: boolean;
+  /**
+   * How crowded the layer is: for each zoom from 0 to 14, how many objects there are around one in its square of 4 x 4 tiles,
+   * on average. null or absent = it is small, or nobody has looked yet.
+   */
+  readonly crowds?: readonly number[] | null;
   /** How points are thinned ahead of time (tiles/thinning.ts); of a virtual layer nothing. Absent = not. */
   readonly thinnings?: readonly Thinning[];
   /** Whether objects may lie beyond ±180°, so that they are drawn in several copies of the world. */

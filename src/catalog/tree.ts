@@ -7,6 +7,9 @@ import { checkCode } from "./codes.js";
 /** Nesting depth of folders, and of elements of a publication tree. */
 export const maxDepth = 50;
 
+/** Folders and layers of one map. */
+export const maxNodes = 10_000;
+
 /** Id of the hidden project that deleted maps, folders and layers belong to until they are removed (015_deletion.sql). */
 export const deletedProject = 0;
 
@@ -20,6 +23,19 @@ export async function lockMap(tx: Queryable, mapId: number): Promise<void> {
     [mapId],
   );
   if (rows.length === 0) throw notFound("map of that code");
+}
+
+/**
+ * Must be called before a folder or layer is added, with the map's row locked.
+ * @throws Failure invalid_value when the map has as many as it can have
+ */
+export async function requireRoom(tx: Queryable, mapId: number): Promise<void> {
+  const [row] = await tx.query<{ nodes: number }>(
+    "select count(*)::int as nodes from node where map_id = $1",
+    [mapId],
+  );
+  if (row!.nodes >= maxNodes)
+    throw failed("invalid_value", `A map has at most ${maxNodes} folders and layers.`);
 }
 
 /** Error for a change of a layer that others are derived from. @param codes of the derived layers */

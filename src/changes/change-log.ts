@@ -291,6 +291,9 @@ export class ChangeLog implements Changes {
       case "imported":
         listener.imported();
         break;
+      case "damaged":
+        this.listener.renew("A notification could not be read.");
+        break;
     }
   }
 

@@ -35,7 +35,9 @@ export type Notification =
       readonly from: string;
       readonly receipts: readonly string[];
     }
-  | { readonly kind: "purged" | "imported" };
+  | { readonly kind: "purged" | "imported" }
+  /** Of a change that cannot be read: what changed has to be looked up. */
+  | { readonly kind: "damaged" };
 
 export const channel = "mapwright";
 
@@ -45,17 +47,23 @@ const nodeKinds = { N: "joined", D: "dropped", Q: "left" } as const;
 export function parseNotification(payload: string): Notification | undefined {
   const [kind, first = "", second, third, fourth, fifth] = payload.split(" ", 6);
   switch (kind) {
-    case "L":
+    case "L": {
+      const [id, version, previous] = [first, second, third].map(Number) as [number, number, number];
+      const area = areaOf(fourth ?? "*");
+      // A version that is no number would be neither older nor newer than others.
+      if (![id, version, previous].every(isCount) || area === undefined) return { kind: "damaged" };
       return {
         kind: "layer",
-        id: Number(first),
-        change: { version: Number(second), previous: Number(third), area: areaOf(fourth ?? "*") },
+        id,
+        change: { version, previous, area },
         mark: fifth === undefined ? undefined : markOf(fifth),
       };
+    }
     case "M":
-      return { kind: "map", id: Number(first) };
-    case "P":
-      return { kind: "project", id: Number(first) };
+    case "P": {
+      const id = Number(first);
+      return isCount(id) ? { kind: kind === "M" ? "map" : "project", id } : { kind: "damaged" };
+    }
     case "B": {
       const mark = markOf(first);
       return mark && { kind: "mark", mark };
@@ -75,7 +83,14 @@ export function parseNotification(payload: string): Notification | undefined {
   }
 }
 
-const areaOf = (text: string): Area => (text === "*" ? null : text === "" ? [] : text.split(",").map(Number));
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+
+/** @returns undefined when the text is no area */
+function areaOf(text: string): Area | undefined {
+  if (text === "*") return null;
+  const numbers = text === "" ? [] : text.split(",").map(Number);
+  return numbers.length % 4 === 0 && !numbers.some(Number.isNaN) ? numbers : undefined;
+}
 
 function markOf(text: string): Mark | undefined {
   const slash = text.indexOf("/");

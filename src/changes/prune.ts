@@ -8,6 +8,9 @@ import { versionStep } from "./layer-version.js";
 export const keptFor = "1 day";
 export const keptOfEachLayer = 2_000;
 
+/** Layers whose log may have grown since a pass that ended well: passes are a minute apart. */
+const recently = "1 hour";
+
 /** One pass. Does nothing while another node prunes. */
 export async function pruneChangeLog(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
@@ -17,8 +20,9 @@ export async function pruneChangeLog(db: Database): Promise<void> {
     if (!lock?.free) return;
     await tx.execute(`delete from layer_change where changed_at < now() - $1::interval`, [keptFor]);
     await tx.execute(
-      `delete from layer_change c using layer l where l.id = c.layer_id and c.version <= l.version - $1::bigint`,
-      [keptOfEachLayer * versionStep],
+      `delete from layer_change c using layer l
+       where l.changed_at > now() - $2::interval and l.id = c.layer_id and c.version <= l.version - $1::bigint`,
+      [keptOfEachLayer * versionStep, recently],
     );
   });
 }

@@ -18,8 +18,8 @@ export function register(program: Command, env: CommandEnvironment): void {
       "\nEdits need no purge: a tile that an edit touches is rendered again by itself.\n\nExample:\n  $ mapwright cache purge",
     )
     .action(async (_options: unknown, command: Command) => {
-      await withServices(env, command, async ({ db, config, redis }) => {
-        const count = await purgeTiles(await redis(), config.redisPrefix);
+      await withServices(env, command, async ({ db, config, tilesRedis }) => {
+        const count = await purgeTiles(await tilesRedis(), config.redisPrefix);
         // After Redis, so that no node fills its memory from there again.
         await db.execute("select pg_notify('mapwright', 'C')");
         say(env, `${count} entries were deleted from Redis; running nodes delete theirs.`);

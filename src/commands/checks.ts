@@ -3,6 +3,7 @@ import { mkdtemp, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
+import type { Config } from "../config.js";
 import { createLog } from "../log.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openRedis } from "../storage/redis.js";
@@ -17,7 +18,7 @@ export interface Check {
   readonly ok: boolean;
   /** What was found. */
   readonly found: string;
-  /** What to do about a problem. */
+  /** What to do about a problem, or better. */
   readonly advice?: string;
 }
 
@@ -99,7 +100,9 @@ export async function checkPostgres(url: string): Promise<Check[]> {
   }
 }
 
-export async function checkRedis(url: string): Promise<Check[]> {
+/** @param hasOnlyTiles whether it has nothing but tiles, which it may evict */
+export async function checkRedis(url: string, hasOnlyTiles = false): Promise<Check[]> {
+  const name = hasOnlyTiles ? "Redis of tiles" : "Redis";
   const redis = openRedis(url, createLog("silent", "doctor"));
   try {
     await redis.connect();
@@ -107,10 +110,21 @@ export async function checkRedis(url: string): Promise<Check[]> {
     const [major = 0, minor = 0] = version.split(".").map(Number);
     // Sessions use GETEX, which came with Redis 6.2.
     const fits = major > 6 || (major === 6 && minor >= 2);
-    return [fits ? good("Redis", version) : bad("Redis", version, "6.2 or later is needed")];
+    if (!fits) return [bad(name, version, "6.2 or later is needed")];
+    const memory = await redis.info("memory");
+    const evicts = !/^maxmemory:0\b/m.test(memory) && !/^maxmemory_policy:noeviction\b/m.test(memory);
+    if (hasOnlyTiles || !evicts) return [good(name, version)];
+    const advice =
+      "when its memory is full, sessions may be evicted: give tiles a Redis of their own (tilesRedisUrl), and this one " +
+      "maxmemory-policy noeviction";
+    return [{ ...good(name, version), advice }];
   } catch (error) {
     return [
-      bad("Redis", `cannot be reached: ${reasonOf(error)}`, "start it (`npm start` does), or set REDIS_URL"),
+      bad(
+        name,
+        `cannot be reached: ${reasonOf(error)}`,
+        hasOnlyTiles ? "start it, or change tilesRedisUrl" : "start it (`npm start` does), or set REDIS_URL",
+      ),
     ];
   } finally {
     redis.disconnect();
@@ -228,4 +242,15 @@ export async function checkData(dataDir: string): Promise<Check[]> {
     }
   }
   return [];
+}
+
+/** Who can read `/metrics`. */
+export function checkMetrics(config: Pick<Config, "metrics" | "metricsToken">): Check {
+  if (!config.metrics) return good("metrics", "not served");
+  return good(
+    "metrics",
+    config.metricsToken === ""
+      ? "for this machine; a proxy on it must send X-Forwarded-For"
+      : "for this machine, and for others with metricsToken",
+  );
 }

@@ -10,7 +10,7 @@ export function register(program: Command, env: CommandEnvironment): void {
   config
     .command("print")
     .description("the values in effect, as JSON")
-    .option("--show-secrets", "with the passwords in addresses")
+    .option("--show-secrets", "with the passwords in addresses, and tokens")
     .addHelpText(
       "after",
       `
@@ -39,9 +39,15 @@ Example:
     });
 }
 
-/** The configuration without passwords in its addresses. */
+/** The configuration without passwords in its addresses, and without tokens. */
 function masked(config: Config): Config {
-  return { ...config, databaseUrl: maskUrl(config.databaseUrl), redisUrl: maskUrl(config.redisUrl) };
+  return {
+    ...config,
+    databaseUrl: maskUrl(config.databaseUrl),
+    redisUrl: maskUrl(config.redisUrl),
+    ...(config.tilesRedisUrl !== "" && { tilesRedisUrl: maskUrl(config.tilesRedisUrl) }),
+    metricsToken: config.metricsToken === "" ? "" : "*".repeat(16),
+  };
 }
 
 const maskUrl = (url: string): string =>

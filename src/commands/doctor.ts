@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import {
   type Check,
   checkData,
+  checkMetrics,
   checkNative,
   checkNode,
   checkPlugins,
@@ -25,9 +26,11 @@ export function register(program: Command, env: CommandEnvironment): void {
           checkNode(),
           checkPostgres(config.databaseUrl),
           checkRedis(config.redisUrl),
+          config.tilesRedisUrl === "" ? [] : checkRedis(config.tilesRedisUrl, true),
           checkNative(),
           checkPlugins(config.visualPlugins),
           checkData(config.dataDir),
+          checkMetrics(config),
         ])
       ).flat();
       if (options.json) print(env, JSON.stringify(checks, null, 2));

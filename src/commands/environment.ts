@@ -99,6 +99,8 @@ export interface CommandServices {
   readonly db: Database;
   /** Connects on first use. @throws CommandError when Redis cannot be reached */
   redis(): Promise<Redis>;
+  /** That of tiles, which may be the same; otherwise as `redis`. */
+  tilesRedis(): Promise<Redis>;
 }
 
 /**
@@ -134,24 +136,32 @@ async function withConnections<T>(
     statementTimeoutMs: config.statementTimeoutMs,
     log,
   });
-  let redis: Redis | undefined;
-  const connect = async (): Promise<Redis> => {
-    if (redis) return redis;
-    const opened = openRedis(config.redisUrl, log);
+  const connected = new Map<string, Redis>();
+  const connect = async (key: "redisUrl" | "tilesRedisUrl"): Promise<Redis> => {
+    const url = config[key];
+    const known = connected.get(url);
+    if (known) return known;
+    const opened = openRedis(url, log);
     try {
       await opened.connect();
     } catch (error) {
       opened.disconnect();
-      throw new CommandError(`Redis cannot be reached (redisUrl): ${reasonOf(error)}.`);
+      throw new CommandError(`Redis cannot be reached (${key}): ${reasonOf(error)}.`);
     }
-    redis = opened;
+    connected.set(url, opened);
     return opened;
   };
   try {
     await ensureSchema(db);
-    return await work({ config, log, db, redis: connect });
+    return await work({
+      config,
+      log,
+      db,
+      redis: () => connect("redisUrl"),
+      tilesRedis: () => connect(config.tilesRedisUrl === "" ? "redisUrl" : "tilesRedisUrl"),
+    });
   } finally {
-    redis?.disconnect();
+    for (const redis of connected.values()) redis.disconnect();
     await db.close();
   }
 }

@@ -22,11 +22,12 @@ export interface CommandTilePath extends TilePath<never> {
  * @param onServed is told where each tile came from
  */
 export async function withTilePath<T>(
-  { config, log, db, redis: connect }: CommandServices,
+  { config, log, db, redis: connect, tilesRedis: connectTiles }: CommandServices,
   work: (path: CommandTilePath) => Promise<T>,
   onServed: (source: TileSource) => void = () => undefined,
 ): Promise<T> {
   const redis = await connect();
+  const tilesRedis = await connectTiles();
   const blobs = openBlobs(config);
   const image = createImageHost(config, log);
   const pictures = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), { blobs, image });
@@ -40,6 +41,7 @@ export async function withTilePath<T>(
       config,
       db,
       redis,
+      tilesRedis,
       render,
       blobs,
       services,

@@ -6,8 +6,8 @@ import { HostError } from "../hosts/host.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { PartImage } from "../hosts/messages.js";
 import type { Log } from "../log.js";
-import { InFlight } from "../storage/in-flight.js";
 import { Semaphore } from "../storage/semaphore.js";
+import { InFlight } from "../turns/in-flight.js";
 import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
 import { imagesOf, type RasterService, type WantedArea, type WantedImages } from "./requests.js";
 

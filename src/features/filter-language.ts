@@ -1,5 +1,5 @@
 import { plainValue } from "../catalog/plain-value.js";
-import { canCompile, patternTimeoutMs, wholeValue } from "../catalog/regular-expression.js";
+import { canCompile, patternTimeoutMs, seenText, wholeValue } from "../catalog/regular-expression.js";
 import { type Column, isId } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { failed, Reasons } from "../errors.js";
@@ -62,7 +62,8 @@ function sqlOf(filter: Filter, context: FilterContext): string {
     case "matches": {
       const column = requireColumn(filter.column, context);
       if (!isText(column)) throw mismatch(column, "matches needs a text column.");
-      return `(${operand(column, context)} ~ ${context.values.bind(wholeValue(filter.expression))}::text)`;
+      const text = seenText(operand(column, context), filter.expression);
+      return `(${text} ~ ${context.values.bind(wholeValue(filter.expression))}::text)`;
     }
     case "in": {
       const column = requireColumn(filter.column, context);

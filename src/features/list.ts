@@ -35,6 +35,8 @@ export interface ListRequest {
   readonly ids?: readonly number[] | undefined;
   readonly sort: readonly SortKey[];
   readonly offset: number;
+  /** Only objects with a higher id. */
+  readonly after?: number | undefined;
   /** undefined = the whole list. */
   readonly limit?: number | undefined;
   /** Only objects whose geometry intersects this box; west > east crosses the antimeridian. */
@@ -67,6 +69,7 @@ export function listStatement(layer: LayerNode, request: ListRequest): Statement
   const conditions = selected(layer, request, values);
   if (request.filter)
     conditions.push(equals(filterColumn(layer, request.filter.code, fields), request, values));
+  if (request.after !== undefined) conditions.push(`svc_id > ${values.bind(request.after)}::bigint`);
   const order = orderBy(layer, request, values);
   const limit = request.limit === undefined ? "" : ` limit ${values.bind(request.limit)}::bigint`;
   const names = columnsRead(features ? { ...shape, geom: shape.geom ?? { srid: 4326 } } : shape);

@@ -21,7 +21,15 @@ const chunkCharacters = 16 * 1024;
 export interface RowSource {
   readonly statement: Statement;
   readonly hasGeometry: boolean;
+  /** Single objects may be larger than other lists, so that they are read one by one at first, however few are asked for. */
+  readonly hasLargeObjects?: boolean;
   readonly signal: AbortSignal;
+  /**
+   * The statement of the objects after the one with this id, of which `read` were read before. For lists in the order of
+   * their ids: while others wait, a reader who does not read holds no connection. An object that is created, changed or
+   * deleted meanwhile is there as it is then; none is there twice, and none is missing that existed all the time.
+   */
+  readonly resume?: ((afterId: number, read: number) => Statement) | undefined;
   /** Called with the number of objects of each batch. */
   readonly onObjects?: ((count: number) => void) | undefined;
 }
@@ -43,7 +51,7 @@ export async function readList(
   source: ListSource,
 ): Promise<string | AsyncIterableIterator<string>> {
   const kind = source.hasGeometry ? "withGeometry" : "plain";
-  if (source.limit !== undefined && source.limit <= shortRows[kind])
+  if (source.limit !== undefined && source.limit <= shortRows[kind] && !source.hasLargeObjects)
     return shortList(db, source).catch(readFailed);
   return started(longList(db, source));
 }
@@ -91,11 +99,17 @@ async function* longList(db: Database, source: Omit<ListSource, "limit">): Async
 /** The objects' texts in batches of some 256 kB. */
 export async function* readBatches(
   db: Database,
-  { statement, hasGeometry, signal, onObjects }: RowSource,
+  { statement, hasGeometry, hasLargeObjects, signal, onObjects, resume }: RowSource,
 ): AsyncGenerator<readonly string[], void> {
-  let rows: number = firstBatch[hasGeometry ? "withGeometry" : "plain"];
-  const batches = db.stream<{ o: string }>(statement.text, statement.values, { batch: () => rows, signal });
+  let rows: number = hasLargeObjects ? 1 : firstBatch[hasGeometry ? "withGeometry" : "plain"];
+  let read = 0;
+  const batches = db.stream<{ o: string }>(statement.text, statement.values, {
+    batch: () => rows,
+    signal,
+    ...(resume && { resume: ({ o }) => resume(idOf(o), read) }),
+  });
   for await (const batch of batches) {
+    read += batch.length;
     onObjects?.(batch.length);
     const texts = batch.map(({ o }) => o);
     yield texts;
@@ -106,6 +120,9 @@ export async function* readBatches(
   }
   signal.throwIfAborted();
 }
+
+/** The id of an item of the API's list, or of a Feature, which is the first number in either. */
+const idOf = (text: string): number => Number(/"id":(-?\d+)/.exec(text)![1]);
 
 /** Prepends the first value. Not a generator: `return` of a generator that has not started does not reach `rest`. */
 function prepend<T>(first: T, rest: AsyncGenerator<T, void>): AsyncIterableIterator<T> {

@@ -51,6 +51,7 @@ export function answerBest(
   const { question, languages, plan } = of;
   return db.transaction(async (tx) => {
     await tx.execute("set transaction isolation level repeatable read, read only");
+    await tx.execute(`set local statement_timeout = ${statementTimeoutMs}`);
     const kept = plan && (await answerByTally(tx, layer, plan));
     return kept ?? { values: await answerWithin(tx, layer, question, languages), care: "make" };
   });

@@ -13,9 +13,10 @@ import { answerBest, answerWithin } from "./visual-answer.js";
 import {
   compactTally,
   leastTallied as defaultLeastTallied,
+  mostTallied as defaultMostTallied,
   dropOldIndexes,
+  dropTally,
   makeTally,
-  mostTallied,
   tallyPlan,
 } from "./visual-tally.js";
 
@@ -60,6 +61,8 @@ export class VisualCache implements Visuals, VisualSource {
   private readonly entries = new LRUCache<number, Entry>({ max: maxLayers });
   /** Layers whose counts are worked on. */
   private readonly tended = new Set<number>();
+  /** Layers whose counts failed lately. */
+  private readonly resting = new LRUCache<number, true>({ max: maxLayers, ttl: retryMs });
   private readonly gate = new Semaphore(
     maxConcurrent,
     10_000,
@@ -72,6 +75,10 @@ export class VisualCache implements Visuals, VisualSource {
     private readonly log: Log,
     /** Objects from which counts are kept. */
     private readonly leastTallied = defaultLeastTallied,
+    /** Of more objects none are made. */
+    private readonly mostTallied = defaultMostTallied,
+    /** For what nobody waits for. */
+    private readonly background: Database = db,
   ) {}
 
   /**
@@ -164,29 +171,33 @@ export class VisualCache implements Visuals, VisualSource {
     const { values, care } = found;
     if (!plan) return values;
     const objects = values.counts.reduce((sum, count) => sum + count, values.others);
-    const isLarge = objects >= this.leastTallied && objects <= mostTallied;
-    if (care === "compact") this.tend(layer, () => compactTally(this.db, found.tally));
+    const isTooLarge = objects > this.mostTallied;
+    const isLarge = objects >= this.leastTallied && !isTooLarge;
+    // Made anew they would soon be as full again.
+    if (care === "renew" && isTooLarge) this.tend(layer, () => dropTally(this.background, found.tally));
+    else if (care === "compact") this.tend(layer, () => compactTally(this.background, found.tally));
     else if (care === "renew" || (care === "make" && isLarge))
       this.tend(layer, async () => {
-        await makeTally(this.db, layer, plan, care === "renew");
-        await dropOldIndexes(this.db, layer, plan).catch(() => undefined);
+        await makeTally(this.background, layer, plan, care === "renew");
+        await dropOldIndexes(this.background, layer, plan).catch(() => undefined);
       });
     return values;
   }
 
-  /** Works on the counts of a layer in the background, once at a time, and after a failure not at once again. */
+  /**
+   * Works on the counts of a layer in the background, once at a time, and after a failure not at once again. Layers that
+   * fail leave their turn to others.
+   */
   private tend(layer: LayerNode, work: () => Promise<void>): void {
     const { id } = layer;
-    if (this.tended.has(id) || this.tended.size >= maxConcurrent) return;
+    if (this.tended.has(id) || this.resting.has(id) || this.tended.size >= maxConcurrent) return;
     this.tended.add(id);
-    const done = (waitMs: number) => setTimeout(() => this.tended.delete(id), waitMs).unref();
-    work().then(
-      () => this.tended.delete(id),
-      (error: unknown) => {
+    work()
+      .catch((error: unknown) => {
         this.log.info({ err: error, layer: id }, "counts of a visualization could not be kept");
-        done(retryMs);
-      },
-    );
+        this.resting.set(id, true);
+      })
+      .finally(() => this.tended.delete(id));
   }
 
   private async compute(

@@ -113,15 +113,21 @@ export async function answerByTally(
   return { values, care: isRenewed ? "renew" : compact, tally: tally.id };
 }
 
-/** The tally of what the plan counts, if it is of the objects as they are. */
+/** The tally of what the plan counts, if it is of the objects as they are and has its index. */
 async function findTally(tx: Queryable, layer: LayerNode, plan: TallyPlan): Promise<Tally | undefined> {
   const table = layerTable(layer.id);
   const [tally] = await tx.query<Tally>(
     `select t.id, t.bounds from visual_tally t where t.layer_id = $1 and t.key = $2
        and t.filenode = pg_relation_filenode('${table}'::regclass)
        and 3 = (select count(*) from pg_trigger where tgrelid = '${table}'::regclass and tgenabled = 'O'
-         and tgname in ('tally_inserted', 'tally_updated', 'tally_deleted'))`,
-    [layer.id, plan.key],
+         and tgname in ('tally_inserted', 'tally_updated', 'tally_deleted'))
+       and ($3::text is null or exists (select from pg_index where indexrelid = to_regclass($3) and indisvalid))`,
+    [
+      layer.id,
+      plan.key,
+      // Another node, with other settings, may have dropped it.
+      plan.question.kind === "classes" ? `layers.${indexOf(plan.question.column)}` : null,
+    ],
   );
   return tally;
 }
@@ -353,6 +359,11 @@ export function dropOldIndexes(
     );
     for (const { name } of old) await tx.execute(`drop index layers.${name}`);
   });
+}
+
+/** Ends the counts of a layer that became too large for them. Its triggers do nothing from then on. */
+export async function dropTally(db: Pick<Database, "execute">, tally: number): Promise<void> {
+  await db.execute("delete from visual_tally where id = $1", [tally]);
 }
 
 /** Puts the rows of counts together. */

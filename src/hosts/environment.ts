@@ -18,7 +18,7 @@ export function hostEnvironment(
     PGAPPNAME: "mapwright render",
     PGCONNECT_TIMEOUT: "5",
   };
-  const host = url.searchParams.get("host") ?? decodeURIComponent(url.hostname);
+  const host = databaseHost(url);
   const set = (name: string, value: string) => {
     if (value !== "") environment[name] = value;
   };
@@ -33,16 +33,29 @@ export function hostEnvironment(
   return environment;
 }
 
+/** Where a URL names no host, it is the one that the server itself connects to (pg's default). */
+const databaseHost = (url: URL): string =>
+  url.searchParams.get("host") ?? (decodeURIComponent(url.hostname) || (process.env.PGHOST ?? "localhost"));
+
+/** The URL with its host: in the render host PGHOST is a list that only libpq understands. */
+function withHost(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  if (url.hostname !== "" || url.searchParams.has("host")) return databaseUrl;
+  url.searchParams.set("host", databaseHost(url));
+  return url.href;
+}
+
 /**
- * The environment of the render host. Besides the threads that draw it has one that loads maps and one for connections
- * of its own, for which these have to wait: a thread in Mapnik is not free until it is answered.
+ * The environment of the render host. Besides the threads that draw, and as many for renders that take long, it has one that
+ * loads maps and one for connections of its own, for which these have to wait: a thread in Mapnik is not free until it is
+ * answered.
  */
 export const renderEnvironment = (
   databaseUrl: string,
   renders: number,
   statementTimeoutMs: number,
 ): Record<string, string> => ({
-  ...hostEnvironment(databaseUrl, renders + 2, statementTimeoutMs),
-  MAPWRIGHT_DATABASE_URL: databaseUrl,
+  ...hostEnvironment(databaseUrl, 2 * renders + 2, statementTimeoutMs),
+  MAPWRIGHT_DATABASE_URL: withHost(databaseUrl),
   MAPWRIGHT_RENDERS: String(renders),
 });

@@ -5,14 +5,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
+import { FairQueue, type Owners } from "../turns/fair-queue.js";
 import { type ProcessLimits, underLimits } from "./isolation.js";
-import { Turns } from "./turns.js";
+import { Overruns } from "./overruns.js";
 
 /**
  * A supervised child process that runs native code for us.
  *
  * A child that dies or overruns a deadline is replaced at once; one that cannot be started, after a pause. Its other
- * tasks are tried once more, one at a time: so a task that crashes its host is recognized, and is not tried again.
+ * tasks are tried once more; after a crash one at a time: so a task that crashes its host is recognized, and is not tried
+ * again.
  */
 
 /** kind → [request, response], both plain data. */
@@ -40,7 +42,7 @@ export interface HostOptions {
   readonly concurrency: number;
   /** How many of them may be of one owner; absent = all. */
   readonly mostOfOwner?: number;
-  /** Tasks that may wait; further calls are refused as busy. */
+  /** Tasks that may wait; beyond that those of the client with most are refused as busy. */
   readonly queueLength: number;
   /** A task that has waited for longer is refused as busy. */
   readonly maxWaitMs: number;
@@ -56,14 +58,18 @@ export interface HostOptions {
 }
 
 export interface CallOptions {
-  /** From when the child gets the task, milliseconds. */
+  /** For the work itself, milliseconds: waiting does not count. */
   readonly deadlineMs: number;
   /** Takes a task that has not started out of the queue. */
   readonly signal?: AbortSignal;
   /** Aborting `signal` also ends a task that runs, with its child; tasks that run beside it are tried again. */
   readonly endsChild?: boolean;
-  /** Whose task it is: owners take turns. */
+  /** For whom the task is: clients take turns. */
+  readonly client?: string;
+  /** Whose task it is: the owners of what a client asks for take turns. */
   readonly owner?: string;
+  /** What it is about: when such a task has overrun its deadline, others are refused at once for a while, as `Overruns` says. */
+  readonly about?: string;
   /** Receives what the worker tells while it runs the task. */
   readonly onProgress?: (progress: unknown) => void;
 }
@@ -72,8 +78,14 @@ interface Task {
   readonly id: number;
   readonly kind: string;
   readonly request: unknown;
+  /** Client and owner. */
+  readonly owners: Owners;
+  readonly about: string | undefined;
+  /** What is left of its deadline. */
+  leftMs: number;
+  /** When it began to work, or went on, by `performance.now()`. */
+  workingSince: number;
   readonly deadlineMs: number;
-  readonly owner: string | undefined;
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly onProgress: ((progress: unknown) => void) | undefined;
@@ -87,6 +99,11 @@ type Answer = { id: number; ok: true; response: unknown } | { id: number; ok: fa
 interface Progress {
   readonly id: number;
   readonly progress: unknown;
+}
+/** A task begins or ends to wait in the child, such as for a thread. */
+interface Wait {
+  readonly id: number;
+  readonly waits: boolean;
 }
 
 interface Child {
@@ -104,19 +121,26 @@ interface Child {
 const startupMs = 30_000;
 /** How often waiting times and the memory of the child are checked. */
 const checkIntervalMs = 1_000;
+/** Each task counts at least this much. */
+const leastMs = 1;
 
 export interface HostCounts {
   readonly waiting: number;
   readonly running: number;
   readonly restarts: number;
+  /** Tasks that were refused at once, as others about the same took too long. */
+  readonly refused: number;
 }
 
 export class WorkerHost<M extends Messages> {
   private child: Child | undefined;
-  private readonly queue: Task[] = [];
-  private readonly turns = new Turns();
+  private readonly queue: FairQueue<Task>;
   /** Tasks whose child died. Each is tried again alone. */
   private readonly retries: Task[] = [];
+  /** Tasks whose child was ended over another task. */
+  private readonly resumed: Task[] = [];
+  private readonly overruns = new Overruns();
+  private refused = 0;
   private nextId = 1;
   private restarts = 0;
   private failedStarts = 0;
@@ -130,6 +154,7 @@ export class WorkerHost<M extends Messages> {
   private readonly sockets: string | undefined;
 
   constructor(private readonly options: HostOptions) {
+    this.queue = new FairQueue({ mostWaiting: options.queueLength });
     if (options.hasSockets) this.sockets = mkdtempSync(join(tmpdir(), "mapwright-"));
     this.watch = setInterval(() => {
       this.checkMemory();
@@ -148,14 +173,20 @@ export class WorkerHost<M extends Messages> {
     if (this.stopped)
       return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
-    if (this.queue.length >= this.options.queueLength) return Promise.reject(this.overloaded());
+    if (options.about !== undefined && !this.overruns.admits(options.about)) {
+      this.refused++;
+      return Promise.reject(tooSlow(kind));
+    }
     return new Promise<M[K][1]>((resolve, reject) => {
       const task: Task = {
         id: this.nextId++,
         kind,
         request,
         deadlineMs: options.deadlineMs,
-        owner: options.owner,
+        leftMs: options.deadlineMs,
+        workingSince: 0,
+        owners: [options.client ?? "", options.owner ?? ""],
+        about: options.about,
         resolve: resolve as (response: unknown) => void,
         reject,
         onProgress: options.onProgress,
@@ -166,23 +197,23 @@ export class WorkerHost<M extends Messages> {
       options.signal?.addEventListener(
         "abort",
         () => {
-          const index = this.queue.indexOf(task);
-          if (index >= 0) this.queue.splice(index, 1);
-          else if (!options.endsChild || !this.abandon(task)) return;
+          const waited = this.queue.remove(task.owners, task);
+          if (!waited && !(options.endsChild && this.abandon(task))) return;
           reject(options.signal?.reason as Error);
         },
         { once: true },
       );
-      this.queue.push(task);
+      this.queue.add(task.owners, task)?.reject(this.overloaded());
       this.dispatch();
     });
   }
 
   counts(): HostCounts {
     return {
-      waiting: this.queue.length + this.retries.length,
+      waiting: this.queue.length + this.retries.length + this.resumed.length,
       running: this.child?.running.size ?? 0,
       restarts: this.restarts,
+      refused: this.refused,
     };
   }
 
@@ -214,11 +245,7 @@ export class WorkerHost<M extends Messages> {
     const child = this.child;
     this.child = undefined;
     const ended = new HostError("stopped", `The ${this.options.name} host is stopped.`);
-    for (const task of [
-      ...this.queue.splice(0),
-      ...this.retries.splice(0),
-      ...(child?.running.values() ?? []),
-    ]) {
+    for (const task of [...this.takeWaiting(() => true), ...(child?.running.values() ?? [])]) {
       clearTimeout(task.timer);
       task.reject(ended);
     }
@@ -261,7 +288,7 @@ export class WorkerHost<M extends Messages> {
       clearTimeout(startup);
       this.exited(child, code, signal);
     };
-    childProcess.on("message", (message: Answer | Progress | "ready") => {
+    childProcess.on("message", (message: Answer | Progress | Wait | "ready") => {
       if (message === "ready") {
         clearTimeout(startup);
         child.ready = true;
@@ -273,6 +300,7 @@ export class WorkerHost<M extends Messages> {
         for (const waiter of this.readyWaiters.splice(0)) waiter();
         this.dispatch();
       } else if ("progress" in message) child.running.get(message.id)?.onProgress?.(message.progress);
+      else if ("waits" in message) this.waits(child, message);
       else this.answered(child, message);
     });
     childProcess.on("error", (error) => {
@@ -309,31 +337,89 @@ export class WorkerHost<M extends Messages> {
     if (child.running.size === 1 && [...child.running.values()][0]!.tries > 1) return;
     const { concurrency, mostOfOwner = concurrency } = this.options;
     while (child.running.size < concurrency) {
-      const task = this.turns.take(this.queue, (owner) => runningOf(child, owner) < mostOfOwner);
-      if (!task) return;
-      this.assign(child, task);
+      const resumed = this.resumed.shift();
+      if (resumed) this.assign(child, resumed);
+      else {
+        const next = this.queue.take(undefined, (owner) => runningOf(child, owner) < mostOfOwner);
+        if (!next) return;
+        this.run(child, next.task);
+      }
     }
   }
 
+  /** Runs a task that does not come from the queue. */
   private assign(child: Child, task: Task): void {
+    this.queue.enter(task.owners);
+    this.run(child, task);
+  }
+
+  private run(child: Child, task: Task): void {
     task.tries++;
     child.running.set(task.id, task);
-    task.timer = setTimeout(() => this.deadlinePassed(child, task), task.deadlineMs);
+    task.leftMs = task.deadlineMs;
+    this.goOn(child, task);
     child.process.send({ id: task.id, kind: task.kind, request: task.request }, (error) => {
       // The channel closes when the child dies; its exit event does the rest.
       if (error) child.process.kill("SIGKILL");
     });
   }
 
+  /** The task works, under its deadline. */
+  private goOn(child: Child, task: Task): void {
+    task.workingSince = performance.now();
+    task.timer = setTimeout(() => this.deadlinePassed(child, task), task.leftMs);
+  }
+
+  private waits(child: Child, { id, waits }: Wait): void {
+    const task = child.running.get(id);
+    if (!task) return;
+    clearTimeout(task.timer);
+    if (!waits) {
+      this.goOn(child, task);
+      return;
+    }
+    task.leftMs = Math.max(0, task.leftMs - (performance.now() - task.workingSince));
+    task.timer = setTimeout(() => {
+      if (this.ended(child, task)) task.reject(this.overloaded());
+    }, this.options.maxWaitMs);
+  }
+
+  /** The child is done with the task. @returns false when it was before */
+  private ended(child: Child, task: Task): boolean {
+    if (!child.running.delete(task.id)) return false;
+    clearTimeout(task.timer);
+    this.queue.leave(task.owners, Math.max(leastMs, performance.now() - task.workingSince));
+    return true;
+  }
+
+  /** Removes what waits. */
+  private takeWaiting(which: (task: Task) => boolean): Task[] {
+    const taken: Task[] = [];
+    for (const { owners, task } of [...this.queue])
+      if (which(task) && this.queue.remove(owners, task)) taken.push(task);
+    for (const list of [this.retries, this.resumed]) {
+      const kept = list.filter((task) => !which(task));
+      taken.push(...list.filter(which));
+      list.splice(0, list.length, ...kept);
+    }
+    return taken;
+  }
+
   private answered(child: Child, answer: Answer): void {
     const task = child.running.get(answer.id);
     if (!task) return;
-    child.running.delete(answer.id);
-    clearTimeout(task.timer);
+    this.ended(child, task);
     child.done++;
     this.failedStarts = 0;
-    if (answer.ok) task.resolve(answer.response);
-    else task.reject(new HostError("failed", answer.error));
+    if (answer.ok) {
+      if (task.about !== undefined) this.overruns.done(task.about);
+      task.resolve(answer.response);
+    } else {
+      // A statement has a part of the task's deadline. It may have waited for a lock.
+      if (task.about !== undefined && statementTimeout.test(answer.error))
+        this.overruns.suspect(task.about, task.workingSince);
+      task.reject(new HostError("failed", answer.error));
+    }
     if (this.options.jobsPerChild !== undefined && child.done >= this.options.jobsPerChild)
       child.retiring = true;
     if (child.retiring && child.running.size === 0) child.process.kill("SIGTERM");
@@ -343,8 +429,7 @@ export class WorkerHost<M extends Messages> {
   /** Ends the child that runs the task. @returns false when none does */
   private abandon(task: Task): boolean {
     const child = this.child;
-    if (!child?.running.delete(task.id)) return false;
-    clearTimeout(task.timer);
+    if (!child || !this.ended(child, task)) return false;
     child.killedBy = task;
     // The child was ended on purpose: no restart to count or warn of.
     child.retiring = true;
@@ -357,16 +442,30 @@ export class WorkerHost<M extends Messages> {
       { host: this.options.name, kind: task.kind, ms: task.deadlineMs },
       "a task overran its deadline",
     );
-    child.running.delete(task.id);
+    this.ended(child, task);
     child.killedBy = task;
-    task.reject(new HostError("deadline", `The ${task.kind} task took longer than ${task.deadlineMs} ms.`));
+    this.overran(child, task);
+    task.reject(tooSlow(task.kind));
     child.process.kill("SIGKILL");
+  }
+
+  /** Remembers what took too long, and refuses what else is to be done about it. */
+  private overran(child: Child, { about }: Task): void {
+    if (about === undefined) return;
+    this.overruns.note(about);
+    const others = this.takeWaiting((task) => task.about === about);
+    // Those that run go on if their child does.
+    if (child.killedBy) others.push(...[...child.running.values()].filter((task) => task.about === about));
+    for (const task of others) {
+      this.ended(child, task);
+      this.refused++;
+      task.reject(tooSlow(task.kind));
+    }
   }
 
   private exited(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
     const orphans = [...child.running.values()];
-    child.running.clear();
-    for (const task of orphans) clearTimeout(task.timer);
+    for (const task of orphans) this.ended(child, task);
     if (this.child !== child || this.stopped) return;
     this.child = undefined;
     if (!child.retiring) {
@@ -384,7 +483,10 @@ export class WorkerHost<M extends Messages> {
         task.reject(new HostError("died", `The ${this.options.name} host died over this task.`));
       else {
         task.queuedAt = performance.now();
-        this.retries.push(task);
+        if (child.killedBy) {
+          task.tries--;
+          this.resumed.push(task);
+        } else this.retries.push(task);
       }
     }
     this.replace(child.ready);
@@ -406,13 +508,8 @@ export class WorkerHost<M extends Messages> {
   private refuseOverdue(): void {
     const now = performance.now();
     const unavailable = this.unavailableSince !== undefined && now - this.unavailableSince > startupMs;
-    for (const queue of [this.queue, this.retries]) {
-      const overdue = queue.filter((task) => unavailable || now - task.queuedAt > this.options.maxWaitMs);
-      for (const task of overdue) {
-        queue.splice(queue.indexOf(task), 1);
-        task.reject(this.overloaded());
-      }
-    }
+    const overdue = this.takeWaiting((task) => unavailable || now - task.queuedAt > this.options.maxWaitMs);
+    for (const task of overdue) task.reject(this.overloaded());
   }
 
   private checkMemory(): void {
@@ -429,11 +526,17 @@ export class WorkerHost<M extends Messages> {
   }
 }
 
-function runningOf(child: Child, owner: string | undefined): number {
+function runningOf(child: Child, owner: string): number {
   let count = 0;
-  for (const task of child.running.values()) if (task.owner === owner) count++;
+  for (const task of child.running.values()) if (task.owners[1] === owner) count++;
   return count;
 }
+
+const tooSlow = (kind: string): HostError =>
+  new HostError("deadline", `A ${kind} task took longer than it may.`);
+
+/** What PostgreSQL says. */
+const statementTimeout = /statement timeout/;
 
 /** Resident memory of a process in bytes; 0 where the system has no /proc. */
 function residentBytes(pid: number): number {

@@ -6,12 +6,41 @@ import type { ImageMessages } from "./messages.js";
 
 const archiveFactor = 6;
 
+/**
+ * Tasks of equal length: each of these has places of its own, so that what takes long keeps no icon waiting. Printing has a
+ * thread of its own as well.
+ */
+const groups: Readonly<Record<keyof ImageMessages, string>> = {
+  draw: "short",
+  mosaic: "short",
+  ping: "short",
+  resize: "resize",
+  print: "long",
+  pictures: "long",
+  font: "long",
+};
+const placesOfGroup = 2;
+/** One more than two groups can take. */
+const places = 2 * placesOfGroup + 1;
+
+/** For whom an image is made. */
+export interface ImageUser {
+  /** Clients take turns. */
+  readonly client: string;
+  /** Takes what waits out of the queue when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
 type Host = WorkerHost<ImageMessages & Record<string, [unknown, unknown]>>;
 
 /** The child process with libvips. It is started at the first task and ends when it has been idle for a while. */
 export interface ImageHost {
-  /** As `WorkerHost.call`. */
-  call<K extends keyof ImageMessages>(kind: K, request: ImageMessages[K][0]): Promise<ImageMessages[K][1]>;
+  /** As `WorkerHost.call`. @param user absent = the server itself */
+  call<K extends keyof ImageMessages>(
+    kind: K,
+    request: ImageMessages[K][0],
+    user?: ImageUser,
+  ): Promise<ImageMessages[K][1]>;
   /** Process id; undefined while none runs. */
   readonly pid: number | undefined;
   counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
@@ -32,7 +61,8 @@ export function createImageHost(config: Config, log: Log): ImageHost {
         // Readers that libvips itself does not trust stay off.
         VIPS_BLOCK_UNTRUSTED: "1",
       },
-      concurrency: 2,
+      concurrency: places,
+      mostOfOwner: placesOfGroup,
       queueLength: 256,
       maxWaitMs: config.images.deadlineMs,
       memoryBytes: config.images.hostBytes,
@@ -41,8 +71,10 @@ export function createImageHost(config: Config, log: Log): ImageHost {
     });
   const host = new LazyHost(start);
   return {
-    call: async (kind, request) =>
+    call: async (kind, request, user) =>
       host.call(kind, request, {
+        ...user,
+        owner: groups[kind],
         // An archive has thousands of pictures.
         deadlineMs: config.images.deadlineMs * (kind === "pictures" ? archiveFactor : 1),
       }),

@@ -1,6 +1,6 @@
 import type { CallOptions, HostCounts, Messages, WorkerHost } from "./host.js";
 
-const none: HostCounts = { waiting: 0, running: 0, restarts: 0 };
+const none: HostCounts = { waiting: 0, running: 0, restarts: 0, refused: 0 };
 
 /** A host whose process is started at the first task and ends when it has been idle for a while. */
 export class LazyHost<M extends Messages> {

@@ -67,6 +67,8 @@ export interface MetatileRequest {
   /** Mapnik's name for the encoding of the tiles, with its options, such as `png8:m=h`. */
   readonly encoding: string;
   readonly bufferPixels: number;
+  /** Whose map it is: what takes long of one keeps no slot from others. Absent = nobody's. */
+  readonly owner?: string;
 }
 export interface RenderedTile {
   /** The encoded tile. Tiles of one colour share one encoding; `solid` is that colour as 0xAABBGGRR. */
@@ -192,6 +194,23 @@ export type PicturesResponse =
   /** The archive cannot be read. */
   | { readonly ok: false; readonly error: string };
 
+/** A font for styles, to be checked and written anew. */
+export interface FontRequest {
+  /** The uploaded file. */
+  readonly path: string;
+  /** Path of the file to write. */
+  readonly target: string;
+}
+export type FontResponse =
+  | {
+      readonly ok: true;
+      readonly format: "ttf" | "otf";
+      readonly names: readonly string[];
+      readonly digest: string;
+      readonly bytes: number;
+    }
+  | { readonly ok: false; readonly error: string };
+
 /** A printed object. All texts are shown as they are. */
 export interface PrintRequest {
   readonly title: string;
@@ -227,6 +246,7 @@ export interface ImageMessages {
   draw: [DrawRequest, Uint8Array];
   mosaic: [MosaicRequest, MosaicResponse];
   pictures: [PicturesRequest, PicturesResponse];
+  font: [FontRequest, FontResponse];
   ping: [null, "pong"];
 }
 

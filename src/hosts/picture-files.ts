@@ -126,6 +126,13 @@ export const withPictureFiles = (store: BlobStore, files: PictureFiles): BlobSto
     await store.delete(key);
     await files.forget(key);
   },
+  setAside: async (key) => {
+    await store.setAside(key);
+    await files.forget(key);
+  },
+  putBack: (key) => store.putBack(key),
+  deleteAside: (key) => store.deleteAside(key),
+  aside: (ageMs) => store.aside(ageMs),
 });
 
 const names = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);

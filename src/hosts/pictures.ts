@@ -2,15 +2,16 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { badRequest, failed } from "../errors.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import { InFlight } from "../turns/in-flight.js";
 import { HostError } from "./host.js";
-import type { ImageHost } from "./image.js";
+import type { ImageHost, ImageUser } from "./image.js";
 import type { DrawRequest, PictureFormat, ResizeOptions, ResizeResponse, SymbolRequest } from "./messages.js";
 import type { PictureFiles } from "./picture-files.js";
 import type { RenderHost } from "./render.js";
 
 /**
  * Images made by the image host, kept in memory up to a number of bytes, and those made of blobs on disk too. Concurrent
- * requests for one image share the work.
+ * requests for one image share the work, which is the first one's among clients; what waits is dropped when all have left.
  */
 
 export interface Picture {
@@ -38,7 +39,7 @@ export interface PictureSources {
 
 export class Pictures {
   private readonly cache: LRUCache<string, Picture>;
-  private readonly running = new Map<string, Promise<Picture>>();
+  private readonly running = new InFlight<Picture>();
 
   /** @param memoryBytes for images kept in memory */
   constructor(
@@ -59,16 +60,16 @@ export class Pictures {
    * @throws Failure unsupported_format when the file is not a readable image, bad_request when the result would be too
    *   large, busy
    */
-  resized(wanted: ResizedBlob): Promise<Picture> {
+  resized(wanted: ResizedBlob, user: ImageUser): Promise<Picture> {
     const { blob, ...options } = wanted;
     const { host, blobs, files } = this.sources;
     const tag = pictureTag(wanted);
     const name = { blob, tag, format: wanted.format };
-    return this.once(tag, async () => {
+    return this.once(tag, user, async (shared) => {
       const stored = await files.read(name);
       if (stored) return stored;
       const response = await blobs
-        .withLocalCopy(blob, (path) => host.call("resize", { path, ...options }))
+        .withLocalCopy(blob, (path) => host.call("resize", { path, ...options }, shared))
         .catch(unreadable);
       if (response.ok) {
         await files.write(name, response);
@@ -87,9 +88,9 @@ export class Pictures {
   }
 
   /** PNG of an SVG that the server made. @throws Failure internal, busy */
-  drawn(request: DrawRequest): Promise<Picture> {
-    return this.once(pictureTag(request), async () => ({
-      bytes: await this.sources.host.call("draw", request),
+  drawn(request: DrawRequest, user: ImageUser): Promise<Picture> {
+    return this.once(pictureTag(request), user, async (shared) => ({
+      bytes: await this.sources.host.call("draw", request, shared),
       format: "png",
     }));
   }
@@ -98,37 +99,39 @@ export class Pictures {
    * PNG of a symbol of a legend. @param blob key of the image that its map shows
    * @throws Failure unsupported_format when it cannot be drawn, busy
    */
-  symbol(request: SymbolRequest, blob?: string): Promise<Picture> {
+  symbol(request: SymbolRequest, user: ImageUser, blob?: string): Promise<Picture> {
     const { render, blobs, deadlineMs } = this.sources;
-    const draw = async (files: Readonly<Record<string, string>>): Promise<Picture> => ({
-      bytes: await render.call("symbol", { ...request, files }, { deadlineMs }),
-      format: "png",
+    return this.once(pictureTag(request), user, (shared) => {
+      const draw = async (files: Readonly<Record<string, string>>): Promise<Picture> => ({
+        bytes: await render.call("symbol", { ...request, files }, { ...shared, deadlineMs }),
+        format: "png",
+      });
+      return blob === undefined ? draw({}) : blobs.withLocalCopy(blob, (path) => draw({ [blob]: path }));
     });
-    return this.once(pictureTag(request), () =>
-      blob === undefined ? draw({}) : blobs.withLocalCopy(blob, (path) => draw({ [blob]: path })),
-    );
   }
 
   counts(): { readonly pictures: number; readonly bytes: number } {
     return { pictures: this.cache.size, bytes: this.cache.calculatedSize };
   }
 
-  private once(key: string, make: () => Promise<Picture>): Promise<Picture> {
+  /** @param make its signal aborts when all who wait have left */
+  private once(
+    key: string,
+    { client, signal: ofClient }: ImageUser,
+    make: (shared: ImageUser) => Promise<Picture>,
+  ): Promise<Picture> {
     const known = this.cache.get(key);
     if (known) return Promise.resolve(known);
-    let work = this.running.get(key);
-    if (!work) {
-      work = make()
-        .then(({ bytes, format }) => {
+    return this.running.join(key, {
+      signal: ofClient,
+      start: (signal) =>
+        make({ client, signal }).then(({ bytes, format }) => {
           // A copy: what arrives is a view of the buffer of the whole message.
           const picture = { bytes: new Uint8Array(bytes), format };
           this.cache.set(key, picture);
           return picture;
-        }, refuse)
-        .finally(() => this.running.delete(key));
-      this.running.set(key, work);
-    }
-    return work;
+        }, refuse),
+    });
   }
 }
 

@@ -120,8 +120,16 @@ export class RequestBody implements Body {
   toFile(): Promise<UploadedFile> {
     this.readAs("file");
     const { temp, fileBytes } = this.storage;
-    this.file ??= temp.store(this.incoming.chunks(fileBytes), this.headers.clientName);
+    this.file ??= temp.store(this.passing(fileBytes), this.headers.clientName);
     return this.file;
+  }
+
+  /** Chunks that do not stay in memory. */
+  private async *passing(limit: number): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of this.incoming.chunks(limit)) {
+      yield chunk;
+      this.incoming.letGo(chunk.length);
+    }
   }
 
   async upload(name: string, admit: Admit): Promise<Form> {

@@ -12,6 +12,7 @@ const statuses: Record<FailureKind, number> = {
   method_not_allowed: 405,
   precondition_failed: 412,
   too_large: 413,
+  too_many: 429,
   unsupported_encoding: 415,
   execution: 500,
   busy: 503,
@@ -59,6 +60,7 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
   if (status === 503 || failure.data.retryAfterSeconds !== undefined) {
     headers["retry-after"] = retryAfter(failure.data.retryAfterSeconds);
   }
+  if (failure.kind === "too_many") Object.assign(headers, quotaHeaders(failure.data.quota as Quota));
   // The rest of a too large body is not received.
   if (failure.kind === "too_large") headers.connection = "close";
   if (status >= 500) {
@@ -79,6 +81,20 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
   headers["content-security-policy"] = "default-src 'none'";
   return { status, headers, body: errorPage(status, failure.message), unexpected };
 }
+
+interface Quota {
+  readonly work: string;
+  /** Requests in a minute. */
+  readonly limit: number;
+  readonly left: number;
+  readonly seconds: number;
+}
+
+/** Headers that tell a client what it has left (draft-ietf-httpapi-ratelimit-headers). */
+export const quotaHeaders = ({ work, limit, left, seconds }: Quota): Headers => ({
+  "ratelimit-policy": `"${work}";q=${limit};w=60`,
+  ratelimit: `"${work}";r=${left};t=${seconds}`,
+});
 
 function executionBody({ code, message, data }: Failure): string {
   try {

@@ -7,10 +7,12 @@ import { addressText, type ForwardedReader } from "./forwarded.js";
 import { type BaseHeaders, baseHeaders } from "./headers.js";
 import { ClientDisconnected, IncomingBody } from "./incoming.js";
 import { parseQuery } from "./query.js";
+import type { Receiving } from "./receiving.js";
 import { type ReplyContext, StreamError, sendReply, sendWhole } from "./reply.js";
 import { HandledRequest, type RequestHead } from "./request.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { Router } from "./router.js";
+import type { TempSpace } from "./temp-space.js";
 import type { Headers, Method } from "./types.js";
 import { TempFiles } from "./uploads.js";
 
@@ -26,6 +28,10 @@ export interface ExchangeContext<S> {
   readonly tempDir: string;
   readonly maxBodyBytes: number;
   readonly maxUploadBytes: number;
+  /** Memory of all bodies. */
+  readonly receiving: Receiving;
+  /** Disk of all uploaded files. */
+  readonly tempSpace: TempSpace;
 }
 
 /** A request as the library delivers it. */
@@ -75,10 +81,10 @@ class Exchange<S> implements ReplyContext {
     this.request = head;
     this.header = (name) => head.headers.get(name);
     this.writer = new ResponseWriter(res);
-    this.incoming = new IncomingBody(res, head.bodyBytes);
+    this.incoming = new IncomingBody(res, head.bodyBytes, context.receiving);
     this.writer.onDisconnect(() => this.incoming.abort());
     this.peer = addressText(new Uint8Array(res.getRemoteAddress()));
-    this.temp = new TempFiles(context.tempDir, head.headers.has("idempotency-key"));
+    this.temp = new TempFiles(context.tempDir, context.tempSpace, head.headers.has("idempotency-key"));
     this.base = baseHeaders(id, last);
   }
 
@@ -108,6 +114,7 @@ class Exchange<S> implements ReplyContext {
     } catch (error) {
       return { route: this.route, status: await this.fail(error) };
     } finally {
+      this.incoming.release();
       if (!this.temp.empty) await this.removeFiles();
     }
   }

@@ -33,7 +33,7 @@ export interface FormRules {
 export async function readForm(body: IncomingBody, rules: FormRules): Promise<Form> {
   const { contentType, bytes, file: wanted } = rules;
   const parser = new MultipartParser(boundaryOf(contentType));
-  const reader = new FormReader(wanted);
+  const reader = new FormReader(wanted, (passed) => body.letGo(passed));
   let received = 0;
   const check = () => {
     if (received - parser.pendingBytes - reader.keptBytes > bytes)
@@ -64,7 +64,11 @@ class FormReader implements Form {
   private part: Buffer[] | GrowingFile | undefined;
   private filesSeen = 0;
 
-  constructor(private readonly wanted: WantedFiles | undefined) {}
+  /** @param letGo called with bytes that are not kept in memory */
+  constructor(
+    private readonly wanted: WantedFiles | undefined,
+    private readonly letGo: (bytes: number) => void,
+  ) {}
 
   get keptBytes(): number {
     return this.files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -76,7 +80,10 @@ class FormReader implements Form {
       this.part = event.filename === undefined ? [] : await this.open(event.name, event.filename);
     } else if (event.kind === "end") await this.endPart();
     else if (Array.isArray(this.part)) this.part.push(event.bytes);
-    else if (this.part) await this.append(this.part, event.bytes);
+    else {
+      if (this.part) await this.append(this.part, event.bytes);
+      this.letGo(event.bytes.length);
+    }
   }
 
   private async open(name: string, filename: string): Promise<GrowingFile | undefined> {

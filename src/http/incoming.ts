@@ -1,5 +1,6 @@
 import type { HttpResponse } from "uWebSockets.js";
-import { tooLarge } from "../errors.js";
+import { type Failure, tooLarge } from "../errors.js";
+import type { Receiving, Share } from "./receiving.js";
 
 /** The bytes of a request body as they arrive, with backpressure. */
 
@@ -25,6 +26,9 @@ export class IncomingBody {
   private pausing = false;
   private wake: (() => void) | undefined;
   private finished: (() => void) | undefined;
+  private refused: Failure | undefined;
+  /** Absent when there is no body. */
+  private readonly share: Share | undefined;
 
   /**
    * Must be created synchronously in the request handler, where the library requires `onData`.
@@ -33,9 +37,12 @@ export class IncomingBody {
   constructor(
     private readonly res: HttpResponse,
     readonly declaredBytes: number | undefined,
+    receiving: Receiving,
   ) {
     this.ended = declaredBytes === 0;
-    if (!this.ended) res.onData((chunk, last) => this.accept(chunk, last));
+    if (this.ended) return;
+    this.share = receiving.share((reason) => this.refuse(reason));
+    res.onData((chunk, last) => this.accept(chunk, last));
   }
 
   /** True when there is no body, or an empty one has ended. */
@@ -51,6 +58,7 @@ export class IncomingBody {
   private accept(chunk: ArrayBuffer, last: boolean): void {
     if (last) {
       this.ended = true;
+      if (this.share) this.share.coming = false;
       this.finished?.();
     }
     if (chunk.byteLength > 0 && !this.discarding) {
@@ -59,8 +67,26 @@ export class IncomingBody {
       // The library reuses the chunk's memory after this call.
       this.queue.push(Buffer.from(chunk.slice(0)));
       if (this.queuedBytes > highWaterBytes) this.pauseSoon();
+      this.share?.take(chunk.byteLength);
     }
     this.wake?.();
+  }
+
+  /** Ends the reading of the body. What still comes is discarded. */
+  private refuse(reason: Failure): void {
+    this.refused = reason;
+    this.discard();
+    this.wake?.();
+  }
+
+  /** Tells that so many bytes of what was read are no longer in memory. */
+  letGo(bytes: number): void {
+    this.share?.drop(bytes);
+  }
+
+  /** Must be called when the request has been answered and nothing of the body is needed any more. */
+  release(): void {
+    this.share?.end();
   }
 
   /**
@@ -86,10 +112,11 @@ export class IncomingBody {
 
   /**
    * The next chunk; undefined at the end. One reader at a time.
-   * @throws ClientDisconnected
+   * @throws ClientDisconnected; Failure busy when the process holds too much
    */
   async next(): Promise<Buffer | undefined> {
     for (;;) {
+      if (this.refused) throw this.refused;
       const chunk = this.queue.shift();
       if (chunk) {
         this.queuedBytes -= chunk.length;

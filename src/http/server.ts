@@ -9,9 +9,11 @@ import { errorPage } from "./errors.js";
 import { type ExchangeContext, handleRequest } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
 import { baseHeaders, responseHeaders } from "./headers.js";
+import { Receiving } from "./receiving.js";
 import { readHead } from "./request.js";
 import { createRouter } from "./router.js";
 import { statusLine } from "./status.js";
+import { TempSpace } from "./temp-space.js";
 import type { Route } from "./types.js";
 import { sweepUploads } from "./uploads.js";
 
@@ -22,7 +24,10 @@ export interface ServerOptions<S> {
   readonly routes: readonly Route<S>[];
   readonly services: S;
   readonly log: Log;
-  readonly config: Pick<Config, "baseUrl" | "trustedProxies" | "dataDir" | "maxBodyBytes" | "maxUploadBytes">;
+  readonly config: Pick<
+    Config,
+    "baseUrl" | "trustedProxies" | "dataDir" | "maxBodyBytes" | "maxUploadBytes" | "receiving"
+  >;
   /**
    * Called first for GET and HEAD with the raw path and query ("" when there is none). Returns a cached public response, or
    * undefined. Not called when a header has a token; a URL with a token in the query must never be cached here.
@@ -48,6 +53,13 @@ export interface Server {
   close(deadlineMs: number): Promise<void>;
   /** Number of requests in progress. */
   openRequests(): number;
+  /** What bodies take in memory and uploaded files on disk, and how many were refused for it since the start. */
+  received(): { readonly memory: Held; readonly files: Held };
+}
+
+interface Held {
+  readonly bytes: number;
+  readonly refused: number;
 }
 
 /** Signature with four arguments, which the library's types lack. */
@@ -67,15 +79,21 @@ const flushMs = 100;
 /** Creates an HTTP server for a route table. Only this folder depends on the server library. */
 export function createServer<S>(options: ServerOptions<S>): Server {
   const { log, config, cached, onAnswered } = options;
+  const tempDir = join(config.dataDir, "tmp");
   const context: ExchangeContext<S> = {
     router: createRouter(options.routes),
     services: options.services,
     log,
     forwarded: createForwardedReader(config.baseUrl, config.trustedProxies),
     prefix: pathPrefix(config.baseUrl),
-    tempDir: join(config.dataDir, "tmp"),
+    tempDir,
     maxBodyBytes: config.maxBodyBytes,
     maxUploadBytes: config.maxUploadBytes,
+    receiving: new Receiving(config.receiving.memoryBytes),
+    tempSpace: new TempSpace(tempDir, {
+      bytes: config.receiving.fileBytes,
+      freeBytes: config.receiving.freeBytes,
+    }),
   };
   const idPrefix = randomBytes(4).toString("hex");
   let requests = 0;
@@ -187,6 +205,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       app.close();
     },
     openRequests: () => open,
+    received: () => ({ memory: context.receiving.counts(), files: context.tempSpace.counts() }),
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeAbandoned } from "../storage/abandoned-files.js";
+import type { TempSpace } from "./temp-space.js";
 import type { UploadedFile } from "./types.js";
 
 /** Temporary files of one request, with random names, removed after the response. */
@@ -10,10 +11,12 @@ const prefix = "upload-";
 
 export class TempFiles {
   private readonly paths: string[] = [];
+  private bytes = 0;
 
   /** @param hashes whether to compute a hash of the content of each file */
   constructor(
     private readonly folder: string,
+    private readonly space: TempSpace,
     private readonly hashes: boolean,
   ) {}
 
@@ -38,11 +41,16 @@ export class TempFiles {
     this.paths.push(path);
     const handle = await open(path, "wx", 0o600);
     const hash = this.hashes ? createHash("sha256") : undefined;
+    const take = async (bytes: number) => {
+      await this.space.take(bytes);
+      this.bytes += bytes;
+    };
     const file: GrowingFile = {
       path,
       clientName,
       bytes: 0,
       async write(chunk) {
+        await take(chunk.length);
         hash?.update(chunk);
         for (let offset = 0; offset < chunk.length; ) {
           offset += (await handle.write(chunk, offset)).bytesWritten;
@@ -64,7 +72,13 @@ export class TempFiles {
 
   /** Removes all files, also if some are missing. */
   async remove(): Promise<void> {
-    for (const path of this.paths.splice(0)) await rm(path, { force: true });
+    const { bytes } = this;
+    this.bytes = 0;
+    try {
+      for (const path of this.paths.splice(0)) await rm(path, { force: true });
+    } finally {
+      this.space.give(bytes);
+    }
   }
 }
 

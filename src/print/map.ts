@@ -48,6 +48,8 @@ export interface MapRequest {
   readonly geometry: Geometry;
   readonly attribution: string;
   readonly signal: AbortSignal;
+  /** For whom it is drawn. */
+  readonly client: string;
 }
 
 /** Renders the tiles of a viewport. @throws Failure busy, internal */
@@ -55,7 +57,7 @@ export async function printedMap(
   services: { readonly planner: Planner; readonly tiles: TileService },
   request: MapRequest,
 ): Promise<PrintedMap> {
-  const { viewport, signal } = request;
+  const { viewport, client, signal } = request;
   const { z, left, top } = viewport;
   const side = 2 ** z;
   const plan = await services.planner.plan(request.map, request.caller, {
@@ -76,7 +78,7 @@ export async function printedMap(
       tiles.push(
         services.tiles
           // A signal per tile: Node warns of a leak when one signal has more than ten listeners.
-          .tile({ plan, coord, format: png, quality: 0, signal: () => AbortSignal.any([signal]) })
+          .tile({ plan, coord, format: png, quality: 0, client, signal: () => AbortSignal.any([signal]) })
           .then(({ bytes }) => ({ x: x * tileSide - left, y: y * tileSide - top, png: bytes })),
       );
     }

@@ -17,6 +17,8 @@ export interface SearchRequest {
   /** Maximum number of results. */
   readonly limit: number;
   readonly caller: Caller;
+  /** Who searches: an address. Searches are shared among clients. */
+  readonly client?: string;
   readonly signal: AbortSignal;
 }
 

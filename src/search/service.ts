@@ -1,14 +1,14 @@
 import type { MapState } from "../catalog/state.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
-import { Semaphore } from "../storage/semaphore.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import type { Hit } from "./found.js";
 import { keepSearchIndexes, type SearchIndexes } from "./indexes.js";
 import { type SearchRequest, search } from "./search.js";
 
 /** Search on a node: limits concurrent searches and maintains the indexes. */
 export class SearchService {
-  private readonly gate: Semaphore;
+  private readonly gate: FairSemaphore;
   private readonly indexes: SearchIndexes;
 
   /**
@@ -21,7 +21,13 @@ export class SearchService {
     concurrency: number,
     queueTimeoutMs = 5_000,
   ) {
-    this.gate = new Semaphore(concurrency, queueTimeoutMs, "Too many searches are running now.");
+    this.gate = new FairSemaphore({
+      permits: concurrency,
+      kept: concurrency > 1 ? 1 : 0,
+      mostWaiting: 1_000,
+      timeoutMs: queueTimeoutMs,
+      refusal: "Too many searches are running now.",
+    });
     this.indexes = keepSearchIndexes(db, log);
   }
 
@@ -30,9 +36,11 @@ export class SearchService {
    * @throws Failure busy
    */
   async find(map: MapState, request: SearchRequest): Promise<readonly Hit[]> {
-    const release = await this.gate.acquire(request.signal);
+    const { client = "", signal } = request;
+    const release = await this.gate.acquire({ owners: [client], signal });
     try {
-      const { hits, indexMissing } = await search(this.db, map, request);
+      const db = this.db.for({ client, project: map.project.code, purpose: "reads", signal: () => signal });
+      const { hits, indexMissing } = await search(db, map, request);
       if (indexMissing) this.indexes.kick();
       return hits;
     } finally {

@@ -26,6 +26,21 @@ export interface BlobStore {
   delete(key: string): Promise<void>;
 
   /**
+   * Puts a blob away: it is not found any more until it is put back. For blobs that a database referred to, of which an
+   * older state may be restored. One that is gone already is fine.
+   */
+  setAside(key: string): Promise<void>;
+
+  /** Puts a blob back that was set aside; one that was not is fine. */
+  putBack(key: string): Promise<void>;
+
+  /** Deletes a blob that was set aside. */
+  deleteAside(key: string): Promise<void>;
+
+  /** Keys of blobs that were set aside at least so long ago, some thousand at a time. */
+  aside(ageMs: number): AsyncGenerator<string[], void, undefined>;
+
+  /**
    * Keys of blobs that are at least this old, some thousand at a time. Those that are stored or deleted meanwhile may be
    * among them or not.
    */

@@ -7,6 +7,12 @@ import { BlobNotFound, type BlobStore, isUuid, maxChunkBytes, type ReadOptions }
 /** Parts of blobs whose put broke off have this at their end. */
 const partSuffix = ".part";
 
+/** Blobs that are set aside are in this subfolder. */
+const asideFolder = "aside";
+
+/** How many keys are told at a time. */
+const keysAtOnce = 1_000;
+
 /**
  * Blobs as files of a folder: `<folder>/<xx>/<uuid>`, xx being the first two digits. Nodes of one installation share the
  * folder (a network file system where they run on several machines).
@@ -57,6 +63,28 @@ export class FolderBlobStore implements BlobStore {
     await rm(this.path(key), { force: true });
   }
 
+  async setAside(key: string): Promise<void> {
+    await mkdir(join(this.folder, asideFolder), { recursive: true, mode: 0o700 });
+    await rename(this.path(key), this.asidePath(key)).catch(unlessMissing);
+  }
+
+  async putBack(key: string): Promise<void> {
+    await mkdir(dirname(this.path(key)), { recursive: true, mode: 0o700 });
+    await rename(this.asidePath(key), this.path(key)).catch(unlessMissing);
+  }
+
+  async deleteAside(key: string): Promise<void> {
+    await rm(this.asidePath(key), { force: true });
+  }
+
+  async *aside(ageMs: number): AsyncGenerator<string[], void, undefined> {
+    const folder = join(this.folder, asideFolder);
+    const old: string[] = [];
+    for (const name of await readdir(folder).catch(() => []))
+      if (isUuid(name) && (await ageOf(join(folder, name))) >= ageMs) old.push(name);
+    for (let at = 0; at < old.length; at += keysAtOnce) yield old.slice(at, at + keysAtOnce);
+  }
+
   async *olderThan(ageMs: number): AsyncGenerator<string[], void, undefined> {
     for await (const { folder, names } of this.subfolders()) {
       const old: string[] = [];
@@ -96,12 +124,18 @@ export class FolderBlobStore implements BlobStore {
     if (!isUuid(key)) throw new Error("A blob's key must be a uuid.");
     return join(this.folder, key.slice(0, 2), key);
   }
+
+  private asidePath(key: string): string {
+    if (!isUuid(key)) throw new Error("A blob's key must be a uuid.");
+    return join(this.folder, asideFolder, key);
+  }
 }
 
 /** Milliseconds since a file was changed or renamed; 0 when it is gone. */
 const ageOf = (path: string): Promise<number> =>
   stat(path).then(
-    ({ ctimeMs }) => Date.now() - ctimeMs,
+    // The clock of files may be a little ahead.
+    ({ ctimeMs }) => Math.max(0, Date.now() - ctimeMs),
     () => 0,
   );
 
@@ -149,6 +183,10 @@ async function sync(path: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
 }
 
 function notFound(key: string) {

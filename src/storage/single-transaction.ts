@@ -34,6 +34,11 @@ export class SingleTransaction implements Database {
     this.url = apart.url;
   }
 
+  /** All that the request does is for the same. */
+  for(): Database {
+    return this;
+  }
+
   /** Whether something was written. */
   get hasBegun(): boolean {
     return this.tx !== undefined;

@@ -2,10 +2,11 @@ import { type AllowedProperties, allowedMap, allowedStyle, allowedSymbolizers } 
 import { bufferPixelsOf, transformBuffer } from "./buffer-size.js";
 import { collectFields, printExpression } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
-import { faceFor } from "./fonts.js";
+import { faceFor, foreignFaces, installedFace } from "./fonts.js";
 import { StyleError } from "./lexer.js";
 import type {
   CompiledStyle,
+  FaceUse,
   MapProperties,
   PictureUse,
   RasterStop,
@@ -41,6 +42,8 @@ export class PropertyError extends StyleError {
 /** Of one layer. Mapnik tries the filters of those of a zoom on every object. */
 const maxRules = 20_000;
 const maxNamesWithColumns = 50;
+/** Of which it is told that there are no fonts. */
+const maxFaceUses = 50;
 
 /** Characters of a layer's filters, texts and attributes together, which Mapnik parses when it loads a map. */
 const maxTextLength = 4_000_000;
@@ -64,6 +67,8 @@ class Checker {
   private readonly pictures = new Map<string, PictureUse>();
   /** Those of them that hold columns. */
   private readonly names = new Set<string>();
+  /** By their names. */
+  private readonly faces = new Map<string, FaceUse>();
   private readonly pictureFields = new Set<string>();
   private rules = 0;
 
@@ -90,6 +95,7 @@ class Checker {
         fields: [...this.fields].sort(),
         bufferPixels: bufferPixelsOf(drawn),
         ...(this.pictures.size > 0 && { pictures: [...this.pictures.values()] }),
+        ...(this.faces.size > 0 && { faces: [...this.faces.values()] }),
         ...(this.pictureFields.size > 0 && { pictureFields: [...this.pictureFields].sort() }),
       },
       map: background === undefined ? {} : { backgroundColor: background },
@@ -178,6 +184,7 @@ class Checker {
         return {
           type,
           attributes: { ...withPlacements(attributes), "face-name": faceFor(names) },
+          ...this.foreign(names),
           text: label,
           ...shown,
         };
@@ -193,6 +200,18 @@ class Checker {
       default:
         return { type, attributes };
     }
+  }
+
+  /** The fonts that only a project can have. */
+  private foreign(names: readonly string[]): { readonly faces?: readonly string[] } {
+    const faces = foreignFaces(names);
+    if (faces.length === 0) return {};
+    const key = faces.join();
+    if (this.faces.size < maxFaceUses && !this.faces.has(key)) {
+      const instead = installedFace(names) === undefined ? { instead: faceFor(names) } : {};
+      this.faces.set(key, { names: faces, place: "", ...instead });
+    }
+    return { faces };
   }
 
   private picture(

@@ -3,7 +3,8 @@ import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { Failure, failed } from "../errors.js";
 import type { CompileRequest, CompileResponse } from "../hosts/messages.js";
-import { FairMutex } from "../storage/fair-mutex.js";
+import { FairMutex } from "../turns/fair-mutex.js";
+import type { CompiledStore } from "./compiled-store.js";
 import type { CompiledStyle, MapProperties } from "./model.js";
 
 /** CartoCSS to checked styles. The render host compiles them; results are cached by content. */
@@ -50,6 +51,8 @@ export interface StyleCompilerOptions {
   /** When the host itself counts as dead. Longer than the deadline of a request, which the host enforces. */
   readonly deadlineMs: number;
   readonly clock?: Clock;
+  /** What nodes that start find; absent = they compile all styles again. */
+  readonly store?: Pick<CompiledStore, "get" | "put">;
 }
 
 const cacheBytes = 32 * 1024 ** 2;
@@ -70,7 +73,7 @@ const queueOptions = {
 /** A compiler that asks the host once for each content, however many requests wait for it. */
 export function createStyleCompiler(
   host: CompileHost,
-  { deadlineMs, clock = systemClock }: StyleCompilerOptions,
+  { deadlineMs, clock = systemClock, store }: StyleCompilerOptions,
 ): StyleCompiler {
   const cache = new LRUCache<string, CompileResponse>({
     maxSize: cacheBytes,
@@ -94,10 +97,18 @@ export function createStyleCompiler(
       if (found) return found;
       const response = await host.call("compile", request, { deadlineMs }).catch(hostFailed);
       cache.set(key, response, response.ok ? {} : { ttl: response.deadline ? timeoutTtlMs : invalidTtlMs });
+      // Not while an editor looks for one.
+      if (response.ok && owner.stored) store?.put(key, response);
       return response;
     } finally {
       release();
     }
+  };
+
+  const findOrCompile = async (key: string, request: CompileRequest, owner: StyleOwner) => {
+    const found = owner.stored ? await store?.get(key) : undefined;
+    if (found) cache.set(key, found);
+    return found ?? compileOnce(key, request, owner);
   };
 
   return {
@@ -109,7 +120,7 @@ export function createStyleCompiler(
         const ownerKey = `${owner.project} ${owner.stored} ${key}`;
         let pending = running.get(ownerKey);
         if (!pending) {
-          pending = compileOnce(key, request, owner).finally(() => running.delete(ownerKey));
+          pending = findOrCompile(key, request, owner).finally(() => running.delete(ownerKey));
           running.set(ownerKey, pending);
         }
         response = await pending;

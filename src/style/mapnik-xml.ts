@@ -1,4 +1,4 @@
-import { type Face, faceChain, isFace } from "./fonts.js";
+import { faceChain, isFace, isProjectFace } from "./fonts.js";
 import type { CompiledStyle, MapProperties, Rule, Style, Symbolizer } from "./model.js";
 
 export interface MapnikLayer {
@@ -25,7 +25,7 @@ export interface MapnikMap {
 
 /** The XML of a Mapnik 4 map, from checked styles. Every text and attribute in it is escaped. */
 export function mapnikXml(map: MapnikMap): string {
-  const faces = new Set<Face>();
+  const faces = new Set<string>();
   const styles: string[] = [];
   const layers: string[] = [];
   for (const layer of map.layers) {
@@ -61,14 +61,14 @@ const parameter = ([name, value]: [string, string]): string =>
   element("Parameter", { name }, escapeXml(value));
 
 /** A face with its fallback for characters that it lacks. */
-const fontSet = (face: Face): string =>
+const fontSet = (face: string): string =>
   element(
     "FontSet",
     { name: face },
     faceChain(face).map((name) => element("Font", { "face-name": name }, "")),
   );
 
-function styleXml(style: Style, name: string, faces: Set<Face>): string {
+function styleXml(style: Style, name: string, faces: Set<string>): string {
   return element(
     "Style",
     { ...style.attributes, name },
@@ -76,7 +76,7 @@ function styleXml(style: Style, name: string, faces: Set<Face>): string {
   );
 }
 
-function ruleXml(rule: Rule, faces: Set<Face>): string {
+function ruleXml(rule: Rule, faces: Set<string>): string {
   const children: string[] = [];
   if (rule.filter !== undefined) children.push(element("Filter", {}, escapeXml(rule.filter)));
   if (rule.minScaleDenominator !== undefined) {
@@ -91,9 +91,9 @@ function ruleXml(rule: Rule, faces: Set<Face>): string {
   ]);
 }
 
-function symbolizerXml({ type, attributes, text, stops }: Symbolizer, faces: Set<Face>): string {
+function symbolizerXml({ type, attributes, text, stops }: Symbolizer, faces: Set<string>): string {
   const { "face-name": face, ...others } = attributes;
-  const labelled = face !== undefined && isFace(face);
+  const labelled = face !== undefined && (isFace(face) || isProjectFace(face));
   if (labelled) faces.add(face);
   const rest = labelled ? { ...others, "fontset-name": face } : others;
   if (stops)

@@ -28,6 +28,11 @@ export interface Symbolizer {
    * Replaced by the attribute `file` before drawing (pictures.ts).
    */
   readonly picture?: string;
+  /**
+   * Names of fonts for its labels that only a project can have, the best first. With one of them it takes the place of
+   * the attribute `face-name` before drawing (pictures.ts).
+   */
+  readonly faces?: readonly string[];
   /** Colours by value, of RasterSymbolizer. */
   readonly stops?: readonly RasterStop[];
 }
@@ -63,12 +68,24 @@ export interface CompiledStyle {
   readonly bufferPixels: number;
   /** The pictures that its symbolizers name; absent = none. */
   readonly pictures?: readonly PictureUse[];
+  /** Where symbolizers name fonts that only a project can have; absent = they name none. */
+  readonly faces?: readonly FaceUse[];
   /** Columns whose values are parts of the names of pictures, sorted; absent = none. */
   readonly pictureFields?: readonly string[];
   /** What of the style has no effect, for its author; absent = nothing. */
   readonly notices?: readonly string[];
   /** SQL of what a visualization draws in place of the objects, with their columns; absent = the objects. */
   readonly query?: (options: { language: string; mainLanguage: string; zoom: number }) => string;
+}
+
+/** A list of fonts that a style names. */
+export interface FaceUse {
+  /** As `Symbolizer.faces`. */
+  readonly names: readonly string[];
+  /** Where it is named first, for messages; "" = not known. */
+  readonly place: string;
+  /** The installation's font that is drawn in place of them though the style does not name it. */
+  readonly instead?: string;
 }
 
 /** A picture that a style names. */

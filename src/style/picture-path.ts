@@ -1,12 +1,17 @@
 /** The names of pictures in styles: `url(symbols/tree.svg)`, `url(symbols/shield_[ref_length].svg)`, `url(icon:star)`. */
 
-const maxPicturePath = 200;
+export const maxPicturePath = 200;
 const maxColumns = 2;
 
 const segment = "[\\p{L}\\p{N}_](?:[\\p{L}\\p{N}_ .@+-]*[\\p{L}\\p{N}_@+-])?";
-const stored = new RegExp(`^(?:${segment}/)*${segment}\\.(?:png|svg|webp)$`, "iu");
+const stored = pathsWith("png|svg|webp");
 const column = /\[([A-Za-z0-9_]{1,44})\]/g;
 const icon = /^icon:[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+/** Matches paths of files that end so: folders and a name. */
+export function pathsWith(endings: string): RegExp {
+  return new RegExp(`^(?:${segment}/)*${segment}\\.(?:${endings})$`, "iu");
+}
 
 /** Whether a picture can have this path: folders and names that begin with a letter, digit or `_`. */
 export const isPicturePath = (path: string): boolean => path.length <= maxPicturePath && stored.test(path);

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { ProjectState, StoredPicture } from "../catalog/state.js";
+import type { ProjectState, StoredFont, StoredPicture } from "../catalog/state.js";
 import { bufferPixelsOf, transformBuffer } from "./buffer-size.js";
+import { plainFace, projectFace } from "./fonts.js";
 import type { CompiledStyle, Symbolizer } from "./model.js";
 import { columnsIn, pathsOf } from "./picture-path.js";
 
-/** From the pictures that a style names to the files that it is drawn with. */
+/** From the pictures and fonts that a style names to the files that it is drawn with. */
 
 /** Icons of the installation by `icon:name`. */
 export type Icons = Pick<ReadonlyMap<string, StoredPicture>, "get">;
@@ -15,10 +16,15 @@ export interface Pictures {
   get(name: string): StoredPicture | undefined;
   /** The pictures that a name with columns can stand for, with their paths: of the project only. */
   matching(name: string): readonly (readonly [path: string, StoredPicture])[];
+  /** The project's font of a name. */
+  font(name: string): StoredFont | undefined;
 }
 
-/** The pictures that the styles of a project may show: its own and those of the installation. */
-export const picturesOf = ({ pictures }: Pick<ProjectState, "pictures">, icons: Icons): Pictures => ({
+/** What the styles of a project may show: its own pictures and fonts, and the installation's pictures. */
+export const picturesOf = (
+  { pictures, fonts }: Pick<ProjectState, "pictures" | "fonts">,
+  icons: Icons,
+): Pictures => ({
   get: (name) => pictures.get(name) ?? icons.get(name),
   matching: (name) => {
     const known = matches.get(pictures) ?? new LRUCache({ max: 50 });
@@ -31,16 +37,34 @@ export const picturesOf = ({ pictures }: Pick<ProjectState, "pictures">, icons: 
     }
     return found;
   },
+  font: (name) => {
+    let known = fontsByName.get(fonts);
+    if (!known) {
+      known = new Map();
+      for (const font of fonts.values())
+        for (const name of font.names.map(plainFace)) if (!known.has(name)) known.set(name, font);
+      fontsByName.set(fonts, known);
+    }
+    return known.get(plainFace(name));
+  },
 });
+
+/** Of the fonts of a project. Of two with one name the first by path is meant. */
+const fontsByName = new WeakMap<object, Map<string, StoredFont>>();
 
 /** What names with columns stand for, by the pictures of a project: the layers of a map look for the same ones. */
 const matches = new WeakMap<object, LRUCache<string, [string, StoredPicture][]>>();
+
+/** What is in the file of a font. The render host finds it by the face's name. */
+export interface FontContent extends Pick<StoredFont, "blob" | "digest" | "bytes"> {
+  readonly format: "font";
+}
 
 /** A file in the folder of pictures. */
 export interface PictureFile {
   /** Path in the folder. */
   readonly name: string;
-  readonly picture: StoredPicture;
+  readonly picture: StoredPicture | FontContent;
   /** How many times it is enlarged, where that is not 1. */
   readonly scale?: number;
 }
@@ -58,16 +82,24 @@ const maxPatternSide = 2_048;
 export const safeColumn = (code: string): string => `${code}$file`;
 
 /**
- * The style with the files of its pictures. Symbolizers whose picture there is none of are left out.
+ * The style with the files of its pictures and fonts. Symbolizers whose picture there is none of are left out.
  * @param scale of the image, 2 for retina: Mapnik enlarges all but patterns of bitmaps
  */
 export function illustrate(style: CompiledStyle, pictures: Pictures, scale: number): IllustratedStyle {
-  if (!style.pictures) return { style, files: [] };
-  const found = new Map(style.pictures.map(({ name }) => [name, find(name, pictures)]));
+  if (!style.pictures && !style.faces) return { style, files: [] };
+  const found = new Map((style.pictures ?? []).map(({ name }) => [name, find(name, pictures)]));
   const enlarged = new Map(
     scale === 1 ? [] : [...found].map(([name, one]) => [name, one && enlarge(one, scale)]),
   );
   const used = new Set<PictureFile>();
+  const usedFonts = new Map<string, PictureFile>();
+  const written = (symbolizer: Symbolizer): Symbolizer => {
+    const { faces, ...rest } = symbolizer;
+    const font = faces && projectFont(faces, pictures);
+    if (!font) return symbolizer;
+    usedFonts.set(font.digest, fontFile(font));
+    return { ...rest, attributes: { ...rest.attributes, "face-name": projectFace(font.digest) } };
+  };
   const shown = (symbolizer: Symbolizer): Symbolizer[] => {
     const { picture, ...rest } = symbolizer;
     if (picture === undefined) return [symbolizer];
@@ -80,7 +112,7 @@ export function illustrate(style: CompiledStyle, pictures: Pictures, scale: numb
   const sideOf = ({ picture }: Symbolizer) => (picture === undefined ? undefined : found.get(picture)?.side);
   const styles = style.styles.map((one) => ({
     ...one,
-    rules: one.rules.map((rule) => ({ ...rule, symbolizers: rule.symbolizers.flatMap(shown) })),
+    rules: one.rules.map((rule) => ({ ...rule, symbolizers: rule.symbolizers.flatMap(shown).map(written) })),
   }));
   return {
     style: {
@@ -89,7 +121,7 @@ export function illustrate(style: CompiledStyle, pictures: Pictures, scale: numb
       // Of a visualization it is more than its symbols take.
       bufferPixels: Math.max(style.query ? style.bufferPixels : 0, bufferPixelsOf(style.styles, sideOf)),
     },
-    files: [...used],
+    files: [...used, ...usedFonts.values()],
   };
 }
 
@@ -103,6 +135,27 @@ export function missingPicture(style: CompiledStyle, pictures: Pictures): string
       return `${at}The pattern ${name} is larger than ${maxPatternSide} pixels.`;
   }
   return undefined;
+}
+
+/** The fonts that the style names and there are none of: sentences for its author. */
+export const missingFonts = (style: CompiledStyle, pictures: Pictures): string[] =>
+  (style.faces ?? []).flatMap(({ names, place, instead }) =>
+    instead === undefined || projectFont(names, pictures)
+      ? []
+      : [`${place === "" ? "" : `${place}: `}There is no font ${names[0]}: labels are drawn in ${instead}.`],
+  );
+
+function projectFont(names: readonly string[], pictures: Pictures): StoredFont | undefined {
+  for (const name of names) {
+    const font = pictures.font(name);
+    if (font) return font;
+  }
+  return undefined;
+}
+
+function fontFile({ blob, digest, bytes }: StoredFont): PictureFile {
+  const picture: FontContent = { blob, digest, bytes, format: "font" };
+  return { name: contentName(picture), picture };
 }
 
 const isPattern = ({ type }: Symbolizer): boolean =>
@@ -155,7 +208,7 @@ function find(name: string, pictures: Pictures): Found | undefined {
 const sideOf = ({ width, height }: StoredPicture): number => Math.max(width, height);
 
 /** The name of the file that has the picture as it is. Icons of the installation, which have no blob, have their own. */
-export const contentName = ({ blob, digest, format }: StoredPicture): string =>
+export const contentName = ({ blob, digest, format }: PictureFile["picture"]): string =>
   `${blob === "" ? "icon-" : ""}${digest}.${format}`;
 
 /** A path as the name of one file; WebP is stored as PNG. */

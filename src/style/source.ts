@@ -24,7 +24,10 @@ export function readStylesheet(css: string, vocabulary: Vocabulary): Stylesheet 
   return new Reader(tokenize(css), vocabulary).read();
 }
 
-const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]" };
+const closing: ReadonlyMap<string, string> = new Map([
+  ["(", ")"],
+  ["[", "]"],
+]);
 
 class Reader {
   private position = 0;
@@ -182,7 +185,7 @@ class Reader {
   }
 
   private bracket(token: Token, open: string[]): void {
-    const close = closing[token.text];
+    const close = closing.get(token.text);
     if (close) {
       if (open.push(close) > limits.bracketDepth) {
         throw new StyleError(`Brackets are nested deeper than ${limits.bracketDepth}.`, token);

@@ -57,6 +57,8 @@ export interface AnswerRequest<Answer, P extends TilePlan = Plan, A = TileAddres
   /** Finds the map and checks that the caller may read it. @throws Failure */
   readonly access: () => Promise<MapAccess>;
   readonly address: A;
+  /** The network of the client, who takes turns with others; signed-in users do by account. */
+  readonly client: string;
   /** Called only when the tile is in no cache: a signal costs more than the look-up. */
   readonly signal: () => AbortSignal;
   readonly answer: (drawn: DrawnTile<P>) => Answer;
@@ -69,6 +71,8 @@ export interface DrawRequest<A = TileAddress> {
   /** Finds the map and checks that the caller may read it. @throws Failure */
   readonly access: () => Promise<Pick<MapAccess, "map" | "caller">>;
   readonly address: A;
+  /** As of `AnswerRequest`; absent = the server itself. */
+  readonly client?: string;
   readonly signal: AbortSignal;
 }
 
@@ -92,10 +96,10 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
   }
 
   /** The current tile, otherwise as `make`. */
-  tile({ access, address, signal }: DrawRequest<A>): Promise<Tile> {
+  tile({ access, address, client = "", signal }: DrawRequest<A>): Promise<Tile> {
     return this.attempt(
       access,
-      async (mapAccess) => (await this.draw(mapAccess, address, () => signal)).tile,
+      async (mapAccess) => (await this.draw(mapAccess, { address, client, signal: () => signal })).tile,
     );
   }
 
@@ -116,20 +120,20 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
 
   private async draw(
     { map, caller }: Pick<MapAccess, "map" | "caller">,
-    address: A,
-    signal: () => AbortSignal,
+    { address, client, signal }: Pick<AnswerRequest<Answer, P, A>, "address" | "client" | "signal">,
   ): Promise<Pick<DrawnTile<P>, "tile" | "plan">> {
     const { planner, tiles } = this.options;
     const plan = await planner.plan(map, caller, address);
     const { coord, format, quality } = address;
-    return { plan, tile: await tiles.tile({ plan, coord, format, quality, signal }) };
+    const who = caller.accountId === null ? client : `a${caller.accountId}`;
+    return { plan, tile: await tiles.tile({ plan, coord, format, quality, client: who, signal }) };
   }
 
   private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer, P, A>): Promise<Answer> {
     const { tiles, addresses, clock } = this.options;
     const { address } = request;
     const { publicAddress } = mapAccess;
-    const { plan, tile } = await this.draw(mapAccess, address, request.signal);
+    const { plan, tile } = await this.draw(mapAccess, request);
     // Nothing is awaited from here on, so that what is found current is current when it is cached.
     const isCurrent = plan.complete && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
     const { expiresAt } = tile;

@@ -8,7 +8,15 @@ import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
 import { safeColumn } from "../style/pictures.js";
 import { gatheredLook, gatheredSql } from "./gathering.js";
-import { drawnThinning, finestThinnedZoom, looksAlike, type ThinningSpec, thinningSpec } from "./thinning.js";
+import { isDrawnPlaceByPlace, nearSql } from "./large-shapes.js";
+import {
+  areWide,
+  drawnThinning,
+  finestThinnedZoom,
+  looksAlike,
+  type ThinningSpec,
+  thinningSpec,
+} from "./thinning.js";
 
 /**
  * Parameters of Mapnik's PostGIS plugin for a layer. Mapnik finds values by the codes of the columns, so here codes are
@@ -132,10 +140,16 @@ function objectsQuery(
   const look = layer.gathered && !isView ? gatheredLook(style, options.scaleDenominator) : undefined;
   const bands = look?.isStroked ? layer.gathered! : layer.bands;
   const band = bandOf(bands, options.zoom);
-  const bandTable = `${isView ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
+  const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
+  const bandTable = `${source}_z${band}`;
+  const isNear = layer.hasRuns && isDrawnPlaceByPlace(style, options.scaleDenominator);
   return inEachCopy(layer, ({ moved, box }) => {
-    if (band === undefined)
-      return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} from ${table} o$ where o$.geom_3857 && ${box}`;
+    if (band === undefined) {
+      const from = `from ${table} o$ where o$.geom_3857 && ${box}`;
+      if (!isNear) return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} ${from}`;
+      const near = `select o$.svc_id, ${moved(nearSql(`${source}_c`, box))} as geom$${selected} ${from} offset 0`;
+      return `select * from (${near}) near$ where near$.geom$ is not null`;
+    }
     // A view has no generalized tables: those of its source are joined with the view's objects.
     const objects = names.length > 0 || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
     const large = `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from ${bandTable} b$${objects} where b$.geom && ${box}`;
@@ -167,7 +181,7 @@ function pointsQuery(
     const from =
       band === undefined
         ? objectsQuery(layer, style, options, read)
-        : thinnedQuery(layer, { ...ready, band }, options, read);
+        : thinnedQuery(layer, { ...ready, band }, read);
     return from + order;
   }
   if (zoom > thinningZoom) return undefined;
@@ -186,6 +200,8 @@ interface ReadyThinning {
   readonly number: number;
   /** Of the table for the zoom; undefined = few points share a pixel there. */
   readonly band: number | undefined;
+  /** Zooms between the table's pixels and those of which one point each is drawn. */
+  readonly steps: number;
   readonly spec: ThinningSpec;
 }
 
@@ -193,27 +209,46 @@ interface ReadyThinning {
 function readyThinning(
   layer: LayerNode,
   style: CompiledStyle,
-  { zoom }: DatasourceOptions,
+  options: DatasourceOptions,
   read: Read,
 ): ReadyThinning | undefined {
+  const { zoom } = options;
   // Those of a source may hold points that the view leaves out, in the place of others.
   if (!layer.thinnings || layer.thinnings.length === 0 || layer.type === "virtual") return undefined;
   const spec = thinningSpec(style, read.columns, read.valueSql, scaleOf);
   const found = layer.thinnings.find(({ digest }) => digest === spec?.digest);
   if (!spec || !found || found.bands.length === 0 || zoom >= spec.kinds.length) return undefined;
-  return { number: found.number, band: bandOf(found.bands, zoom), spec };
+  const coarsest = coarsestZoom(style, spec, options);
+  const band = bandOf(found.bands, coarsest);
+  // A table that is not much finer is read as it is, but the one of the first zoom has the points of all the world.
+  const isRead = band === zoom && zoom > 0;
+  return { number: found.number, band, steps: isRead ? 0 : (band ?? coarsest) - coarsest, spec };
+}
+
+/**
+ * The zoom of whose pixels one point each is enough: under markers of some pixels it makes no difference that can be seen
+ * whether points are thinned by one pixel or by two.
+ */
+function coarsestZoom(
+  style: CompiledStyle,
+  { kinds, keeps }: ThinningSpec,
+  options: DatasourceOptions,
+): number {
+  const { zoom } = options;
+  const coarser = zoom - 1;
+  // What tells points apart has to do so in the table of that zoom.
+  const isSame = zoom === 0 || (kinds[coarser] === kinds[zoom] && keeps[coarser] === keeps[zoom]);
+  return isSame && areWide(style, options.scaleDenominator) ? coarser : zoom;
 }
 
 /** Points of such a table. Values that rules ask for are those of a sample that matches the same rules. */
 function thinnedQuery(
   layer: LayerNode,
-  { number, band, spec }: ReadyThinning & { readonly band: number },
-  { zoom }: DatasourceOptions,
+  { number, band, steps, spec }: ReadyThinning & { readonly band: number },
   { names, selected }: Read,
 ): string {
   const table = layerTable(layer.id);
   const bandTable = `${table}_p${number}_z${band}`;
-  const steps = band - zoom;
   const from = (box: string, condition: string): string => {
     const where = `${bandTable} b$ where b$.geom && ${box}${condition}`;
     if (steps === 0) return `(select * from ${where}) b$`;

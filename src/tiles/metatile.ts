@@ -1,5 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { ChangeLog } from "../changes/change-log.js";
-import { failed } from "../errors.js";
+import { busy, failed } from "../errors.js";
 import { growBox } from "../geo/envelope.js";
 import { type TileCoord, tileMetres } from "../geo/tile.js";
 import { HostError } from "../hosts/host.js";
@@ -20,12 +21,17 @@ export interface MetatileOptions {
   readonly blobs: Pick<BlobStore, "withLocalCopy">;
   /** Where pictures of styles are drawn from. */
   readonly pictures: Pick<PictureFolder, "use">;
-  /** Draws a metatile. Owners take turns. */
-  readonly render: (
-    request: MetatileRequest,
-    options: { readonly signal: AbortSignal; readonly owner: string },
-  ) => Promise<MetatileResponse>;
+  /** Draws a metatile. Clients take turns, and the owners of what each of them asks for. */
+  readonly render: (request: MetatileRequest, options: RenderOptions) => Promise<MetatileResponse>;
   readonly onRendered: (ms: number) => void;
+}
+
+export interface RenderOptions {
+  readonly signal: AbortSignal;
+  readonly client: string;
+  readonly owner: string;
+  /** The plan: if it takes too long, it is refused for a while. */
+  readonly about: string;
 }
 
 /** Tiles a side of a metatile, by scale. At scale 3 fewer, to save memory. */
@@ -33,8 +39,20 @@ const metatileSize = { 1: 4, 2: 4, 3: 2 } as const;
 
 type MetatileWork = TileWork<Plan, TileFormat>;
 
-/** Tiles a side of the metatiles of a plan. */
-export const metatileSide = ({ scale }: Plan): number => metatileSize[scale];
+/**
+ * Objects in a metatile of 4 x 4 tiles above which 2 x 2 are drawn at once, and above which each tile is drawn alone. Then
+ * nobody waits for the objects of tiles that he has not asked for.
+ */
+const crowd = { small: 20_000, large: 80_000 } as const;
+
+/** Tiles a side of the metatiles of a plan at a zoom. */
+export function metatileSide({ scale, isDrawnAlike, crowds }: Plan, zoom: number): number {
+  const side = metatileSize[scale];
+  if (!isDrawnAlike || crowds.length === 0) return side;
+  const last = crowds.length - 1;
+  const objects = zoom <= last ? crowds[zoom]! : crowds[last]! / 4 ** (zoom - last);
+  return objects > crowd.large ? 1 : objects > crowd.small ? Math.min(2, side) : side;
+}
 
 /** @throws Failure busy, internal (it could not be drawn) */
 export async function drawMetatile(
@@ -54,16 +72,19 @@ export async function drawMetatile(
       return pictures.use(
         maps.flatMap(({ pictures }) => pictures),
         () =>
-          render(
-            {
-              parts: made.parts,
-              origin: work.origin,
-              count: work.count,
-              scale: plan.scale,
-              encoding: work.format.mapnikEncodings[work.quality],
-              bufferPixels: plan.bufferPixels,
-            },
-            { signal: work.signal, owner: plan.owner },
+          connected(() =>
+            render(
+              {
+                parts: made.parts,
+                origin: work.origin,
+                count: work.count,
+                scale: plan.scale,
+                encoding: work.format.mapnikEncodings[work.quality],
+                bufferPixels: plan.bufferPixels,
+                owner: plan.owner,
+              },
+              { signal: work.signal, client: work.client, owner: plan.owner, about: plan.key },
+            ),
           ),
       );
     });
@@ -71,6 +92,7 @@ export async function drawMetatile(
     // It is replaced by another image, after which the tile is planned again, or it is lost.
     if (error instanceof BlobNotFound) throw failed("internal", "The image of a layer is not there.");
     if (!(error instanceof HostError)) throw error;
+    if (isDisconnected(error)) throw busy("The database cannot be reached just now.", 1);
     throw failed(
       "internal",
       error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.",
@@ -84,6 +106,27 @@ export async function drawMetatile(
     solid: tile.solid,
     ...lifetime,
   }));
+}
+
+/** What PostgreSQL's client says of connections that end or cannot be made, as Mapnik passes it on. */
+const disconnected =
+  /server closed the connection|terminating connection|connection to server|no connection to the server|could not receive data|the database system is|Bad connection/i;
+
+const isDisconnected = (error: unknown): boolean =>
+  error instanceof HostError && error.reason === "failed" && disconnected.test(error.message);
+
+/** Until a database that is restarted takes connections again, or another connection is opened. */
+const reconnectMs = 300;
+
+/** Draws again, once, what failed for its connection to the database. */
+async function connected<T>(draw: () => Promise<T>): Promise<T> {
+  try {
+    return await draw();
+  } catch (error) {
+    if (!isDisconnected(error)) throw error;
+  }
+  await pause(reconnectMs);
+  return draw();
 }
 
 type Lifetime = Pick<Tile, "expiresAt" | "isPartial">;

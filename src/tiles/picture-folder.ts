@@ -112,7 +112,7 @@ export class PictureFolder {
       // The same picture has many names.
       if (picture.name !== content)
         await this.use([{ name: content, picture: picture.picture }], () =>
-          picture.scale === undefined
+          picture.scale === undefined || picture.picture.format === "font"
             ? link(join(this.path, content), part)
             : this.enlarge(join(this.path, content), part, {
                 picture: picture.picture,

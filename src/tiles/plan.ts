@@ -7,8 +7,10 @@ import { type MapnikLayer, mapnikXml } from "../style/mapnik-xml.js";
 import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
 import { datasource, topScaleDenominator } from "./datasource.js";
+import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
+import { rulesAt } from "./thinning.js";
 
 /** All that determines what tiles show, except their coordinates and the data. Shared by the tiles of a map. */
 export interface TilePlan {
@@ -49,6 +51,8 @@ export interface Plan extends TilePlan {
   readonly parts: readonly PlanPart[];
   readonly scale: 1 | 2 | 3;
   readonly firstBaseLayer: number;
+  /** By zoom, objects that there are in a square of 4 x 4 tiles in the crowded places of its layers; empty = few. */
+  readonly crowds: readonly number[];
 }
 
 /**
@@ -116,6 +120,8 @@ export interface MapDrawing {
   readonly bufferPixels: number;
   readonly collides: boolean;
   readonly isDrawnAlike: boolean;
+  /** As in the plan. */
+  readonly crowds: readonly number[];
 }
 
 /** The parts that a map is drawn from. Pure. */
@@ -126,6 +132,8 @@ export function buildParts(
   const styles = layers.flatMap((one) => ("style" in one ? [one.style] : []));
   const reaches = layers.map((one) => ("style" in one ? one.style.bufferPixels : one.image.reachPixels));
   const bufferPixels = Math.max(8, ...reaches);
+  const rules = styles.flatMap((style) => style.styles.flatMap((one) => one.rules));
+  const collides = rules.some(hasCollisions);
   const parts: PlanPart[] = [];
   let run: MapnikLayer[] = [];
   let blobs: string[] = [];
@@ -153,7 +161,12 @@ export function buildParts(
   // From the bottom of the tree.
   for (const one of layers.toReversed()) {
     if ("style" in one) {
-      const drawn = mapnikLayers(map, one, options);
+      // Labels keep clear of markers, but not of dots.
+      const drawn = mapnikLayers(map, one, options).map((layer) =>
+        collides || one.layer.geometryKind !== "Point" || one.style.query
+          ? layer
+          : { ...layer, style: markersAsDots(layer.style) },
+      );
       run.push(...drawn);
       pictures.push(...one.files);
       if (drawn[0] && isPlaced(one)) placed.set(one.layer.id, drawn[0].name);
@@ -164,9 +177,25 @@ export function buildParts(
     }
   }
   endRun();
-  const rules = styles.flatMap((style) => style.styles.flatMap((one) => one.rules));
-  const collides = rules.some(hasCollisions);
-  return { parts, bufferPixels, collides, isDrawnAlike: !collides && layers.every(isAlike) };
+  return {
+    parts,
+    bufferPixels,
+    collides,
+    isDrawnAlike: !collides && layers.every(isAlike),
+    crowds: crowdsOf(layers),
+  };
+}
+
+function crowdsOf(layers: readonly StyledLayer[]): number[] {
+  const sums: number[] = [];
+  for (const one of layers) {
+    if (!("style" in one)) continue;
+    for (const [zoom, objects] of (one.layer.crowds ?? []).entries()) {
+      sums[zoom] ??= 0;
+      if (rulesAt(one.style, topScaleDenominator / 2 ** zoom).length > 0) sums[zoom] += objects;
+    }
+  }
+  return sums;
 }
 
 /** The layers of Mapnik that draw a layer: for an image one in each world copy that it touches. */

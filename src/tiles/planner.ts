@@ -137,16 +137,11 @@ export class Planner {
     if (known && known.visualized.length > 0 && !changes.trusted)
       await changes.refresh(known.visualized.map(({ layer }) => layer));
     if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
-    let pending = this.pending.get(key);
-    const joined = pending !== undefined;
-    if (!pending) {
-      pending = this.make(inputs).finally(() => this.pending.delete(key));
-      this.pending.set(key, pending);
-    }
-    let plan = await pending;
+    const joined = this.pending.has(key);
+    let plan = await this.makeOnce(key, inputs);
     if (joined && !changes.trusted) await changes.refresh(plan.visualized.map(({ layer }) => layer));
     // It may have been begun before an edit that this request has to see.
-    if (joined && !showsCurrentStatistics(plan)) plan = await this.make(inputs);
+    if (joined && !showsCurrentStatistics(plan)) plan = await this.makeOnce(key, inputs);
     if (plan.complete && isPlanCurrent(plan)) this.plans.set(key, { plan, bytes: bytesOf(plan, key) });
     return plan;
   }
@@ -154,6 +149,16 @@ export class Planner {
   /** Plans in memory and their bytes. */
   counts(): { readonly plans: number; readonly bytes: number } {
     return { plans: this.plans.size, bytes: this.plans.calculatedSize };
+  }
+
+  /** The plan that is being made, if any. One that is found after another has ended began after all who waited for that. */
+  private makeOnce(key: string, inputs: PlanInputs): Promise<Plan> {
+    let pending = this.pending.get(key);
+    if (!pending) {
+      pending = this.make(inputs).finally(() => this.pending.delete(key));
+      this.pending.set(key, pending);
+    }
+    return pending;
   }
 
   private async make(inputs: PlanInputs): Promise<Plan> {
@@ -199,6 +204,7 @@ export class Planner {
       bufferPixels: Math.max(drawn.bufferPixels, baseDrawing?.bufferPixels ?? 0),
       collides: drawn.collides || (baseDrawing?.collides ?? false),
       isDrawnAlike: drawn.isDrawnAlike && (baseDrawing?.isDrawnAlike ?? true),
+      crowds: drawn.crowds,
       layers: versions,
       firstBaseLayer: ids[0]!.length,
       owner: `p${map.project.id}`,

@@ -3,7 +3,7 @@ import { isCurrent } from "../changes/layer-version.js";
 import { type Clock, delay } from "../clock.js";
 import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
-import { InFlight } from "../storage/in-flight.js";
+import { InFlight } from "../turns/in-flight.js";
 import type { TileEncoding, TileFormat, TileQuality } from "./formats.js";
 import type { TileMemory } from "./memory.js";
 import type { Plan, TilePlan } from "./plan.js";
@@ -26,7 +26,7 @@ export interface TileServiceOptions<P, F> {
   /** How long another node may make tiles before this one makes them too; 0 = no node waits for others. */
   readonly lockMs: number;
   /** Tiles a side of the square that is made at once. */
-  readonly side: (plan: P) => number;
+  readonly side: (plan: P, zoom: number) => number;
   /** Makes that square: row by row from the top left. */
   readonly make: (work: TileWork<P, F>) => Promise<readonly MadeTile[]>;
   readonly onServed: (source: TileSource) => void;
@@ -45,6 +45,8 @@ export interface TileWork<P, F> {
   readonly quality: TileQuality;
   readonly versions: readonly number[];
   readonly signal: AbortSignal;
+  /** Who asked for it first; "" = the server itself. */
+  readonly client: string;
   readonly metaKey: string;
 }
 
@@ -54,6 +56,8 @@ export interface TileRequest<P = Plan, F = TileFormat> {
   readonly coord: TileCoord;
   readonly format: F;
   readonly quality: TileQuality;
+  /** For whom it is made, so that clients take turns; absent = for the server itself. */
+  readonly client?: string;
   /** Called only when the tile is in no cache: a signal costs more than the look-up. */
   readonly signal: () => AbortSignal;
 }
@@ -77,18 +81,19 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
    * @throws OutdatedPlan
    */
   async tile(request: TileRequest<P, F>): Promise<Tile> {
-    const { plan, coord, format, quality } = request;
+    const { plan, coord, format, quality, client = "" } = request;
     const { changes } = this.options;
     // Without notifications the versions have to be read from the database.
     if (!changes.trusted) await changes.refresh(plan.layers);
     if (plan.epoch !== changes.epoch) throw new OutdatedPlan();
-    const metatile = metatileOf(coord, this.options.side(plan));
+    const metatile = metatileOf(coord, this.options.side(plan, coord.z));
     const box = this.dependentBox(plan, coord);
     const key = tileKey(plan, coord, format, quality);
     const cached = this.options.memory.get(key);
     if (cached && this.isValid(cached, plan, box)) return this.served("memory", cached);
 
-    let metaKey = tileKey(plan, metatile.origin, format, quality);
+    // The side is no part of the plan's key: it changes with the number of objects.
+    let metaKey = `${tileKey(plan, metatile.origin, format, quality)}/${metatile.count}`;
     const isMaking = () =>
       this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box));
     if (!isMaking()) {
@@ -110,7 +115,8 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
       signal: request.signal(),
       versions,
       usable: (earlier) => isCurrent([...earlier], plan.layers, box),
-      start: (signal) => this.produce({ plan, origin, count, format, quality, versions, signal, metaKey }),
+      start: (signal) =>
+        this.produce({ plan, origin, count, format, quality, versions, signal, client, metaKey }),
     });
     return this.served("render", tiles[index]!);
   }
@@ -199,22 +205,38 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     const made = await this.options.make(work);
     this.rendered++;
     const coords = tilesOf(work);
-    const stored = made.map((one, index) => {
-      const key = tileKey(plan, coords[index]!, work.format, work.quality);
-      const tile: Tile = {
-        ...one,
-        versions: [...versions],
-      };
-      return [key, this.options.memory.set(key, tile)] as const;
+    const isKnown = await this.refreshed(plan);
+    const kept: (readonly [key: string, tile: Tile])[] = [];
+    const tiles = made.map((one, index): Tile => {
+      const coord = coords[index]!;
+      const tile: Tile = { ...one, versions: [...versions] };
+      // What was changed while it was drawn may be in it. Should the database lose that change, as when its files are
+      // restored, nobody could tell any more.
+      if (!isKnown || !this.isCurrent(plan, coord, tile)) return tile;
+      const key = tileKey(plan, coord, work.format, work.quality);
+      const known = this.options.memory.set(key, tile);
+      kept.push([key, known]);
+      return known;
     });
-    this.options.store.put(stored);
-    return stored.map(([, tile]) => tile);
+    if (kept.length > 0) this.options.store.put(kept);
+    return tiles;
+  }
+
+  /**
+   * Reads the versions of the plan's layers: notifications of changes that a render has seen may arrive after it.
+   * @returns whether that was possible
+   */
+  private refreshed(plan: P): Promise<boolean> {
+    return this.options.changes.refresh(plan.layers).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** The area in which a changed object can affect the tile. */
   private dependentBox(plan: P, coord: TileCoord): MercatorBox {
     if (!plan.collides) return bufferedBox(plan, coord, 1);
-    const { origin, count } = metatileOf(coord, this.options.side(plan));
+    const { origin, count } = metatileOf(coord, this.options.side(plan, coord.z));
     return bufferedBox(plan, origin, count);
   }
 }

@@ -62,6 +62,10 @@ export class TileStore {
   /** Stores tiles in one round trip, in the background. */
   put(tiles: readonly (readonly [key: string, tile: Tile])[]): void {
     if (this.seconds === 0 || this.redis.status !== "ready") return;
+    if (tiles.length === 1 && tiles[0]![1].solid === undefined) {
+      this.putOne(...tiles[0]!);
+      return;
+    }
     const pipeline = this.redis.pipeline();
     const solids = new Set<string>();
     for (const [key, tile] of tiles) {
@@ -74,6 +78,13 @@ export class TileStore {
       }
     }
     pipeline.exec().catch(() => undefined);
+  }
+
+  /** A pipeline of one command costs twice as much as the command. */
+  private putOne(key: string, tile: Tile): void {
+    const seconds = this.secondsFor(tile);
+    if (seconds < 1) return;
+    this.redis.set(`${this.tilePrefix}${key}`, encode(tile), "EX", seconds).catch(() => undefined);
   }
 
   /** Takes the lock on rendering `key` among all nodes; undefined = another node has it. Without Redis it is always taken. */

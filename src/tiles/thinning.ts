@@ -131,6 +131,18 @@ export function looksAlike(style: CompiledStyle, scaleDenominator: number): bool
   );
 }
 
+/** Markers of which half is covered by another one's that is a pixel or two away. */
+const wideMarker = 6;
+
+/** Whether all opaque markers at a scale are wide enough for points to be thinned by two pixels. */
+export const areWide = (style: CompiledStyle, scaleDenominator: number): boolean =>
+  rulesAt(style, scaleDenominator).every(
+    ({ symbolizers }) => !symbolizers.every(isOpaqueMarker) || symbolizers.every(isWide),
+  );
+
+const isWide = ({ attributes: { width, height = width } }: Symbolizer): boolean =>
+  Number(width) >= wideMarker && Number(height) >= wideMarker;
+
 /** The rules that apply at a scale. */
 export const rulesAt = (style: CompiledStyle, scaleDenominator: number): Rule[] =>
   style.styles.flatMap(({ rules }) => rules.filter((rule) => appliesAt(rule, scaleDenominator)));
@@ -146,25 +158,27 @@ const ruleSql = (
 ): string | undefined =>
   filter === undefined ? "true" : filterToSql(filter, (code) => sqlColumn(columns.get(code), valueSql));
 
-function isOpaqueMarker(symbolizer: Symbolizer): boolean {
+/** Whether the symbol hides all that is below it, and is the same for each point. */
+export function isOpaqueMarker(symbolizer: Symbolizer): boolean {
   const { attributes } = symbolizer;
-  if (symbolizer.type === "DotSymbolizer") return attributes["comp-op"] === undefined;
+  if (symbolizer.type === "DotSymbolizer") return attributes["comp-op"] === undefined && isOpaque(attributes);
   if (symbolizer.type !== "MarkersSymbolizer") return false;
   if (attributes["allow-overlap"] !== "true" || attributes["comp-op"] !== undefined) return false;
   if (attributes.file || symbolizer.picture !== undefined) return false;
-  const opaque = ["opacity", "fill-opacity"].every(
-    (name) => attributes[name] === undefined || Number(attributes[name]) === 1,
-  );
   const strokeOpaque =
     !isStroked(symbolizer) ||
     attributes["stroke-opacity"] === undefined ||
     Number(attributes["stroke-opacity"]) === 1;
-  return (
-    opaque &&
-    strokeOpaque &&
-    !Object.values(attributes).some((value) => value.includes("[") || /rgba|hsla|transparent/i.test(value))
-  );
+  return strokeOpaque && isOpaque(attributes);
 }
+
+const isOpaque = (attributes: Symbolizer["attributes"]): boolean =>
+  ["opacity", "fill-opacity"].every(
+    (name) => attributes[name] === undefined || Number(attributes[name]) === 1,
+  ) &&
+  !Object.values(attributes).some(
+    (value) => value.includes("[") || /rgba|hsla|transparent|^#(.{4}|.{8})$/i.test(value),
+  );
 
 const isStroked = ({ type, attributes }: Symbolizer): boolean =>
   type === "MarkersSymbolizer" && Number(attributes["stroke-width"] ?? "0.5") > 0;

@@ -29,13 +29,15 @@ export interface FilledTable {
   readonly bands: readonly number[];
   /** JSON of how its points are thinned, in tables beside it, named `<name>_p<number>_z<zoom>`. */
   readonly thinnings: string;
+  /** As `LayerNode.crowds`. */
+  readonly crowds: readonly number[] | null;
 }
 
 /** Name of the new table of an import. */
 const filledName = (staging: string): string => `${staging}_f`;
 
 /** The staging table whose import the table of the schema `staging` belongs to. */
-export const importOf = (table: string): string => table.replace(/_f((_p\d+)?_[gz]\d+)?$/, "");
+export const importOf = (table: string): string => table.replace(/_f(_c|(_p\d+)?_[gz]\d+)?$/, "");
 
 /** Whether the objects can be written to a new table: all of them come from the file, and nothing refers to the old one. */
 export async function canFill(
@@ -116,8 +118,8 @@ export async function fillTable(
     await tx.execute(`alter table ${table} add constraint ${name}_pkey primary key using index ${name}_pkey`);
     await tx.execute(`set local default_statistics_target = ${statisticsTarget(rows)}`);
     await tx.execute(`analyze ${table}`);
-    const [made] = await tx.query<Pick<FilledTable, "bands" | "thinnings">>(
-      "select make_bands('staging', $1) as bands, thin_filled($2, $1)::text as thinnings",
+    const [made] = await tx.query<Pick<FilledTable, "bands" | "thinnings" | "crowds">>(
+      "select make_bands('staging', $1) as bands, thin_filled($2, $1)::text as thinnings, crowds_of('staging', $1) as crowds, make_runs('staging', $1)",
       [name, plan.layerId],
     );
     return made!;
@@ -147,7 +149,9 @@ export async function replaceTable(
   const [old] = await tx.query<{ rows: number }>(`select count(*)::int as rows from ${table}`);
   await tx.query("select replace_layer_table($1, $2, $3)", [layer.id, filled.name, filled.bands]);
   await tx.query("select replace_gathered($1, $2, $3)", [layer.id, filled.name, filled.bands]);
+  await tx.query("select replace_runs($1, $2)", [layer.id, filled.name]);
   await tx.query("select replace_thinnings($1, $2, $3::jsonb)", [layer.id, filled.name, filled.thinnings]);
+  await tx.execute("update layer set crowds = $2 where id = $1", [layer.id, filled.crowds]);
   await tx.query("select recheck_antimeridian($1)", [layer.id]);
   return old!.rows;
 }
@@ -176,7 +180,7 @@ export async function dropFilled(db: Database, staging: string): Promise<void> {
   try {
     const tables = await db.query<{ name: string }>(
       "select relname as name from pg_class where relnamespace = 'staging'::regnamespace and relkind = 'r' and (relname = $1 or relname ~ $2)",
-      [name, `^${name}(_p[0-9]+)?_[gz][0-9]+$`],
+      [name, `^${name}(_c|(_p[0-9]+)?_[gz][0-9]+)$`],
     );
     for (const { name: left } of tables) await db.execute(`drop table if exists staging.${left}`);
   } catch {

@@ -97,7 +97,7 @@ function notesOn(ignored: readonly ImportFile[]): string[] {
   const names = ignored.map(({ name }) =>
     JSON.stringify(
       basename(name)
-        .replace(/\p{Cc}/gu, "")
+        .replace(/[\p{Cc}\p{Bidi_Control}]/gu, "")
         .slice(-100),
     ),
   );

@@ -78,8 +78,10 @@ export class ImportJobs {
     try {
       release = await this.permits.acquire(signal);
       const dryRun = source.dryRun === true;
+      const project = String(target.projectId ?? "");
+      const db = deps.db.for({ client: `project ${project}`, project, writing: "background", isTask: true });
       const imported = await importIntoLayer(
-        deps,
+        { ...deps, db },
         target,
         { ...source, files: files.list },
         {

@@ -34,6 +34,7 @@ export async function writeGeoJson(
     statement,
     limit: undefined,
     hasGeometry: true,
+    hasLargeObjects: target.layer.hasRuns === true,
     text: { opening: `{"type":"FeatureCollection",${crsMember}"features":[\n`, closing: "\n]}\n" },
     signal: request.signal,
     onObjects: request.onObjects,

@@ -96,7 +96,7 @@ export async function writeRaster(deps: RasterDependencies, task: RasterImport):
   } catch (error) {
     throw translated(error);
   } finally {
-    await db.afterwards(() => deleteUnused(deps, [...written, ...before]));
+    await db.afterwards(() => removeUnused(deps, { written, before }));
   }
 }
 
@@ -143,10 +143,17 @@ function translated(error: unknown): unknown {
   }
 }
 
-/** Deletes those of the blobs that no layer has, now that the import is committed or undone. Never throws. */
-async function deleteUnused({ db, blobs, log }: RasterDependencies, keys: readonly string[]): Promise<void> {
+/**
+ * Removes those of the blobs that no layer has, now that the import is committed or undone: of an undone import its own, else
+ * those that the layer had before, which are set aside. Never throws.
+ */
+async function removeUnused(
+  { db, blobs, log }: RasterDependencies,
+  { written, before }: { readonly written: readonly string[]; readonly before: readonly string[] },
+): Promise<void> {
   try {
-    for (const key of await unusedRasterBlobs(db.apart, keys)) await blobs.delete(key);
+    for (const key of await unusedRasterBlobs(db.apart, [...written, ...before]))
+      await (before.includes(key) ? blobs.setAside(key) : blobs.delete(key));
   } catch (error) {
     log.warn({ err: error }, "blobs of an image could not be deleted; they will be later");
   }

@@ -194,6 +194,7 @@ async function write(tx: Queryable, step: WriteStep): Promise<Written> {
   await recheckRules(tx, { ...plan, match: replace ? undefined : plan.match, existing, constraints });
   await tx.execute(`analyze ${table}`);
   await tx.query("select generalize_layer($1)", [layerId]);
+  await tx.query("select note_crowds($1)", [layerId]);
   await describeLayer(tx, step, !replace && before!.occupied);
   return written;
 }

@@ -1,5 +1,5 @@
 import type { LayerNode } from "../catalog/state.js";
-import { type Face, faceFor } from "../style/fonts.js";
+import { type Face, faceFor, foreignFaces } from "../style/fonts.js";
 import type { Rule, Style, Symbolizer } from "../style/model.js";
 import { type SymbolShape, shapeOf } from "../style/symbol.js";
 import { columnOf, type Settings } from "./columns.js";
@@ -270,7 +270,9 @@ export function labels(
   options: { filter?: string; dy?: string } = {},
 ): Style {
   const text = settings.textSettings as Settings;
-  const face: Face = faceFor([text.fontFamily as string]);
+  const names = [text.fontFamily as string];
+  const face: Face = faceFor(names);
+  const faces = foreignFaces(names);
   const isLine = layer.geometryKind === "LineString" && options.filter === undefined;
   const attributes = {
     "face-name": face,
@@ -286,7 +288,11 @@ export function labels(
       ? String(Math.max(-maxSize, Math.min(maxSize, Number(text.textOffset))))
       : options.dy,
   };
-  const label: Symbolizer = { ...symbolizer("TextSymbolizer", attributes), text: "[label$]" };
+  const label: Symbolizer = {
+    ...symbolizer("TextSymbolizer", attributes),
+    text: "[label$]",
+    ...(faces.length > 0 && { faces }),
+  };
   return styleOf("labels", [
     { ...(options.filter !== undefined && { filter: options.filter }), symbolizers: [label] },
   ]);

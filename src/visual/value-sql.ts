@@ -34,18 +34,23 @@ export function measure(column: Column, context: ValueContext): string | undefin
 
 /** Hundreds of numbers up to this can be added and multiplied by sizes. */
 const mostCalculable = 1e300;
+/** Products of two numbers that are not smaller are not rounded to 0. */
+const leastCalculable = 1e-150;
 
 /** The number that a value counts as in calculations. */
 export const calculable = (value: number): number =>
-  Math.min(mostCalculable, Math.max(-mostCalculable, value));
+  Math.abs(value) < leastCalculable ? 0 : Math.min(mostCalculable, Math.max(-mostCalculable, value));
 
-/** As `measure`, for calculations: values near the limits of numbers count as smaller ones, as `calculable` has them. */
+/**
+ * As `measure`, for calculations: values near the limits of numbers count as smaller ones, as `calculable` has them, and those
+ * so near to 0 that PostgreSQL refuses what it would round to 0 count as 0.
+ */
 export function quantity(column: Column, context: ValueContext): string | undefined {
   const value = measure(column, context);
   if (value === undefined || column.type !== "number" || isId(column)) return value;
   const most = `${mostCalculable}::float8`;
   const limited = (x: string) =>
-    `case when ${x} > ${most} then ${most} when ${x} < -${most} then -${most} else ${x} end`;
+    `case when ${x} > ${most} then ${most} when ${x} < -${most} then -${most} when abs(${x}) < ${leastCalculable}::float8 then 0 else ${x} end`;
   return column.localizedValue
     ? `(select ${limited("v$.x$")} from (select ${value} as x$ offset 0) v$)`
     : limited(`(${value})`);

@@ -146,6 +146,9 @@ export const extensions: readonly string[] = [
   "POST P/pictures/",
   "PUT P/pictures/{path}",
   "DELETE P/pictures/{path}",
+  "GET P/fonts/",
+  "PUT P/fonts/{path}",
+  "DELETE P/fonts/{path}",
   // The path of a File leads here.
   `GET ${L}/objects/{object}/files/{file}/`,
   "GET P/{map}/search/settings/",

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import t from "tap";
 import { makeMap } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
+import { changeUses } from "../support/uses.js";
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -507,16 +508,18 @@ for (const zip of [0, 1]) {
   t.test(`what a client does not read is not made (zip=${zip})`, async (t) => {
     let read = 0;
     const { db } = server.nodes[0]!.services;
-    const original = db.stream;
-    t.teardown(() => {
-      db.stream = original;
+    const stop = changeUses(db, (used) => {
+      const { stream } = used;
+      return {
+        stream: async function* (...args: Parameters<typeof stream>) {
+          for await (const rows of stream.apply(used, args)) {
+            read += rows.length;
+            yield rows as never;
+          }
+        } as typeof stream,
+      };
     });
-    db.stream = async function* (...args: Parameters<typeof original>) {
-      for await (const rows of original.apply(db, args)) {
-        read += rows.length;
-        yield rows as never;
-      }
-    };
+    t.teardown(stop);
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     socket.pause();
     socket.write(

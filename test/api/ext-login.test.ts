@@ -55,8 +55,8 @@ const sign = (payload: JWTPayload, { alg, key, kid }: Signing = signings.HS256!)
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 /** A token with this header, signed by HMAC with any key, as no library would. */
-function forge(header: unknown, key: string | Buffer): string {
-  const text = `${base64(header)}.${base64(claims())}`;
+function forge(header: unknown, key: string | Buffer, payload = JSON.stringify(claims())): string {
+  const text = `${base64(header)}.${Buffer.from(payload).toString("base64url")}`;
   return `${text}.${createHmac("sha256", key).update(text).digest("base64url")}`;
 }
 
@@ -154,6 +154,12 @@ t.test("what a token lacks is refused, and nobody is told what it was", async (t
     "five parts": `${head}.${body}.${signature}.a.b`,
     "no token at all": "hello",
     dots: "..",
+    ...Object.fromEntries(
+      ["1e400", "-1e400", "-1", '"9999999999"', "null", "true", "[9999999999]", "NaN"].map((end) => [
+        `one that ends at ${end}`,
+        forge({ alg: "HS256" }, secret, `{"sub":"editor","aud":"p","exp":${end}}`),
+      ]),
+    ),
     "an array": `${base64([])}.${base64([])}.AAAA`,
     "claims that are no object": forge([], secret),
     "a very long one": `${head}.${"A".repeat(50_000)}.${signature}`,

@@ -16,8 +16,10 @@ await makeFileLayer(server, "a");
 await makeFileLayer(server, "b");
 const token = await server.token("editor");
 
+/** Blobs that are found, and not those that are set aside. */
 const stored = async () => {
-  const folders = await readdir(join(config.dataDir, "files")).catch(() => []);
+  const all = await readdir(join(config.dataDir, "files")).catch(() => []);
+  const folders = all.filter((name) => name.length === 2);
   const names = await Promise.all(folders.map((folder) => readdir(join(config.dataDir, "files", folder))));
   return names.flat();
 };
@@ -190,7 +192,7 @@ t.test("the sweep takes what nobody lists any more, and nothing else", async (t)
   t.equal((await get(lost.path)).status, 404, "at once");
   await sweepFiles(db, blobs);
   t.ok((await stored()).includes(lost.uuid), "not while it is young");
-  await sweepFiles(db, blobs, 0);
+  await sweepFiles(db, blobs, { ageMs: 0 });
   const left = await stored();
   t.notOk(left.includes(lost.uuid));
   t.ok(left.includes(file.uuid) && left.includes(paper.uuid));
@@ -198,7 +200,38 @@ t.test("the sweep takes what nobody lists any more, and nothing else", async (t)
   const rows = await server.sql.query("select from file where uuid = $1", [lost.uuid]);
   t.equal(rows.rowCount, 0);
   t.equal((await server.api("DELETE", "m/layers/b/", { token })).status, 200);
-  t.equal(await sweepFiles(db, blobs, 0), 0);
+  t.equal(await sweepFiles(db, blobs, { ageMs: 0 }), 0);
+});
+
+t.test("an older state of the database finds its files again", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: "of yesterday" });
+  const row = (await server.sql.query("select * from file where uuid = $1", [file.uuid])).rows[0];
+  const field = (await server.api("GET", `m/layers/a/objects/${id}/`, { token })).json.fields.files;
+  t.equal(
+    (await server.api("DELETE", `m/layers/a/objects/${id}/files/${file.id}/?field=files`, { token })).status,
+    200,
+  );
+  t.notOk((await stored()).includes(file.uuid));
+  await sweepFiles(db, blobs, { ageMs: 0 });
+
+  // As a restored backup has them.
+  await server.sql.query(
+    "insert into file overriding system value select * from json_populate_record(null::file, $1)",
+    [JSON.stringify(row)],
+  );
+  const fields = { files: String(field) };
+  const listed = await server.api("PUT", `m/layers/a/objects/${id}/`, { token, body: { fields } });
+  t.equal(listed.status, 200, listed.text);
+  await sweepFiles(db, blobs);
+  t.equal(await (await get(file.path)).text(), "of yesterday");
+
+  t.equal(
+    (await server.api("DELETE", `m/layers/a/objects/${id}/files/${file.id}/?field=files`, { token })).status,
+    200,
+  );
+  await sweepFiles(db, blobs, { ageMs: 0, keptMs: 0 });
+  for await (const keys of blobs.aside(0)) t.notOk(keys.includes(file.uuid), "in the end it is deleted");
 });
 
 t.test("the sweep holds one layer at a time", async (t) => {
@@ -215,7 +248,7 @@ t.test("the sweep holds one layer at a time", async (t) => {
   const other = await db.dedicated();
   t.teardown(() => other.end());
   await other.query(`begin; lock table layers.l${held} in access exclusive mode`);
-  const sweep = sweepFiles(db, blobs, 0);
+  const sweep = sweepFiles(db, blobs, { ageMs: 0 });
   await waitFor(async () => (await rows("swept")) === 0);
   t.equal(await rows("held"), 1);
   await other.query("rollback");

@@ -5,6 +5,7 @@ import { pruneAnswers } from "../../src/storage/idempotency-keys.js";
 import { overtakenBench } from "../robustness/overtaken.bench.support.js";
 import { type Case, cases } from "../robustness/overtaken-cases.support.js";
 import { startServer, waitFor } from "../support/server.js";
+import { changeUses } from "../support/uses.js";
 
 /** Writes under an Idempotency-Key: done once, and answered alike. */
 
@@ -223,7 +224,6 @@ t.test("a request that finds what another one under its key has done is answered
     server.api("DELETE", "m/layers/gone/", { token, node, headers: { "idempotency-key": "gone" } });
   // The second looks for an answer before there is one, and for the layer when it is gone.
   const { db } = server.nodes[1]!.services;
-  const { query } = db;
   let isFirst = true;
   let look: () => void = () => undefined;
   const looked = new Promise<void>((resolve) => {
@@ -233,18 +233,21 @@ t.test("a request that finds what another one under its key has done is answered
   const mayGoOn = new Promise<void>((resolve) => {
     goOn = resolve;
   });
-  db.query = async (text, ...rest) => {
-    const rows = await query.call(db, text, ...rest);
-    if (isFirst && text.includes("idempotency_key")) {
-      isFirst = false;
-      look();
-      await mayGoOn;
-    }
-    return rows as never;
-  };
-  t.teardown(() => {
-    db.query = query;
+  const stop = changeUses(db, (used) => {
+    const query = used.query.bind(used);
+    return {
+      query: async (text, ...rest) => {
+        const rows = await query(text, ...rest);
+        if (isFirst && text.includes("idempotency_key")) {
+          isFirst = false;
+          look();
+          await mayGoOn;
+        }
+        return rows as never;
+      },
+    };
   });
+  t.teardown(stop);
   const second = drop(1);
   await looked;
   const first = await drop(0);

@@ -219,13 +219,10 @@ t.test("a picture on disk is not made again, and goes with its file", async (t) 
   await writeFile(join(config.dataDir, "resized", (await own())[0]!), marked);
   const files = new PictureFiles(join(config.dataDir, "resized"), 2_000_000, quietLog);
   const later = new Pictures({ host: image, render, deadlineMs: 1_000, blobs, files }, 1_000_000);
-  const again = await later.resized({
-    blob: uuid,
-    width: 33,
-    height: undefined,
-    fit: "fill",
-    format: "jpeg",
-  });
+  const again = await later.resized(
+    { blob: uuid, width: 33, height: undefined, fit: "fill", format: "jpeg" },
+    { client: "", signal: new AbortController().signal },
+  );
   t.ok(marked.equals(again.bytes));
   const { rows } = await server.sql.query("select id from file where uuid = $1", [uuid]);
   const address = `m/layers/a/objects/${object}/files/${rows[0].id}/?field=files`;

@@ -7,6 +7,7 @@ import addFormats from "ajv-formats";
 import { SignJWT } from "jose";
 import sharp from "sharp";
 import t from "tap";
+import { blockFont } from "../support/fonts.js";
 import { startServer } from "../support/server.js";
 import { zipOf } from "../support/zip.js";
 import { type Known, type MadeRequest, RequestMaker, random, type Schema } from "./made-requests.support.js";
@@ -40,6 +41,7 @@ const png = await sharp({ create: { width: 20, height: 10, channels: 3, backgrou
   .toBuffer();
 
 const pictureFile = new File([png], "red.png", { type: "image/png" });
+const fontFile = new File([new Uint8Array(blockFont({ family: "Made" }))], "a.otf", { type: "font/otf" });
 const pictureArchive = new File([await zipOf({ "red.png": png })], "pictures.zip", {
   type: "application/zip",
 });
@@ -99,6 +101,11 @@ async function makeWorld(code: string): Promise<Known> {
     body: png,
   });
   if (picture.status !== 200) throw new Error(await picture.text());
+  const font = await fetch(`${server.url}/api/2.8/p/fonts/${code}.otf?token=${admin}`, {
+    method: "PUT",
+    body: new Uint8Array(blockFont({ family: "Made" })),
+  });
+  if (font.status !== 200) throw new Error(await font.text());
   await made("POST", `${code}/layers/`, { code: "mat", type: "material", source: { layer: "a" } });
   // No other layer is made from this one.
   await made("POST", `${code}/layers/a/structure/`, { code: "spare", type: "text" });
@@ -172,6 +179,12 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   "DELETE /api/2.8/{project}/{map}/layers/{layer}/import/{job}/": () => ({ layer: ["a"] }),
   "POST /api/2.8/{project}/pictures/": () => ({ file: [pictureArchive], "": [pictureArchive] }),
   "PUT /api/2.8/{project}/pictures/{path}": () => ({ file: [pictureFile], "": [pictureFile] }),
+  "PUT /api/2.8/{project}/fonts/{path}": () => ({
+    path: ["made.otf"],
+    file: [fontFile],
+    "": [fontFile],
+  }),
+  "DELETE /api/2.8/{project}/fonts/{path}": ({ map }) => ({ path: [`${map![0]}.otf`] }),
   "GET /api/2.8/{project}/{map}/export/": () => ({
     format: ["pmtiles", "mbtiles"],
     minzoom: [0],

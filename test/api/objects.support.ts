@@ -31,6 +31,9 @@ export function objectsApi(db: Database): ObjectsApi {
   const propagated: (string | undefined)[] = [];
   const services = {
     db,
+    config: { publicTimeoutMs: 10_000 },
+    // Nothing is limited, as without settings.
+    limits: { applies: () => false },
     catalog: new CatalogReader(db, ""),
     sessions: { find: async (token: string) => sessions.get(token) },
     changes: {

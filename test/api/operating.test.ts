@@ -17,7 +17,8 @@ const log = createLog(
     },
   }),
 );
-const server = await startServer({ log });
+const metricsToken = "m".repeat(16);
+const server = await startServer({ log, config: { metricsToken } });
 t.teardown(() => server.stop());
 const node = server.nodes[0]!;
 
@@ -31,24 +32,21 @@ t.test("a node is live, and ready when the database, Redis and both hosts answer
   });
 });
 
-t.test(
-  "a node whose Redis is away is live and not ready, and serves public tiles all the same",
-  async (t) => {
-    await makeMap(server, "away");
-    await makeStyledLayer(server, "away", "a", "#a { line-width: 1; }");
-    const alone = await startServer({ config: { redisUrl: "redis://127.0.0.1:1" } });
-    t.teardown(() => alone.stop());
-    const ready = await fetch(`${alone.url}/health/ready`);
-    t.equal(ready.status, 503);
-    t.match(await ready.json(), { checks: { redis: false, database: true } });
-    t.equal((await fetch(`${alone.url}/health/live`)).status, 200);
-    await alone.sql.query("insert into map (project_id, code) select id, 'm' from project where code = 'p'");
-    t.equal((await fetch(`${alone.url}/tms/p/m/?x=0&y=0&z=0`)).status, 200);
-    const unchecked = "A".repeat(43);
-    const list = await fetch(`${alone.url}/api/2.8/p/m/layers/?token=${unchecked}`);
-    t.equal(list.status, 503, "tokens fail closed");
-  },
-);
+t.test("a node whose Redis is away is degraded, and serves public tiles all the same", async (t) => {
+  await makeMap(server, "away");
+  await makeStyledLayer(server, "away", "a", "#a { line-width: 1; }");
+  const alone = await startServer({ config: { redisUrl: "redis://127.0.0.1:1" } });
+  t.teardown(() => alone.stop());
+  const ready = await fetch(`${alone.url}/health/ready`);
+  t.equal(ready.status, 200, "a balancer goes on sending requests");
+  t.match(await ready.json(), { status: "degraded", checks: { redis: false, database: true } });
+  t.equal((await fetch(`${alone.url}/health/live`)).status, 200);
+  await alone.sql.query("insert into map (project_id, code) select id, 'm' from project where code = 'p'");
+  t.equal((await fetch(`${alone.url}/tms/p/m/?x=0&y=0&z=0`)).status, 200);
+  const unchecked = "A".repeat(43);
+  const list = await fetch(`${alone.url}/api/2.8/p/m/layers/?token=${unchecked}`);
+  t.equal(list.status, 503, "tokens fail closed");
+});
 
 t.test("metrics are OpenMetrics text and count tiles by the level that had them", async (t) => {
   await makeMap(server, "metrics");
@@ -68,6 +66,40 @@ t.test("metrics are OpenMetrics text and count tiles by the level that had them"
   t.equal(value("mapwright_redis_ready"), 1);
   t.equal(value("mapwright_render_queue"), 0);
   t.ok(value("mapwright_database_connections") >= 1);
+});
+
+t.test("metrics are for this machine and for who has the token, and do not exist for others", async (t) => {
+  const ask = async (headers: Record<string, string>) =>
+    (await fetch(`${server.url}/metrics`, { headers })).status;
+  const bearer = { authorization: `Bearer ${metricsToken}` };
+  t.equal(await ask({}), 200);
+  for (const passedOn of [
+    { "x-forwarded-for": "203.0.113.7" },
+    { "x-forwarded-for": "127.0.0.1" },
+    { forwarded: "for=203.0.113.7" },
+    { via: "1.1 proxy" },
+    { "x-real-ip": "203.0.113.7" },
+  ]) {
+    t.equal(await ask(passedOn), 404, JSON.stringify(passedOn));
+    t.equal(await ask({ ...passedOn, ...bearer }), 200);
+    for (const authorization of ["Bearer", "Bearer ", "Bearer x", `Bearer ${metricsToken}x`, metricsToken])
+      t.equal(await ask({ ...passedOn, authorization }), 404, authorization);
+  }
+});
+
+t.test("metrics tell how long the event loop was held since they were read last", async (t) => {
+  const delay = async () => {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    return Number(/^mapwright_event_loop_delay_max_seconds (\S+)$/m.exec(text)?.[1]);
+  };
+  await delay();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const end = performance.now() + 700;
+  while (performance.now() < end);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.ok((await delay()) >= 0.65, "700 ms were held");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.ok((await delay()) < 0.65, "and are told once");
 });
 
 t.test("a token is in no log line, wherever it travelled", async (t) => {

@@ -1,3 +1,5 @@
+import { blockFont } from "../support/fonts.js";
+
 /**
  * What each route of the product asks of its caller. A new route needs a line here: `rights-table.test.ts` computes from
  * it what every caller is answered, and fails for a route that has none.
@@ -35,6 +37,8 @@ export interface Makers {
   file(): Promise<string>;
   /** The path of a picture for styles. */
   picture(): Promise<string>;
+  /** The path of a font for styles. */
+  font(): Promise<string>;
 }
 
 export interface Endpoint {
@@ -65,6 +69,11 @@ const svg = () => {
   const form = new FormData();
   const text = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><path d="M0 0h8v8z"/></svg>';
   form.set("file", new File([text], "a.svg"));
+  return form;
+};
+const font = () => {
+  const form = new FormData();
+  form.set("file", new File([new Uint8Array(blockFont({ family: "Any" }))], "a.otf"));
   return form;
 };
 /** Of no files. */
@@ -118,6 +127,13 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "administer",
     params: { path: "a/none.svg" },
     fresh: async ({ picture }) => ({ params: { path: await picture() } }),
+  },
+  "GET P/fonts/": { need: "administer" },
+  "PUT P/fonts/:path*": { need: "administer", params: { path: "a/b.otf" }, body: font() },
+  "DELETE P/fonts/:path*": {
+    need: "administer",
+    params: { path: "a/none.otf" },
+    fresh: async ({ font }) => ({ params: { path: await font() } }),
   },
   "GET P/:map/": { need: "read" },
   "POST P/:map/publish/": { need: "edit structure", body: [] },

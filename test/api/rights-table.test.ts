@@ -14,6 +14,7 @@ import { createProject } from "../../src/catalog/projects.js";
 import { Right } from "../../src/catalog/state.js";
 import type { Route } from "../../src/http/types.js";
 import { loadViewerFiles } from "../../src/viewer/files.js";
+import { blockFont } from "../support/fonts.js";
 import { startServer } from "../support/server.js";
 import { type Endpoint, endpoints, type Makers, type Need, type Place } from "./rights-table.support.js";
 
@@ -106,17 +107,19 @@ function makersFor(map: MapCode): Makers {
     },
     object: async () => String((await must("POST", `${map}/layers/l/objects/`, { fields: {} })).id),
     file: async () => String((await attach(map, fixtures[map].object!)).id),
-    picture: async () => {
-      const path = `${code()}.png`;
-      const answer = await fetch(`${server.url}/api/2.8/p/pictures/${path}`, {
-        method: "PUT",
-        headers: { "x-token": admin },
-        body: picture as never,
-      });
-      if (answer.status !== 200) throw new Error(`picture: ${answer.status} ${await answer.text()}`);
-      return path;
-    },
+    picture: () => forStyles("pictures", `${code()}.png`, picture),
+    font: () => forStyles("fonts", `${code()}.otf`, blockFont({ family: "Any" })),
   };
+}
+
+async function forStyles(kind: "pictures" | "fonts", path: string, file: Buffer): Promise<string> {
+  const answer = await fetch(`${server.url}/api/2.8/p/${kind}/${path}`, {
+    method: "PUT",
+    headers: { "x-token": admin },
+    body: file as never,
+  });
+  if (answer.status !== 200) throw new Error(`${kind}: ${answer.status} ${await answer.text()}`);
+  return path;
 }
 
 async function addColumn(map: MapCode, code: string, type: "string" | "file"): Promise<void> {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { addMember, removeMember, setPassword } from "../../src/access/accounts.js";
+import { addMember, findAccount, removeMember, setPassword } from "../../src/access/accounts.js";
 import { closeSessionsOf } from "../../src/access/sessions.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -100,4 +100,37 @@ t.test("a new password or a removal ends the user's sessions", async (t) => {
   await removeMember(services.db, "guest");
   await services.changes.propagate();
   t.equal(await use(third), 401, "at once, while the session is still there");
+});
+
+/** What happens between the check of the password and the session. */
+async function duringLogin(user: string, happens: () => Promise<unknown>) {
+  const { sessions } = services;
+  const open = sessions.open.bind(sessions);
+  sessions.open = async (session) => {
+    sessions.open = open;
+    await happens();
+    return open(session);
+  };
+  return server.api("POST", "login/", { body: { user, pass: `${user}${user}` } });
+}
+
+t.test("a login that a new password or a removal overtakes opens no session", async (t) => {
+  const closed = async (login: string) => {
+    const account = await findAccount(services.db, login);
+    await closeSessionsOf(redis, config.redisPrefix, account!.id);
+  };
+  for (const login of ["early", "leaver"]) {
+    const member = { login, password: `${login}${login}`, projectId: project.id, role: "viewer" } as const;
+    await addMember(services.db, member);
+  }
+  const before = (await redis.keys(keyOfSession)).length;
+  const overtaken = await duringLogin("early", async () => {
+    await setPassword(services.db, "early", "another one");
+    await closed("early");
+  });
+  t.equal(overtaken.status, 403);
+  const removed = await duringLogin("leaver", () => removeMember(services.db, "leaver", project.id));
+  t.equal(removed.status, 403);
+  t.equal((await redis.keys(keyOfSession)).length, before, "no session is left");
+  t.ok(await login("early", "another one"));
 });

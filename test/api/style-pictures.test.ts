@@ -296,7 +296,7 @@ t.test("icons of the installation are drawn, and take the style's colour", async
 });
 
 t.test("font-directory has no effect, which the author is told", async (t) => {
-  const body = { code: "fonts", css_style: "Map { font-directory: url(./fonts); }" };
+  const body = { code: "directory", css_style: "Map { font-directory: url(./fonts); }" };
   const answer = await server.api("POST", "", { token: admin, body });
-  t.match(answer.json, { code: "fonts", notices: [/^Line 1, column 7: font-directory is ignored/] });
+  t.match(answer.json, { code: "directory", notices: [/^Line 1, column 7: font-directory is ignored/] });
 });

@@ -11,7 +11,7 @@ await makeMap(server, "m");
 await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #ff0000; }");
 const token = await server.token("editor");
 
-const exploding = `#a { ${"[a=1],".repeat(3)}[b=2] { ${"[c=3],[d=4] { ".repeat(9)} line-width: 1; ${"}".repeat(9)} } }`;
+const exploding = `#a { ${"[a=1],".repeat(3)}[b=2] { ${"[c=3],[d=4] { ".repeat(20)} line-width: 1; ${"}".repeat(20)} } }`;
 const hostile: Record<string, string> = {
   "XML in an address": `#a { marker-file: url('x"/><Layer name="x"><Datasource><Parameter name="type">csv</Parameter></Datasource></Layer>'); }`,
   "an end of CDATA in a text": `#a { text-name: "']]><Layer/>'"; text-face-name: "DejaVu Sans Book"; }`,

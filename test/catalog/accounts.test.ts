@@ -76,8 +76,8 @@ t.test("a login is one account in every project, with a role in each", async (t)
     { login: "boris", project: "first", role: "editor" },
   ]);
 
-  t.same(await authenticate(db, first, "anna", "secret"), { id: anna.id, login: "anna" });
-  t.same(await authenticate(db, second, "anna", "secret"), { id: anna.id, login: "anna" });
+  t.match(await authenticate(db, first, "anna", "secret"), { id: anna.id, login: "anna" });
+  t.match(await authenticate(db, second, "anna", "secret"), { id: anna.id, login: "anna" });
   t.equal(await authenticate(db, first, "anna", "wrong"), undefined);
   t.equal(await authenticate(db, second, "boris", "другое"), undefined, "no role in that project");
   t.equal(await authenticate(db, first, "nobody", "secret"), undefined);

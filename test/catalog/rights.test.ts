@@ -45,6 +45,7 @@ function stateOf(theCase: Case): { map: MapState; caller: Caller; layer: LayerNo
     members,
     grants: theCase.grants,
     pictures: new Map(),
+    fonts: new Map(),
   };
   const layer = { id: layerId, type: "layer" } as LayerNode;
   const map = {

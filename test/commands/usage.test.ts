@@ -127,6 +127,12 @@ t.test("the private services of a checkout are used unless others are named", as
   t.match(await print({}), { databaseUrl: "postgresql:///mapwright" });
 });
 
+interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly advice?: string;
+}
+
 t.test("doctor finds everything in order, and says what to do about what is not", async (t) => {
   const database = await freshDatabase();
   t.teardown(() => database.drop());
@@ -149,7 +155,16 @@ t.test("doctor finds everything in order, and says what to do about what is not"
     "GDAL",
     "plug-ins",
     "data folder",
+    "metrics",
   ]);
+
+  const redis = (JSON.parse(fine.stdout) as Check[]).find(({ name }) => name === "Redis");
+  t.match(redis, { ok: true, advice: /sessions may be evicted/ }, "the one that tests use evicts");
+  const apart = await runCommand(["doctor", "--json"], {
+    variables: { ...variables, MAPWRIGHT_TILES_REDIS_URL: testRedisUrl() },
+  });
+  const ofTiles = (JSON.parse(apart.stdout) as Check[]).find(({ name }) => name === "Redis of tiles");
+  t.match(ofTiles, { ok: true, advice: undefined });
 
   const sick = await runCommand(["doctor"], {
     variables: { ...nowhere, MAPWRIGHT_DATA_DIR: "/nonexistent/deep/data" },

@@ -268,7 +268,8 @@ t.test("a regular expression that never ends is ended by the statement timeout",
   const hasty = openDatabase({ url: database.url, connections: 1, statementTimeoutMs: 300, log: quietLog });
   t.teardown(() => hasty.close());
   await db.execute(
-    `insert into ${layerTable(layerId)} (${physical("name")}) values ('${"a".repeat(60_000)}c')`,
+    `insert into ${layerTable(layerId)} (${physical("name")})
+       select repeat('a', 60000) || 'c' from generate_series(1, 100)`,
   );
   const filter = "name matches '((?=.*x).|a)*[ab]{250}'";
   await requireExpressions(db, filter);
@@ -278,3 +279,18 @@ t.test("a regular expression that never ends is ended by the statement timeout",
     code: "57014",
   });
 });
+
+t.test(
+  "an expression with a lookaround sees the first 10,000 characters of a value, others all",
+  async (t) => {
+    const rows = await db.query<{ svc_id: string }>(
+      `insert into ${layerTable(layerId)} (${physical("note")}) values (repeat('x', 10000) || 'y'), (repeat('x', 9999) || 'y')
+     returning svc_id`,
+    );
+    const [long, short] = rows.map(({ svc_id }) => Number(svc_id));
+    t.same(await ids("note matches 'x+(?!y)'"), [long]);
+    t.same(await ids("note matches 'x*(?=y).'"), [short]);
+    t.same(await ids("note matches 'x*y'"), [long, short]);
+    await db.execute(`delete from ${layerTable(layerId)} where svc_id = any($1)`, [[long, short]]);
+  },
+);

@@ -106,6 +106,23 @@ t.test("a large layer gets kept counts in the background, and what they give is 
   t.equal(kept?.counts[0], whole!.counts[0]! + 1);
 });
 
+t.test("a layer that outgrew its counts loses them, and gets none again", async (t) => {
+  const tallies = async () => (await features.db.query("select from visual_tally")).length;
+  t.equal(await tallies(), 1);
+  const grown = new VisualCache(features.db, versions, quietLog, 100, 40_000);
+  await features.db.execute(
+    `insert into ${table} (${physical("n")}) select 5 + i / 1e5 from generate_series(1, 41000) i`,
+  );
+  tracked.version++;
+  const kept = await grown.current(shown("n", 4), "ru");
+  await waitFor(async () => (await tallies()) === 0);
+  tracked.version++;
+  t.same(await grown.current(shown("n", 4), "ru"), kept);
+  t.equal(await tallies(), 0);
+  await features.db.execute(`delete from ${table} where ${physical("n")} between 5.000001 and 5.9`);
+  tracked.version++;
+});
+
 t.test("what fails is not tried again at once", async (t) => {
   const lost = shown("gone");
   await features.db.execute(`update ${table} set ${physical("gone")} = 3`);

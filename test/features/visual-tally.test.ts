@@ -1,4 +1,5 @@
 import t from "tap";
+import { layerTable } from "../../src/catalog/layer-table.js";
 import type { LayerNode } from "../../src/catalog/state.js";
 import { answerBest, answerQuestion } from "../../src/features/visual-answer.js";
 import { compactTally, makeTally, nextUp, tallyPlan } from "../../src/features/visual-tally.js";
@@ -144,6 +145,18 @@ t.test("an edit succeeds whatever becomes of the counts", async (t) => {
   await db.execute(`alter table ${table} rename ${n} to other`);
   await db.execute(`insert into ${table} (other) values (1)`);
   await db.execute(`alter table ${table} rename other to ${n}`);
+  t.notOk(await isKept());
+  await make();
+});
+
+t.test("counts without their index are not used, and are made again", async (t) => {
+  await fill(500);
+  await make();
+  const [index] = await db.query<{ name: string }>(
+    `select indexrelid::regclass::text as name from pg_index
+     where indrelid = '${layerTable(of.id)}'::regclass and indexrelid::regclass::text like '%tally%'`,
+  );
+  await db.execute(`drop index ${index!.name}`);
   t.notOk(await isKept());
   await make();
 });

@@ -131,7 +131,49 @@ t.test("those whose tasks wait take turns", async (t) => {
   const all = ["a", "a", "a", "b", "b", "c"].map(call);
   again();
   await Promise.all(all);
-  t.same(done, ["a", "b", "c", "a", "b", "a"]);
+  t.same(done.slice(0, 3).sort(), ["a", "b", "c"]);
+});
+
+t.test("clients take turns, and who brings too much is the one who is refused", async (t) => {
+  const again = noProcesses(t);
+  const host = open(t, { queueLength: 6 });
+  const done: string[] = [];
+  const refused: string[] = [];
+  const call = (client: string, owner: string) =>
+    host.call("ping", null, { deadlineMs, client, owner }).then(
+      () => done.push(client),
+      () => refused.push(client),
+    );
+  // One asks for much of many maps, then another comes.
+  const all = Array.from({ length: 9 }, (_, index) => call("flood", `p${index}`));
+  await Promise.all(all.slice(6));
+  t.same(refused, ["flood", "flood", "flood"]);
+  all.push(call("other", "p1"), call("other", "p1"));
+  t.equal(host.counts().waiting, 6);
+  again();
+  await Promise.all(all);
+  t.equal(refused.length, 5);
+  t.notOk(refused.includes("other"));
+  t.ok(done.slice(0, 2).includes("other"), done.join(" "));
+});
+
+t.test("what is about something that took too long is refused at once, and nothing else", async (t) => {
+  const host = open(t, { concurrency: 2 });
+  await host.whenReady();
+  const { pid } = host;
+  // It gets the tasks and does not come to them.
+  process.kill(pid!, "SIGSTOP");
+  const late = host.call("ping", null, { deadlineMs: 50, about: "slow" });
+  const beside = host.call("ping", null, { deadlineMs, about: "other" });
+  const queued = host.call("ping", null, { deadlineMs, about: "slow" });
+  const waiting = host.call("ping", null, { deadlineMs, about: "third" });
+  t.match(host.counts(), { running: 2, waiting: 2 });
+  const slow = { name: "HostError", reason: "deadline" };
+  await Promise.all([t.rejects(late, slow), t.rejects(queued, slow)]);
+  t.same(await Promise.all([beside, waiting]), ["pong", "pong"], "the next host does the others");
+  await t.rejects(host.call("ping", null, { deadlineMs, about: "slow" }), slow);
+  t.match(host.counts(), { refused: 2, restarts: 1, running: 0, waiting: 0 });
+  t.equal(await host.call("ping", null, { deadlineMs, about: "other" }), "pong");
 });
 
 t.test("a host stops while its process cannot be made", async (t) => {

@@ -112,6 +112,16 @@ t.test("file names of any kind fit into one header", (t) => {
     contentDisposition("attachment", "\ud800😀"),
     /^attachment; filename="__"; filename\*=UTF-8''_%F0%9F%98%80$/,
   );
+  t.equal(
+    contentDisposition("attachment", "photo\u202egpj.exe\u2066\u200f\u061c"),
+    'attachment; filename="photo_gpj.exe___"',
+    "what would turn its direction on the screen",
+  );
+  t.match(
+    contentDisposition("attachment", "\u0645\u06cc\u200c\u062e.txt"),
+    /%E2%80%8C/,
+    "but not what joins letters",
+  );
   t.end();
 });
 

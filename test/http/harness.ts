@@ -22,6 +22,8 @@ export interface TestServer {
 
 export interface TestServerOptions {
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Default: a new folder. The caller removes its own. */
+  readonly dataDir?: string;
   readonly cached?: ServerOptions<undefined>["cached"];
 }
 
@@ -29,7 +31,7 @@ export async function startServer(
   routes: readonly Route<undefined>[],
   options: TestServerOptions = {},
 ): Promise<TestServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), "mapwright-http-"));
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "mapwright-http-")));
   const logLines: string[] = [];
   const log: Log = createLog("debug", "test", { write: (line: string) => void logLines.push(line) });
   const answered: TestServer["answered"] = [];
@@ -51,7 +53,7 @@ export async function startServer(
     tempFiles: () => readdir(join(dataDir, "tmp")).catch(() => []),
     async close() {
       await server.close(1000);
-      await rm(dataDir, { recursive: true, force: true });
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import t from "tap";
 import { prebuildHeaders } from "../../src/http/cached.js";
 import { json, type Route } from "../../src/http/types.js";
@@ -126,6 +127,26 @@ t.test("the wire", async (t) => {
     }
     await eventually(() => server.server.openRequests() === 0);
     await alive();
+  });
+
+  await t.test("clients that leave by the thousand leave nothing open", async (t) => {
+    const open = () => readdirSync("/proc/self/fd").length;
+    const request = `POST /echo/ HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n[1,2]`;
+    const visit = async (round: number) => {
+      const wire = new Wire(server.port);
+      if (round % 2 === 0) await wire.send(request);
+      else {
+        await wire.send(`GET /large/ HTTP/1.1\r\n${host}\r\n`);
+        await wire.until((received) => received.length > 0);
+      }
+      wire.leave();
+    };
+    const before = open();
+    for (let round = 0; round < 2_000; round += 20)
+      await Promise.all(Array.from({ length: 20 }, (_, index) => visit(round + index)));
+    await eventually(() => server.server.openRequests() === 0 && open() <= before + 5);
+    await alive();
+    t.ok(open() <= before + 6, `${open() - before} more`);
   });
 
   await t.test("a request may come byte by byte", async (t) => {

@@ -3,6 +3,7 @@ import type { Datasources } from "../../workers/render/datasources.js";
 import { takeApart } from "../../workers/render/layers.js";
 import { loadMapnik, type Mapnik } from "../../workers/render/mapnik.js";
 import { LoadedMaps } from "../../workers/render/maps.js";
+import { MetatileRenderer } from "../../workers/render/metatile.js";
 import { Slots } from "../../workers/render/slots.js";
 
 const mapnik = loadMapnik();
@@ -41,6 +42,47 @@ t.test("maps are kept by their memory, whatever their number", async (t) => {
   t.equal(await useAll(few, 50), 50, "where they do not fit, each is loaded again");
   t.equal(await useAll(few, 3), 3);
   t.equal(await useAll(few, 3), 0);
+});
+
+t.test("a map takes the memory of its datasources too", async (t) => {
+  const layer = `<Layer name="l"><Datasource><Parameter name="type">postgis</Parameter>${" ".repeat(20_000)}</Datasource></Layer>`;
+  const maps = loadedMaps(1024 ** 2);
+  const use = async (index: number) => {
+    const before = made;
+    await maps.use({ source: source(index, layer), without: ["l"] }, async () => undefined);
+    return made - before;
+  };
+  for (let index = 0; index < 20; index++) await use(index);
+  t.equal(await use(19), 0);
+  t.ok((await use(0)) > 0);
+});
+
+t.test("pixels of a base map are kept for each buffer that it is drawn with", async (t) => {
+  const point = (x: number) => ({
+    type: "Feature",
+    properties: {},
+    geometry: { type: "Point", coordinates: [x, 0] },
+  });
+  const inline = JSON.stringify({ type: "FeatureCollection", features: [point(-2.2e7)] }).replaceAll(
+    '"',
+    "&quot;",
+  );
+  const xml =
+    '<Map srs="epsg:3857"><Style name="s"><Rule><MarkersSymbolizer width="80" height="80" fill="red" allow-overlap="true"/></Rule></Style>' +
+    '<Layer name="l" srs="epsg:3857"><StyleName>s</StyleName><Datasource><Parameter name="type">geojson</Parameter>' +
+    `<Parameter name="inline">${inline}</Parameter></Datasource></Layer></Map>`;
+  const maps = new LoadedMaps(mapnik, noLayers as Datasources, new Slots(1), 1024 ** 2, "");
+  const renderer = new MetatileRenderer(mapnik, maps, new Slots(1));
+  const draw = async (bufferPixels: number) => {
+    const { tiles } = await renderer.render({
+      parts: [{ kind: "map", map: { digest: "base", xml }, keep: "1" }],
+      ...{ origin: { z: 0, x: 0, y: 0 }, count: 1, scale: 1, encoding: "png32", bufferPixels },
+    });
+    return tiles[0]!.hash;
+  };
+  const narrow = await draw(1);
+  t.not(await draw(64), narrow);
+  t.equal(await draw(1), narrow);
 });
 
 t.test("a map whose render failed is not used again", async (t) => {

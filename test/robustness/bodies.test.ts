@@ -63,7 +63,7 @@ for (const [path, methods] of Object.entries<any>(paths)) {
 }
 /** What takes files looks for tokens in forms of several parts only: anything else nobody may send, of any size. */
 const takesFile = ({ name }: Described) =>
-  /^POST .*\/(import|files|pictures)\/$|^PUT .*\/pictures\//.test(name);
+  /^POST .*\/(import|files|pictures)\/$|^PUT .*\/(pictures|fonts)\//.test(name);
 
 /** Sends the head of a request that announces a body, and nothing of the body. */
 async function announced({ method, path }: Described, bytes: number, headers: string): Promise<string> {

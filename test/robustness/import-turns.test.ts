@@ -47,7 +47,7 @@ t.test("the imports of one project leave room and turns to those of others", asy
   );
   // The others may still be on their way to the host.
   await waitFor(() => transfer.counts().waiting === 15);
-  t.same(transfer.counts(), { waiting: 15, running: 1, restarts: 0 });
+  t.same(transfer.counts(), { waiting: 15, running: 1, restarts: 0, refused: 0 });
   const one = start("q", other);
   await waitFor(() => transfer.counts().waiting === 16);
   process.kill(transfer.pid!, "SIGCONT");

@@ -3,6 +3,7 @@ import t from "tap";
 import type { Database } from "../../src/storage/postgres.js";
 import { makeLayer } from "../support/layers.js";
 import { startServer, type TestServer } from "../support/server.js";
+import { changeUses } from "../support/uses.js";
 
 /**
  * Many projects whose maps are looked at in turn, so that a cache that is too small for all of them holds none when its
@@ -16,11 +17,15 @@ const withLayers = 100;
 /** Texts of the statements about catalogue, versions and objects that a node sends; what it does by itself aside. */
 function counted(database: Database): string[] {
   const statements: string[] = [];
-  const { query } = database;
-  database.query = (text, ...rest) => {
-    if (!text.includes("project_id = 0")) statements.push(text);
-    return query.call(database, text, ...rest) as never;
-  };
+  changeUses(database, (db) => {
+    const query = db.query.bind(db);
+    return {
+      query: (text, ...rest) => {
+        if (!text.includes("project_id = 0")) statements.push(text);
+        return query(text, ...rest);
+      },
+    };
+  });
   return statements;
 }
 

@@ -5,6 +5,7 @@ import { Failure } from "../../src/errors.js";
 import type { Database, Queryable } from "../../src/storage/postgres.js";
 import { asSuperuser } from "../support/database.js";
 import type { TestServer } from "../support/server.js";
+import { changeUses } from "../support/uses.js";
 
 /** Changes of the catalogue at chosen moments of a request. */
 
@@ -115,7 +116,6 @@ export function interceptStatements(db: Database, before: (statement: number) =>
   const next = async (text: string) => {
     if (!nodeStart.getStore() && !isAside(text)) await before(++statements);
   };
-  const { query, write, execute, transaction, stream } = db;
   const within = (tx: Queryable): Queryable => ({
     query: async (...args: Parameters<Queryable["query"]>) => {
       await next(args[0]);
@@ -134,29 +134,26 @@ export function interceptStatements(db: Database, before: (statement: number) =>
       return tx.lookup(...args) as never;
     },
   });
-  // Lookups end in queries.
-  const {
-    query: nextQuery,
-    write: nextWrite,
-    execute: nextExecute,
-  } = within({
-    query: query.bind(db),
-    write: write.bind(db),
-    execute: execute.bind(db),
-    lookup: db.lookup.bind(db),
+  return changeUses(db, (used) => {
+    const { query, write, execute, transaction, stream } = used;
+    // Lookups end in queries.
+    const intercepted = within({
+      query: query.bind(used),
+      write: write.bind(used),
+      execute: execute.bind(used),
+      lookup: used.lookup.bind(used),
+    });
+    return {
+      query: intercepted.query,
+      write: intercepted.write,
+      execute: intercepted.execute,
+      transaction: (work) => transaction.call(used, (tx) => work(within(tx))) as never,
+      stream: async function* (...args: Parameters<Database["stream"]>) {
+        await next(args[0]);
+        yield* stream.apply(used, args);
+      } as Database["stream"],
+    };
   });
-  Object.assign(db, {
-    query: nextQuery,
-    write: nextWrite,
-    execute: nextExecute,
-    transaction: (work: (tx: Queryable) => Promise<unknown>) =>
-      transaction.call(db, (tx) => work(within(tx))),
-    stream: async function* (...args: Parameters<Database["stream"]>) {
-      await next(args[0]);
-      yield* stream.apply(db, args);
-    },
-  });
-  return () => void Object.assign(db, { query, write, execute, transaction, stream });
 }
 
 /**

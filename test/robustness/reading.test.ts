@@ -6,7 +6,7 @@ import { startServer, waitFor } from "../support/server.js";
 
 /** Hostile parameters of requests that only read: they are values, or they are refused. */
 
-const server = await startServer({ config: { databaseConnections: 6 } });
+const server = await startServer({ config: { databaseConnections: 8 } });
 t.teardown(() => server.stop());
 const token = await server.token("editor");
 await makeMap(server, "m");

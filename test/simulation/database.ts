@@ -219,7 +219,9 @@ export class SimulatedDatabase {
     const cutQueries = (until: number) => {
       queriesClosedUntil = until;
     };
-    return { database: { query, listening } as unknown as Database, cut, cutListener, cutQueries, hang };
+    // Whose use it is makes no difference here.
+    const database = { query, listening, for: () => database } as unknown as Database;
+    return { database, cut, cutListener, cutQueries, hang };
   }
 
   /** Whether nodes claimed more histories than there were. */
@@ -464,6 +466,7 @@ export class SimulatedDatabase {
           members: [{ account_id: viewerAccount, login: "viewer", role: "viewer" }],
           grants,
           pictures: [],
+          fonts: [],
         },
       ];
     }

@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a version is read after the render instead of before",
     file: "tiles/service",
-    replace: [["versions: [...versions],", "versions: plan.layers.map((layer) => layer.version),"]],
+    replace: [["versions: [...versions] };", "versions: plan.layers.map((layer) => layer.version) };"]],
   },
   {
     name: "a request joins a running render of older versions",

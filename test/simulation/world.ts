@@ -441,6 +441,7 @@ export class World {
               return { map, caller, publicAddress: signedIn ? undefined : raw };
             },
             address: { ...address, scale: 1, format: png, quality: 0 },
+            client: "",
             signal: () => abort.signal,
             answer: ({ tile }) => this.album.picture(tile.bytes),
             bytes: () => 100,

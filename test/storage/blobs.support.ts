@@ -133,6 +133,31 @@ export function checkBlobStore(t: Test, openStore: (t: Test) => Promise<StoreUnd
     t.equal(await tested.held(), 0);
   });
 
+  check("what is set aside is not found until it is put back", async (t, { store, contents }) => {
+    const aside = async (ageMs: number) => {
+      const keys: string[] = [];
+      for await (const some of store.aside(ageMs)) keys.push(...some);
+      return keys;
+    };
+    const bytes = bytesOf(1_000);
+    const key = await store.put(inChunks(bytes));
+    const other = await store.put(inChunks(bytes));
+    t.same(await aside(0), []);
+    for (const each of [key, other, unknownKey]) await store.setAside(each);
+    await store.setAside(key);
+    t.same((await aside(0)).sort(), [key, other].sort());
+    t.same(await aside(60_000), []);
+    t.same(await listed(store), []);
+    await t.rejects(whole(store.read(key)), BlobNotFound);
+    await store.putBack(key);
+    await store.putBack(unknownKey);
+    t.ok((await whole(store.read(key))).equals(bytes));
+    t.same(await aside(0), [other]);
+    await store.deleteAside(other);
+    await store.deleteAside(unknownKey);
+    t.same(await contents(), [key]);
+  });
+
   check("what is not there is not found, and can be deleted", async (t, { store }) => {
     const key = await store.put(inChunks(bytesOf(10)));
     await store.delete(key);

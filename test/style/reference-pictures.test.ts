@@ -57,7 +57,7 @@ for (const [name, content] of Object.entries(files)) {
         .toBuffer(),
     );
 }
-const pictures = picturesOf({ pictures: stored }, new Map());
+const pictures = picturesOf({ pictures: stored, fonts: new Map() }, new Map());
 
 const photo = Buffer.from(Array.from({ length: 8 * 8 }, (_, at) => [32 * (at % 8), 4 * at, 160]).flat());
 await sharp(photo, { raw: { width: 8, height: 8, channels: 3 } })

@@ -1,6 +1,7 @@
 import { get } from "node:http";
 import { gunzipSync } from "node:zlib";
 import t from "tap";
+import { makeLayer } from "../support/layers.js";
 import { lockWaiters } from "../support/locks.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -404,9 +405,33 @@ t.test("they leave connections to others; beyond the queue they are refused with
     });
     t.same(new Set(statuses), new Set([500, 503]), "refused at once, or given up at the deadline");
   });
-  // Two connections of eight, and a queue of three.
+  // Two connections of ten, and a queue of three.
   t.ok((await fetch(vectorUrl(server, "m", { lon: 5.5, lat: 12, z: 13 }))).status === 200, "not remembered");
 });
+
+t.test(
+  "a project whose tiles take long, and fill the queue, keeps those of another from nothing",
+  async (t) => {
+    const other = await makeLayer(sql, "other");
+    await sql.query(`insert into ${other.table} (geom) values (st_setsrid(st_makepoint(10, 10), 4326))`);
+    const leave = new AbortController();
+    await withLockedLayer(async () => {
+      const pending = Array.from({ length: 12 }, (_, index) =>
+        fetch(vectorUrl(server, "m", { lon: 5.5 + index / 2, lat: 9, z: 13 }), {
+          signal: leave.signal,
+        }).catch(() => undefined),
+      );
+      await waitFor(async () => (await running()) === 2);
+      const path = new URL(url()).pathname.replace("/p/m/", "/other/m/");
+      const { status, layers } = await fetchVectors(server.url + path);
+      t.equal(status, 200);
+      t.equal(layers.get("l")?.length, 1);
+      t.equal(await running(), 2, "the others still wait");
+      leave.abort();
+      await Promise.all(pending);
+    });
+  },
+);
 
 t.test("while vector tiles wait, objects are read", async (t) => {
   await withLockedLayer(async () => {

@@ -426,6 +426,14 @@ t.test("values at the limits of numbers are drawn", async (t) => {
   t.same([legend.minValue, legend.maxValue], [-most, most], "as they are");
 });
 
+t.test("values next to 0 are drawn", async (t) => {
+  await layerOf("tiny", [{ a: 5e-324, b: 5e-324, c: 1e-310, geom: point(3, 6) }]);
+  for (const type of [4, 5, 6]) {
+    await show("tiny", { type, classesSettings: { columns, sizeValue: 50 } });
+    t.ok((await draw("tiny", place)).painted >= 0, `type ${type}`);
+  }
+});
+
 t.test("values that look like tokens of Mapnik's queries are values", async (t) => {
   const tokens = ["!bbox!", "!pixel_width!", "!@value!", "it's !scale_denominator!", "@value", "!"];
   await layerOf(

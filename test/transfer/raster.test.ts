@@ -317,12 +317,12 @@ t.test("a raster layer's image is replaced, and what it had is deleted with it",
   const keys = await storedKeys();
   t.notOk([before.original, before.processed].some((key) => keys.includes(key)));
   t.ok([after.original, after.processed].every((key) => keys.includes(key)));
-  await sweepFiles(db, blobs, 0);
+  await sweepFiles(db, blobs, { ageMs: 0 });
   t.same(await storedKeys(), keys, "the sweep leaves images of layers alone");
 
   t.equal((await server.api("DELETE", `${layers}/${code}/`, { token })).status, 200);
   await waitFor(async () => (await rowOf(code)) === undefined);
-  await sweepFiles(db, blobs, 0);
+  await sweepFiles(db, blobs, { ageMs: 0 });
   const left = await storedKeys();
   t.notOk([after.original, after.processed].some((key) => left.includes(key)));
 });

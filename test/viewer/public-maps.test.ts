@@ -6,6 +6,7 @@ import type { Database } from "../../src/storage/postgres.js";
 import { PublicMaps } from "../../src/viewer/public-maps.js";
 import { randomNumbers } from "../support/random.js";
 import { startServer, waitFor } from "../support/server.js";
+import { changeUses } from "../support/uses.js";
 
 /** The list of maps that anybody may ask for: what is on it, and what it costs. */
 
@@ -29,15 +30,17 @@ const named = (projects: readonly Listed[]) =>
 /** Statements that the node sends to its database from now on. */
 function counted(database: Database): string[] {
   const statements: string[] = [];
-  const query = database.query.bind(database);
-  database.query = (text, ...rest) => {
-    // The removal of what was deleted looks for work by itself.
-    if (!text.includes("project_id = 0")) statements.push(text);
-    return query(text, ...rest);
-  };
-  t.teardown(() => {
-    database.query = query;
+  const stop = changeUses(database, (db) => {
+    const query = db.query.bind(db);
+    return {
+      query: (text, ...rest) => {
+        // The removal of what was deleted looks for work by itself.
+        if (!text.includes("project_id = 0")) statements.push(text);
+        return query(text, ...rest);
+      },
+    };
   });
+  t.teardown(stop);
   return statements;
 }
 

@@ -1,5 +1,6 @@
 import type { ImageMessages } from "../../src/hosts/messages.js";
 import { draw } from "./draw.js";
+import { font } from "./font.js";
 import { mosaic } from "./mosaic.js";
 import { pictures } from "./pictures.js";
 import { resize } from "./resize.js";
@@ -19,6 +20,8 @@ export default async function run(task: Task): Promise<ImageMessages[Kinds][1]> 
       return mosaic(task.request);
     case "pictures":
       return pictures(task.request);
+    case "font":
+      return font(task.request);
     case "ping":
       return "pong";
   }

@@ -1,6 +1,7 @@
 import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
 import { allowedFunctions, allowedProperties, noticesByProperty } from "../../src/style/allowed.js";
 import { type CheckedMap, checkMap, PropertyError } from "../../src/style/check.js";
+import { plainFace } from "../../src/style/fonts.js";
 import { type Place, StyleError } from "../../src/style/lexer.js";
 import type { CompiledStyle } from "../../src/style/model.js";
 import { readStylesheet } from "../../src/style/source.js";
@@ -70,11 +71,20 @@ class Compilation {
       ...picture,
       place: this.placeOf((one) => namesPicture(one, picture.name)),
     }));
+    const faces = style.faces?.map((use) => ({
+      ...use,
+      place: this.placeOf((one) => namesFace(one, use.names[0]!)),
+    }));
     const notices = [...noticesByProperty].flatMap(([property, notice]) => {
       const place = this.placeOf((one) => one.property === property);
       return place === "" ? [] : [`${place}: ${notice}`];
     });
-    return { ...style, ...(pictures && { pictures }), ...(notices.length > 0 && { notices }) };
+    return {
+      ...style,
+      ...(pictures && { pictures }),
+      ...(faces && { faces }),
+      ...(notices.length > 0 && { notices }),
+    };
   }
 
   /** Of the first declaration of the kind; "" = there is none. */
@@ -107,9 +117,10 @@ class Compilation {
       "map",
       options,
     );
-    const { pictures } = style;
+    const { pictures, faces } = style;
+    const named = { ...(pictures && { pictures }), ...(faces && { faces }) };
     return {
-      style: this.described({ styles: [], fields: [], bufferPixels: 1, ...(pictures && { pictures }) }),
+      style: this.described({ styles: [], fields: [], bufferPixels: 1, ...named }),
       map: properties,
     };
   }
@@ -205,6 +216,10 @@ const plain = (value: string): string => value.replace(/^url\(|\)$|['"\s]/g, "")
 
 const namesPicture = ({ property, value }: Declaration, name: string): boolean =>
   property.endsWith("-file") && plain(value).replace(/^(?:\.\/)+/, "") === plain(name);
+
+/** Also by a variable, if it is not known which. */
+const namesFace = ({ property, value }: Declaration, name: string): boolean =>
+  property.endsWith("face-name") && (value.startsWith("@") || plainFace(value).includes(plainFace(name)));
 
 const layerTextOptions: StylesheetTextOptions = { id: () => "layer", className: "layer" };
 

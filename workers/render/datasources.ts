@@ -8,6 +8,8 @@ const batch = 50;
 /** Memory of a datasource besides its texts, which it has several times. */
 const sourceBytes = 4_000;
 const copies = 6;
+/** Memory of the datasource of an element. */
+export const bytesOfSource = (element: string): number => sourceBytes + copies * element.length;
 /** A while after layers were loaded, connections that came in between are replaced by direct ones. */
 const restMs = 1_000;
 /** Most connections that are replaced then: more than renders can have. */
@@ -38,7 +40,7 @@ export class Datasources {
   ) {
     this.known = new LRUCache({
       maxSize: bytes,
-      sizeCalculation: (_source, xml) => sourceBytes + copies * xml.length,
+      sizeCalculation: (_source, xml) => bytesOfSource(xml),
     });
   }
 

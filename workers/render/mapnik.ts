@@ -45,6 +45,8 @@ export interface MapnikMap {
   ): void;
   fromStringSync(xml: string, options: { strict: boolean; base?: string }): void;
   loadFonts(): void;
+  /** Makes the fonts of a file or folder known to this map only. @returns whether there are any */
+  registerFonts(path: string): boolean;
   /** A copy of the layer, which shares its datasource. */
   get_layer(index: number): MapnikLayer;
   /** Adds a copy of the layer over the others. */

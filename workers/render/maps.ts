@@ -1,7 +1,9 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { MapSource } from "../../src/hosts/messages.js";
 import { escapeXml } from "../../src/style/mapnik-xml.js";
-import { type Datasources, loadXml } from "./datasources.js";
+import { bytesOfSource, type Datasources, loadXml } from "./datasources.js";
 import { type LayerXml, takeApart } from "./layers.js";
 import type { Mapnik, MapnikLayer, MapnikMap } from "./mapnik.js";
 import type { Slots } from "./slots.js";
@@ -86,8 +88,9 @@ export class LoadedMaps {
   }
 
   private async load({ source, files = {} }: Use): Promise<Loaded> {
-    const { styles, layers, parts } = takeApart(withPaths(source.xml, files));
     const map = new this.mapnik.Map(256, 256);
+    const fonts = this.withFonts(map, source.xml);
+    const { styles, layers, parts } = takeApart(withPaths(fonts.xml, files));
     const all = new this.mapnik.Map(256, 256);
     await this.loader.run(async () => {
       await loadXml(map, styles, { base: this.pictures, strict: true });
@@ -100,12 +103,32 @@ export class LoadedMaps {
       map,
       parts,
       layers: parts.map((_, index) => all.get_layer(index)),
-      bytes: mapBytes + bytesPerCharacter * (styles.length + layers.length),
+      // With its datasources, which it keeps also when they are no longer shared with others.
+      bytes:
+        mapBytes +
+        fonts.bytes +
+        bytesPerCharacter * (styles.length + layers.length) +
+        parts.reduce((sum, { source }) => sum + (source === undefined ? 0 : bytesOfSource(source)), 0),
       ready: new Set(),
       shown: [],
     };
     all.clear();
     return loaded;
+  }
+
+  /**
+   * Gives the map the fonts of its project, which no other map sees.
+   * @returns its XML without those that are not there, and the memory that they take
+   */
+  private withFonts(map: MapnikMap, xml: string): { readonly xml: string; readonly bytes: number } {
+    let bytes = 0;
+    const known = xml.replace(projectFont, (element, digest: string) => {
+      const path = join(this.pictures, `${digest}.font`);
+      if (!map.registerFonts(path)) return "";
+      bytes += statSync(path).size;
+      return element;
+    });
+    return { xml: known, bytes };
   }
 
   /** Gives the map its layers, from the bottom to the top. */
@@ -130,7 +153,8 @@ export class LoadedMaps {
   }
 }
 
-/** Texts of users are escaped, so this element is one of ours. */
+/** Texts of users are escaped, so these elements are ours. */
+const projectFont = /<Font face-name="([0-9a-f]{64}) Regular"\/>/g;
 const fileParameter = /(?<=<Parameter name="file">)[^<]*(?=<)/g;
 
 const withPaths = (xml: string, files: NonNullable<Use["files"]>): string =>

@@ -22,6 +22,8 @@ const baseBytes = 128 * 1024 ** 2;
 const largerSizes = [4, 2];
 
 type Square = Pick<MetatileRequest, "origin" | "count">;
+type OnWait = (waits: boolean) => void;
+type Drawing = MetatileRequest & { readonly onWait: OnWait };
 type MapPart = Extract<MetatilePart, { kind: "map" }>;
 
 export class MetatileRenderer {
@@ -40,8 +42,10 @@ export class MetatileRenderer {
     private readonly renders: Slots,
   ) {}
 
-  async render(request: MetatileRequest): Promise<MetatileResponse> {
+  /** @param onWait called when it waits for a slot, and when that is over */
+  async render(wanted: MetatileRequest, onWait: OnWait = () => undefined): Promise<MetatileResponse> {
     const started = performance.now();
+    const request: Drawing = { ...wanted, onWait };
     const image = await this.draw(request);
     const side = tilePixels * request.scale;
     const tiles: Promise<RenderedTile>[] = [];
@@ -54,7 +58,7 @@ export class MetatileRenderer {
   }
 
   /** Draws the parts one over the other. Between them colours are multiplied by alpha, as Mapnik needs them. */
-  private async draw(request: MetatileRequest): Promise<MapnikImage> {
+  private async draw(request: Drawing): Promise<MapnikImage> {
     const side = tilePixels * request.scale * request.count;
     let canvas: MapnikImage | undefined;
     for (const part of request.parts) {
@@ -68,14 +72,9 @@ export class MetatileRenderer {
   }
 
   /** A first part whose pixels are kept. */
-  private async kept(
-    request: MetatileRequest,
-    part: MapPart,
-    state: string,
-    side: number,
-  ): Promise<MapnikImage> {
+  private async kept(request: Drawing, part: MapPart, state: string, side: number): Promise<MapnikImage> {
     const keyOf = ({ origin, count }: Square) =>
-      `${part.map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${request.scale}`;
+      `${part.map.digest} ${state} ${origin.z}/${origin.x}/${origin.y} ${count} ${request.scale} ${request.bufferPixels}`;
     const key = keyOf(request);
     let pixels = this.bases.get(key) ?? this.cutOut(request, keyOf);
     if (!pixels) {
@@ -127,7 +126,7 @@ export class MetatileRenderer {
     return this.mapnik.Image.fromBufferSync(side, side, pixels, options);
   }
 
-  private paint(request: MetatileRequest, part: MapPart, image: MapnikImage): Promise<MapnikImage> {
+  private paint(request: Drawing, part: MapPart, image: MapnikImage): Promise<MapnikImage> {
     return this.maps.use({ source: part.map, files: part.files, without: part.without }, (map, isWide) =>
       this.renders.run(
         () =>
@@ -141,7 +140,7 @@ export class MetatileRenderer {
               done,
             );
           }),
-        isWide,
+        { isLong: isWide, owner: request.owner, onWait: request.onWait },
       ),
     );
   }

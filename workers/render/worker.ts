@@ -1,3 +1,4 @@
+import { parentPort } from "node:worker_threads";
 import type { MetatileRequest, RenderMessages, SymbolRequest } from "../../src/hosts/messages.js";
 import { LoadingServer } from "./database/server.js";
 import { socketPath } from "./database/socket.js";
@@ -26,6 +27,7 @@ const mapnik = loadMapnik();
 const concurrency = Number(renders);
 // More than one would load no faster, and would take the threads that draw.
 const loader = new Slots(1);
+const slots = new Slots(concurrency, concurrency);
 const server = new LoadingServer(socketPath(sockets), {
   url,
   settings: `${settings} -c default_transaction_read_only=on -c client_min_messages=warning`,
@@ -33,21 +35,24 @@ const server = new LoadingServer(socketPath(sockets), {
 });
 const datasources = new Datasources(mapnik, loader, server, Number(mapBytes) / 4);
 const maps = new LoadedMaps(mapnik, datasources, loader, (Number(mapBytes) * 3) / 4, pictures);
-const renderer = new MetatileRenderer(mapnik, maps, new Slots(concurrency));
+const renderer = new MetatileRenderer(mapnik, maps, slots);
 // Of their own, as they are drawn once and must not push out those of tiles.
 const symbolMaps = new LoadedMaps(mapnik, datasources, loader, symbolBytes, pictures);
 
-type Task =
+type Task = { readonly id: number } & (
   | { readonly kind: "metatile"; readonly request: MetatileRequest }
   | { readonly kind: "symbol"; readonly request: SymbolRequest }
-  | { readonly kind: "ping"; readonly request: null };
+  | { readonly kind: "ping"; readonly request: null }
+);
 
 export default async function run(task: Task): Promise<RenderMessages["metatile" | "symbol" | "ping"][1]> {
+  // The deadline is for the work, without this wait.
+  const onWait = (waits: boolean) => parentPort?.postMessage({ id: task.id, waits });
   switch (task.kind) {
     case "metatile":
-      return renderer.render(task.request);
+      return renderer.render(task.request, onWait);
     case "symbol":
-      return drawSymbol(mapnik, symbolMaps, task.request);
+      return drawSymbol({ mapnik, maps: symbolMaps, renders: slots, onWait }, task.request);
     case "ping":
       return "pong";
   }

@@ -95,7 +95,8 @@ export class ZipArchive {
 }
 
 /** A name of a file for messages, without control characters. */
-export const shown = (name: string): string => JSON.stringify(name.replace(/\p{Cc}/gu, "").slice(-100));
+export const shown = (name: string): string =>
+  JSON.stringify(name.replace(/[\p{Cc}\p{Bidi_Control}]/gu, "").slice(-100));
 
 async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {

@@ -188,6 +188,12 @@ const schemas = {
     height: z.number().describe("Pixels"),
     bytes: z.int(),
   }),
+  Font: z.object({
+    path: z.string(),
+    format: z.enum(["ttf", "otf"]).describe("Its outlines: TrueType or CFF"),
+    faces: z.array(z.string()).describe("Its names, as in text-face-name of styles"),
+    bytes: z.int(),
+  }),
   SavedPictures: z.object({
     pictures: z.array(z.looseObject({ path: z.string() })),
     refused: z.record(z.string(), z.string()).describe("Reasons by path, of at most 100"),

@@ -2,8 +2,10 @@ import { coversRights } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
 import { type Caller, type ProjectState, publicCaller, type UserName } from "../../catalog/state.js";
 import { Failure, forbidden, tooLarge, unauthenticated } from "../../errors.js";
+import type { ImageUser } from "../../hosts/image.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { Services } from "../services.js";
+import { networkOf, noteKnownCaller } from "./database-use.js";
 import { mediaType, multipart } from "./media-type.js";
 import { sizes } from "./schema/sizes.js";
 
@@ -18,7 +20,10 @@ import { sizes } from "./schema/sizes.js";
  */
 export async function callerOf(request: Request, services: Services, project: ProjectState): Promise<Caller> {
   const token = await tokenOf(request);
-  return token === undefined ? publicCaller : callerOfToken(token, services, project);
+  if (token === undefined) return publicCaller;
+  const caller = await callerOfToken(token, services, project);
+  noteKnownCaller(request);
+  return caller;
 }
 
 /** As `callerOf`, for a token that is already known. */
@@ -73,7 +78,9 @@ export async function callerOrPublic(
   const token = headToken(request);
   if (token === undefined) return publicCaller;
   try {
-    return await callerOfToken(token, services, project);
+    const caller = await callerOfToken(token, services, project);
+    noteKnownCaller(request);
+    return caller;
   } catch (error) {
     if (error instanceof Failure && isPublic()) return ignoredToken;
     throw error;
@@ -82,6 +89,16 @@ export async function callerOrPublic(
 
 /** Whether the request has a token. Its response may then depend on the caller and must not be shared. */
 export const usedToken = (caller: Caller): boolean => caller.accountId !== null || caller === ignoredToken;
+
+/** Who takes turns with others: the account, or the network of somebody who is not signed in. */
+const clientOf = (request: Request, { accountId }: Caller): string =>
+  accountId === null ? networkOf(request.remoteAddress) : `a${accountId}`;
+
+/** For whom the images of a request are made. */
+export const imageUser = (request: Request, caller: Caller): ImageUser => ({
+  client: clientOf(request, caller),
+  signal: request.signal,
+});
 
 /** Cache headers of a response that may depend on the caller. */
 export const callerHeaders = (caller: Caller): Headers =>

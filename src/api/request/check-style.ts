@@ -1,7 +1,7 @@
 import type { ProjectState } from "../../catalog/state.js";
 import { failed } from "../../errors.js";
 import type { CompileRequest } from "../../hosts/messages.js";
-import { missingPicture, picturesOf } from "../../style/pictures.js";
+import { missingFonts, missingPicture, picturesOf } from "../../style/pictures.js";
 import type { Services } from "../services.js";
 
 /**
@@ -17,7 +17,8 @@ export async function checkStyle(
   const { deadlineMs } = services.config.style;
   const owner = { project: project.id, stored: false };
   const { style } = await services.styles.compile({ ...texts, deadlineMs }, owner);
-  const missing = missingPicture(style, picturesOf(project, services.icons));
+  const pictures = picturesOf(project, services.icons);
+  const missing = missingPicture(style, pictures);
   if (missing !== undefined) throw failed("invalid_style", missing);
-  return style.notices ?? [];
+  return [...(style.notices ?? []), ...missingFonts(style, pictures)];
 }

@@ -26,7 +26,8 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
   path: {
     schema: code,
     description:
-      "Path of the picture: folders and a name that ends in .png, .svg or .webp, such as `symbols/tree.svg`",
+      "Path of the file: folders and a name that ends in .png, .svg or .webp, of a font in .ttf or .otf, such as " +
+      "`symbols/tree.svg`",
   },
   file: { schema: code, description: "Id or uuid of the file" },
   z: { schema: { type: "integer", minimum: 0, maximum: 22 }, description: "Zoom level" },
@@ -205,6 +206,7 @@ const reasons = {
   404: "The project has no such map, layer, folder, column, object or file.",
   412: "The object has changed: its ETag is not in If-Match.",
   413: "The request body is larger than the limit of the operation.",
+  429: "The client has sent more requests in a minute than the installation allows. Retry after Retry-After seconds.",
   415: "The request body has a Content-Encoding, which is not supported.",
 } as const;
 
@@ -246,6 +248,7 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
     ...(ofProject ? ([401, 403] as const) : []),
     ...(isBelowMap ? ([404] as const) : []),
     ...(method === "GET" ? [] : ([413, 415] as const)),
+    ...(operation.counts === undefined ? [] : ([429] as const)),
     ...refuses.filter((one) => typeof one === "number"),
   ];
   for (const status of statuses) found[status] = clientError(reasons[status]);

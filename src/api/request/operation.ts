@@ -1,8 +1,11 @@
+import type { LimitedWork } from "../../access/client-limits.js";
 import type { ExecutionCode } from "../../errors.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../../http/types.js";
 import type { Services } from "../services.js";
 import { commonParameters } from "./common-parameters.js";
+import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
+import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
@@ -77,6 +80,10 @@ interface Definition<Query, Body, Headers> extends Description {
   readonly path: string;
   /** Whether it changes data of a project. Its requests may have an Idempotency-Key. */
   readonly writes?: boolean;
+  /** Whether what it writes takes up to minutes: it then waits for its turn among others like it. */
+  readonly long?: boolean;
+  /** What its requests count as among the limits of a client; default: by `writes` and the tag. */
+  readonly counts?: LimitedWork;
   readonly query?: Query;
   /** Header names in lower case. */
   readonly headers?: Headers;
@@ -93,6 +100,8 @@ export interface Operation extends Route<Services> {
   /** The handler for an older API version; `adapt` wraps the current handler to convert requests and responses. */
   readonly adapted: (adapt: (current: Handler<Services>) => Handler<Services>) => Handler<Services>;
   readonly writes: boolean;
+  /** Which of a client's limits its requests count for; undefined = none. */
+  readonly counts: LimitedWork | undefined;
   readonly takes: BodyLimits;
   readonly description: Description;
   readonly query: Members;
@@ -111,7 +120,18 @@ export const isVersioned = (path: string): boolean => path.startsWith(projectPat
 export function operation<Query extends Members, Body = undefined, Headers extends Members = Members>(
   definition: Definition<Query, Body, Headers>,
 ): Operation {
-  const { methods, path, handle, query, headers, body, writes = false, ...description } = definition;
+  const {
+    methods,
+    path,
+    handle,
+    query,
+    headers,
+    body,
+    writes = false,
+    long = false,
+    counts = countsOf(definition.tag, definition.writes),
+    ...description
+  } = definition;
   const readQuery = reader((query ?? none) as Query);
   const readHeaders = reader((headers ?? none) as Headers);
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
@@ -125,20 +145,30 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     return handle(request, services, input);
   };
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
-  const guarded =
+  const unlimited =
     (handler: Handler<Services>): Handler<Services> =>
     (request, services) => {
       const key = writes ? givenKey(request) : undefined;
-      return retryIfStale(request, services, (watched) => {
+      const db = services.db.for(requestUse(request, services, { writes, long }));
+      return retryIfStale(request, { ...services, db }, (watched) => {
         if (key === undefined) return handler(request, watched);
         return answerOnce(request, watched, { key, body }, (transactional) =>
           handler(request, transactional),
         );
       });
     };
+  const guarded = (handler: Handler<Services>): Handler<Services> => {
+    const answered = unlimited(handler);
+    if (counts === undefined) return answered;
+    return (request, services) =>
+      services.limits.applies(counts)
+        ? withinLimits(counts, request, services, () => answered(request, services))
+        : answered(request, services);
+  };
   return {
     methods,
     path,
+    counts,
     takes: limitsOf(body?.limits ?? sizes.small, description.access),
     handler: guarded(current),
     adapted: (adapt) => guarded(adapt(current)),
@@ -148,6 +178,14 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     headers: { ...headers, ...(writes ? idempotencyParameters : none) },
     body,
   };
+}
+
+/** Logins have limits of their own; what tells of the server has none. */
+function countsOf(tag: Tag, writes = false): LimitedWork | undefined {
+  if (tag === "Sessions" || tag === "Server") return undefined;
+  if (tag === "Import and export") return "transfers";
+  if (tag === "Tiles") return "tiles";
+  return writes ? "writes" : "reads";
 }
 
 /** If a token is required, only a small body is read to find one. */

@@ -186,6 +186,7 @@ export const constraintOperations: readonly Operation[] = [
     methods: ["PUT"],
     path: `${layerPath}/constraints/`,
     writes: true,
+    long: true,
     body: jsonArray(constraintFields, {
       item: "constraint",
       items: "constraints",

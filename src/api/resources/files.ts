@@ -73,7 +73,7 @@ async function detach(
   const id = objectId(request.params.object);
   const fileId = objectId(request.params.file);
   const blob = await detachFile(services.db, placeOf(context, id, await body()), fileId);
-  if (blob !== undefined) await services.blobs.delete(blob);
+  if (blob !== undefined) await services.blobs.setAside(blob);
   await services.changes.propagate();
   return answer(context.caller, null);
 }
@@ -138,7 +138,7 @@ const maxNameLength = 255;
 function cleanName(clientName: string): string {
   const name = clientName
     .slice(Math.max(clientName.lastIndexOf("/"), clientName.lastIndexOf("\\")) + 1)
-    .replace(/[\p{Cc}\p{Surrogate}]/gu, "_")
+    .replace(/[\p{Cc}\p{Bidi_Control}\p{Surrogate}]/gu, "_")
     .trim();
   if (name.length <= maxNameLength) return name || "file";
   const extension = /\.[^.\s]{1,16}$/.exec(name)?.[0] ?? "";

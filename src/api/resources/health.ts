@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import { busy, notFound } from "../../errors.js";
 import { json, type Reply, type Request } from "../../http/types.js";
 import { answers, type Operation, operation } from "../request/operation.js";
@@ -8,22 +9,26 @@ import type { Services } from "../services.js";
 
 const checkMs = 2_000;
 
-/** 200 when PostgreSQL, Redis and the host processes respond, else 503; the body has the state of each. */
+/**
+ * 503 when PostgreSQL does not respond, without which nothing can be answered; else 200. Without Redis or a host process the
+ * node is degraded: public tiles and much else are served, and a balancer that sees the same of all nodes must not stop them.
+ * The body has the state of each.
+ */
 async function ready(_request: Request, services: Services): Promise<Reply> {
   const [database, redis] = await Promise.all([
     succeeds(services.db.query("select 1")),
     succeeds(services.redis.ping()),
   ]);
   const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready };
-  const isReady = Object.values(checks).every(Boolean);
+  const status = !database ? "not ready" : Object.values(checks).every(Boolean) ? "ready" : "degraded";
   return {
     kind: "bytes",
-    status: isReady ? 200 : 503,
-    body: JSON.stringify({ status: isReady ? "ready" : "not ready", checks }),
+    status: database ? 200 : 503,
+    body: JSON.stringify({ status, checks }),
     headers: {
       "content-type": "application/json; charset=utf-8",
       "cache-control": "no-store",
-      ...(isReady ? {} : { "retry-after": "1" }),
+      ...(database ? {} : { "retry-after": "1" }),
     },
   };
 }
@@ -43,10 +48,37 @@ async function succeeds(check: Promise<unknown>): Promise<boolean> {
   }
 }
 
-async function metrics(_request: Request, services: Services): Promise<Reply> {
-  if (!services.config.metrics) throw notFound("page at /metrics");
+/**
+ * Metrics tell of all projects: routes, hosts, load. They are for processes of this machine, and for those who have the
+ * token. To others the page does not exist.
+ */
+async function metrics(request: Request, services: Services): Promise<Reply> {
+  const { metrics: served, metricsToken } = services.config;
+  if (!served || !(isLocal(request) || hasToken(request, metricsToken))) throw notFound("page at /metrics");
   const { text, contentType } = await services.metrics.expose();
   return { kind: "bytes", body: text, headers: { "content-type": contentType, "cache-control": "no-store" } };
+}
+
+const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/;
+/** Written by proxies. One that is not trusted hides its clients behind its own address. */
+const proxyHeaders = [
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "via",
+];
+
+/** Whether a process of this machine asks for itself. */
+const isLocal = ({ remoteAddress, header }: Request): boolean =>
+  loopback.test(remoteAddress) && !proxyHeaders.some((name) => header(name) !== undefined);
+
+function hasToken(request: Request, token: string): boolean {
+  const given = /^Bearer +(\S+) *$/i.exec(request.header("authorization") ?? "")?.[1];
+  if (token === "" || given === undefined) return false;
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(token));
 }
 
 const state = (states: readonly string[], more: JsonSchema = {}): JsonSchema => ({
@@ -75,12 +107,14 @@ export const healthOperations: readonly Operation[] = [
     id: "isReady",
     tag: "Server",
     summary: "Whether the server is ready to handle requests",
-    details: "Checks PostgreSQL, Redis and the processes for rendering and for import and export.",
+    details:
+      "Checks PostgreSQL, Redis and the processes for rendering and for import and export. `degraded`: PostgreSQL is there, " +
+      "something else is not; public tiles are served.",
     methods: ["GET"],
     path: "/health/ready",
-    answer: answers("The server is ready.", state(["ready"], { checks })),
+    answer: answers("The server can be sent requests.", state(["ready", "degraded"], { checks })),
     unavailable: answers(
-      "The server is not ready; the failed checks are false.",
+      "PostgreSQL does not respond; the failed checks are false.",
       state(["not ready"], { checks }),
     ),
     handle: ready,
@@ -89,7 +123,9 @@ export const healthOperations: readonly Operation[] = [
     id: "getMetrics",
     tag: "Server",
     summary: "Metrics for Prometheus",
-    details: "404 if metrics are disabled in the configuration.",
+    details:
+      "For processes of this machine, and with `Authorization: Bearer` and the configured `metricsToken`. Otherwise, and if " +
+      "metrics are disabled, 404.",
     methods: ["GET"],
     path: "/metrics",
     answer: {

@@ -6,7 +6,7 @@ import type { Reply, Request } from "../../http/types.js";
 import type { CompiledStyle } from "../../style/model.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
 import { drawsStatistics, isVisualized, visualStyle } from "../../visual/style.js";
-import { callerOrPublic, usedToken } from "../request/caller.js";
+import { callerOrPublic, imageUser, usedToken } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
 import { binary } from "../request/schema/bodies.js";
@@ -53,7 +53,7 @@ async function icon(
   const svg = swatchSvg(swatchOf(style ?? noStyle, layer.geometryKind));
   const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : notCached;
   return pictureReply(request, pictureTag({ svg, size }), headers, () =>
-    services.pictures.drawn({ svg, size }),
+    services.pictures.drawn({ svg, size }, imageUser(request, caller)),
   );
 }
 
@@ -64,7 +64,9 @@ const symbolReply = (
   { request: wanted, pictures, blob }: DrawnSymbol,
 ): Promise<Reply> =>
   pictureReply(request, pictureTag(wanted), pictureHeaders(services, context), () =>
-    services.pictureFolder.use(pictures, () => services.pictures.symbol(wanted, blob)),
+    services.pictureFolder.use(pictures, () =>
+      services.pictures.symbol(wanted, imageUser(request, context.caller), blob),
+    ),
   );
 
 /** For an icon without its style, which may differ on the next request. */
@@ -86,6 +88,7 @@ export const iconOperations: readonly Operation[] = [
   operation({
     id: "getIcon",
     tag: "Layers",
+    counts: "pictures",
     summary: "Get the icon of a layer",
     details:
       "Rendered from the layer's style or visualization: it shows the geometry type, colours and sizes; of a raster layer " +

@@ -9,7 +9,7 @@ import { type Picture, pictureTag, type ResizedBlob } from "../../hosts/pictures
 import { matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import { isUuid } from "../../storage/blob-store.js";
-import { callerOrPublic, usedToken } from "../request/caller.js";
+import { callerOrPublic, imageUser, usedToken } from "../request/caller.js";
 import { invalidFormat } from "../request/common-parameters.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
@@ -58,7 +58,7 @@ async function image(
     throw failed("unsupported_format", "The file is no picture that can be shown.", { mime: file.mime });
   const wanted: ResizedBlob = { blob: file.uuid, width: w, height: h, fit, format: f };
   return pictureReply(request, pictureTag(wanted), pictureHeaders(services, { map, layer, caller }), () =>
-    services.pictures.resized(wanted),
+    services.pictures.resized(wanted, imageUser(request, caller)),
   );
 }
 
@@ -110,6 +110,7 @@ export const describedHeaders = {
 export const imageOperations: readonly Operation[] = [
   operation({
     id: "getImage",
+    counts: "pictures",
     tag: "Files",
     summary: "Get an image of an object in a given size",
     details: "The path has the uuid of the file. Without w and h, the image keeps its size.",

@@ -155,6 +155,7 @@ export const importOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${layerPath}/import/`,
     writes: true,
+    long: true,
     query: importParameters,
     headers: importHeaders,
     body: importBody,

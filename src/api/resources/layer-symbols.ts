@@ -195,7 +195,8 @@ function illustrated(services: Services, map: MapState, drawing: SymbolDrawing, 
   );
   const pictures = [...new Set(names)].map((name) => ({ name, place: "", patternGrowth: 0 }));
   const scale = Math.min(maxPatternScale, Math.max(1, Math.round(size / 32)));
-  const style = { ...noStyle, styles: drawing.styles, pictures };
+  // Names of fonts are those in the symbolizers.
+  const style = { ...noStyle, styles: drawing.styles, pictures, faces: [] };
   const { style: shown, files } = illustrate(style, picturesOf(map.project, services.icons), scale);
   return { request: symbolRequest({ ...drawing, styles: shown.styles }, size), pictures: files };
 }

@@ -32,6 +32,7 @@ export const makevalidOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${layerPath}/makevalid/`,
     writes: true,
+    long: true,
     answer: answers("The layer, without css_style.", ref("Layer")),
     refuses: ["invalid_value"],
     handle: repair,

@@ -8,12 +8,13 @@ import { getGeometry } from "../../features/edit.js";
 import { getObject } from "../../features/get.js";
 import type { ContractBox } from "../../geo/envelope.js";
 import { HostError } from "../../hosts/host.js";
+import type { ImageUser } from "../../hosts/image.js";
 import type { PrintedMap, PrintRequest } from "../../hosts/messages.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { listedIds, objectName, printedItems } from "../../print/items.js";
 import { printedMap, viewportOf } from "../../print/map.js";
-import { callerHeaders } from "../request/caller.js";
+import { callerHeaders, imageUser } from "../request/caller.js";
 import type { Services } from "../services.js";
 import { attribution } from "./tiles.js";
 
@@ -43,9 +44,10 @@ export async function printObject(request: Request, services: Services, target: 
   };
   const files = await filesOfObject(db, layer, id);
   const names = new Map(files.map((file) => [file.id, file.name]));
+  const user = imageUser(request, caller);
   const [drawn, pictures] = await Promise.all([
     bbox ? mapOf(request, services, target, bbox) : undefined,
-    picturesOf(services, layer, fields, files),
+    picturesOf(services, layer, { fields, files, user }),
   ]);
   const printed: PrintRequest = {
     title: objectName(layer, fields, id),
@@ -55,7 +57,7 @@ export async function printObject(request: Request, services: Services, target: 
     items: printedItems(layer, { fields, files: names, languages }),
     pictures,
   };
-  const pdf = await services.image.call("print", printed).catch((error: unknown) => {
+  const pdf = await services.image.call("print", printed, user).catch((error: unknown) => {
     if (!(error instanceof HostError)) throw error;
     services.log.warn(
       { err: error, map: map.code, layer: layer.code, object: id },
@@ -95,7 +97,7 @@ async function mapOf(
       viewport,
       geometry,
       attribution: attribution(map),
-      signal: request.signal,
+      ...imageUser(request, caller),
     });
   } catch (error) {
     if (!(error instanceof Failure) || error.kind === "busy") throw error;
@@ -108,8 +110,15 @@ async function mapOf(
 async function picturesOf(
   services: Services,
   layer: LayerNode,
-  fields: Readonly<Record<string, unknown>>,
-  files: readonly AttachedFile[],
+  {
+    fields,
+    files,
+    user,
+  }: {
+    readonly fields: Readonly<Record<string, unknown>>;
+    readonly files: readonly AttachedFile[];
+    readonly user: ImageUser;
+  },
 ): Promise<PrintRequest["pictures"]> {
   const byId = new Map(files.map((file) => [file.id, file]));
   const wanted = layer.columns
@@ -121,7 +130,11 @@ async function picturesOf(
   const made = await Promise.all(
     wanted.map(async (file) => {
       try {
-        const { bytes } = await services.pictures.resized({ blob: file.uuid, ...pictureOptions });
+        const { bytes } = await services.pictures.resized(
+          { blob: file.uuid, ...pictureOptions },
+          // A signal for each: Node warns of a leak when one signal has more than ten listeners.
+          { ...user, signal: AbortSignal.any([user.signal]) },
+        );
         return [{ caption: file.name, jpeg: bytes }];
       } catch (error) {
         if (error instanceof Failure && error.kind !== "busy") return [];

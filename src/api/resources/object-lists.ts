@@ -1,6 +1,6 @@
 import { countObjects } from "../../features/count.js";
 import { objectFormatter } from "../../features/format.js";
-import { listStatement } from "../../features/list.js";
+import { type ListRequest, listStatement } from "../../features/list.js";
 import { readList } from "../../features/read.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer, answerText, callerHeaders } from "../request/caller.js";
@@ -73,7 +73,7 @@ async function listReply(
   const languages = languagesOf(map, parameters.lng);
   // A Feature always has its geometry.
   const hasGeometry = features || parameters.returnGeom;
-  const statement = listStatement(layer, {
+  const wanted: ListRequest = {
     fields: parameters.fields,
     filter: fcode === undefined ? undefined : { code: fcode, value: fval },
     sort: parameters.sort ?? [],
@@ -87,11 +87,18 @@ async function listReply(
       : undefined,
     languages,
     form: features ? "features" : "items",
-  });
+  };
+  const remaining = (read: number) => (limit === undefined ? undefined : Math.max(0, limit - read));
   const chunks = await readList(services.db, {
-    statement,
+    statement: listStatement(layer, wanted),
+    // Only in the order of ids: another key of the order may change meanwhile.
+    resume:
+      wanted.sort.length > 0
+        ? undefined
+        : (after, read) => listStatement(layer, { ...wanted, after, offset: 0, limit: remaining(read) }),
     limit,
     hasGeometry,
+    hasLargeObjects: hasGeometry && layer.hasRuns === true,
     rewrite: parameters.f === "fjson" ? objectFormatter(layer.columns, languages) : undefined,
     text: features
       ? { opening: '{"type":"FeatureCollection","features":[', closing: "]}" }
@@ -140,6 +147,7 @@ export const objectListOperations: readonly Operation[] = [
   }),
   operation({
     id: "listObjects",
+    counts: "lists",
     tag: "Objects",
     summary: "List the objects of a layer",
     details: "The response is streamed; its size is not limited. Without `fields`, objects have no values.",
@@ -152,6 +160,7 @@ export const objectListOperations: readonly Operation[] = [
   }),
   operation({
     id: "filterObjects",
+    counts: "lists",
     tag: "Objects",
     summary: "List the objects of a layer, with the parameters in the body",
     methods: ["POST"],

@@ -1,42 +1,21 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { requireProjectRight } from "../../access/rights.js";
 import { deletePicture, savePictures } from "../../catalog/pictures.js";
-import {
-  type Caller,
-  type ProjectState,
-  publicCaller,
-  Right,
-  type StoredPicture,
-} from "../../catalog/state.js";
+import type { ProjectState, StoredPicture } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
 import { HostError } from "../../hosts/host.js";
 import type { SafePicture } from "../../hosts/messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { isPicturePath } from "../../style/picture-path.js";
 import type { Answered } from "../request/answer-schemas.js";
-import { answer, callerOfToken } from "../request/caller.js";
-import { projectContext } from "../request/context.js";
+import { answer } from "../request/caller.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { binary, upload } from "../request/schema/bodies.js";
 import { ref } from "../request/schema/schema.js";
 import { receiveFor } from "../request/upload.js";
 import type { Services } from "../services.js";
+import { administered, authorizedBy, withFolder } from "./style-files.js";
 
 /** Pictures for the styles of a project, for its administrators. */
-
-interface Administered {
-  readonly project: ProjectState;
-  readonly caller: Caller;
-}
-
-async function administered(request: Request, services: Services): Promise<Administered> {
-  const { project, caller } = await projectContext(request, services);
-  requireProjectRight(project, caller, Right.administer);
-  return { project, caller };
-}
 
 const pictureObject = (path: string, picture: StoredPicture): Answered<"Picture"> => ({
   path,
@@ -131,27 +110,6 @@ function pathOf(request: Request): string {
   );
 }
 
-const authorizedBy =
-  (request: Request, services: Services) =>
-  async (token: string | undefined): Promise<Administered> => {
-    const project = await services.catalog.project(request.params.project!);
-    const caller = token === undefined ? publicCaller : await callerOfToken(token, services, project);
-    requireProjectRight(project, caller, Right.administer);
-    return { project, caller };
-  };
-
-/** Calls `use` with a temporary folder. */
-async function withFolder<T>(services: Services, use: (folder: string) => Promise<T>): Promise<T> {
-  // Named as uploads are, so that one that is left behind goes with them.
-  const folder = join(services.config.dataDir, "tmp", `upload-${randomBytes(12).toString("hex")}`);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 /** The pictures of an upload, written anew. @throws Failure unsupported_format, busy */
 async function checked(
   services: Services,
@@ -177,6 +135,8 @@ async function store(services: Services, project: ProjectState, pictures: readon
     const part = wanted.slice(at, at + storedAtOnce).map(async ({ file, ...picture }) => {
       const known = project.pictures.get(picture.path);
       const blob = known?.digest === picture.digest ? known.blob : await services.blobs.put(file);
+      // Another node may have removed the picture just now.
+      if (blob === known?.blob) await services.blobs.putBack(blob);
       return { ...picture, blob };
     });
     stored.push(...(await Promise.all(part)));

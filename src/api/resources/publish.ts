@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { requireRight } from "../../access/rights.js";
-import { savePublication } from "../../catalog/publication.js";
+import { maxElements, savePublication } from "../../catalog/publication.js";
 import { type PublicationElement, Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer } from "../request/caller.js";
@@ -68,7 +68,12 @@ export const publishOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${mapPath}/publish/`,
     writes: true,
-    body: jsonArray(elementFields, { item: "element", items: "elements", limits: sizes.list }),
+    body: jsonArray(elementFields, {
+      item: "element",
+      items: "elements",
+      most: maxElements,
+      limits: sizes.list,
+    }),
     answer: answers("The new tree, as returned by `layers/`.", { type: "array", items: ref("TreeElement") }),
     refuses: ["invalid_value", "required_parameters"],
     handle: publish,

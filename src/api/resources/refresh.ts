@@ -35,6 +35,7 @@ export const refreshOperations: readonly Operation[] = [
     methods: ["POST"],
     path: `${layerPath}/refresh/`,
     writes: true,
+    long: true,
     answer: answers("The layer.", ref("Layer")),
     refuses: ["not_materialized"],
     handle: refresh,

@@ -10,6 +10,7 @@ import { loadSettings, type SearchSetting, saveSettings } from "../../search/set
 import type { Answered } from "../request/answer-schemas.js";
 import { answer } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
+import { networkOf } from "../request/database-use.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, type View } from "../request/paths.js";
 import { jsonArray } from "../request/schema/bodies.js";
@@ -54,6 +55,7 @@ async function find(
     language,
     limit: Math.min(limit, maxLimit),
     caller,
+    client: networkOf(request.remoteAddress),
     signal,
   });
   const searchView = { ...view, language };

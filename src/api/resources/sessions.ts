@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { type Account, findMember, projectLogins } from "../../access/accounts.js";
+import {
+  type Account,
+  type AuthenticatedAccount,
+  findMember,
+  isStillMember,
+  projectLogins,
+} from "../../access/accounts.js";
 import { coversRights, requireProjectRight } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
 import { type Caller, type ProjectState, Right, type UserName } from "../../catalog/state.js";
@@ -42,12 +48,13 @@ const externalAuthorizationParameters = { login: credential("Login of the other 
 
 /**
  * Opens an API session of the account in the project.
+ * @throws Failure forbidden when the account's password was changed or its role removed meanwhile
  * @param more set for a session that was created by another user
  */
 async function openSession(
   services: Services,
   project: ProjectState,
-  account: Account,
+  account: Account & Partial<AuthenticatedAccount>,
   more: Pick<Session, "grantedBy"> = {},
 ): Promise<Reply> {
   const token = await services.sessions.open({
@@ -57,6 +64,10 @@ async function openSession(
     origin: "api",
     ...more,
   });
+  if (!(await isStillMember(services.db, project.id, account))) {
+    await services.sessions.close(token);
+    throw forbidden("The user's password or role was changed just now.");
+  }
   return uncached({ token });
 }
 

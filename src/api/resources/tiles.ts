@@ -4,6 +4,7 @@ import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
 import { tileFormats } from "../../tiles/formats.js";
 import { mvt } from "../../tiles/vector/address.js";
+import { networkOf } from "../request/database-use.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";
 import type { Values } from "../request/schema/schema.js";
@@ -60,6 +61,7 @@ async function answer(request: Request, services: Services, address: TileAddress
   const { body, headers } = await services.tileAnswers.make({
     access: () => tileAccess(request, services),
     address,
+    client: networkOf(request.remoteAddress),
     signal: () => request.signal,
     answer: ({ tile, ...drawn }) =>
       new CachedAnswer(`"${tile.hash}"`, tile.bytes, {

@@ -9,6 +9,7 @@ import { mvt } from "../../tiles/vector/address.js";
 import { attributesOf } from "../../tiles/vector/attributes.js";
 import type { VectorLayer } from "../../tiles/vector/planner.js";
 import { isCompressed } from "../../tiles/vector/tile.js";
+import { networkOf } from "../request/database-use.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
@@ -37,6 +38,7 @@ export async function vectorTile(
   const { body, headers } = await services.vectorAnswers.make({
     access: () => tileAccess(request, services),
     address: { coord, layers, language: lng, format: mvt, quality: 0 },
+    client: networkOf(request.remoteAddress),
     signal: () => request.signal,
     answer: ({ tile, ...drawn }) => {
       const encoding = isCompressed(tile.bytes) ? "gzip" : undefined;

@@ -3,6 +3,7 @@ import type { Languages } from "../../catalog/localized-value.js";
 import type { LayerNode } from "../../catalog/state.js";
 import { type MercatorBox, mercatorHalf } from "../../geo/tile.js";
 import { bandOf } from "../datasource.js";
+import { nearSql } from "../large-shapes.js";
 import { attributeSql, attributesOf } from "./attributes.js";
 
 /** The SQL of vector tiles. Names of our own end in `$`, which no code of a column contains (catalog/codes.ts). */
@@ -78,7 +79,8 @@ function objectsOf(
   const table = layerTable(layer.id);
   const band = bandOf(layer.bands, zoom);
   const isView = layer.type === "virtual";
-  const source = (dx: number): string => {
+  const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
+  const copy = (dx: number): string => {
     const moved = (geometry: string) => (dx === 0 ? geometry : `st_translate(${geometry}, ${dx}, 0)`);
     const near = dx === 0 ? "$1::geometry" : `st_translate($1::geometry, ${-dx}, 0)`;
     const cut = (geometry: string) =>
@@ -87,17 +89,19 @@ function objectsOf(
         : `case when pg_column_size(${geometry}) < ${largeBytes} then ${moved(geometry)} ` +
           `else coalesce(st_clipbybox2d(${moved(geometry)}, ($1::geometry)::box2d), ${moved(geometry)}) end`;
     const placed = (geometry: string) =>
-      `st_asmvtgeom(${cut(geometry)}, $2::box2d, ${extent}, ${bufferUnits}, true) as geom$`;
-    if (band === undefined)
-      return `select o$.svc_id, ${placed("o$.geom_3857")}${selected} from ${table} o$ where o$.geom_3857 && ${near}`;
+      `st_asmvtgeom(${geometry}, $2::box2d, ${extent}, ${bufferUnits}, true) as geom$`;
+    if (band === undefined) {
+      const geometry = layer.hasRuns ? moved(nearSql(`${source}_c`, near)) : cut("o$.geom_3857");
+      return `select o$.svc_id, ${placed(geometry)}${selected} from ${table} o$ where o$.geom_3857 && ${near}`;
+    }
     // A view has no generalized tables: those of its source are joined with the view's objects.
-    const bandTable = `${isView ? layerTable(layer.sourceId ?? layer.id) : table}_z${band}`;
+    const bandTable = `${source}_z${band}`;
     const objects = hasAttributes || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
-    return `select b$.svc_id, ${placed("b$.geom")}${selected} from ${bandTable} b$${objects} where b$.geom && ${near}`;
+    return `select b$.svc_id, ${placed(cut("b$.geom"))}${selected} from ${bandTable} b$${objects} where b$.geom && ${near}`;
   };
   // Objects beyond the edges of the world are at the other edge too.
   const copies = layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0];
-  return `${copies.map(source).join(" union all ")} order by 1`;
+  return `${copies.map(copy).join(" union all ")} order by 1`;
 }
 
 /** Values of a statement for the tile with this box: the area from which objects reach into it, and the tile itself. */

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
-import { busy, causedBy, type Failure, failed } from "../../errors.js";
+import { causedBy, type Failure, failed } from "../../errors.js";
 import { tileBox } from "../../geo/tile.js";
 import type { Database } from "../../storage/postgres.js";
-import { Semaphore } from "../../storage/semaphore.js";
+import { FairSemaphore } from "../../turns/fair-semaphore.js";
 import type { TileAnswers } from "../answers.js";
 import type { TileEncoding } from "../formats.js";
 import type { MadeTile, TileService, TileWork } from "../service.js";
 import type { VectorAddress } from "./address.js";
-import { Compressor } from "./compressor.js";
+import { Compressors } from "./compressor.js";
 import type { VectorPlan } from "./planner.js";
 import { boxValues, maxBytes, type VectorStatement } from "./statement.js";
 
@@ -15,7 +15,7 @@ import { boxValues, maxBytes, type VectorStatement } from "./statement.js";
 
 export interface VectorTilesOptions {
   readonly db: Pick<Database, "query">;
-  /** Connections of the database that vector tiles may take at once. */
+  /** Connections of the database that the vector tiles of a project may take at once; others find one more free. */
   readonly concurrency: number;
   /** Tiles that may wait for one. */
   readonly queueLength: number;
@@ -46,21 +46,27 @@ interface LayerRow {
 }
 
 export class VectorTiles {
-  private readonly turns: Semaphore;
-  private readonly compressors: Compressor[] = [];
-  private waiting = 0;
+  private readonly turns: FairSemaphore;
+  private readonly compressors = new Compressors();
 
   constructor(private readonly options: VectorTilesOptions) {
-    this.turns = new Semaphore(options.concurrency, options.deadlineMs, overloaded);
+    const { concurrency, queueLength, deadlineMs } = options;
+    this.turns = new FairSemaphore({
+      permits: concurrency + 1,
+      kept: 1,
+      mostWaiting: queueLength,
+      timeoutMs: deadlineMs,
+      refusal: "Too many vector tiles are being made now.",
+    });
   }
 
   /**
    * The tile: no bytes at all without objects, compressed if it `isCompressed`.
    * @throws Failure busy, internal (it takes too long, or is too large)
    */
-  async make({ plan, origin, signal }: VectorWork): Promise<MadeTile> {
+  async make({ plan, origin, signal, client }: VectorWork): Promise<MadeTile> {
     if (plan.statements.length === 0) return this.encoded([]);
-    const release = await this.turn(signal);
+    const release = await this.turns.acquire({ owners: [plan.owner, client], signal });
     try {
       const layers = await this.layers(plan, boxValues(tileBox(origin)), signal);
       return await this.encoded(layers);
@@ -79,22 +85,7 @@ export class VectorTiles {
     // A copy, as small buffers are views of a shared pool.
     if (length <= packetBytes)
       return { bytes: new Uint8Array(Buffer.concat(layers)), hash, solid: undefined };
-    // There are never more of them than turns.
-    const compressor = this.compressors.pop() ?? new Compressor();
-    const bytes = await compressor.compress(layers);
-    this.compressors.push(compressor);
-    return { bytes, hash, solid: undefined };
-  }
-
-  private async turn(signal: AbortSignal): Promise<() => void> {
-    const { queueLength, deadlineMs } = this.options;
-    if (this.waiting >= queueLength) throw busy(overloaded, Math.ceil(deadlineMs / 1_000));
-    this.waiting++;
-    try {
-      return await this.turns.acquire(signal);
-    } finally {
-      this.waiting--;
-    }
+    return { bytes: await this.compressors.compress(layers), hash, solid: undefined };
   }
 
   /** The layers of the tile in MVT: one after the other they are the tile. */
@@ -129,7 +120,6 @@ export class VectorTiles {
   }
 }
 
-const overloaded = "Too many vector tiles are being made now.";
 const tooSlow = (): Failure => failed("internal", "The tile takes too long to make.");
 const tooLargeTile = (): Failure =>
   failed("internal", "The tile holds too many objects: ask for fewer layers, or for tiles of a higher zoom.");

@@ -90,7 +90,8 @@ export class LoadingServer {
   /** From now on Mapnik's new connections find the real server. Those that are being made are taken, and go on. */
   private leave(server: Server): void {
     rmSync(this.path, { force: true });
-    setTimeout(() => server.close(), acceptMs).unref();
+    // After a long pause of this thread timers come before connections, which are taken before what is set here.
+    setTimeout(() => setImmediate(() => server.close()), acceptMs).unref();
   }
 }
 

@@ -52,8 +52,13 @@ export function nameOf(
   const kept = previous?.localized ? previous.names : previous?.name ? { [main]: previous.name } : {};
   const single = textOf(given);
   const names = single === undefined ? kept : { ...kept, [checkLanguage(language)]: single };
+  if (Object.keys(names).length > maxLanguages) throw tooManyLanguages();
   return { name: "", localized: true, names };
 }
+
+const maxLanguages = 100;
+const tooManyLanguages = () =>
+  failed("invalid_value", `A name has at most ${maxLanguages} languages.`, { parameter: "name" });
 
 const before = ({ previous, language, main }: NameContext): string =>
   previous ? localName(previous, language, main) : "";
@@ -67,7 +72,9 @@ function textOf(given: unknown): string | undefined {
 
 function namesOf(given: JsonObject): Record<string, string> {
   const names: Record<string, string> = {};
-  for (const [language, single] of Object.entries(given)) {
+  const entries = Object.entries(given);
+  if (entries.length > maxLanguages) throw tooManyLanguages();
+  for (const [language, single] of entries) {
     if (typeof single !== "string") throw failed("invalid_value", "Names in languages must be strings.");
     names[checkLanguage(language)] = checkText(single, "name");
   }

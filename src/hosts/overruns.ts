@@ -1,0 +1,67 @@
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../clock.js";
+
+/**
+ * What took too long, such as a map in a style: it is refused at once for a while, which doubles each time. After that one
+ * task about it is tried; if that is done in time, all are.
+ */
+
+interface Overrun {
+  /** Until when it is refused, by the clock. */
+  until: number;
+  /** For how long it is refused. */
+  readonly ms: number;
+  /** One task is tried. */
+  isTried: boolean;
+}
+
+const firstMs = 30_000;
+const longestMs = 600_000;
+/** Of more, those that were asked for longest ago are forgotten. */
+const mostKnown = 1_000;
+
+export class Overruns {
+  private readonly known = new LRUCache<string, Overrun>({ max: mostKnown });
+  /** When a task about it took long that may have waited for others. */
+  private readonly suspects = new LRUCache<string, number>({ max: mostKnown });
+
+  constructor(private readonly clock: Pick<Clock, "now"> = { now: () => performance.now() }) {}
+
+  /** Whether a task about it may be tried now. */
+  admits(about: string): boolean {
+    if (this.known.size === 0) return true;
+    const overrun = this.known.get(about);
+    if (!overrun) return true;
+    const now = this.clock.now();
+    if (now < overrun.until) return false;
+    overrun.until = now + overrun.ms;
+    overrun.isTried = true;
+    return true;
+  }
+
+  /** A task about it took too long. */
+  note(about: string): void {
+    const earlier = this.known.get(about);
+    const now = this.clock.now();
+    // Of tasks that ran at once, one counts.
+    if (earlier && !earlier.isTried && now < earlier.until) return;
+    const ms = earlier ? Math.min(2 * earlier.ms, longestMs) : firstMs;
+    this.known.set(about, { until: now + ms, ms, isTried: false });
+  }
+
+  /**
+   * A task about it took too long, perhaps because of others, such as one who holds a lock: the second in a row counts.
+   * @param begun when the task began, by the clock
+   */
+  suspect(about: string, begun: number): void {
+    const earlier = this.suspects.get(about);
+    if (earlier === undefined) this.suspects.set(about, this.clock.now());
+    else if (begun >= earlier) this.note(about);
+  }
+
+  /** A task about it was done in time. One that ran beside the one that took too long tells nothing. */
+  done(about: string): void {
+    if (this.suspects.size > 0) this.suspects.delete(about);
+    if (this.known.size > 0 && this.known.peek(about)?.isTried) this.known.delete(about);
+  }
+}

@@ -1,0 +1,190 @@
+import pg from "pg";
+import type { Log } from "../log.js";
+import { CancelRequests } from "./cancel-requests.js";
+import { connectFailed } from "./connection-errors.js";
+import { type PlaceOwner, Places, type PlaceWait, type Purpose, type PurposeCounts } from "./places.js";
+import { Watchdog } from "./watchdog.js";
+
+/** The connections of a node: opened when needed, watched, and handed out by purpose. */
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** Set as `mapwright.node` in the sessions of the pool, so that changes are attributed to this node. */
+  readonly nodeId?: string;
+  readonly connections: number;
+  readonly statementTimeoutMs: number;
+  readonly log: Log;
+}
+
+export interface DatabaseCounts {
+  /** Open connections, and those of them that are idle. */
+  readonly total: number;
+  readonly idle: number;
+  /** Requests that wait for a place, whatever for. */
+  readonly waiting: number;
+  readonly purposes: Readonly<Record<Purpose, PurposeCounts>>;
+  /** Requests to cancel a statement that were sent. */
+  readonly cancelRequests: number;
+}
+
+/** Settings of each session. JIT is off, because it makes short queries slower. */
+const sessionOptions = (timeoutMs: number, nodeId = ""): string =>
+  `-c search_path=mapwright,public -c jit=off -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning -c mapwright.node=${nodeId}`;
+
+/** Maximum number of prepared statements per connection; each takes some 50 kB on the server. */
+const statementsPerConnection = 200;
+/** Time to wait for a response beyond the statement timeout of the server. */
+const responseGraceMs = 5_000;
+
+/** A connection that was handed out. */
+export interface Lease {
+  readonly client: pg.ClientBase;
+  /** Gives it back, once. @param broken closes it: it must not be used again */
+  release(broken?: Error): void;
+}
+
+export interface LeaseRequest extends PlaceWait {
+  readonly purpose: Purpose;
+  readonly owner: PlaceOwner;
+  /** Takes a place without waiting, even if there is none. */
+  readonly atOnce?: boolean;
+}
+
+export class Connections {
+  readonly cancels = new CancelRequests();
+  readonly places: Places;
+  private pool: pg.Pool;
+  private readonly statementNames = new Map<string, string>();
+  private statementCount = 0;
+  /** Names of the statements that a connection has prepared. */
+  private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
+  private readonly watchdog = new Watchdog<pg.ClientBase>((client) => socketOf(client).destroy());
+  private readonly mostSilenceMs: number;
+  private readonly log: Log;
+
+  constructor(readonly options: DatabaseOptions) {
+    this.log = options.log;
+    this.mostSilenceMs = options.statementTimeoutMs + responseGraceMs;
+    this.places = new Places(options.connections);
+    this.pool = this.openPool();
+  }
+
+  private openPool(): pg.Pool {
+    const { url, connections, statementTimeoutMs, nodeId } = this.options;
+    const pool = new pg.Pool({
+      connectionString: url,
+      max: connections,
+      options: sessionOptions(statementTimeoutMs, nodeId),
+      application_name: "mapwright",
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+    });
+    pool.on("acquire", (client) => this.expectAnswer(client));
+    pool.on("release", (_error, client) => this.expectNothing(client));
+    // The pool removes an idle connection that breaks (server restart); the next query opens a new one.
+    pool.on("error", (error) => this.log.warn({ err: error }, "a database connection broke"));
+    // If a connection breaks while in use, its statement fails. Without a listener, the event would end the process.
+    pool.on("connect", (client) => client.on("error", () => undefined));
+    return pool;
+  }
+
+  /** Closes the connection unless the server answers within the usual time. */
+  expectAnswer(client: pg.ClientBase): void {
+    this.watchdog.expect(client, this.mostSilenceMs);
+  }
+
+  expectNothing(client: pg.ClientBase): void {
+    this.watchdog.stopExpecting(client);
+  }
+
+  /** @throws Failure busy; the signal's reason when it aborts */
+  async lease(request: LeaseRequest): Promise<Lease> {
+    const { purpose, owner, atOnce = false } = request;
+    const leave =
+      this.places.tryEnter(purpose, owner) ??
+      (atOnce ? this.places.force(purpose, owner) : await this.places.wait(purpose, owner, request));
+    let client: pg.PoolClient;
+    try {
+      client = await this.pool.connect();
+    } catch (error) {
+      leave();
+      return connectFailed(error);
+    }
+    return {
+      client,
+      release: (broken) => {
+        client.release(broken);
+        leave();
+      },
+    };
+  }
+
+  /** Runs a statement on a connection, as a prepared statement if requested. */
+  async run<Row extends object>(
+    client: pg.ClientBase,
+    text: string,
+    values: readonly unknown[],
+    prepare: boolean,
+  ): Promise<Row[]> {
+    if (!prepare) return (await client.query<Row>(text, values as unknown[])).rows;
+    let name = this.statementNames.get(text);
+    if (name === undefined) {
+      if (this.statementNames.size >= 4 * statementsPerConnection) this.statementNames.clear();
+      name = `mw${++this.statementCount}`;
+      this.statementNames.set(text, name);
+    }
+    let names = this.prepared.get(client);
+    if (!names) {
+      names = new Set();
+      this.prepared.set(client, names);
+    }
+    if (!names.has(name)) {
+      if (names.size >= statementsPerConnection) {
+        await client.query("deallocate all");
+        // pg caches the names of prepared statements and would not prepare them again.
+        (client as unknown as { connection: { parsedStatements: object } }).connection.parsedStatements = {};
+        names.clear();
+      }
+      names.add(name);
+    }
+    return (await client.query<Row>({ name, text, values: values as unknown[] })).rows;
+  }
+
+  async dedicated(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: this.options.url,
+      options: sessionOptions(0),
+      application_name: "mapwright",
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+    });
+    await client.connect();
+    return client;
+  }
+
+  renew(): void {
+    const { pool } = this;
+    this.pool = this.openPool();
+    pool.end().catch((error: Error) => this.log.warn({ err: error }, "closing connections failed"));
+  }
+
+  counts(): DatabaseCounts {
+    const { pool, places, cancels } = this;
+    return {
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      // Of the pool: those whose place another one has already left.
+      waiting: places.waiting + pool.waitingCount,
+      purposes: places.counts(),
+      cancelRequests: cancels.sent,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+    this.watchdog.stop();
+  }
+}
+
+const socketOf = (client: pg.ClientBase): { destroy(): void } =>
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;

@@ -1,0 +1,3 @@
+-- no transaction
+-- See 035_large_shapes.sql.
+call mapwright.make_runs_everywhere();

@@ -1,0 +1,252 @@
+import { type Clock, systemClock } from "../clock.js";
+import { busy, type Failure } from "../errors.js";
+import { FairQueue, type Owners } from "../turns/fair-queue.js";
+
+/**
+ * Shares the connections of a node by purpose, and those of a purpose among clients and projects, so that whatever one of
+ * them does, the others find some.
+ */
+
+/**
+ * - `quick`: the server's own statements: sessions, the catalogue, changes, objects by their keys
+ * - `reads`: what a request reads with one statement
+ * - `lists`: results that are read through a cursor
+ * - `writes`: what a request writes
+ * - `background`: writes that take minutes, and what nobody waits for
+ */
+export const purposes = ["quick", "reads", "lists", "writes", "background"] as const;
+export type Purpose = (typeof purposes)[number];
+
+/** For whom a place is. */
+export interface PlaceOwner {
+  /** "" = the server itself, which may have all places of a purpose. */
+  readonly client: string;
+  readonly project: string;
+}
+
+export interface PlaceWait {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** Longest wait; default: that of the purpose, 5 or 10 s. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface PurposeCounts {
+  readonly held: number;
+  readonly waiting: number;
+  /** Requests that found no place in time. */
+  readonly refused: number;
+}
+
+interface Share {
+  /** Places that are kept free for this purpose. */
+  readonly least: number;
+  readonly most: number;
+  /** Longest wait for a place. */
+  readonly timeoutMs: number;
+  readonly queue: FairQueue<Waiter>;
+  readonly holders: Set<Holder>;
+  refused: number;
+}
+
+interface Holder {
+  readonly owners: Owners;
+  readonly begun: number;
+  /** The queue knows of it. That costs more than all the rest, and is only needed while others wait. */
+  isQueued: boolean;
+}
+
+interface Waiter {
+  readonly admit: (holder: Holder) => void;
+  readonly refuse: (reason: unknown) => void;
+}
+
+/** Requests of one purpose that may wait. */
+const mostWaiting = 1_000;
+/** Each task counts at least this much. */
+const leastMs = 1;
+
+const refusals: Record<Purpose, string> = {
+  quick: "Too much is being read and written now.",
+  reads: "Too much is being read now.",
+  lists: "Too many long lists are being read now.",
+  writes: "Too much is being written now.",
+  background: "Too many long changes are being made now.",
+};
+
+/** How many of `total` places are kept for each purpose, and how many it may have. */
+function sharesOf(
+  total: number,
+): Readonly<Record<Purpose, { readonly least: number; readonly most: number }>> {
+  const half = Math.max(1, Math.floor(total / 2));
+  const fifth = total < 2 ? 0 : Math.max(1, Math.floor(total / 5));
+  const one = total < 8 ? 0 : 1;
+  return {
+    quick: { least: fifth, most: total },
+    reads: { least: total < 4 ? 0 : fifth, most: total },
+    lists: { least: one, most: half },
+    writes: { least: one, most: half },
+    background: { least: one, most: Math.max(1, Math.floor(total / 4)) },
+  };
+}
+
+export class Places {
+  private readonly shares: ReadonlyMap<Purpose, Share>;
+  private free: number;
+  private waitingTasks = 0;
+
+  constructor(
+    total: number,
+    timeoutMs = 5_000,
+    private readonly clock: Clock = systemClock,
+  ) {
+    this.free = total;
+    const shares = sharesOf(total);
+    this.shares = new Map(
+      purposes.map((purpose) => [
+        purpose,
+        {
+          ...shares[purpose],
+          timeoutMs: purpose === "background" ? 2 * timeoutMs : timeoutMs,
+          queue: new FairQueue<Waiter>({ mostWaiting }),
+          holders: new Set<Holder>(),
+          refused: 0,
+        },
+      ]),
+    );
+  }
+
+  /** Requests that wait, whatever for. */
+  get waiting(): number {
+    return this.waitingTasks;
+  }
+
+  counts(): Readonly<Record<Purpose, PurposeCounts>> {
+    const counts = [...this.shares].map(([purpose, { holders, queue, refused }]) => [
+      purpose,
+      { held: holders.size, waiting: queue.length, refused },
+    ]);
+    return Object.fromEntries(counts) as Record<Purpose, PurposeCounts>;
+  }
+
+  /** A place if there is a free one, given back by calling what is returned (once). */
+  tryEnter(purpose: Purpose, owner: PlaceOwner): (() => void) | undefined {
+    const share = this.shares.get(purpose)!;
+    return this.mayEnter(share, owner.client) ? this.enter(share, [owner.client, owner.project]) : undefined;
+  }
+
+  /** A place beyond those that there are, for who holds one already and would wait for itself. */
+  force(purpose: Purpose, owner: PlaceOwner): () => void {
+    return this.enter(this.shares.get(purpose)!, [owner.client, owner.project]);
+  }
+
+  /**
+   * As `tryEnter`, after a wait.
+   * @throws Failure busy when too many wait, or none became free in time; the signal's reason when it aborts
+   */
+  async wait(
+    purpose: Purpose,
+    owner: PlaceOwner,
+    { signal, timeoutMs }: PlaceWait = {},
+  ): Promise<() => void> {
+    signal?.throwIfAborted();
+    const share = this.shares.get(purpose)!;
+    const longestMs = timeoutMs ?? share.timeoutMs;
+    const owners = [owner.client, owner.project];
+    const refused = (): Failure => {
+      share.refused++;
+      return busy(refusals[purpose], Math.ceil(longestMs / 1000));
+    };
+    let admitted: Holder | undefined;
+    this.waitingTasks++;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const stopWaiting = () => {
+          cancel();
+          signal?.removeEventListener("abort", abort);
+        };
+        const waiter: Waiter = {
+          admit: (holder) => {
+            stopWaiting();
+            admitted = holder;
+            resolve();
+          },
+          refuse: (reason) => {
+            stopWaiting();
+            share.queue.remove(owners, waiter);
+            reject(reason);
+          },
+        };
+        const abort = () => waiter.refuse(signal?.reason);
+        const cancel = this.clock.after(longestMs, () => waiter.refuse(refused()));
+        signal?.addEventListener("abort", abort, { once: true });
+        showHolders(share);
+        share.queue.add(owners, waiter)?.refuse(refused());
+      });
+    } finally {
+      this.waitingTasks--;
+    }
+    return () => this.leave(share, admitted!);
+  }
+
+  private enter(share: Share, owners: Owners): () => void {
+    const holder = this.hold(share, owners, false);
+    if (share.queue.length > 0) showHolders(share);
+    return () => this.leave(share, holder);
+  }
+
+  private hold(share: Share, owners: Owners, isQueued: boolean): Holder {
+    const holder: Holder = { owners, begun: this.clock.now(), isQueued };
+    share.holders.add(holder);
+    this.free--;
+    return holder;
+  }
+
+  private leave(share: Share, holder: Holder): void {
+    const { owners, begun, isQueued } = holder;
+    share.holders.delete(holder);
+    if (isQueued) share.queue.leave(owners, Math.max(leastMs, this.clock.now() - begun));
+    this.free++;
+    if (this.waitingTasks > 0) this.admitNext();
+  }
+
+  private admitNext(): void {
+    for (const share of this.shares.values()) {
+      while (share.queue.length > 0 && this.available(share) > 0) {
+        const next = share.queue.take((client) => this.mayEnter(share, client));
+        if (!next) break;
+        // The place is taken here, so that nobody overtakes the one who waited.
+        next.task.admit(this.hold(share, next.owners, true));
+      }
+    }
+  }
+
+  /** The last place goes to a client that has none, so that others find one while a client has all that it may have. */
+  private mayEnter(share: Share, client: string): boolean {
+    const available = this.available(share);
+    if (available > 1 || client === "") return available > 0;
+    return available === 1 && !holds(share, client);
+  }
+
+  /** Places that this purpose may take now: none that are kept for others. */
+  private available(share: Share): number {
+    let free = this.free;
+    for (const other of this.shares.values())
+      if (other !== share) free -= Math.max(0, other.least - other.holders.size);
+    return Math.min(free, share.most - share.holders.size);
+  }
+}
+
+function holds({ holders }: Share, client: string): boolean {
+  for (const { owners } of holders) if (owners[0] === client) return true;
+  return false;
+}
+
+/** Tells the queue of those who hold a place. */
+function showHolders({ holders, queue }: Share): void {
+  for (const holder of holders) {
+    if (holder.isQueued) continue;
+    holder.isQueued = true;
+    queue.enter(holder.owners);
+  }
+}

@@ -1,0 +1,216 @@
+import Cursor from "pg-cursor";
+import type { Cancelling } from "./cancel-requests.js";
+import { connectionLost, endsConnection, isConnectionLost } from "./connection-errors.js";
+import type { Connections, Lease } from "./connections.js";
+import type { PlaceOwner } from "./places.js";
+
+/** Reads rows in batches through a cursor. */
+
+const stallMs = 30_000;
+/** How long a consumer may take for a batch while others wait for a place, if its stream can be continued later. */
+const patienceMs = 1_000;
+/** Time after which the server ends the statement of a stream, should this process be gone. */
+const longestStreamMs = 3_600_000;
+
+/** Options of a streamed result. */
+export interface StreamOptions<Row = object> {
+  /** Number of rows per batch; a function is called before each batch. */
+  readonly batch: number | (() => number);
+  readonly signal?: AbortSignal;
+  /** How long the consumer may take for a batch before the stream is closed; default 30 s. */
+  readonly timeoutMs?: number;
+  /**
+   * The statement of the rows after this one. With it, a consumer that is slow while others wait for a connection loses
+   * its own, and the stream goes on with another when it comes for more. Then the rows are not of one snapshot.
+   */
+  readonly resume?: (last: Row) => { readonly text: string; readonly values: readonly unknown[] };
+  /** What is slow; default 1 s. */
+  readonly patienceMs?: number;
+}
+
+export interface StreamRequest<Row> extends Omit<StreamOptions<Row>, "signal"> {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly owner: PlaceOwner;
+  readonly signal: AbortSignal | undefined;
+  /** Longest time for a batch. */
+  readonly batchTimeoutMs: number;
+}
+
+/** The rows; see `Database.stream`. */
+export async function* streamRows<Row extends object>(
+  connections: Connections,
+  request: StreamRequest<Row>,
+): AsyncGenerator<Row[], void, undefined> {
+  const { owner, signal, batch, resume } = request;
+  let statement: Statement = request;
+  for (;;) {
+    if (signal?.aborted) return;
+    // A reader who has got something is not refused soon.
+    const timeoutMs = statement === request ? undefined : stallMs;
+    const lease = await connections.lease({ purpose: "lists", owner, signal, timeoutMs });
+    const cursor = new OpenCursor<Row>(connections, lease, statement, request);
+    let last: Row | undefined;
+    let wasPaused = false;
+    try {
+      while (!signal?.aborted) {
+        const rows = await cursor.read(typeof batch === "number" ? batch : batch());
+        if (rows.length === 0) return;
+        last = rows.at(-1);
+        cursor.waitForConsumer();
+        yield rows;
+        if (cursor.endWait()) {
+          wasPaused = true;
+          break;
+        }
+      }
+    } catch (error) {
+      cursor.failed(error);
+      if (!signal?.aborted) throw isConnectionLost(error) ? connectionLost(error) : error;
+    } finally {
+      await cursor.finish();
+    }
+    if (!wasPaused || !resume) return;
+    statement = resume(last!);
+  }
+}
+
+interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+class OpenCursor<Row extends object> {
+  private readonly cursor: Cursor<Row>;
+  private isRunning = false;
+  private hasFailed = false;
+  private ended: "stalled" | "paused" | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private cancelling: Cancelling | undefined;
+  private finished: Promise<void> | undefined;
+  private lost: Error | undefined;
+
+  constructor(
+    private readonly connections: Connections,
+    private readonly lease: Lease,
+    { text, values }: Statement,
+    private readonly request: StreamRequest<Row>,
+  ) {
+    const { client } = lease;
+    // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
+    // failure is one of the cursor too.
+    client.query(`set statement_timeout = ${longestStreamMs}`).catch(() => undefined);
+    this.cursor = client.query(new Cursor<Row>(text, values as unknown[]));
+    request.signal?.addEventListener("abort", this.abort, { once: true });
+  }
+
+  /** The next rows; none at the end. */
+  async read(count: number): Promise<Row[]> {
+    const { connections, lease } = this;
+    this.isRunning = true;
+    this.timer = setTimeout(() => this.cancel(), this.request.batchTimeoutMs);
+    connections.expectAnswer(lease.client);
+    try {
+      return await this.cursor.read(count);
+    } catch (error) {
+      this.hasFailed = true;
+      throw error;
+    } finally {
+      this.isRunning = false;
+      clearTimeout(this.timer);
+      // A batch that came just before it was cancelled: the next one must not be cancelled in its place.
+      await this.endCancelling();
+    }
+  }
+
+  /** The consumer has the rows, and a time of its own for them. */
+  waitForConsumer(): void {
+    const { request, connections, lease } = this;
+    connections.expectNothing(lease.client);
+    const since = performance.now();
+    const longestMs = request.timeoutMs ?? stallMs;
+    const patience = request.resume ? (request.patienceMs ?? patienceMs) : longestMs;
+    const look = () => {
+      if (performance.now() - since >= longestMs - 1) this.end("stalled");
+      else if (connections.places.waiting > 0) this.end("paused");
+      else this.timer = setTimeout(look, Math.min(patience, longestMs - (performance.now() - since)));
+    };
+    this.timer = setTimeout(look, Math.min(patience, longestMs));
+  }
+
+  private end(how: "stalled" | "paused"): void {
+    this.ended = how;
+    void this.finish();
+  }
+
+  /**
+   * The consumer wants more.
+   * @returns whether the place was given to others meanwhile
+   * @throws Error when the consumer took too long
+   */
+  endWait(): boolean {
+    clearTimeout(this.timer);
+    if (this.ended === "stalled") throw new Error("The reader of a long result stalled.");
+    return this.ended === "paused";
+  }
+
+  failed(error: unknown): void {
+    if (endsConnection(error)) this.lost = error as Error;
+  }
+
+  /** Gives the connection back. */
+  finish(): Promise<void> {
+    this.finished ??= this.close();
+    return this.finished;
+  }
+
+  private async close(): Promise<void> {
+    const { lease, request } = this;
+    clearTimeout(this.timer);
+    request.signal?.removeEventListener("abort", this.abort);
+    await this.endCancelling();
+    // A failed cursor is already closed; closing it again would wait until the timeout.
+    this.lost ??= this.hasFailed ? undefined : await closeCursor(this.cursor);
+    if (!this.lost)
+      await lease.client.query("reset statement_timeout").catch((error: Error) => {
+        this.lost = error;
+      });
+    lease.release(this.lost);
+  }
+
+  /** A running query must be cancelled on the server; a cursor that waits for its consumer is closed immediately. */
+  private readonly abort = (): void => {
+    if (this.isRunning) this.cancel();
+    else void this.finish();
+  };
+
+  private cancel(): void {
+    this.cancelling ??= this.connections.cancels.start(this.lease.client);
+  }
+
+  private async endCancelling(): Promise<void> {
+    const { cancelling } = this;
+    if (!cancelling) return;
+    if (!(await cancelling.end())) this.lost ??= new Error("A cancel request may still be on its way.");
+    this.cancelling = undefined;
+  }
+}
+
+/** Closes a cursor. Returns an error if its connection is unusable. */
+async function closeCursor<Row extends object>(cursor: Cursor<Row>): Promise<Error | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    // After a lost connection, the server never responds to the close.
+    await Promise.race([
+      cursor.close(),
+      new Promise((_, reject) => {
+        timer = setTimeout(() => reject(new Error("The cursor did not close in time.")), 5_000);
+      }),
+    ]);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

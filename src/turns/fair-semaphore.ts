@@ -1,0 +1,125 @@
+import { type Clock, systemClock } from "../clock.js";
+import { busy } from "../errors.js";
+import { FairQueue, type FairQueueOptions, type Owners } from "./fair-queue.js";
+
+export interface FairSemaphoreOptions extends FairQueueOptions {
+  /** Holders at once. */
+  readonly permits: number;
+  /** How many of the permits an outermost owner gets only if it holds none, so that others need not wait at all; default 0. */
+  readonly kept?: number;
+  /** How many may wait in all. */
+  readonly mostWaiting: number;
+  /** Longest wait. */
+  readonly timeoutMs: number;
+  /** Message of the error for those who are refused. */
+  readonly refusal: string;
+  readonly clock?: Clock;
+}
+
+export interface PermitRequest {
+  /** From the outermost to the innermost, as for `FairQueue`; always as many. */
+  readonly owners: Owners;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+}
+
+interface Waiter {
+  readonly admit: () => void;
+  readonly refuse: (reason: unknown) => void;
+}
+
+/** Each task counts at least this much. */
+const leastMs = 1;
+
+/**
+ * Counting semaphore that is fair: an owner alone has all permits (but those `kept`), and one with others as many as they, by
+ * number and by time. When too many wait, the last of the owner with most waiting is refused, be it new or not.
+ *
+ * ```
+ * const turns = new FairSemaphore({ permits: 4, kept: 1, mostWaiting: 256, timeoutMs: 10_000, refusal: "…" });
+ * const release = await turns.acquire({ owners: [`p${project.id}`, client], signal });
+ * ```
+ */
+export class FairSemaphore {
+  private free: number;
+  private readonly queue: FairQueue<Waiter>;
+  private readonly clock: Clock;
+
+  constructor(private readonly options: FairSemaphoreOptions) {
+    this.free = options.permits;
+    this.queue = new FairQueue(options);
+    this.clock = options.clock ?? systemClock;
+  }
+
+  /** Permits that are held. */
+  get held(): number {
+    return this.options.permits - this.free;
+  }
+
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  /**
+   * A permit, released by calling what is returned (once or more).
+   * @throws Failure busy when too many wait, or none became free in time; the signal's reason when it aborts
+   */
+  async acquire(request: PermitRequest): Promise<() => void> {
+    const { owners, signal } = request;
+    signal?.throwIfAborted();
+    if (this.free > 0 && this.mayEnter(owners[0]!)) {
+      this.free--;
+      this.queue.enter(owners);
+    } else await this.wait(request);
+    const begun = this.clock.now();
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      this.queue.leave(owners, Math.max(leastMs, this.clock.now() - begun));
+      this.free++;
+      this.admitNext();
+    };
+  }
+
+  private readonly mayEnter = (owner: string): boolean =>
+    this.free > (this.options.kept ?? 0) || this.queue.heldBy(owner) === 0;
+
+  private admitNext(): void {
+    while (this.free > 0) {
+      const next = this.queue.take(this.mayEnter);
+      if (!next) return;
+      // The permit is taken here, so that nobody overtakes the one who waited.
+      this.free--;
+      next.task.admit();
+    }
+  }
+
+  private wait({ owners, signal }: PermitRequest): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stopWaiting = () => {
+        cancel();
+        signal?.removeEventListener("abort", abort);
+      };
+      const waiter: Waiter = {
+        admit: () => {
+          stopWaiting();
+          resolve();
+        },
+        refuse: (reason) => {
+          stopWaiting();
+          this.queue.remove(owners, waiter);
+          reject(reason);
+        },
+      };
+      const abort = () => waiter.refuse(signal?.reason);
+      const cancel = this.clock.after(this.options.timeoutMs, () => waiter.refuse(this.overloaded()));
+      signal?.addEventListener("abort", abort, { once: true });
+      this.queue.add(owners, waiter)?.refuse(this.overloaded());
+    });
+  }
+
+  private overloaded() {
+    return busy(this.options.refusal, Math.ceil(this.options.timeoutMs / 1000));
+  }
+}

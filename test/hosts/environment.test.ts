@@ -1,0 +1,25 @@
+import t from "tap";
+import { hostEnvironment, renderEnvironment } from "../../src/hosts/environment.js";
+
+/** Where the hosts find the database. */
+
+t.test("every host has the database's address, also if its URL names no host", (t) => {
+  const { PGHOST: known } = process.env;
+  t.teardown(() => {
+    if (known === undefined) delete process.env.PGHOST;
+    else process.env.PGHOST = known;
+  });
+  delete process.env.PGHOST;
+  t.equal(hostEnvironment("postgres://u:p@db:5433/m", 1, 1).PGHOST, "db");
+  t.equal(hostEnvironment("postgres:///m?host=/run/pg", 1, 1).PGHOST, "/run/pg");
+  t.equal(hostEnvironment("postgres:///m", 1, 1).PGHOST, "localhost");
+  process.env.PGHOST = "other";
+  t.equal(hostEnvironment("postgres:///m", 1, 1).PGHOST, "other");
+  // The render host's own PGHOST is a list of places for libpq.
+  const { MAPWRIGHT_DATABASE_URL: url } = renderEnvironment("postgres:///m?sslmode=disable", 1, 1);
+  t.equal(new URL(url!).searchParams.get("host"), "other");
+  t.equal(new URL(url!).searchParams.get("sslmode"), "disable");
+  const whole = "postgres://u:p%20w@db:5433/m";
+  t.equal(renderEnvironment(whole, 1, 1).MAPWRIGHT_DATABASE_URL, whole);
+  t.end();
+});

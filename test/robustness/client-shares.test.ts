@@ -1,0 +1,129 @@
+import sharp from "sharp";
+import t from "tap";
+import { makeFileLayer, makeObject, send } from "../api/files.support.js";
+import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
+import { startServer, waitFor } from "../support/server.js";
+
+/** What one client asks for keeps no other waiting for longer than their share: two clients behind a proxy. */
+
+const server = await startServer({
+  config: {
+    trustedProxies: ["127.0.0.1"],
+    "tiles.queueLength": 16,
+    "tiles.deadlineMs": 3_000,
+    statementTimeoutMs: 30_000,
+  },
+});
+t.teardown(() => server.stop());
+const { api, sql } = server;
+const node = server.nodes[0]!;
+const renders = () => node.services.render.counts();
+
+await makeMap(server, "m");
+await makeMap(server, "slow");
+const layer = await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
+for (const lon of [-170, 0, 170]) await addObject(server, "a", square(lon, 50, 1), { map: "m" });
+
+const tile = (from: string, lon: number, map = "m") =>
+  fetch(tileUrl(server, map, { lon, lat: 50.5, z: 9 }), { headers: { "x-forwarded-for": from } });
+
+t.test("a flood of cold addresses takes nothing from others but their turns", async (t) => {
+  const pending = new Set<string>();
+  const ask = async (from: string, lon: number) => {
+    const name = `${from} ${lon}`;
+    pending.add(name);
+    const { status } = await tile(from, lon);
+    pending.delete(name);
+    return status;
+  };
+  let flood: Promise<number>[] = [];
+  let others: Promise<number>[] = [];
+  await sql.query("begin");
+  await sql.query(`lock table layers.l${layer.id} in access exclusive mode`);
+  try {
+    flood = Array.from({ length: 40 }, (_, index) => ask("198.51.100.1", -170 + 6 * index));
+    // Those beyond the queue have been refused.
+    await waitFor(() => renders().waiting === 16 && pending.size < 24);
+    others = [3, 103].map((lon) => ask("198.51.100.2", lon));
+    await waitFor(() => pending.size <= 22 && [...pending].some((name) => name.startsWith("198.51.100.2")));
+    t.equal(renders().waiting, 16, "their places are some of those that the flood had");
+  } finally {
+    await sql.query("rollback");
+  }
+  t.same(await Promise.all(others), [200, 200], "nobody else is refused");
+  t.ok(pending.size >= 8, `${pending.size} tiles of the flood have still to wait`);
+  const statuses = await Promise.all(flood);
+  t.equal(
+    statuses.filter((status) => status === 200).length + statuses.filter((status) => status === 503).length,
+    40,
+  );
+  t.ok(statuses.filter((status) => status === 503).length >= 18, "of the flood what does not fit is refused");
+});
+
+t.test("a map that takes too long is refused at once for a while, and no other", async (t) => {
+  const base = await makeStyledLayer(server, "slow", "base", "#base { polygon-fill: #00f; }");
+  await addObject(server, "base", square(0, 50, 1), { map: "slow" });
+  const body = {
+    code: "view",
+    type: "virtual",
+    source: { layer: "base" },
+    css_style: "#l { polygon-fill: #00f; }",
+  };
+  const view = (await api("POST", "slow/layers/", { token: await server.token("editor"), body })).json.id;
+  const found = await sql.query(
+    `select rtrim(pg_get_viewdef('layers.l${view}'::regclass), '; \n') as definition`,
+  );
+  await sql.query(
+    `create or replace view layers.l${view} as ${found.rows[0].definition} where pg_sleep(60) is not null`,
+  );
+  t.ok(base.id);
+  const before = renders();
+  const late = async () => {
+    const answer = await tile("198.51.100.1", 0.5, "slow");
+    t.match([answer.status, await answer.json()], [500, { code: "internal" }]);
+  };
+  // The first may have waited for others.
+  for (let round = 0; round < 2; round++) {
+    const [, beside] = await Promise.all([late(), tile("198.51.100.2", 20 + round * 40)]);
+    t.equal(beside.status, 200);
+  }
+  t.equal(renders().refused, before.refused);
+  await late();
+  t.match(renders(), { refused: before.refused + 1, running: 0, restarts: before.restarts });
+  t.equal((await tile("198.51.100.2", 140)).status, 200);
+});
+
+t.test("pictures that a client asks for and leaves keep no others waiting", async (t) => {
+  await makeFileLayer(server, "files");
+  const object = await makeObject(server, "files");
+  const bytes = await sharp({ create: { width: 60, height: 40, channels: 3, background: "#f00" } })
+    .png()
+    .toBuffer();
+  const { uuid } = (await send(server, `files/objects/${object}`, { bytes, name: "a.png" })).json;
+  const leaving = new AbortController();
+  const ask = async (from: string, path: string, signal = new AbortController().signal) =>
+    (await fetch(`${server.url}/api/2.8/p/${path}`, { headers: { "x-forwarded-for": from }, signal })).status;
+  const resized = (from: string, width: number, signal?: AbortSignal) =>
+    ask(from, `image/${uuid}/?w=${width}`, signal);
+  t.equal(await resized("198.51.100.1", 9), 200);
+  const { image } = node.services;
+  const { pid } = image;
+  // It gets the tasks and does not come to them.
+  process.kill(pid!, "SIGSTOP");
+  const flood = Array.from({ length: 8 }, (_, index) =>
+    resized("198.51.100.1", 10 + index, leaving.signal).catch(() => "left"),
+  );
+  await waitFor(() => image.counts().waiting === 6);
+  t.equal(image.counts().running, 2, "one kind of work does not take all places");
+  const icon = ask("198.51.100.2", "m/layers/a/icon/?size=33");
+  await waitFor(() => image.counts().running === 3);
+  const others = [resized("198.51.100.2", 30), resized("198.51.100.3", 17)];
+  await waitFor(() => image.counts().waiting === 7);
+  leaving.abort();
+  // One that others wait for as well stays.
+  await waitFor(() => image.counts().waiting === 2);
+  process.kill(pid!, "SIGCONT");
+  t.same(await Promise.all([icon, ...others]), [200, 200, 200]);
+  t.same(new Set(await Promise.all(flood)), new Set(["left"]));
+  t.equal(image.pid, pid);
+});

@@ -1,0 +1,109 @@
+import { watch } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import t from "tap";
+import { makeMap, makeStyledLayer } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+
+/** A stranger sends large bodies to whatever takes one, while a signed-in user works. Rows 57 and 58. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const token = await server.token("editor");
+await makeMap(server, "m");
+await makeStyledLayer(server, "m", "l", "#l { line-width: 1; }");
+const base = `${server.url}/api/2.8/p`;
+
+const writers = [
+  ["POST", "login/"],
+  ["POST", "ext-auth/"],
+  ["POST", "ext-login/"],
+  ["POST", "logout/"],
+  ["POST", ""],
+  ["POST", "m/publish/"],
+  ["POST", "m/folders/"],
+  ["POST", "m/layers/"],
+  ["PATCH", "m/layers/l/"],
+  ["POST", "m/layers/l/structure/"],
+  ["PUT", "m/layers/l/constraints/"],
+  ["POST", "m/layers/l/objects/"],
+  ["PUT", "m/layers/l/objects/1/geom/"],
+  ["POST", "m/layers/l/objects/1/files/"],
+  ["POST", "m/layers/l/filter/"],
+  ["POST", "m/layers/l/import/"],
+  ["PUT", "m/search/settings/"],
+] as const;
+
+/** Of a stranger; the answer is short, whatever was sent. */
+async function send(method: string, path: string, type: string, body: string) {
+  const answer = await fetch(`${base}/${path}`, { method, body, headers: { "content-type": type } });
+  const text = await answer.text();
+  return { status: answer.status, bytes: text.length, text: text.slice(0, 200) };
+}
+
+/**
+ * Sends the body to all that takes one, and meanwhile asks as another user.
+ * @returns how long the event loop, which these clients share, was held at most, in ms
+ */
+async function attack(type: string, body: string, statuses: readonly number[]): Promise<number> {
+  const delays = monitorEventLoopDelay({ resolution: 5 });
+  delays.enable();
+  for (const [method, path] of writers) {
+    const [hostile, other] = await Promise.all([
+      send(method, path, type, body),
+      server.api("GET", "m/layers/l/structure/", { token }),
+    ]);
+    t.ok(statuses.includes(hostile.status), `${method} ${path}: ${hostile.status} ${hostile.text}`);
+    t.ok(hostile.bytes < 10_000, `${method} ${path} is answered by ${hostile.bytes} bytes`);
+    t.equal(other.status, 200);
+  }
+  delays.disable();
+  return delays.max / 1e6;
+}
+
+// Where the caller must be signed in and no token is seen, 401 comes before the size is known.
+const refused = [400, 401, 403, 413, 500];
+
+t.test("a million members, names or pairs are refused unread", async (t) => {
+  const members = `{${Array.from({ length: 1_200_000 }, (_, i) => `"k${i}":1`).join(",")}}`;
+  const names = `fields=${"name,".repeat(2_000_000)}`;
+  const pairs = Array.from({ length: 1_000_000 }, (_, i) => `k${i}=1`).join("&");
+  const held = [
+    await attack("application/json", members, refused),
+    await attack("application/x-www-form-urlencoded", names, refused),
+    await attack("application/x-www-form-urlencoded", pairs, refused),
+  ];
+  // To parse one of these takes a second or more. This client's own work is in the same loop, so it is not 20 ms.
+  for (const ms of held) t.ok(ms < 400, `the event loop was held for ${ms} ms`);
+});
+
+t.test("what fits the largest limit of strangers costs little, too", async (t) => {
+  const names = `fields=${"name,".repeat(200_000)}`;
+  const members = `{"fields":"*",${Array.from({ length: 80_000 }, (_, i) => `"k${i}":1`).join(",")}}`;
+  const held = [
+    await attack("application/x-www-form-urlencoded", names, refused),
+    await attack("application/json", members, refused),
+  ];
+  for (const ms of held) t.ok(ms < 400, `the event loop was held for ${ms} ms`);
+});
+
+t.test("files of strangers never touch the disk, wherever they are sent", async (t) => {
+  const folder = join(server.nodes[0]!.services.config.dataDir, "tmp");
+  await mkdir(folder, { recursive: true });
+  const written = new Set<string>();
+  const watcher = watch(folder, (_event, name) => void written.add(String(name)));
+  t.teardown(() => watcher.close());
+  const file = (name: string) =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"; filename="a.geojson"\r\n\r\n${"x".repeat(3_000_000)}\r\n`;
+  const late = `--b\r\nContent-Disposition: form-data; name="token"\r\n\r\n${token}\r\n`;
+  const multipart = "multipart/form-data; boundary=b";
+  await attack(multipart, `${file("file")}--b--\r\n`, refused);
+  await attack(multipart, `${file("other")}--b--\r\n`, refused);
+  // A token behind the file comes too late.
+  await attack(multipart, `${file("file")}${late}--b--\r\n`, refused);
+  t.same([...written], []);
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  t.match(metrics, /^mapwright_receiving_files_bytes 0$/m);
+  t.match(metrics, /^mapwright_receiving_memory_bytes 0$/m);
+});

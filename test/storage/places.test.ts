@@ -1,0 +1,110 @@
+import t from "tap";
+import { Places, type Purpose, purposes } from "../../src/storage/places.js";
+import { Hours } from "../support/hours.js";
+
+/** Who gets the connections of a node. */
+
+const of = (client: string, project = "p") => ({ client, project });
+const server = of("", "");
+
+/** Takes all places that there are for the owner. */
+function fill(places: Places, purpose: Purpose, client: string): (() => void)[] {
+  const held: (() => void)[] = [];
+  for (;;) {
+    const leave = places.tryEnter(purpose, of(client));
+    if (!leave) return held;
+    held.push(leave);
+  }
+}
+
+t.test("a client that takes all it can leaves places for every purpose, and for another client", (t) => {
+  for (const total of [8, 10, 16, 40, 200]) {
+    for (const taken of purposes) {
+      const places = new Places(total);
+      const held = fill(places, taken, "hostile");
+      t.ok(held.length >= 1, `${total}: ${held.length} ${taken}`);
+      for (const wanted of purposes)
+        t.ok(places.tryEnter(wanted, of("other")), `${total}: ${wanted} beside ${held.length} ${taken}`);
+    }
+  }
+  t.end();
+});
+
+t.test("one that takes all of all purposes leaves others what is quick, and a read", (t) => {
+  const places = new Places(10);
+  for (const purpose of ["background", "writes", "lists", "reads"] as const) fill(places, purpose, "hostile");
+  t.ok(places.tryEnter("reads", of("other")));
+  t.ok(places.tryEnter("quick", server));
+  t.ok(places.tryEnter("quick", server));
+  t.end();
+});
+
+t.test("free places are everybody's", (t) => {
+  const places = new Places(10);
+  t.equal(fill(places, "reads", "").length, 5, "all but those kept for other purposes");
+  t.equal(fill(new Places(10), "reads", "alone").length, 4, "and one that is kept for another client");
+  t.equal(fill(new Places(2), "quick", "").length, 2);
+  t.end();
+});
+
+t.test("those who wait have turns by client, and no more than their number", async (t) => {
+  const places = new Places(10, 5_000, new Hours());
+  const held = fill(places, "writes", "hostile");
+  const held2 = fill(places, "writes", "second");
+  const order: string[] = [];
+  const wait = async (client: string) => {
+    const leave = await places.wait("writes", of(client));
+    order.push(client);
+    held.push(leave);
+  };
+  const waiting = ["hostile", "hostile", "hostile", "other", "another"].map(wait);
+  t.equal(places.waiting, 5);
+  t.equal(places.counts().writes.waiting, 5);
+  held2.pop()!();
+  for (const client of ["other", "another"]) {
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(order.at(-1), client);
+    held.pop()!();
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  while (held.length > 0) {
+    held.pop()!();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(waiting);
+  t.same(order, ["other", "another", "hostile", "hostile", "hostile"]);
+  t.match(places.counts().writes, { held: 0, waiting: 0, refused: 0 });
+});
+
+t.test("a wait ends with its time or its client", async (t) => {
+  const hours = new Hours();
+  const places = new Places(10, 5_000, hours);
+  const held = fill(places, "lists", "a");
+  const late = places.wait("lists", of("a"));
+  const leaving = new AbortController();
+  const left = places.wait("lists", of("a"), { signal: leaving.signal });
+  leaving.abort(new Error("gone"));
+  await t.rejects(left, { message: "gone" });
+  await Promise.all([t.rejects(late, { code: "busy", data: { retryAfterSeconds: 5 } }), hours.pass(5_000)]);
+  t.match(places.counts().lists, { held: held.length, waiting: 0, refused: 1 });
+  for (const leave of held) leave();
+  t.equal(fill(places, "lists", "a").length, held.length);
+});
+
+t.test("who fills the queue is the only one who is refused", async (t) => {
+  const places = new Places(10, 5_000, new Hours());
+  const held = fill(places, "reads", "hostile");
+  const refused: string[] = [];
+  const wait = (client: string) =>
+    places.wait("reads", of(client)).then(
+      (leave) => leave(),
+      () => void refused.push(client),
+    );
+  const hostile = Array.from({ length: 1_000 }, () => wait("hostile"));
+  const last = places.tryEnter("reads", of("x"))!;
+  const others = ["b", "c", "d"].map(wait);
+  last();
+  for (const leave of held) leave();
+  await Promise.all([...hostile, ...others]);
+  t.same(refused, ["hostile", "hostile", "hostile"]);
+});
