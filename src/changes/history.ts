@@ -52,10 +52,11 @@ interface Row extends DatabaseHistory {
   ][];
 }
 
-/** Reads all layers in one statement, so in one snapshot. */
+/** Reads all layers in one statement, so in one snapshot, and in the order that they are named in. */
 export async function readLayers(db: Connection, layers: readonly KnownLayer[]): Promise<Reading> {
   // A copy: notifications may raise the versions before the answer arrives.
   const known = layers.map(({ id, version }) => ({ id, version }));
+  // Without an order the rows come as the planner joins them, which changes when it knows more of the tables.
   // With the limits PostgreSQL's planner uses the index; without, it scans the whole log.
   const [row] = await db.query<Row>(
     `select ${historySql},
@@ -64,8 +65,9 @@ export async function readLayers(db: Connection, layers: readonly KnownLayer[]):
               select version, previous, area from layer_change
               where layer_id = known.id and version > known.version order by version desc limit ${keptChanges}) c),
             (select json_build_array(version, previous) from layer_change
-             where layer_id = known.id and version >= known.version order by version limit 1))), '[]')
-          from unnest($1::bigint[], $2::bigint[]) known (id, version) left join layer l on l.id = known.id) as layers
+             where layer_id = known.id and version >= known.version order by version limit 1)) order by known.place), '[]')
+          from unnest($1::bigint[], $2::bigint[]) with ordinality known (id, version, place)
+            left join layer l on l.id = known.id) as layers
      from epoch e`,
     [known.map(({ id }) => id), known.map(({ version }) => version)],
     { prepare: true },

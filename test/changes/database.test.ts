@@ -1,10 +1,12 @@
 import pg from "pg";
 import t from "tap";
+import { readLayers } from "../../src/changes/history.js";
 import { versionStep } from "../../src/changes/layer-version.js";
 import { parseNotification } from "../../src/changes/notification.js";
 import { toMercator } from "../../src/geo/envelope.js";
 import { freshDatabase } from "../support/database.js";
-import { makeLayer } from "../support/layers.js";
+import { makeLayer, makeLayers } from "../support/layers.js";
+import { waitFor } from "../support/server.js";
 
 /** The change log in the database, as any SQL client meets it. */
 
@@ -54,6 +56,26 @@ t.test("each transaction adds one version with the boxes of what it touched", as
     { version: 2, area: rounded(box(10, 20)) },
     { version: 3, area: rounded([...box(30, 40), ...box(-30, 0)]) },
   ]);
+});
+
+t.test("rows of maps are taken before those of all layers that a transaction touches", async (t) => {
+  const { mapId, table, layerId } = await makeLayer(client);
+  const [far] = await makeLayers(client, mapId, 1);
+  await other.query("begin");
+  await other.query("select from map where id = $1 for no key update", [mapId]);
+  await client.query("begin");
+  await client.query(`insert into ${table} (geom) values (${point(1, 2)})`);
+  await client.query(`insert into layers.l${far} (geom) values (${point(190, 2)})`);
+  const committed = client.query("commit");
+  const isWaiting = async () =>
+    (await other.query("select from pg_locks where not granted and pid <> pg_backend_pid()")).rowCount !== 0;
+  await waitFor(isWaiting);
+  await other.query("select from layer where id = $1 for update nowait", [layerId]);
+  await other.query("commit");
+  await committed;
+  const { rows } = await client.query("select crosses_antimeridian from layer where id = $1", [far]);
+  t.equal(rows[0].crosses_antimeridian, true);
+  t.equal((await log(layerId)).length, 1);
 });
 
 t.test("an update's area holds the old and the new place, a delete's the old one", async (t) => {
@@ -262,5 +284,35 @@ t.test("deleting a layer, a map or a project drops the tables of objects", async
     await client.query(`insert into ${made.table} (geom) values (${point(1, 1)})`);
     await client.query(`delete from ${what} where id = $1`, [id]);
     t.equal((await client.query("select to_regclass($1) as oid", [made.table])).rows[0].oid, null, what);
+  }
+});
+
+t.test("layers are read in the order that they are named in, however the planner joins", async (t) => {
+  const { mapId } = await makeLayer(client);
+  const layers = await makeLayers(client, mapId, 3);
+  const named = [layers[2]!, layers[0]!, layers[1]!].map((id) => ({ id, version: 0 }));
+  const db = {
+    query: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
+  } as unknown as Parameters<typeof readLayers>[0];
+  const found = await readLayers(db, named);
+  const known = found.layers.map(({ id, version }) => ({ id, version }));
+  t.same(
+    known.map(({ id }) => id),
+    named.map(({ id }) => id),
+  );
+  t.teardown(() => client.query("reset enable_nestloop; reset enable_hashjoin; reset enable_mergejoin"));
+  for (const kind of ["nestloop", "hashjoin", "mergejoin"]) {
+    for (const other of ["nestloop", "hashjoin", "mergejoin"])
+      await client.query(`set enable_${other} = ${other === kind ? "on" : "off"}`);
+    const again = await readLayers(db, known);
+    t.same(
+      again.layers.map(({ id }) => id),
+      named.map(({ id }) => id),
+      kind,
+    );
+    t.notOk(
+      again.layers.some(({ diverged }) => diverged),
+      kind,
+    );
   }
 });
