@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import gdal from "gdal-async";
+import { newReference } from "../../workers/transfer/srs-objects.js";
 
 /** Files of geodata that GDAL writes, for tests of imports. */
 
@@ -35,7 +36,7 @@ export function writeGdalFile(folder: string, file: GdalFile): Record<string, Bu
   );
   const layer = dataset.layers.create(
     "data",
-    gdal.SpatialReference.fromEPSG(file.epsg ?? 4326),
+    newReference(() => gdal.SpatialReference.fromEPSG(file.epsg ?? 4326)),
     file.geometryType ?? gdal.wkbPoint,
     [...(file.options ?? [])],
   );

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import gdal from "gdal-async";
+import { newReference } from "../../workers/transfer/srs-objects.js";
 
 /** Images that GDAL writes, and what GDAL finds in images, for tests of imports. */
 
@@ -39,7 +40,8 @@ export const geoTiff = (image: TestImage): Buffer =>
     const bands = value(0, 0).length;
     const dataset = gdal.open(path, "w", "GTiff", width, height, bands, type, [...(image.options ?? [])]);
     if (image.transform) dataset.geoTransform = [...image.transform];
-    if (image.epsg) dataset.srs = gdal.SpatialReference.fromEPSG(image.epsg);
+    const { epsg } = image;
+    if (epsg) dataset.srs = newReference(() => gdal.SpatialReference.fromEPSG(epsg));
     if (image.metadata) dataset.setMetadata(image.metadata.values, image.metadata.domain);
     for (let index = 0; index < bands; index++) {
       const band = dataset.bands.get(index + 1);

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import gdal from "gdal-async";
 import t from "tap";
+import { newReference } from "../../workers/transfer/srs-objects.js";
 import { type GdalFile, writeGdalFile } from "../support/gdal-files.js";
 import { failureOf, importBench } from "../support/transfer.js";
 import { zipOf } from "../support/zip.js";
@@ -130,9 +131,9 @@ t.test("curves among other geometries are refused by their row", async (t) => {
 
 t.test("coordinates are transformed from the file's own reference system", async (t) => {
   for (const epsg of [3857, 32637, 27700]) {
-    const target = gdal.SpatialReference.fromEPSG(epsg);
+    const target = newReference(() => gdal.SpatialReference.fromEPSG(epsg));
     const place = gdal.Geometry.fromWKT(epsg === 27700 ? "POINT (-1 52)" : "POINT (38 55)");
-    const source = gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
+    const source = newReference(() => gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs"));
     place.transform(new gdal.CoordinateTransformation(source, target));
     for (const [driver, extension] of [
       ["GPKG", "gpkg"],

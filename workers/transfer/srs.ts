@@ -1,5 +1,6 @@
 import gdal from "gdal-async";
 import { badGeometry, refused } from "./refusal.js";
+import { newReference } from "./srs-objects.js";
 
 /**
  * Spatial references from requests and files. Only EPSG numbers, and WKT or proj4 with allowed keywords, are passed to GDAL
@@ -65,9 +66,12 @@ export function referenceFrom(srs: string): gdal.SpatialReference {
   const text = srs.trim();
   if (text.length > maxLength || !/^[\x20-\x7e\r\n\t]*$/.test(text)) throw unknown();
   try {
-    if (isDegrees(text)) return gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
+    if (isDegrees(text))
+      return newReference(() => gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs"));
     const number = epsgNumber(text);
-    return eastFirst(number ? gdal.SpatialReference.fromEPSG(Number(number)) : parseSrs(text));
+    return eastFirst(
+      newReference(() => (number ? gdal.SpatialReference.fromEPSG(Number(number)) : parseSrs(text))),
+    );
   } catch {
     throw unknown();
   }
@@ -90,7 +94,7 @@ export const transformOf = (srs: gdal.SpatialReference): Transform | undefined =
 function isLongitudeLatitude(srs: gdal.SpatialReference): boolean {
   try {
     // By way of WKT, since the order of axes that a file's reader has set counts else.
-    return gdal.SpatialReference.fromWKT(srs.toWKT()).isSame(referenceFrom("4326"));
+    return newReference(() => gdal.SpatialReference.fromWKT(srs.toWKT())).isSame(referenceFrom("4326"));
   } catch {
     return false;
   }
@@ -129,7 +133,7 @@ function checkProj4(text: string): void {
 function eastFirst(srs: gdal.SpatialReference): gdal.SpatialReference {
   let wkt = srs.toWKT().replace(/,\s*AXIS\["[^"]*",\s*\w+\]/g, "");
   if (wkt.startsWith("GEOGCS")) wkt = wkt.replace(/,\s*AUTHORITY\["[^"]*",\s*"[^"]*"\]\s*\]\s*$/, "]");
-  return gdal.SpatialReference.fromWKT(wkt);
+  return newReference(() => gdal.SpatialReference.fromWKT(wkt));
 }
 
 type Box = Pick<gdal.Envelope, "minX" | "minY" | "maxX" | "maxY">;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import gdal from "gdal-async";
+import { newReference } from "../srs-objects.js";
 import { arrays, type Pixels, read, type Window, windows } from "./copy.js";
 import type { Grid } from "./grid.js";
 import type { Layout } from "./layout.js";
@@ -78,7 +79,7 @@ function create(
   const { width, height, resolution, left, top } = grid;
   const target = gdal.open(path, "w", "GTiff", width, height, bands, type, [...options, ...more]);
   target.geoTransform = [left, resolution, 0, top, 0, -resolution];
-  target.srs = gdal.SpatialReference.fromEPSG(3857);
+  target.srs = newReference(() => gdal.SpatialReference.fromEPSG(3857));
   return target;
 }
 

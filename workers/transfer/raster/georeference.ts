@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type gdal from "gdal-async";
 import { Refusal, refused } from "../refusal.js";
 import { epsgNumber, referenceFrom, textOf } from "../srs.js";
+import { readReference } from "../srs-objects.js";
 import type { RasterSource } from "./source.js";
 
 /** Where an image lies: by the request, by its world file, or by itself. */
@@ -100,8 +101,8 @@ function srsTextOf({ dataset }: RasterSource, given: GivenGeoreference): string 
   if (given.srs !== undefined) return given.srs;
   const wkt = sidecar(given, /\.prj$/);
   if (wkt?.trim()) return textOf(fromProjection(wkt));
-  const own = given.box ? null : dataset.srs;
-  return own ? textOf(own) : "4326";
+  const own = given.box ? undefined : readReference(dataset, dataset, textOf);
+  return own ?? "4326";
 }
 
 function fromProjection(wkt: string): gdal.SpatialReference {

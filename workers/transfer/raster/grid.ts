@@ -2,6 +2,7 @@ import gdal from "gdal-async";
 import { toMercator } from "../../../src/geo/envelope.js";
 import { type MercatorBox, mercatorHalf } from "../../../src/geo/tile.js";
 import { refused } from "../refusal.js";
+import { newReference } from "../srs-objects.js";
 import { type Georeference, placeOf } from "./georeference.js";
 import type { RasterSource } from "./source.js";
 
@@ -97,7 +98,7 @@ export const extentOf = ({ left, top, width, height, resolution }: Grid): Mercat
 
 /** Longitudes and latitudes of places in the image, row by row; undefined outside the area of its reference. */
 function samplePlaces({ width, height }: RasterSource, { transform, srs }: Georeference) {
-  const degrees = gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs");
+  const degrees = newReference(() => gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs"));
   const transformation = new gdal.CoordinateTransformation(srs, degrees);
   const place = (column: number, row: number, near: number | undefined): Place | undefined => {
     const [x, y] = placeOf(transform, column, row);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import gdal from "gdal-async";
+import { newReference } from "../srs-objects.js";
 import type { Georeference } from "./georeference.js";
 import type { Grid } from "./grid.js";
 import { type Layout, opaque } from "./layout.js";
@@ -52,7 +53,7 @@ export function warp(
       options: optionsOf(layout),
     });
     target.geoTransform = place(grid.left);
-    target.srs = gdal.SpatialReference.fromEPSG(3857);
+    target.srs = newReference(() => gdal.SpatialReference.fromEPSG(3857));
   } finally {
     target.close();
   }
@@ -63,7 +64,9 @@ export function warp(
 const halfWorld = 20037508.342789244;
 
 const mercatorAround = (longitude: number): gdal.SpatialReference =>
-  gdal.SpatialReference.fromProj4(`+proj=webmerc +datum=WGS84 +lon_0=${longitude} +units=m +no_defs`);
+  newReference(() =>
+    gdal.SpatialReference.fromProj4(`+proj=webmerc +datum=WGS84 +lon_0=${longitude} +units=m +no_defs`),
+  );
 
 function bandsOf({ colours, alpha, nodata }: Layout) {
   const list = Array.from({ length: colours }, (_, index) => index + 1);

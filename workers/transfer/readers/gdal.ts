@@ -5,6 +5,7 @@ import { badGeometry, refused } from "../refusal.js";
 import type { RowEncoder } from "../rows.js";
 import type { RowSink } from "../sink.js";
 import { transformOf } from "../srs.js";
+import { readReference } from "../srs-objects.js";
 import { requireFewInserts } from "./dxf-blocks.js";
 import type { FeatureSource } from "./feature-source.js";
 import { UnsoundMessage } from "./flatbuffer-tables.js";
@@ -45,7 +46,7 @@ export const readGdal =
         throw refused("The file has features, but none of them can be read.");
       for (const { layer, expected: counted } of layers) {
         const expected = Math.max(counted, count?.() ?? 0);
-        if (!srs.isGiven) sink.transform = layer.srs ? transformOf(layer.srs) : undefined;
+        if (!srs.isGiven) sink.transform = readReference(dataset, layer, transformOf);
         const subtypes = subtypesOf({ driver, dataset, layer: layer.name, path });
         const named = layers.length > 1;
         const countsMembers = path.endsWith(".mif");

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import gdal from "gdal-async";
 import { refused } from "../refusal.js";
+import { newReference } from "../srs-objects.js";
 import { deletedRowsOf, rowsOf } from "./dbase-rows.js";
 import { readGdal } from "./gdal.js";
 import type { Reader } from "./reader.js";
@@ -38,7 +39,7 @@ function requireKnownReference(prj: string): void {
     const text = readFileSync(prj, "latin1");
     if (/^[\s\0]*$/.test(text)) return;
     try {
-      gdal.SpatialReference.fromESRI(text.split(/\r?\n/));
+      newReference(() => gdal.SpatialReference.fromESRI(text.split(/\r?\n/)));
       return;
     } catch {
       // Told below.
