@@ -23,7 +23,7 @@ export interface ErrorResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
-  /** True for errors other than failures, which are logged with their stack. */
+  /** True for those whose cause only the log tells. */
   readonly unexpected: boolean;
 }
 
@@ -39,7 +39,11 @@ const isCancelledQuery = (error: unknown): boolean =>
 
 /** Other errors become `internal`, with the request id and no details but that the disk is full. */
 function toFailure(error: unknown, requestId: string): Failure {
-  if (error instanceof Failure) return error;
+  if (error instanceof Failure) {
+    if (error.code !== "internal" || error.data.request !== undefined) return error;
+    // What the client cannot mend is looked up in the log.
+    return new Failure(error.kind, error.code, error.message, { ...error.data, request: requestId });
+  }
   if (isCancelledQuery(error)) {
     return new Failure("busy", "busy", "The work took longer than is allowed here.", {
       retryAfterSeconds: 5,
@@ -54,7 +58,7 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
   const failure = toFailure(error, context.requestId);
   const status = statuses[failure.kind];
   const headers: Record<string, string> = { "cache-control": "no-store" };
-  const unexpected = failure !== error && failure.kind === "execution";
+  const unexpected = failure.code === "internal";
   if (failure.kind === "unauthenticated") headers["www-authenticate"] = "Bearer";
   // Always with 503; with other statuses when there were too many attempts.
   if (status === 503 || failure.data.retryAfterSeconds !== undefined) {

@@ -159,7 +159,11 @@ class Exchange<S> implements ReplyContext {
   private sendError(error: unknown, extra: Headers = {}): Promise<number> | number {
     const { id } = this.incomingRequest;
     const answer = errorResponse(error, { requestId: id, accept: this.header("accept") });
-    if (answer.unexpected) this.context.log.error({ err: error, request: id }, "a request failed");
+    if (answer.unexpected)
+      this.context.log[error instanceof Failure ? "warn" : "error"](
+        { err: error, request: id },
+        "a request failed",
+      );
     return sendWhole(answer.status, answer.body, { ...answer.headers, ...extra }, this);
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ChangeLog } from "../changes/change-log.js";
-import { busy, failed } from "../errors.js";
+import { busy, causedBy, failed } from "../errors.js";
 import { growBox } from "../geo/envelope.js";
 import { type TileCoord, tileMetres } from "../geo/tile.js";
 import { HostError } from "../hosts/host.js";
@@ -93,10 +93,9 @@ export async function drawMetatile(
     if (error instanceof BlobNotFound) throw failed("internal", "The image of a layer is not there.");
     if (!(error instanceof HostError)) throw error;
     if (isDisconnected(error)) throw busy("The database cannot be reached just now.", 1);
-    throw failed(
-      "internal",
-      error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.",
-    );
+    const text =
+      error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.";
+    throw causedBy(failed("internal", text), error);
   }
   onRendered(drawn.renderMs);
   return drawn.tiles.map((tile) => ({

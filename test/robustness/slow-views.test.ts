@@ -1,11 +1,27 @@
+import { Writable } from "node:stream";
 import t from "tap";
+import { createLog } from "../../src/log.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
 /** A virtual layer whose filter takes too long is nobody else's matter. */
 
 const deadlineMs = 3_000;
-const server = await startServer({ config: { statementTimeoutMs: 1_000, "tiles.deadlineMs": deadlineMs } });
+const logged: string[] = [];
+const log = createLog(
+  "warn",
+  "test",
+  new Writable({
+    write(chunk, _encoding, done) {
+      logged.push(String(chunk));
+      done();
+    },
+  }),
+);
+const server = await startServer({
+  config: { statementTimeoutMs: 1_000, "tiles.deadlineMs": deadlineMs },
+  log,
+});
 t.teardown(() => server.stop());
 const { api, sql } = server;
 
@@ -47,7 +63,12 @@ t.test("a tile that takes too long leaves the render host to the others", async 
   const base = (await api("GET", "m/layers/")).json.find(({ code }: { code: string }) => code === "base").id;
   const [late, drawn] = await Promise.all([tile(`&layers=${view}`), tile(`&layers=${base}`)]);
   t.equal(late.status, 500);
-  t.match(await late.json(), { code: "internal" });
+  const request = late.headers.get("x-request-id");
+  t.match(await late.json(), { code: "internal", data: { request } });
+  t.ok(
+    logged.some((line) => line.includes(`"request":"${request}"`) && line.includes("statement timeout")),
+    "the log tells why",
+  );
   t.equal(drawn.status, 200);
   t.equal(server.nodes[0]!.services.render.counts().restarts, restarts, "the host is the same");
 });
