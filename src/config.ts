@@ -177,7 +177,7 @@ export const configSchema = z.strictObject({
       cacheControl: z
         .string()
         .regex(/^[\x20-\x7e]*$/, "printable ASCII")
-        .default("public, max-age=0, s-maxage=86400, stale-while-revalidate=60"),
+        .default("public, max-age=0, must-revalidate"),
       /** Metatiles that may wait for the render host; beyond it tiles are answered 503. */
       queueLength: count(1, 100_000).default(256),
       /** A render that takes longer is ended with its host. */

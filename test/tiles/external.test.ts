@@ -106,6 +106,7 @@ const config = {
   "externalLayers.deadlineMs": 700,
   "externalLayers.imageBytes": 200_000,
   "externalLayers.retrySeconds": retrySeconds,
+  "tiles.cacheControl": "public, max-age=0, s-maxage=86400, stale-while-revalidate=60",
 };
 const server = await startServer({ config });
 t.teardown(async () => {
