@@ -166,15 +166,30 @@ async function withConnections<T>(
   }
 }
 
-async function ensureSchema(db: Database): Promise<void> {
-  let client: Awaited<ReturnType<Database["dedicated"]>>;
+/** A connection of its own. @param advice what to do when there is none @throws CommandError */
+async function connected(db: Database, advice: string): Promise<Awaited<ReturnType<Database["dedicated"]>>> {
   try {
-    client = await db.dedicated();
+    return await db.dedicated();
   } catch (error) {
-    throw new CommandError(
-      `PostgreSQL cannot be reached (databaseUrl): ${reasonOf(error)}. Is \`npm start\` running, or DATABASE_URL set?`,
-    );
+    throw new CommandError(`PostgreSQL cannot be reached (databaseUrl): ${reasonOf(error)}. ${advice}`);
   }
+}
+
+/** For a server that is to be started with a database that is there. @throws CommandError */
+export async function requireDatabase(config: Config): Promise<void> {
+  const log = createLog("silent", "mapwright");
+  const { databaseUrl: url, statementTimeoutMs } = config;
+  const db = openDatabase({ url, connections: 1, statementTimeoutMs, log });
+  try {
+    const client = await connected(db, "Set DATABASE_URL, or start a private one with --local.");
+    await client.end();
+  } finally {
+    await db.close();
+  }
+}
+
+async function ensureSchema(db: Database): Promise<void> {
+  const client = await connected(db, "Is `npm start` running, or DATABASE_URL set?");
   try {
     const { pending, empty } = await pendingMigrations(client);
     if (empty) await migrate(client);

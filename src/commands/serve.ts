@@ -2,7 +2,14 @@ import { type Command, Option } from "commander";
 import { AlreadyRunning } from "../local-services/lock.js";
 import { createLog } from "../log.js";
 import { serve } from "../serve/serve.js";
-import { type CommandEnvironment, CommandError, configOf, say, unconfigured } from "./environment.js";
+import {
+  type CommandEnvironment,
+  CommandError,
+  configOf,
+  requireDatabase,
+  say,
+  unconfigured,
+} from "./environment.js";
 import { interruptible } from "./interrupt.js";
 
 interface ServeFlags {
@@ -36,6 +43,7 @@ Examples:
     .action(async (flags: ServeFlags, command: Command) => {
       const config = configOf(env, command, { host: flags.host, port: flags.port, nodes: flags.nodes });
       const local = flags.local ? unconfigured(env, command) : { database: false, redis: false };
+      if (!local.database) await requireDatabase(config);
       try {
         await interruptible((signal) =>
           serve({

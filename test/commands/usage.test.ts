@@ -1,6 +1,8 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t from "tap";
 import { freshDatabase } from "../support/database.js";
 import { testRedisUrl } from "../support/redis.js";
@@ -63,6 +65,12 @@ t.test("services that cannot be reached are named, with status 1", async (t) => 
     status: 1,
     stderr: /PostgreSQL.*REFUSED/,
   });
+  const main = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [main, "serve", "--port", "0"], {
+    env: { ...process.env, ...nowhere },
+    encoding: "utf8",
+  });
+  t.match({ status, stderr }, { status: 1, stderr: /PostgreSQL.*REFUSED.*--local/ });
   const database = await freshDatabase();
   t.teardown(() => database.drop());
   const variables = { ...nowhere, DATABASE_URL: database.url };

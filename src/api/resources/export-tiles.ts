@@ -8,6 +8,7 @@ import { tileFileTypes } from "../../transfer/tile-exports.js";
 import { defaultMaxZoom, defaultTiles } from "../../transfer/tile-selection.js";
 import { callerHeaders } from "../request/caller.js";
 import { mapContext } from "../request/context.js";
+import { networkOf } from "../request/database-use.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath } from "../request/paths.js";
 import { binary } from "../request/schema/bodies.js";
@@ -70,7 +71,10 @@ async function exportTiles(
     drawn: { base: base === 1, layers, language: lng, quality: q },
     attribution: attribution(map, base === 1),
     tile: (address, signal) => services.tileAnswers.tile({ access, address, signal }),
-    owner: caller.accountId === null ? `address ${request.remoteAddress}` : `account ${caller.accountId}`,
+    owner:
+      caller.accountId === null
+        ? `network ${networkOf(request.remoteAddress)}`
+        : `account ${caller.accountId}`,
     signal: request.signal,
   });
   return {
