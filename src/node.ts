@@ -190,6 +190,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     pictureFolder: folder,
     blobs,
     changes,
+    versions: changes,
     planner,
     thinnings,
     search,

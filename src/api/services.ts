@@ -3,7 +3,7 @@ import type { ExternalTokens } from "../access/issuer-tokens.js";
 import type { Logins } from "../access/logins.js";
 import type { Sessions } from "../access/sessions.js";
 import type { Catalog } from "../catalog/catalog.js";
-import type { Changes } from "../changes/change-log.js";
+import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
@@ -61,6 +61,8 @@ export interface Services {
   /** Content of attached files. */
   readonly blobs: BlobStore;
   readonly changes: Changes;
+  /** What a node knows of the objects of layers. */
+  readonly versions: Pick<ChangeLog, "trusted" | "epoch" | "track" | "refresh">;
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;
   readonly search: SearchService;

@@ -7,6 +7,7 @@ import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
+import { taggedByBytes } from "./public-answers.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -144,6 +145,18 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     };
     return handle(request, services, input);
   };
+  // Answers about sessions are kept by nobody, and tags of objects are those of their rows.
+  const isShared =
+    isVersioned(path) &&
+    definition.tag !== "Sessions" &&
+    definition.tag !== "Objects" &&
+    definition.access !== "token";
+  const shared = (request: Request, reply: Promise<Reply> | Reply) => {
+    if (!isShared) return reply;
+    return reply instanceof Promise
+      ? reply.then((made) => taggedByBytes(request, made))
+      : taggedByBytes(request, reply);
+  };
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
   const unlimited =
     (handler: Handler<Services>): Handler<Services> =>
@@ -151,7 +164,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       const key = writes ? givenKey(request) : undefined;
       const db = services.db.for(requestUse(request, services, { writes, long }));
       return retryIfStale(request, { ...services, db }, (watched) => {
-        if (key === undefined) return handler(request, watched);
+        if (key === undefined) return shared(request, handler(request, watched));
         return answerOnce(request, watched, { key, body }, (transactional) =>
           handler(request, transactional),
         );

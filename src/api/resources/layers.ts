@@ -4,10 +4,11 @@ import { hasObjects, Right } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
 import { layerBox } from "../../features/bbox.js";
 import type { Reply, Request } from "../../http/types.js";
-import { answer } from "../request/caller.js";
+import { answer, callerHeaders } from "../request/caller.js";
 import { layerContext, toRead } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
+import { versionOfObjects } from "../request/public-answers.js";
 import { flag, srid } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
@@ -56,10 +57,14 @@ async function box(
   services: Services,
   { query }: Input<typeof boxParameters, undefined>,
 ): Promise<Reply> {
-  const { layer, caller } = await layerContext(request, services, toRead);
+  const context = await layerContext(request, services, toRead);
+  const { layer, caller } = context;
   const { bboxSR } = query();
   if (!hasObjects(layer) && !layer.raster) throw notFound(`box of layer "${layer.code}"`);
-  return answer(caller, await layerBox(services.db, layer, bboxSR));
+  const version = await versionOfObjects(request, services, context);
+  if (version?.unchanged) return version.unchanged;
+  const value = await layerBox(services.db, layer, bboxSR);
+  return { kind: "json", value, headers: { ...callerHeaders(caller), ...version?.headers } };
 }
 
 export const layerOperations: readonly Operation[] = [

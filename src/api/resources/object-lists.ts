@@ -3,11 +3,12 @@ import { objectFormatter } from "../../features/format.js";
 import { type ListRequest, listStatement } from "../../features/list.js";
 import { readList } from "../../features/read.js";
 import type { Reply, Request } from "../../http/types.js";
-import { answer, answerText, callerHeaders } from "../request/caller.js";
+import { callerHeaders } from "../request/caller.js";
 import { formParameter, invalidFormat } from "../request/common-parameters.js";
 import { type LayerContext, objectsContext, toRead } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
+import { versionOfObjects } from "../request/public-answers.js";
 import { form } from "../request/schema/bodies.js";
 import { choice, flag, integer, text } from "../request/schema/parameters.js";
 import { ref, type Values } from "../request/schema/schema.js";
@@ -68,6 +69,8 @@ async function listReply(
   parameters: ListParameters,
   { request, services }: { readonly request: Request; readonly services: Services },
 ): Promise<Reply> {
+  const version = await versionOfObjects(request, services, { map, layer, caller });
+  if (version?.unchanged) return version.unchanged;
   const { fcode, fval, limit, bboxSR } = parameters;
   const features = parameters.format === "geojson";
   const languages = languagesOf(map, parameters.lng);
@@ -106,9 +109,9 @@ async function listReply(
     signal: request.signal,
   });
   const type = features ? "application/geo+json" : "application/json; charset=utf-8";
-  const headers = { "content-type": type, ...callerHeaders(caller) };
+  const headers = { "content-type": type, ...callerHeaders(caller), ...version?.headers };
   if (typeof chunks !== "string") return { kind: "stream", chunks, headers };
-  return features ? { kind: "bytes", body: chunks, headers } : answerText(caller, chunks);
+  return features ? { kind: "bytes", body: chunks, headers } : { kind: "json_text", text: chunks, headers };
 }
 
 const countParameters = {
@@ -120,8 +123,14 @@ async function count(
   services: Services,
   { query }: Input<typeof countParameters, undefined>,
 ): Promise<Reply> {
-  const { layer, caller } = await objectsContext(request, services, toRead);
-  return answer(caller, await countObjects(services.db, layer.id, query().precise, request.signal));
+  const context = await objectsContext(request, services, toRead);
+  const { layer, caller } = context;
+  const { precise } = query();
+  // An estimate changes with the statistics of the table.
+  const version = precise ? await versionOfObjects(request, services, context) : undefined;
+  if (version?.unchanged) return version.unchanged;
+  const found = await countObjects(services.db, layer.id, precise, request.signal);
+  return { kind: "json", value: found, headers: { ...callerHeaders(caller), ...version?.headers } };
 }
 
 const listAnswer = {

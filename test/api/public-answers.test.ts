@@ -1,0 +1,110 @@
+import t from "tap";
+import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+import { changeUses } from "../support/uses.js";
+
+/** What the public is answered is kept by caches, which ask whether it is current. */
+
+const server = await startServer({ nodes: 2 });
+t.teardown(() => server.stop());
+await makeMap(server, "m");
+const layer = await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
+const object = await addObject(server, "a", square(10, 50, 1), { map: "m" });
+const token = await server.token("editor");
+
+const get = (path: string, headers: Record<string, string> = {}, node = 0) =>
+  fetch(`${server.urls[node]}/api/2.8/p/m/${path}`, { headers });
+
+const lists = [
+  "layers/a/objects/?fields=*",
+  "layers/a/objects/?fields=*&format=geojson&returnGeom=1",
+  "layers/a/objects/?sort=svc_id&limit=5",
+  "layers/a/count/?precise=1",
+  "layers/a/bbox/",
+];
+const others = ["", "layers/", "layers/a/", "layers/a/structure/", "layers/a/legend/?extended=1"];
+
+/** Statements that nodes send for requests. */
+let statements = 0;
+for (const { services } of server.nodes) {
+  const stop = changeUses(services.db, (db) => {
+    const [query, stream] = [db.query.bind(db), db.stream.bind(db)];
+    return {
+      query: ((...args: Parameters<typeof query>) => {
+        statements++;
+        return query(...args);
+      }) as typeof query,
+      stream: ((...args: Parameters<typeof stream>) => {
+        statements++;
+        return stream(...args);
+      }) as typeof stream,
+    };
+  });
+  t.teardown(stop);
+}
+
+t.test("an answer that a client has is not made again", async (t) => {
+  for (const path of [...lists, ...others]) {
+    const first = await get(path);
+    t.equal(first.status, 200, path);
+    t.equal(first.headers.get("cache-control"), "public, max-age=0, must-revalidate", path);
+    const etag = first.headers.get("etag")!;
+    t.match(etag, /^"[\w-]{20}"$/, path);
+    const text = await first.text();
+    const before = statements;
+    for (const node of [0, 1]) {
+      // A node may know the layer's version only after it was asked once.
+      if (node === 1) await get(path, {}, 1);
+      const counted = statements;
+      const again = await get(path, { "if-none-match": etag }, node);
+      t.equal(again.status, 304, `${path} of node ${node}`);
+      t.equal(again.headers.get("etag"), etag);
+      t.equal(await again.text(), "");
+      t.equal(statements, counted, `${path}: no statement`);
+    }
+    t.ok(statements >= before);
+    t.equal((await get(path, { "if-none-match": '"another"' })).status, 200);
+    t.equal(await (await get(path)).text(), text);
+  }
+});
+
+t.test("after an edit or a change of the map it is made again, by each node", async (t) => {
+  const tags = async (node: number) =>
+    Promise.all([...lists, ...others].map(async (path) => (await get(path, {}, node)).headers.get("etag")!));
+  const known = await tags(0);
+  const edited = await server.api("PUT", `m/layers/a/objects/${object}/`, {
+    token,
+    body: { geom: square(20, 50, 1) },
+  });
+  t.equal(edited.status, 200, edited.text);
+  for (const node of [1, 0])
+    for (const [index, path] of lists.entries())
+      t.equal((await get(path, { "if-none-match": known[index]! }, node)).status, 200, path);
+  for (const [index, path] of others.entries())
+    t.equal((await get(path, { "if-none-match": known[lists.length + index]! }, 1)).status, 304, path);
+
+  const before = await tags(1);
+  const renamed = await server.api("PATCH", "m/layers/a/", { token, body: { parent_id: 0, name: "other" } });
+  t.equal(renamed.status, 200, renamed.text);
+  for (const path of ["layers/", "layers/a/"])
+    t.equal(
+      (await get(path, { "if-none-match": before[lists.length + others.indexOf(path)]! }, 1)).status,
+      200,
+      path,
+    );
+});
+
+t.test("what a token decided is kept by nobody, and what may not be read any more is refused", async (t) => {
+  for (const path of [...lists, ...others]) {
+    const own = await get(path, { "x-token": token });
+    t.equal(own.headers.get("cache-control"), "private, no-store", path);
+    t.equal(
+      (await get(path, { "x-token": token, "if-none-match": own.headers.get("etag") ?? "x" })).status,
+      200,
+    );
+  }
+  const known = (await get(lists[0]!)).headers.get("etag")!;
+  await server.sql.query("update map set has_publication = false where code = 'm'");
+  t.equal((await get(lists[0]!, { "if-none-match": known })).status, 403);
+  t.ok(layer.id);
+});
