@@ -13,6 +13,7 @@ export interface Gauges {
   readonly transfers: { readonly waiting: number; readonly running: number; readonly restarts: number };
   readonly exports: { readonly waiting: number; readonly running: number; readonly restarts: number };
   readonly metatilesInFlight: number;
+  readonly changeListeners: number;
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
   readonly databasePool: {
     readonly total: number;
@@ -120,6 +121,7 @@ export class Metrics {
       (now) => now.transfers.restarts,
     );
     gauge("metatiles_in_flight", "Metatiles that requests wait for.", (now) => now.metatilesInFlight);
+    gauge("change_listeners", "Open maps that listen for changes.", (now) => now.changeListeners);
     gauge("tile_memory_tiles", "Tiles in this node's memory.", (now) => now.tileMemory.tiles);
     gauge("tile_memory_bytes", "Bytes of tiles in this node's memory.", (now) => now.tileMemory.bytes);
     gauge("database_connections", "Open connections of the pool.", (now) => now.databasePool.total);

@@ -35,6 +35,7 @@ import { startPruning } from "./storage/pruning.js";
 import { openRedis } from "./storage/redis.js";
 import { loadIcons } from "./style/icons.js";
 import { wireTilePath } from "./tile-path.js";
+import { MapEvents } from "./tiles/map-events.js";
 import { PictureFolder } from "./tiles/picture-folder.js";
 import { Redrawing } from "./tiles/redrawing.js";
 import { makeThinnings } from "./tiles/thinning-maker.js";
@@ -118,13 +119,21 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       },
     },
   });
-  const { changes, catalog, styles, planner, tiles } = path;
+  const { changes, catalog, styles, planner, tiles, watchers } = path;
+  const mapEvents = new MapEvents({
+    db: db.for({ client: "events", project: "", purpose: "reads" }),
+    changes,
+    watchers,
+    clock: systemClock,
+    time: Date.now,
+  });
   const publicMaps = new PublicMaps(db, () => changes.trusted);
   const metrics: Metrics = new Metrics(() => ({
     renders: render.counts(),
     transfers: transfer.counts(),
     exports: files.host.counts(),
     metatilesInFlight: tiles.making + path.vectorTiles.making,
+    changeListeners: mapEvents.listeners,
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
     received: server.received(),
@@ -191,6 +200,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     blobs,
     changes,
     versions: changes,
+    mapEvents,
     planner,
     thinnings,
     search,
@@ -252,6 +262,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     services,
     stop: async (drainMs) => {
       await redrawing?.stop();
+      mapEvents.stop();
       await server.close(drainMs);
       await importJobs.stop();
       pruning.stop();

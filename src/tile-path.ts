@@ -1,6 +1,7 @@
 import { CatalogCache } from "./catalog/catalog.js";
 import { ChangeLog } from "./changes/change-log.js";
 import { ChangeCount } from "./changes/count.js";
+import { Watchers } from "./changes/watchers.js";
 import type { Clock } from "./clock.js";
 import type { Config } from "./config.js";
 import type { RasterServices } from "./external/services.js";
@@ -73,6 +74,7 @@ export interface TilePathEvents {
 
 export interface TilePath<Answer> {
   readonly changes: ChangeLog;
+  readonly watchers: Watchers;
   readonly catalog: CatalogCache;
   readonly styles: StyleCompiler;
   readonly visuals: VisualCache;
@@ -95,6 +97,7 @@ const maxLockMs = 3_000;
 export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
   const { config, db, redis, render, blobs, services, clock, log, on, tilesRedis = redis } = parts;
   const count = new ChangeCount();
+  const watchers = new Watchers();
   const memory = new TileMemory(config.tiles.memoryBytes);
   const addresses = new AddressCache<Answer>(count, config.tiles.addressBytes, clock);
   const store = new TileStore(tilesRedis, config.redisPrefix, config.tiles.redisSeconds, memory, clock);
@@ -117,11 +120,14 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
       projectChanged: (id) => {
         catalog.projectChanged(id);
         on.catalogueChanged();
+        watchers.projectChanged(id);
       },
       mapChanged: (id) => {
         catalog.mapChanged(id);
         on.catalogueChanged();
+        watchers.mapChanged(id);
       },
+      layerChanged: (layer, area) => watchers.layerChanged(layer, area),
       historyChanged: on.historyChanged,
       purged: () => {
         memory.clear();
@@ -218,7 +224,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     redrawn: () => undefined,
   });
   return {
-    ...{ changes, catalog, styles, visuals, planner, memory, addresses, tiles, answers },
+    ...{ changes, watchers, catalog, styles, visuals, planner, memory, addresses, tiles, answers },
     ...{ vectorPlanner, vectorTiles, vectorAnswers },
   };
 }

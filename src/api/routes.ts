@@ -17,6 +17,7 @@ import { treeOperations } from "./resources/layer-tree.js";
 import { layerOperations } from "./resources/layers.js";
 import { legendOperations } from "./resources/legends.js";
 import { makevalidOperations } from "./resources/makevalid.js";
+import { mapChangeOperations } from "./resources/map-changes.js";
 import { mapListOperations } from "./resources/map-lists.js";
 import { mapOperations } from "./resources/maps.js";
 import { objectGeometryOperations } from "./resources/object-geometry.js";
@@ -38,6 +39,7 @@ import { version22 } from "./versions/v22.js";
 
 const resources: readonly Operation[] = [
   ...tileOperations,
+  ...mapChangeOperations,
   ...vectorTileOperations,
   ...sessionOperations,
   ...mapOperations,

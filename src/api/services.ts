@@ -20,6 +20,7 @@ import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
 import type { Icons } from "../style/pictures.js";
 import type { TileAnswers } from "../tiles/answers.js";
+import type { MapEvents } from "../tiles/map-events.js";
 import type { PictureFolder } from "../tiles/picture-folder.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
@@ -63,6 +64,8 @@ export interface Services {
   readonly changes: Changes;
   /** What a node knows of the objects of layers. */
   readonly versions: Pick<ChangeLog, "trusted" | "epoch" | "track" | "refresh">;
+  /** Changes of maps, for those who look at them. */
+  readonly mapEvents: MapEvents;
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;
   readonly search: SearchService;

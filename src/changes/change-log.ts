@@ -13,7 +13,7 @@ import {
   type ReadLayer,
   readLayers,
 } from "./history.js";
-import type { LayerVersion } from "./layer-version.js";
+import type { Area, LayerVersion } from "./layer-version.js";
 import { Listener } from "./listener.js";
 import { MissedChanges } from "./missed-changes.js";
 import { type Mark, parseNotification } from "./notification.js";
@@ -50,6 +50,8 @@ export interface ChangeListener {
   purged(): void;
   /** A file was imported into a layer. */
   imported(): void;
+  /** Objects of a layer that the node tracks changed. */
+  layerChanged?(layer: LayerVersion, area: Area): void;
 }
 
 export interface ChangeLogOptions {
@@ -79,7 +81,12 @@ export class ChangeLog implements Changes {
 
   constructor(private readonly options: ChangeLogOptions) {
     const { clock, count, log, redis, redisPrefix: prefix, nodeId } = options;
-    this.layers = new TrackedLayers({ clock, count, read: (known) => this.read(known) });
+    this.layers = new TrackedLayers({
+      clock,
+      count,
+      read: (known) => this.read(known),
+      changed: (layer, area) => options.listener.layerChanged?.(layer, area),
+    });
     this.extents = new LayerExtents(options.db, () => this.epoch);
     this.missed = new MissedChanges(redis, prefix, log);
     this.listener = new Listener({

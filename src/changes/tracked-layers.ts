@@ -2,7 +2,7 @@ import type { Clock } from "../clock.js";
 import { ChangeBudget } from "./budget.js";
 import type { ChangeCount } from "./count.js";
 import type { KnownLayer, ReadLayer } from "./history.js";
-import { type LayerChange, LayerVersion } from "./layer-version.js";
+import { type Area, type LayerChange, LayerVersion } from "./layer-version.js";
 import { WeakById } from "./weak-by-id.js";
 
 /** The versions of the layers that this node serves: read from the database, then kept up to date by notifications. */
@@ -12,6 +12,8 @@ export interface TrackedLayersOptions {
   readonly count: ChangeCount;
   /** Reads the layers from the database, in the given order. Calls `clear` first if the database's history is another one. */
   readonly read: (known: readonly KnownLayer[]) => Promise<readonly ReadLayer[]>;
+  /** Called with each change of a layer since it is tracked, in their order. */
+  readonly changed?: ((layer: LayerVersion, area: Area) => void) | undefined;
 }
 
 /** A query for changes that has not been sent yet. */
@@ -150,5 +152,7 @@ export class TrackedLayers {
     if (!kept) return;
     this.options.count.changed(layer);
     this.budget.note(layer, kept);
+    // Not while it is read for the first time, which finds older ones.
+    if (this.has(layer)) this.options.changed?.(layer, kept.area);
   }
 }

@@ -154,6 +154,7 @@ export const extensions: readonly string[] = [
   "GET P/{map}/search/settings/",
   "PUT P/{map}/search/settings/",
   "GET /tms/{project}/{map}/{z}/{x}/{tile}",
+  "GET /tms/{project}/{map}/changes/",
   "GET /tms/{project}/{map}/tile.json",
   "GET /tms/{project}/{map}/tile.mvt.json",
   "GET /health/live",

@@ -7,6 +7,7 @@ import addFormats from "ajv-formats";
 import { SignJWT } from "jose";
 import sharp from "sharp";
 import t from "tap";
+import { bodyOf } from "../support/answers.js";
 import { blockFont } from "../support/fonts.js";
 import { startServer } from "../support/server.js";
 import { zipOf } from "../support/zip.js";
@@ -204,7 +205,7 @@ async function send(method: string, request: MadeRequest, token: string | undefi
     headers: { ...request.headers, ...(token === undefined ? {} : { "x-token": token }) },
     ...(request.body === undefined ? {} : { body: request.body as any }),
   });
-  return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) };
+  return { status: answer.status, headers: answer.headers, bytes: await bodyOf(answer) };
 }
 
 /** Why an answer is not what the description says; undefined when it is. */

@@ -106,6 +106,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     unknown: { z: 400, x: 400, tile: 400 },
   },
   "GET /tms/:project/:map/tile.json": { need: "look" },
+  "GET /tms/:project/:map/changes/": { need: "look" },
   "GET /tms/:project/:map/tile.mvt.json": { need: "look" },
 
   "POST P/login/": { need: "nothing", body: { user: "viewer", pass: "viewerviewer" } },

@@ -14,6 +14,7 @@ import { createProject } from "../../src/catalog/projects.js";
 import { Right } from "../../src/catalog/state.js";
 import type { Route } from "../../src/http/types.js";
 import { loadViewerFiles } from "../../src/viewer/files.js";
+import { bodyOf } from "../support/answers.js";
 import { blockFont } from "../support/fonts.js";
 import { startServer } from "../support/server.js";
 import { type Endpoint, endpoints, type Makers, type Need, type Place } from "./rights-table.support.js";
@@ -293,7 +294,7 @@ async function ask(
     },
     ...(body === undefined ? {} : { body: form ? body : JSON.stringify(body) }),
   });
-  await answer.arrayBuffer();
+  await bodyOf(answer);
   return { status: answer.status, cacheControl: answer.headers.get("cache-control"), url };
 }
 

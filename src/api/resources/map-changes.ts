@@ -1,0 +1,66 @@
+import { z } from "zod";
+import type { Reply, Request } from "../../http/types.js";
+import { usedToken } from "../request/caller.js";
+import { networkOf } from "../request/database-use.js";
+import { type Input, type Operation, operation } from "../request/operation.js";
+import { ruled } from "../request/schema/schema.js";
+import type { Services } from "../services.js";
+import { readableMap } from "./tile-answer.js";
+
+/** What changes of a map while it is looked at. */
+
+const headers = {
+  "last-event-id": ruled(z.string().max(200), { blanks: [] })
+    .meta({
+      description: "The last event that was seen: what changed since comes first.",
+      examples: ["1:4:7:1767225600000"],
+    })
+    .optional(),
+};
+
+async function listen(
+  request: Request,
+  services: Services,
+  input: Input<unknown, undefined, typeof headers>,
+): Promise<Reply> {
+  const lastEventId = input.headers()["last-event-id"];
+  const { caller } = await readableMap(request, services);
+  const chunks = services.mapEvents.listen({
+    access: () => readableMap(request, services),
+    client: caller.accountId === null ? networkOf(request.remoteAddress) : `a${caller.accountId}`,
+    lastEventId,
+    signal: request.signal,
+  });
+  return {
+    kind: "stream",
+    chunks,
+    headers: {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": usedToken(caller) ? "private, no-store" : "no-store",
+      // nginx would collect them.
+      "x-accel-buffering": "no",
+    },
+  };
+}
+
+export const mapChangeOperations: readonly Operation[] = [
+  operation({
+    id: "listenForChanges",
+    tag: "Tiles",
+    summary: "Hear of the changes of a map",
+    details:
+      "Server-Sent Events, as `EventSource` of browsers reads them, until the client leaves. `change` names the layers and the " +
+      "areas that changed: boxes [west, south, east, north] in degrees, null = everywhere; a tile that is asked for after the " +
+      "event shows the change, and symbols and labels may reach into tiles beside the area. `map`: layers, styles or rights " +
+      "changed. A line of a colon comes at least every 10 seconds.",
+    methods: ["GET"],
+    path: "/tms/:project/:map/changes/",
+    headers,
+    answer: {
+      description: "The events.",
+      content: { "text/event-stream": { type: "string" } },
+    },
+    refuses: [404],
+    handle: listen,
+  }),
+];

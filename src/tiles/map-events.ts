@@ -1,0 +1,269 @@
+import { mayRead } from "../access/rights.js";
+import type { Caller, MapState } from "../catalog/state.js";
+import type { ChangeLog } from "../changes/change-log.js";
+import type { Area, LayerVersion } from "../changes/layer-version.js";
+import type { Watcher, Watchers } from "../changes/watchers.js";
+import type { Clock } from "../clock.js";
+import { busy, Failure } from "../errors.js";
+import { toDegrees } from "../geo/envelope.js";
+import { maxZoom } from "../geo/tile.js";
+import type { Database } from "../storage/postgres.js";
+
+/** What changes of a map while somebody looks at it, as Server-Sent Events (HTML, 9.2). */
+
+export interface MapEventsOptions {
+  readonly db: Pick<Database, "query">;
+  readonly changes: Pick<ChangeLog, "track" | "epoch">;
+  readonly watchers: Watchers;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly time: () => number;
+}
+
+export interface MapListening {
+  /** Finds the map as it is now and checks that the caller may read it. @throws Failure */
+  readonly access: () => Promise<{ readonly map: MapState; readonly caller: Caller }>;
+  /** Account or network. */
+  readonly client: string;
+  /** The last event that the client has seen, if it listened before. */
+  readonly lastEventId: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const mostListeners = 5_000;
+/** Of one account or network: an office behind one address has many windows open. */
+const mostOfClient = 500;
+const heartbeatMs = 8_000;
+/** Every so many heartbeats it is looked whether the caller may still read the map. */
+const heartbeatsToCheck = 4;
+/** Events of a listener are at least so far apart; what changes meanwhile is told together. */
+const pauseMs = 50;
+/** Areas of one event; more are told as one for each layer. */
+const mostAreas = 64;
+/** Changes that are looked up for a listener that comes back; with more, everything counts as changed. */
+const mostMissed = 1_000;
+const longestAbsenceMs = 30 * 60_000;
+/** By so much the clocks of nodes and of the database may differ. */
+const clockToleranceMs = 60_000;
+
+/** Boxes in EPSG:3857 by layer id; null = all of the layer. */
+type Changed = Map<number, number[] | null>;
+
+/** What a listener has not been told yet. */
+class Pending implements Watcher {
+  layers: ReadonlySet<number> = new Set();
+  held: readonly LayerVersion[] = [];
+  changed: Changed = new Map();
+  isMapChanged = false;
+  /** Called when there is something to tell. */
+  wake = (): void => undefined;
+
+  constructor(
+    readonly projectId: number,
+    readonly mapId: number,
+  ) {}
+
+  layerChanged(id: number, area: Area): void {
+    if (area !== null && area.length === 0) return;
+    addArea(this.changed, id, area);
+    this.wake();
+  }
+
+  mapChanged(): void {
+    this.isMapChanged = true;
+    this.wake();
+  }
+}
+
+export class MapEvents {
+  private readonly clients = new Map<string, number>();
+  private readonly stopping = new AbortController();
+  private count = 0;
+
+  constructor(private readonly options: MapEventsOptions) {}
+
+  get listeners(): number {
+    return this.count;
+  }
+
+  /** Ends all, for a node that stops. */
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  /**
+   * Texts of events until the client leaves or may not read the map any more:
+   * - `change`: `{layers, areas, minzoom, maxzoom}`: areas are boxes [west, south, east, north] in degrees; null = everywhere
+   * - `map`: the map itself changed: its layers, styles or rights
+   * @throws Failure busy; of `access`
+   */
+  async *listen(listening: MapListening): AsyncGenerator<string, void, undefined> {
+    const { client } = listening;
+    const others = this.clients.get(client) ?? 0;
+    if (this.count >= mostListeners || others >= mostOfClient)
+      throw busy("Too many open maps listen for changes.", 30);
+    this.count++;
+    this.clients.set(client, others + 1);
+    try {
+      yield* this.events(listening);
+    } finally {
+      this.count--;
+      const left = this.clients.get(client)! - 1;
+      if (left === 0) this.clients.delete(client);
+      else this.clients.set(client, left);
+    }
+  }
+
+  private async *events(listening: MapListening): AsyncGenerator<string, void, undefined> {
+    const { changes, watchers } = this.options;
+    let { map, caller } = await listening.access();
+    const pending = new Pending(map.project.id, map.id);
+    let end = (): void => undefined;
+    const watch = async () => {
+      const ids = readableLayers(map, caller);
+      end();
+      pending.layers = new Set(ids);
+      end = watchers.add(pending);
+      pending.held = await changes.track(ids);
+    };
+    const ended = AbortSignal.any([listening.signal, this.stopping.signal]);
+    const wake = () => pending.wake();
+    ended.addEventListener("abort", wake, { once: true });
+    try {
+      // Before it is looked what was missed, so that nothing is missed in between.
+      await watch();
+      const missed = await this.missed(listening.lastEventId, map, pending.layers);
+      yield `retry: 2000\n${missed ? changeEvent(missed) : ""}id: ${this.idOf(map)}\n\n`;
+      for (let beats = 0; !ended.aborted; ) {
+        if (pending.changed.size === 0 && !pending.isMapChanged) {
+          if (await this.silence(pending, ended)) {
+            if (ended.aborted) return;
+          } else {
+            beats++;
+            yield ":\n\n";
+          }
+        }
+        const { isMapChanged } = pending;
+        if (isMapChanged || beats >= heartbeatsToCheck) {
+          beats = 0;
+          pending.isMapChanged = false;
+          try {
+            ({ map, caller } = await listening.access());
+          } catch (error) {
+            if (!(error instanceof Failure) || error.kind === "busy") continue;
+            // A client that comes back is told why.
+            return;
+          }
+          if (isMapChanged) {
+            await watch();
+            yield `event: map\ndata: {}\nid: ${this.idOf(map)}\n\n`;
+          }
+        }
+        if (pending.changed.size > 0) {
+          const { changed } = pending;
+          pending.changed = new Map();
+          yield `${changeEvent(changed)}id: ${this.idOf(map)}\n\n`;
+          await this.pause(pauseMs);
+        }
+      }
+    } finally {
+      end();
+      ended.removeEventListener("abort", wake);
+    }
+  }
+
+  /** Waits for something to tell, or for the end. @returns false when there was nothing for a while */
+  private silence(pending: Pending, ended: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.options.clock.after(heartbeatMs, () => done(false));
+      const done = (woken: boolean) => {
+        cancel();
+        pending.wake = () => undefined;
+        resolve(woken);
+      };
+      pending.wake = () => done(true);
+      if (ended.aborted) done(true);
+    });
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.options.clock.after(ms, resolve);
+    });
+  }
+
+  /** Names the state that an event tells of: history of the database, revisions, and time. */
+  private idOf({ revision, project }: MapState): string {
+    const { changes, time } = this.options;
+    return `${changes.epoch}:${project.revision}:${revision}:${time()}`;
+  }
+
+  /** What a client has missed that has seen this event; undefined when it listens for the first time. */
+  private async missed(
+    lastEventId: string | undefined,
+    map: MapState,
+    layers: ReadonlySet<number>,
+  ): Promise<Changed | undefined> {
+    if (!lastEventId) return undefined;
+    const everything: Changed = new Map([...layers].map((id) => [id, null]));
+    const at = lastEventId.lastIndexOf(":");
+    const since = Number(lastEventId.slice(at + 1));
+    const now = this.idOf(map);
+    const isSameState = lastEventId.slice(0, at) === now.slice(0, now.lastIndexOf(":"));
+    if (!isSameState || !(since > this.options.time() - longestAbsenceMs)) return everything;
+    const rows = await this.options.db.query<{ id: number; area: number[] | null }>(
+      `select layer_id::int as id, area from layer_change
+       where layer_id = any($1) and changed_at > to_timestamp($2::float8 / 1000) limit $3`,
+      [[...layers], since - clockToleranceMs, mostMissed + 1],
+    );
+    if (rows.length > mostMissed) return everything;
+    const changed: Changed = new Map();
+    for (const { id, area } of rows) if (area?.length !== 0) addArea(changed, id, area);
+    return changed;
+  }
+}
+
+const readableLayers = (map: MapState, caller: Caller): number[] =>
+  [...map.layers.values()].filter((layer) => mayRead(map, caller, layer)).map(({ id }) => id);
+
+function addArea(changed: Changed, id: number, area: Area): void {
+  const known = changed.get(id);
+  if (known === null || area === null) changed.set(id, null);
+  else if (known === undefined) changed.set(id, [...area]);
+  else {
+    known.push(...area);
+    if (known.length > 4 * mostAreas) changed.set(id, unionOf(known));
+  }
+}
+
+/** The box around boxes one after the other. */
+function unionOf(boxes: readonly number[]): number[] {
+  const union = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, -Infinity, -Infinity];
+  for (let at = 0; at < boxes.length; at += 4) {
+    for (const side of [0, 1]) union[side] = Math.min(union[side]!, boxes[at + side]!);
+    for (const side of [2, 3]) union[side] = Math.max(union[side]!, boxes[at + side]!);
+  }
+  return union;
+}
+
+function changeEvent(changed: Changed): string {
+  if (changed.size === 0) return "";
+  const boxes = [...changed.values()];
+  const few = boxes.reduce((sum, one) => sum + (one?.length ?? 0), 0) <= 4 * mostAreas;
+  const areas =
+    boxes.includes(null) || boxes.length > mostAreas
+      ? null
+      : boxes.flatMap((one) => degrees(few ? one! : unionOf(one!)));
+  const data = { layers: [...changed.keys()], areas, minzoom: 0, maxzoom: maxZoom };
+  return `event: change\ndata: ${JSON.stringify(data)}\n`;
+}
+
+/** Boxes [west, south, east, north] in degrees. */
+function degrees(boxes: readonly number[]): number[][] {
+  const found: number[][] = [];
+  for (let at = 0; at < boxes.length; at += 4) {
+    const [west, south, east, north] = boxes.slice(at, at + 4) as [number, number, number, number];
+    found.push([...toDegrees(west, south), ...toDegrees(east, north)].map((one) => Number(one.toFixed(7))));
+  }
+  return found;
+}

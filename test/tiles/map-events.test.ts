@@ -1,0 +1,133 @@
+import t from "tap";
+import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
+import { startServer, waitFor } from "../support/server.js";
+
+/** Open maps hear of changes, from each node. */
+
+const server = await startServer({ nodes: 2 });
+t.teardown(() => server.stop());
+const { api, sql } = server;
+const token = await server.token("editor");
+await makeMap(server, "m");
+const layer = await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
+const object = await addObject(server, "a", square(10, 50, 1), { map: "m" });
+
+interface Event {
+  readonly event: string;
+  readonly data: { layers: number[]; areas: number[][] | null };
+  readonly id: string;
+}
+
+/** A client that reads events until `end`. */
+async function listen(node = 0, headers: Record<string, string> = {}, map = "m") {
+  const controller = new AbortController();
+  const answer = await fetch(`${server.urls[node]}/tms/p/${map}/changes/`, {
+    headers,
+    signal: controller.signal,
+  });
+  const events: Event[] = [];
+  const heard = { text: "", ended: false };
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of answer.body!) {
+      heard.text += decoder.decode(chunk as Uint8Array, { stream: true });
+      const parts = heard.text.split("\n\n");
+      heard.text = parts.pop()!;
+      for (const part of parts) {
+        const fields = Object.fromEntries(part.split("\n").map((line) => line.split(/: ?(.*)/s).slice(0, 2)));
+        events.push({ event: fields.event, id: fields.id, data: JSON.parse(fields.data ?? "null") });
+      }
+    }
+  })()
+    .catch(() => undefined)
+    .finally(() => {
+      heard.ended = true;
+    });
+  t.teardown(() => controller.abort());
+  const changes = () => events.filter(({ event }) => event === "change");
+  return { answer, events, changes, heard, end: () => controller.abort(), reading };
+}
+
+const move = (lon: number, node = 0) =>
+  api("PUT", `m/layers/a/objects/${object}/`, { token, node, body: { geom: square(lon, 50, 1) } });
+
+t.test("an edit is heard on each node with the areas that changed", async (t) => {
+  const clients = [await listen(0), await listen(1)];
+  for (const { answer, events } of clients) {
+    t.equal(answer.status, 200);
+    t.equal(answer.headers.get("content-type"), "text/event-stream; charset=utf-8");
+    t.equal(answer.headers.get("cache-control"), "no-store");
+    await waitFor(() => events.length === 1);
+    t.match(events[0]!.id, /:\d+$/, "the first says where it begins");
+  }
+  t.equal((await move(20)).status, 200);
+  for (const { changes } of clients) {
+    await waitFor(() => changes().length === 1);
+    const { layers, areas } = changes()[0]!.data;
+    t.same(layers, [layer.id]);
+    const inside = (lon: number) => areas!.some(([west, , east]) => west! <= lon && lon <= east!);
+    t.ok(inside(10.5) && inside(20.5), "where it was and where it is");
+    t.notOk(inside(15) && areas!.length > 1);
+    // A tile that is asked for now shows it.
+    const tile = await fetch(tileUrl(server, "m", { lon: 20.5, lat: 50.5, z: 6 }));
+    t.equal(tile.status, 200);
+  }
+  await sql.query(`update layers.l${layer.id} set geom = st_translate(geom, 1, 0)`);
+  for (const { changes } of clients) await waitFor(() => changes().length === 2);
+  for (const { end, reading } of clients) {
+    end();
+    await reading;
+  }
+  await waitFor(() => server.nodes.every(({ services }) => services.mapEvents.listeners === 0));
+});
+
+t.test("who comes back hears what he has missed", async (t) => {
+  const first = await listen();
+  await waitFor(() => first.events.length === 1);
+  const { id } = first.events[0]!;
+  first.end();
+  await first.reading;
+  await move(30, 1);
+  const again = await listen(1, { "last-event-id": id });
+  await waitFor(() => again.changes().length === 1);
+  t.same(again.changes()[0]!.data.layers, [layer.id]);
+  t.ok(again.changes()[0]!.data.areas!.some(([west, , east]) => west! <= 30.5 && 30.5 <= east!));
+  for (const unknown of ["x", "1:2:3:4", `other:${id.split(":").slice(1).join(":")}`]) {
+    const lost = await listen(0, { "last-event-id": unknown });
+    await waitFor(() => lost.changes().length === 1);
+    t.equal(lost.changes()[0]!.data.areas, null, `${unknown}: everything may have changed`);
+    lost.end();
+  }
+  again.end();
+});
+
+t.test("changes of the map are told, and nobody hears of what he may not read", async (t) => {
+  await makeMap(server, "own");
+  const hidden = await makeStyledLayer(server, "own", "b", "#b { polygon-fill: #00f; }");
+  await sql.query("update map set has_publication = false where code = 'own'");
+  t.equal((await listen(0, {}, "own")).answer.status, 403);
+  const user = await listen(0, { "x-token": token }, "own");
+  t.equal(user.answer.headers.get("cache-control"), "private, no-store");
+  const stranger = await listen(0, {}, "m");
+  await waitFor(() => user.events.length === 1 && stranger.events.length === 1);
+  await addObject(server, "b", square(0, 0, 1), { map: "own", node: 1 });
+  await waitFor(() => user.changes().length === 1);
+  const renamed = await api("PATCH", "m/layers/a/", { token, body: { parent_id: 0, name: "new" } });
+  t.equal(renamed.status, 200);
+  await waitFor(() => stranger.events.some(({ event }) => event === "map"));
+  const told = [...stranger.changes()].flatMap(({ data }) => data.layers);
+  t.notOk(told.includes(hidden.id), `of the other map: ${told}`);
+  await sql.query("update map set has_publication = false where code = 'm'");
+  await waitFor(() => stranger.heard.ended);
+  await sql.query("update map set has_publication = true where code = 'm'");
+  user.end();
+});
+
+t.test("a quiet connection stays open", async (t) => {
+  const client = await listen();
+  await waitFor(() => client.events.length >= 3);
+  t.notOk(client.heard.ended);
+  await move(40);
+  await waitFor(() => client.changes().length === 1);
+  client.end();
+});
