@@ -35,11 +35,15 @@ export function connectFailed(error: unknown): never {
 export const endsConnection = (error: unknown): boolean =>
   !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
 
-/** Whether the connection was lost while a statement ran, so that its outcome is unknown. */
+/** Whether the connection had been lost, or was closed, before the statement: the client did not send it. */
+export const isUnsent = (error: unknown): boolean =>
+  error instanceof Error && /^Client (has|was) .* is not queryable$/.test(error.message);
+
+/** Whether the connection was lost before a statement or while it ran, so that its outcome is unknown unless `isUnsent`. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return endsConnection(error);
   if (!(error instanceof Error)) return false;
-  return /^Connection terminated/.test(error.message) || brokenSocket.has(codeOf(error));
+  return isUnsent(error) || /^Connection terminated/.test(error.message) || brokenSocket.has(codeOf(error));
 }
 
 /** The failure when the connection is lost in a read, or in a transaction before its commit: nothing was changed. */

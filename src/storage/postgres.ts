@@ -1,7 +1,7 @@
 import pg from "pg";
 import { outcomeUnknown } from "../errors.js";
 import type { Cancelling } from "./cancel-requests.js";
-import { connectionLost, endsConnection, isConnectionLost } from "./connection-errors.js";
+import { connectionLost, endsConnection, isConnectionLost, isUnsent } from "./connection-errors.js";
 import { Connections, type DatabaseCounts, type DatabaseOptions, type Lease } from "./connections.js";
 import { type Lookup, Lookups } from "./lookups.js";
 import type { PlaceOwner, Purpose } from "./places.js";
@@ -242,7 +242,8 @@ class PooledDatabase implements Database {
       return await statement(client);
     } catch (error) {
       if (endsConnection(error)) broken = error as Error;
-      throw isConnectionLost(error) ? outcomeUnknown(error) : error;
+      if (!isConnectionLost(error)) throw error;
+      throw isUnsent(error) ? connectionLost(error) : outcomeUnknown(error);
     } finally {
       release(broken);
     }
@@ -265,7 +266,7 @@ class PooledDatabase implements Database {
         broken = failure;
       });
       if (!isConnectionLost(error)) throw error;
-      throw committing ? outcomeUnknown(error) : connectionLost(error);
+      throw committing && !isUnsent(error) ? outcomeUnknown(error) : connectionLost(error);
     } finally {
       release(broken);
     }

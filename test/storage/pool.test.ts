@@ -52,3 +52,23 @@ t.test("a transaction is watched again when a part that had more time is done", 
   t.match(await Promise.race([answer, deadline]), /^Connection terminated/);
   t.equal(((await request.undo(new Error("given up"))) as Error).message, "given up");
 });
+
+t.test("a connection that was lost before a statement came to it is told as lost", async (t) => {
+  const { url, drop } = await freshDatabase();
+  const link = await DatabaseLink.to(url);
+  const db = openDatabase({ url: link.url, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
+  t.teardown(async () => {
+    await db.close();
+    await link.close();
+    await drop();
+  });
+  const work = db.transaction(async (tx) => {
+    link.cut();
+    // This one hears of it.
+    await tx.query("select 1").catch(() => undefined);
+    await tx.query("select 2");
+  });
+  await t.rejects(work, { code: "busy" });
+  link.restore();
+  t.same(await db.query("select 1 as one"), [{ one: 1 }]);
+});
