@@ -8,7 +8,7 @@ import { fetchOne } from "./fetch.js";
 export interface Server {
   /** Without a slash at its end. */
   readonly url: string;
-  /** Its first process: the others are children of it. */
+  /** Its first process: the others are children of it. One that was killed is followed by another; 0 meanwhile. */
   readonly pid: number;
   stop(): Promise<void>;
 }
@@ -32,7 +32,13 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
     await stop(0);
     throw error;
   }
-  return { url, pid: nodes.pids()[0]!, stop: () => stop(1_000) };
+  return {
+    url,
+    get pid() {
+      return nodes.pids()[0] ?? 0;
+    },
+    stop: () => stop(1_000),
+  };
 }
 
 /** @throws Error when the server is not ready after a while */
