@@ -10,6 +10,7 @@ import { oneRender } from "./measures/coalesce.js";
 import { coldTiles } from "./measures/cold.js";
 import { createdByHttp } from "./measures/create.js";
 import { exports } from "./measures/exports.js";
+import { attacked } from "./measures/hostile.js";
 import { imports } from "./measures/imports.js";
 import { largeLayers } from "./measures/large.js";
 import { liveEdits } from "./measures/live.js";
@@ -42,6 +43,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   exports,
   visuals: visualizations,
   wide: wideMaps,
+  hostile: attacked,
 };
 
 export type BenchOptions = Pick<Options, "small" | "only" | "work" | "against"> &

@@ -116,7 +116,8 @@ export class Client {
     return { reason, againMs: undefined };
   }
 
-  private async signIn(): Promise<string | undefined> {
+  /** Opens a session. @returns its token; undefined when the request is lost */
+  async signIn(): Promise<string | undefined> {
     const { path, user, pass } = this.options.login;
     const answer = await this.json<{ token: string }>({
       as: "login",

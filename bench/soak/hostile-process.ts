@@ -1,8 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setPriority } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { answerParent } from "../child.js";
-import type { Attack, Victim } from "./attacks/attack.js";
+import { type Attack, pause, type Victim } from "./attacks/attack.js";
 import { attacks } from "./attacks/attacks.js";
 import { Random } from "./random.js";
 
@@ -11,23 +10,30 @@ import { Random } from "./random.js";
  * their own, so these take only the CPU time that the server leaves.
  */
 
-export type HostileRequest =
-  | {
-      readonly ask: "start";
-      readonly urls: readonly string[];
-      readonly victim: Victim;
-      readonly seed: number;
-      /** Kinds of attacks; empty = all. */
-      readonly only: readonly string[];
-      /** Whether attacks pause, so that others are beside them each time. */
-      readonly pauses: boolean;
-    }
-  /** Which attacks went on since this was asked last. */
-  | { readonly ask: "active" }
-  | { readonly ask: "stop" };
+export interface HostileOptions {
+  readonly urls: readonly string[];
+  readonly victim: Victim;
+  readonly seed: number;
+  /** Kinds of attacks; empty = all. */
+  readonly only: readonly string[];
+  /** Whether attacks pause, so that others are beside them each time. */
+  readonly pauses: boolean;
+}
 
-/** Names of attacks. */
-export type HostileAnswer = readonly string[];
+export type HostileRequest = ({ readonly ask: "start" } & HostileOptions) | { readonly ask: "stop" };
+
+/** What was done since the start. */
+export type HostileAnswer = readonly Burst[];
+
+/** An attack, from a time to another (`Date.now()`). */
+export interface Burst {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** So many are told. */
+const mostBursts = 100_000;
 
 /** Of an attack and of the pause after it. */
 const longestMs = 4_000;
@@ -35,39 +41,33 @@ const shortestMs = 1_000;
 
 const niceness = 19;
 
-const ending = new AbortController();
-const running = new Map<string, number>();
-const active = new Set<string>();
-const ended: Promise<void>[] = [];
+let ending = new AbortController();
+let bursts: Burst[] = [];
+let ended: Promise<void>[] = [];
 
 async function attackInTurns(
   { name, clients, run }: Attack,
   index: number,
-  request: Extract<HostileRequest, { ask: "start" }>,
+  { urls, victim, pauses, seed }: HostileOptions,
 ): Promise<void> {
-  const { urls, victim, pauses, seed } = request;
   const random = new Random(seed * 7_919 + index);
-  while (!ending.signal.aborted) {
-    if (pauses)
-      await sleep(random.whole(shortestMs, longestMs), undefined, { signal: ending.signal }).catch(
-        () => undefined,
-      );
+  const { signal: over } = ending;
+  const length = () => random.whole(shortestMs, longestMs);
+  while (!over.aborted) {
+    if (pauses) await pause(over, length());
     const url = random.one(urls);
     // A burst has one address, so that it is one client.
     const address = `203.0.113.${random.whole(1, 250)}`;
-    const signal = pauses
-      ? AbortSignal.any([ending.signal, AbortSignal.timeout(random.whole(shortestMs, longestMs))])
-      : ending.signal;
+    const signal = AbortSignal.any(pauses ? [over, AbortSignal.timeout(length())] : [over]);
     // Each connection listens.
     setMaxListeners(0, signal);
-    running.set(name, (running.get(name) ?? 0) + 1);
-    active.add(name);
+    const from = Date.now();
     await Promise.all(
-      Array.from({ length: clients }, (_, client) =>
-        run({ url, signal, address, victim, random: new Random(random.whole(0, 1e9) + client) }),
+      Array.from({ length: clients }, () =>
+        run({ url, signal, address, victim, random: new Random(random.whole(0, 1e9)) }),
       ),
     );
-    running.set(name, running.get(name)! - 1);
+    if (bursts.length < mostBursts) bursts.push({ name, from, to: Date.now() });
   }
 }
 
@@ -75,19 +75,15 @@ answerParent<HostileRequest, HostileAnswer>(async (request) => {
   switch (request.ask) {
     case "start": {
       setPriority(niceness);
+      ending = new AbortController();
+      bursts = [];
       const chosen = attacks.filter(({ name }) => request.only.length === 0 || request.only.includes(name));
-      ended.push(...chosen.map((attack, index) => attackInTurns(attack, index, request)));
-      return chosen.map(({ name }) => name);
-    }
-    case "active": {
-      const names = [...active];
-      active.clear();
-      for (const [name, count] of running) if (count > 0) active.add(name);
-      return names;
+      ended = chosen.map((attack, index) => attackInTurns(attack, index, request));
+      return [];
     }
     case "stop":
       ending.abort();
       await Promise.all(ended);
-      return [];
+      return bursts;
   }
 });

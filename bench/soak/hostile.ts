@@ -2,39 +2,29 @@ import { type Child, startChild } from "../child.js";
 import type { Victim } from "./attacks/attack.js";
 import { attacks } from "./attacks/attacks.js";
 import type { Client } from "./client.js";
-import type { HostileAnswer, HostileRequest } from "./hostile-process.js";
+import type { Burst, HostileAnswer, HostileOptions, HostileRequest } from "./hostile-process.js";
 
 /** The hostile clients, as those see them who start them. */
 
-export interface Hostile {
-  /** Names of the attacks that went on since this was called last. */
-  active(): Promise<readonly string[]>;
-  stop(): Promise<void>;
-}
+export class Hostile {
+  private readonly child: Child<HostileRequest, HostileAnswer> = startChild("soak/hostile-process.js");
 
-export interface HostileOptions {
-  readonly urls: readonly string[];
-  readonly victim: Victim;
-  readonly seed: number;
-  readonly only: readonly string[];
-  /** Default: attacks come and go. */
-  readonly pauses?: boolean;
+  async start(options: HostileOptions): Promise<void> {
+    await this.child.ask({ ask: "start", ...options });
+  }
+
+  /** They may be started again. @returns what was done */
+  stop(): Promise<readonly Burst[]> {
+    return this.child.ask({ ask: "stop" });
+  }
+
+  end(): Promise<void> {
+    return this.child.stop();
+  }
 }
 
 /** Names of the kinds of attacks. */
 export const attackNames: readonly string[] = attacks.map(({ name }) => name);
-
-export async function startHostile({ pauses = true, ...options }: HostileOptions): Promise<Hostile> {
-  const child: Child<HostileRequest, HostileAnswer> = startChild("soak/hostile-process.js");
-  await child.ask({ ask: "start", pauses, ...options });
-  return {
-    active: () => child.ask({ ask: "active" }),
-    stop: async () => {
-      await child.ask({ ask: "stop" });
-      await child.stop();
-    },
-  };
-}
 
 /** Makes the project of the attacker. @param client its editor @throws Error when a request fails */
 export async function makeOwn(client: Client, code: string): Promise<Victim["own"]> {

@@ -1,6 +1,7 @@
+import { median } from "../statistics.js";
 import type { Audit } from "./ledger.js";
 import type { Run } from "./soak.js";
-import type { WatchedProcess } from "./watch.js";
+import type { Hold, WatchedProcess } from "./watch.js";
 
 /** What a soak found, as text, and which of its rules are broken. */
 
@@ -101,10 +102,8 @@ export function reportText(runs: readonly Run[]): string {
     ]),
     "",
     ...runs.map(({ name, kills }) => `${name}, killed: ${counts(kills) || "nothing"}`),
-    ...runs.flatMap(({ name, watched: { heldBy } }) =>
-      heldBy.size === 0 ? [] : [`${name}, longest hold of an event loop in seconds with: ${held(heldBy)}`],
-    ),
     "",
+    ...runs.flatMap((run) => (run.bursts.length === 0 ? [] : [columns(holdsByAttack(run)), ""])),
     columns([
       ["rule", "kept", "found"],
       ...rulesOf(runs).map(({ name, isKept, isTimed, found }) => [
@@ -125,11 +124,30 @@ const cells = ({ requests, retries, lost, p50, p99 }: Run["classes"][number]): s
 const counts = (kills: ReadonlyMap<string, number>): string =>
   [...kills].map(([what, times]) => `${what} ${times} ×`).join(", ");
 
-const held = (heldBy: ReadonlyMap<string, number>): string =>
-  [...heldBy]
-    .sort(([, one], [, other]) => other - one)
-    .map(([what, ms]) => `${what} ${ms.toFixed(0)} ms`)
-    .join(", ");
+/**
+ * How long event loops were held in seconds with an attack, and in those without it. Many go on at a time, so a single long
+ * hold is told of all of these; the middle of many tells more.
+ */
+function holdsByAttack({ bursts, watched: { holds } }: Run): string[][] {
+  const names = [...new Set(bursts.map(({ name }) => name))].sort();
+  const lines = names.map((name) => {
+    const own = bursts.filter((burst) => burst.name === name);
+    const isWith = ({ from, to }: Hold) => own.some((burst) => burst.from < to && burst.to > from);
+    const ms = [holds.filter(isWith), holds.filter((hold) => !isWith(hold))].map((some) =>
+      some.map((hold) => hold.ms),
+    );
+    return [name, ...ms.flatMap((some) => [middle(some), longest(some)])];
+  });
+  return [
+    ["event loop held, ms", "with it", "", "without it", ""],
+    ["attack", "median", "longest", "median", "longest"],
+    ...lines,
+  ];
+}
+
+const middle = (values: readonly number[]): string => (values.length === 0 ? "" : median(values).toFixed(0));
+const longest = (values: readonly number[]): string =>
+  values.length === 0 ? "" : Math.max(...values).toFixed(0);
 
 function columns(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));

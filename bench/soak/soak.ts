@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type City, cityCode, cityLogin, layerPath, makeCity, mapPath, textsOf, tilesPath } from "./city.js";
 import { Client } from "./client.js";
 import { startCrowd } from "./crowd.js";
-import { makeOwn, startHostile } from "./hostile.js";
+import { Hostile, makeOwn } from "./hostile.js";
+import type { Burst } from "./hostile-process.js";
 import { type Installation, type Member, startInstallation } from "./installation.js";
 import { startKills } from "./kills.js";
 import { type Audit, Ledger } from "./ledger.js";
@@ -20,6 +21,8 @@ export interface Run {
   readonly reasons: readonly string[];
   readonly kills: ReadonlyMap<string, number>;
   readonly watched: Watched;
+  /** What hostile clients did. */
+  readonly bursts: readonly Burst[];
   /** What each node has at the end of the run; undefined = it could not be asked. */
   readonly audits: readonly (Audit | undefined)[];
 }
@@ -70,18 +73,17 @@ async function bothRuns(installation: Installation, size: SoakSize): Promise<Run
     const warming = startCrowd({ ...crowdOf(context, "warm-up"), tally: setUp });
     await sleep(1_000 * size.warmUpSeconds);
     await warming.leave();
-    const calm = await oneRun(context, "calm", async () => ({
-      active: async () => [],
-      stop: async () => undefined,
-    }));
+    const calm = await oneRun(context, "calm", async () => ({ stop: async () => [] }));
     const hostile = await oneRun(context, "hostile", async () => {
       // Its session may have ended meanwhile.
       attacker.forget();
       const victim = {
-        ...{ map: mapPath, layer: layerPath("places"), tiles: tilesPath, login: cityLogin },
+        ...{ map: mapPath, layer: layerPath("places"), tiles: tilesPath, login: cityLogin, column: "text" },
         own: { ...own, token: await attacker.signedIn() },
       };
-      return startHostile({ urls, victim, seed: size.seed, only: size.only });
+      const hostile = new Hostile();
+      await hostile.start({ urls, victim, seed: size.seed, only: size.only, pauses: true });
+      return { stop: () => hostile.stop().finally(() => hostile.end()) };
     });
     return [calm, hostile];
   } catch (error) {
@@ -108,23 +110,23 @@ const crowdOf = ({ urls, city, ledger, size }: Context, run: string) => ({
 async function oneRun(
   context: Context,
   name: Run["name"],
-  others: () => Promise<{ active: () => Promise<readonly string[]>; stop: () => Promise<void> }>,
+  others: () => Promise<Pick<Hostile, "stop">>,
 ): Promise<Run> {
   const { installation, size } = context;
   const { seconds, every } = size;
   size.progress(`${name}: ${seconds} s`);
   const tally = new Tally();
   const beside = await others();
-  const watch = new Watch(installation.nodes, beside.active);
+  const watch = new Watch(installation.nodes);
   const kills = startKills(installation, { everySeconds: every, seconds });
   const crowd = startCrowd({ ...crowdOf(context, name), tally });
   await sleep(1_000 * seconds);
   await crowd.leave();
   const killed = await kills.stop();
   const watched = await watch.stop();
-  await beside.stop();
+  const bursts = await beside.stop();
   const audits = await audit(context);
-  return { name, classes: tally.figures(), reasons: tally.reasons, kills: killed, watched, audits };
+  return { name, classes: tally.figures(), reasons: tally.reasons, kills: killed, watched, bursts, audits };
 }
 
 /** What each node lists, beside what was acknowledged. */

@@ -8,6 +8,7 @@ export interface ClassFigures {
   readonly lost: number;
   /** Of requests with all their attempts and waits, in ms. */
   readonly p50: number;
+  readonly p95: number;
   readonly p99: number;
 }
 
@@ -50,7 +51,8 @@ export class Tally {
     return [...this.classes]
       .map(([name, { times, requests, retries, lost }]) => {
         const sorted = times.toSorted((one, other) => one - other);
-        return { name, requests, retries, lost, p50: at(sorted, 0.5), p99: at(sorted, 0.99) };
+        const [p50, p95, p99] = [at(sorted, 0.5), at(sorted, 0.95), at(sorted, 0.99)];
+        return { name, requests, retries, lost, p50, p95, p99 };
       })
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   }

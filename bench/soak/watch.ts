@@ -10,8 +10,15 @@ export interface Watched {
   readonly processes: readonly WatchedProcess[];
   /** Longest hold of an event loop, in ms, by node. */
   readonly heldMs: readonly number[];
-  /** The same by what went on in the same second. */
-  readonly heldBy: ReadonlyMap<string, number>;
+  /** The same of any node, second by second. */
+  readonly holds: readonly Hold[];
+}
+
+/** The longest hold of an event loop within some time (`Date.now()`). */
+export interface Hold {
+  readonly from: number;
+  readonly to: number;
+  readonly ms: number;
 }
 
 export interface WatchedProcess {
@@ -39,19 +46,16 @@ interface Life {
 }
 
 const mostValues = 4_000;
+const mostHolds = 100_000;
 
 export class Watch {
   private readonly lives = new Map<number, Life>();
   private readonly heldMs: number[];
-  private readonly heldBy = new Map<string, number>();
+  private readonly holds: Hold[] = [];
   private readonly watching: Promise<void>;
   private isOver = false;
 
-  /** @param goingOn what went on since it was called last, such as attacks */
-  constructor(
-    private readonly nodes: readonly Server[],
-    private readonly goingOn: () => Promise<readonly string[]>,
-  ) {
+  constructor(private readonly nodes: readonly Server[]) {
     this.heldMs = nodes.map(() => 0);
     this.watching = this.run();
   }
@@ -68,12 +72,13 @@ export class Watch {
       const most = { mostMemory: greatest(memory), mostDescriptors: greatest(descriptors) };
       return [{ name, memory: grown.memory, descriptors: grown.descriptors, ...most }];
     });
-    return { processes, heldMs: this.heldMs, heldBy: this.heldBy };
+    return { processes, heldMs: this.heldMs, holds: this.holds };
   }
 
   private async run(): Promise<void> {
     // What was held before is not of this run.
     await Promise.all(this.nodes.map(({ url }) => heldSince(url)));
+    let from = Date.now();
     while (!this.isOver) {
       await sleep(everyMs);
       for (const [index, node] of this.nodes.entries()) this.look(node.pid, index);
@@ -81,9 +86,9 @@ export class Watch {
       held.forEach((ms, index) => {
         this.heldMs[index] = Math.max(this.heldMs[index]!, ms);
       });
-      const most = Math.max(...held);
-      for (const what of await this.goingOn())
-        this.heldBy.set(what, Math.max(this.heldBy.get(what) ?? 0, most));
+      const to = Date.now();
+      if (this.holds.length < mostHolds) this.holds.push({ from, to, ms: Math.max(...held) });
+      from = to;
     }
   }
 

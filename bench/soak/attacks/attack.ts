@@ -27,6 +27,8 @@ export interface Victim {
   /** Path of a public map with a layer of many objects. */
   readonly map: string;
   readonly layer: string;
+  /** A column of texts of that layer. */
+  readonly column: string;
   /** Path that tiles of the map begin with. */
   readonly tiles: string;
   readonly login: string;
@@ -88,6 +90,15 @@ export function open({ url, signal }: Target, head: string): Socket {
   socket.on("close", () => signal.removeEventListener("abort", end));
   socket.write(head);
   return socket;
+}
+
+/** What is made when it is first needed. */
+export function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 /** Does one thing after the other until the attack is over. */

