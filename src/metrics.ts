@@ -12,6 +12,13 @@ export interface Gauges {
   };
   readonly transfers: { readonly waiting: number; readonly running: number; readonly restarts: number };
   readonly exports: { readonly waiting: number; readonly running: number; readonly restarts: number };
+  /** Large bodies, which worker threads read. */
+  readonly bodies: {
+    readonly waiting: number;
+    readonly running: number;
+    readonly done: number;
+    readonly replaced: number;
+  };
   readonly metatilesInFlight: number;
   readonly changeListeners: number;
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
@@ -119,6 +126,18 @@ export class Metrics {
       "transfer_host_restarts",
       "Transfer hosts that were replaced since the start.",
       (now) => now.transfers.restarts,
+    );
+    gauge("body_queue", "Large bodies that wait for a worker thread.", (now) => now.bodies.waiting);
+    gauge("body_running", "Large bodies that worker threads read.", (now) => now.bodies.running);
+    gauge(
+      "body_done",
+      "Large bodies that worker threads have read since the start.",
+      (now) => now.bodies.done,
+    );
+    gauge(
+      "body_thread_restarts",
+      "Worker threads that were replaced since the start, as reading a body took too long.",
+      (now) => now.bodies.replaced,
     );
     gauge("metatiles_in_flight", "Metatiles that requests wait for.", (now) => now.metatilesInFlight);
     gauge("change_listeners", "Open maps that listen for changes.", (now) => now.changeListeners);

@@ -16,6 +16,7 @@ import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
 import { createRasterServices } from "./external/services.js";
+import { BodyThreads } from "./features/body-threads.js";
 import { pruneTallies } from "./features/prune-tallies.js";
 import { createImageHost } from "./hosts/image.js";
 import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
@@ -74,6 +75,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   });
   const redis = openRedis(config.redisUrl, log);
   const tilesRedis = config.tilesRedisUrl === "" ? redis : openRedis(config.tilesRedisUrl, log);
+  const bodies = new BodyThreads(log);
   const image = createImageHost(config, log);
   const folder = await PictureFolder.open(join(config.dataDir, "drawn-pictures"), {
     blobs: openBlobs(config),
@@ -132,6 +134,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     renders: render.counts(),
     transfers: transfer.counts(),
     exports: files.host.counts(),
+    bodies: bodies.counts(),
     metatilesInFlight: tiles.making + path.vectorTiles.making,
     changeListeners: mapEvents.listeners,
     tileMemory: path.memory.counts(),
@@ -178,6 +181,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     config,
     log,
     db,
+    bodies,
     redis,
     catalog,
     sessions,
@@ -272,7 +276,14 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       sweeping.stop();
       await removal.stop();
       rasterServices.close();
-      await Promise.all([changes.stop(), render.stop(), transfer.stop(), files.host.stop(), image.stop()]);
+      await Promise.all([
+        changes.stop(),
+        render.stop(),
+        transfer.stop(),
+        files.host.stop(),
+        image.stop(),
+        bodies.stop(),
+      ]);
       await folder.remove();
       redis.disconnect();
       tilesRedis.disconnect();

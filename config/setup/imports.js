@@ -15,7 +15,7 @@ import ts from "typescript";
 const order = [
   ["src/geo", "src/clock", "src/loop-delay"],
   ["src/errors", "src/config", "src/log", "src/metrics"],
-  ["src/column-types"],
+  ["src/column-types", "src/json"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
   ["src/catalog/codes", "src/catalog/layer-table", "src/catalog/localized-value", "src/catalog/plain-value"],
@@ -66,8 +66,10 @@ const apart = [
       "src/hosts/export-messages",
       "src/hosts/tile-index",
       "src/style",
+      "src/features/object-body",
       "src/geo",
       "src/errors",
+      "src/json",
       "src/log",
     ],
   },

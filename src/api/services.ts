@@ -5,6 +5,7 @@ import type { Sessions } from "../access/sessions.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
+import type { BodyThreads } from "../features/body-threads.js";
 import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { Pictures as MadePictures } from "../hosts/pictures.js";
@@ -38,6 +39,8 @@ export interface Services {
   readonly config: Config;
   readonly log: Log;
   readonly db: Database;
+  /** Read large bodies. */
+  readonly bodies: Pick<BodyThreads, "object" | "geometry" | "digest">;
   readonly redis: Redis;
   readonly catalog: Catalog;
   readonly sessions: Sessions;

@@ -20,10 +20,10 @@ export function valueColumns(layer: LayerNode): readonly Column[] {
   return columns;
 }
 
-const columnsByCode = new WeakMap<LayerNode, ReadonlyMap<string, Column>>();
+const columnsByCode = new WeakMap<Pick<LayerNode, "columns">, ReadonlyMap<string, Column>>();
 
 /** The column with that code, or undefined. */
-export function findColumn(layer: LayerNode, code: string): Column | undefined {
+export function findColumn(layer: Pick<LayerNode, "columns">, code: string): Column | undefined {
   let columns = columnsByCode.get(layer);
   if (!columns) {
     columns = new Map(layer.columns.map((column) => [column.code, column]));

@@ -14,10 +14,21 @@ import { boundType, readValue } from "./values.js";
 export type Assignment =
   /** A value that is not localised. */
   | { readonly column: Column; readonly kind: "set"; readonly bound: unknown }
-  /** A localised column: replaces the values of all languages. */
-  | { readonly column: Column; readonly kind: "replace"; readonly texts: Readonly<Record<string, unknown>> }
-  /** A localised column: sets the value of one language; null removes it. */
-  | { readonly column: Column; readonly kind: "merge"; readonly language: string; readonly value: unknown };
+  /** A localised column: replaces the values of all languages. `json` is the JSON text of `texts`; null = none are left. */
+  | {
+      readonly column: Column;
+      readonly kind: "replace";
+      readonly texts: Readonly<Record<string, unknown>>;
+      readonly json: string | Buffer | null;
+    }
+  /** A localised column: sets the value of one language, `json` as JSON text; null removes it. */
+  | {
+      readonly column: Column;
+      readonly kind: "merge";
+      readonly language: string;
+      readonly value: unknown;
+      readonly json: string | Buffer | null;
+    };
 
 export interface FieldsInput {
   /** As the client sent it. */
@@ -34,7 +45,10 @@ const maxReported = 100;
  * Checks all fields.
  * @throws Failure required_parameters, unknown_column, invalid_value (data.columns = code → reason)
  */
-export function readFields(layer: LayerNode, { fields, languages, id }: FieldsInput): Assignment[] {
+export function readFields(
+  layer: Pick<LayerNode, "columns">,
+  { fields, languages, id }: FieldsInput,
+): Assignment[] {
   if (fields === undefined || fields === null) throw required(["fields"]);
   if (typeof fields !== "object" || Array.isArray(fields)) {
     throw failed("invalid_value", "fields must be an object of column codes and values.");
@@ -107,7 +121,9 @@ function assign(column: Column, value: unknown, languages: Languages): Assignmen
   }
   if (!isLanguageTag(languages.own)) return "The language of the request (lng) is not a language code.";
   const read: ColumnValue = readValue(column, value);
-  return read.ok ? { column, kind: "merge", language: languages.own, value: read.json } : read.reason;
+  if (!read.ok) return read.reason;
+  const json = read.json === null ? null : JSON.stringify(read.json);
+  return { column, kind: "merge", language: languages.own, value: read.json, json };
 }
 
 const maxLanguages = 100;
@@ -122,7 +138,12 @@ function assignLanguages(column: Column, value: object): Assignment | string {
     if (!read.ok) return `${language}: ${read.reason}`;
     if (read.json !== null) texts[language] = read.json;
   }
-  return { column, kind: "replace", texts };
+  return {
+    column,
+    kind: "replace",
+    texts,
+    json: Object.keys(texts).length > 0 ? JSON.stringify(texts) : null,
+  };
 }
 
 /** File ids that the assignments give to file columns; they must belong to the same object. Columns without ids are left out. */
@@ -147,12 +168,9 @@ export function listedFiles(
 /** SQL of the column's new value; `old` is the SQL of the previous value, 'null' for a new object. */
 export function assignedValue(assignment: Assignment, old: string, values: Values): string {
   if (assignment.kind === "set") return `${values.bind(assignment.bound)}::${boundType(assignment.column)}`;
-  if (assignment.kind === "replace") {
-    const text = Object.keys(assignment.texts).length > 0 ? JSON.stringify(assignment.texts) : null;
-    return `${values.bind(text)}::text::jsonb`;
-  }
+  if (assignment.kind === "replace") return `${values.bind(assignment.json)}::text::jsonb`;
   const language = `${values.bind(assignment.language)}::text`;
-  if (assignment.value === null) return `nullif(coalesce(${old}::jsonb,'{}')-${language},'{}')`;
-  const value = `${values.bind(JSON.stringify(assignment.value))}::text::jsonb`;
+  if (assignment.json === null) return `nullif(coalesce(${old}::jsonb,'{}')-${language},'{}')`;
+  const value = `${values.bind(assignment.json)}::text::jsonb`;
   return `coalesce(${old}::jsonb,'{}')||jsonb_build_object(${language},${value})`;
 }

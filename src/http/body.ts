@@ -1,7 +1,7 @@
 import { badRequest, tooLarge } from "../errors.js";
+import { decodeUtf8, parseJson } from "../json.js";
 import { readForm } from "./form.js";
 import type { IncomingBody } from "./incoming.js";
-import { decodeUtf8, parseJson } from "./json.js";
 import { parseParameters } from "./query.js";
 import {
   type Admit,
@@ -9,6 +9,7 @@ import {
   type BodyLimits,
   defaultBodyLimits,
   type Form,
+  type Lent,
   type UploadedFile,
 } from "./types.js";
 import type { TempFiles } from "./uploads.js";
@@ -39,7 +40,7 @@ type ReadMode = "bytes" | "form" | "file" | "upload";
 export class RequestBody implements Body {
   readonly limits: Body["limits"];
   private mode: ReadMode | undefined;
-  private whole: Promise<Buffer> | undefined;
+  private parts: Promise<Buffer[]> | undefined;
   private parsed: Promise<unknown> | undefined;
   private file: Promise<UploadedFile> | undefined;
   private form: Promise<Form> | undefined;
@@ -69,12 +70,36 @@ export class RequestBody implements Body {
       throw new Error(`The body was read as ${this.mode}, and cannot be read as ${mode}.`);
   }
 
-  async bytes(limit = this.limits.bytes): Promise<Buffer> {
+  /** @throws Failure too_large */
+  private async received(limit: number): Promise<Buffer[]> {
     this.readAs("bytes");
-    this.whole ??= this.incoming.whole(limit);
-    const bytes = await this.whole;
-    if (bytes.length > limit) throw tooLarge(`The body is larger than ${limit} bytes.`);
-    return bytes;
+    this.parts ??= this.incoming.parts(limit);
+    const parts = await this.parts;
+    if (lengthOf(parts) > limit) throw tooLarge(`The body is larger than ${limit} bytes.`);
+    return parts;
+  }
+
+  async length(limit = this.limits.bytes): Promise<number> {
+    return lengthOf(await this.received(limit));
+  }
+
+  async bytes(limit = this.limits.bytes): Promise<Buffer> {
+    const parts = await this.received(limit);
+    if (parts.length === 1) return parts[0]!;
+    const whole = Buffer.concat(parts);
+    this.parts = Promise.resolve([whole]);
+    return whole;
+  }
+
+  async lend<T>(use: (parts: readonly Uint8Array[]) => Promise<Lent<T>>): Promise<T> {
+    const parts = await this.received(this.limits.bytes);
+    this.parts = Promise.reject(new Error("The body is read elsewhere, or was lost there."));
+    this.parts.catch(() => undefined);
+    const { parts: returned, value } = await use(parts.map(inOwnMemory));
+    this.parts = Promise.resolve(
+      returned.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
+    );
+    return value;
   }
 
   json(limit?: number): Promise<unknown> {
@@ -145,6 +170,12 @@ export class RequestBody implements Body {
     return this.form;
   }
 }
+
+const lengthOf = (parts: readonly Uint8Array[]): number => parts.reduce((sum, { length }) => sum + length, 0);
+
+/** Small parts share memory, which must stay here. */
+const inOwnMemory = (part: Buffer): Uint8Array =>
+  part.length === part.buffer.byteLength ? part : new Uint8Array(part);
 
 const codings = /^(identity)?$/i;
 

@@ -1,6 +1,6 @@
 import { badRequest, tooLarge } from "../errors.js";
+import { decodeUtf8 } from "../json.js";
 import type { IncomingBody } from "./incoming.js";
-import { decodeUtf8 } from "./json.js";
 import { boundaryOf, MultipartParser, type PartEvent } from "./multipart.js";
 import type { Admit, Form } from "./types.js";
 import type { GrowingFile, TempFiles } from "./uploads.js";

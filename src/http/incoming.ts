@@ -147,8 +147,8 @@ export class IncomingBody {
     }
   }
 
-  /** The whole body in memory. @throws as `chunks` */
-  async whole(limit: number): Promise<Buffer> {
+  /** The whole body in memory, each part in memory of its own. @throws as `chunks` */
+  async parts(limit: number): Promise<Buffer[]> {
     this.requireAtMost(limit, this.declaredBytes ?? 0);
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -157,7 +157,7 @@ export class IncomingBody {
       this.requireAtMost(limit, bytes);
       chunks.push(chunk);
     }
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    return chunks;
   }
 
   private requireAtMost(limit: number, bytes: number): void {

@@ -1,5 +1,5 @@
 import { badRequest } from "../errors.js";
-import { decodeUtf8 } from "./json.js";
+import { decodeUtf8 } from "../json.js";
 
 /** Streaming parser of multipart/form-data (RFC 7578, RFC 2046 section 5.1). */
 

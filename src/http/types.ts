@@ -49,6 +49,14 @@ export interface Body {
    * @throws Failure too_large
    */
   bytes(limit?: number): Promise<Buffer>;
+  /** Reads the whole body, without making one piece of it. @throws Failure too_large */
+  length(limit?: number): Promise<number>;
+  /**
+   * Lends the parts of the body, as they came, to who moves their memory to another thread.
+   * @param use gives them back with a value; if it rejects, they are lost, and the body cannot be read again
+   * @throws Failure too_large; what `use` throws
+   */
+  lend<T>(use: (parts: readonly Uint8Array[]) => Promise<Lent<T>>): Promise<T>;
   /** Parsed JSON. @throws Failure bad_request when it is not valid, deeper than 100 levels or has non-finite numbers */
   json(limit?: number): Promise<unknown>;
   /**
@@ -65,6 +73,11 @@ export interface Body {
    *   it resolves, and stops when it throws
    */
   upload(name: string, admit: Admit): Promise<Form>;
+}
+
+export interface Lent<T> {
+  readonly parts: readonly Uint8Array[];
+  readonly value: T;
 }
 
 export type Admit = (fields: Readonly<Record<string, unknown>>) => Promise<boolean> | boolean;

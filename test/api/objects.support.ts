@@ -94,6 +94,7 @@ function requestOf(method: Method, path: string, params: Record<string, string>,
   const body = {
     limits: { bytes, earlyBytes: bytes, members: 100, values: 100 },
     receivedBytes: bytes,
+    length: async () => bytes,
     json: async () => {
       if (text === "") throw badRequest("The body is empty.");
       return JSON.parse(text);

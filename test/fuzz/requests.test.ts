@@ -5,10 +5,10 @@ import { parseNotification } from "../../src/changes/notification.js";
 import { Failure } from "../../src/errors.js";
 import { encodeGeometry } from "../../src/features/geometry.js";
 import { createForwardedReader } from "../../src/http/forwarded.js";
-import { parseJson } from "../../src/http/json.js";
 import { boundaryOf, MultipartParser, type PartEvent } from "../../src/http/multipart.js";
 import { parseParameters } from "../../src/http/query.js";
 import { requestedRange } from "../../src/http/range.js";
+import { parseJson } from "../../src/json.js";
 import { isIconName, isPicturePath, pictureName } from "../../src/style/picture-path.js";
 import { answerOf, holds, textsOf } from "./fuzz.support.js";
 

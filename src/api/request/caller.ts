@@ -91,7 +91,7 @@ export async function callerOrPublic(
 export const usedToken = (caller: Caller): boolean => caller.accountId !== null || caller === ignoredToken;
 
 /** Who takes turns with others: the account, or the network of somebody who is not signed in. */
-const clientOf = (request: Request, { accountId }: Caller): string =>
+export const clientOf = (request: Request, { accountId }: Caller): string =>
   accountId === null ? networkOf(request.remoteAddress) : `a${accountId}`;
 
 /** For whom the images of a request are made. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { CatalogReader } from "../../catalog/catalog.js";
 import { badRequest, Failure, failed } from "../../errors.js";
+import type { BodyReader } from "../../features/body-threads.js";
 import { VisualReader } from "../../features/visual-cache.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { BlobStore } from "../../storage/blob-store.js";
@@ -14,7 +15,8 @@ import {
 import type { Database } from "../../storage/postgres.js";
 import { SingleTransaction } from "../../storage/single-transaction.js";
 import type { Services } from "../services.js";
-import { callerOf, headToken } from "./caller.js";
+import { callerOf, clientOf, headToken } from "./caller.js";
+import { isLarge } from "./large-body.js";
 import { mediaType, multipart } from "./media-type.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { text } from "./schema/parameters.js";
@@ -70,11 +72,13 @@ export async function answerOnce(
   if (hasFile && headToken(request) === undefined)
     throw badRequest("With an Idempotency-Key the token of an upload comes in the query or a header.");
   const project = await services.catalog.project(request.params.project!);
-  const { accountId } = await callerOf(request, services, project);
+  const caller = await callerOf(request, services, project);
+  const { accountId } = caller;
   // The public may not write: the handler refuses it before it reads the body.
   if (accountId === null) return handle(services);
   const owned: IdempotencyKey = { accountId, key };
-  const requestHash = () => fingerprint(request, { hasFile });
+  const reader = { client: clientOf(request, caller), signal: request.signal };
+  const requestHash = () => fingerprint(request, services, { hasFile, reader });
   const repeat = async (kept: KeptAnswer): Promise<Reply> => {
     const reply = repeated(kept, await requestHash());
     // The first request may still be waiting for the write to reach all nodes.
@@ -165,14 +169,27 @@ function within(services: Services, db: SingleTransaction, after: (() => Promise
 }
 
 /** Hash that identifies a repeated request. The token is not part of it: a retry may come from a new session. */
-async function fingerprint(request: Request, { hasFile }: { readonly hasFile: boolean }): Promise<string> {
+async function fingerprint(
+  request: Request,
+  { bodies }: Services,
+  { hasFile, reader }: { readonly hasFile: boolean; readonly reader: BodyReader },
+): Promise<string> {
   const query = new URLSearchParams(request.rawQuery);
   query.delete("token");
   query.sort();
-  const hash = createHash("sha256").update(`${request.method} ${request.path}?${query}\n`);
-  for (const name of ["if-match", "x-filename"]) hash.update(`${request.header(name) ?? ""}\n`);
+  let start = `${request.method} ${request.path}?${query}\n`;
+  for (const name of ["if-match", "x-filename"]) start += `${request.header(name) ?? ""}\n`;
+  const isElsewhere = !hasFile && mediaType(request) !== multipart && (await isLarge(request).catch(asSmall));
+  if (isElsewhere) return bodies.digest(request.body, start, reader);
+  const hash = createHash("sha256").update(start);
   for (const part of await (hasFile ? fileParts(request) : bodyParts(request))) hash.update(part);
   return hash.digest("base64url");
+}
+
+/** What cannot be received is refused where it is read. */
+function asSmall(error: unknown): false {
+  if (error instanceof Failure) return false;
+  throw error;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { notFound } from "../../errors.js";
 import { getGeometry, putGeometry } from "../../features/edit.js";
-import { encodeGeometry } from "../../features/geometry.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answerText } from "../request/caller.js";
 import { editableContext, objectsContext, toReadSignedIn } from "../request/context.js";
@@ -11,6 +10,7 @@ import { objectId } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
+import { sentGeometry } from "./object-bodies.js";
 import { matchHeaders } from "./object-etags.js";
 import { geometryParameters } from "./object-parameters.js";
 
@@ -42,8 +42,7 @@ async function change(
   const { layer, caller } = await editableContext(request, services);
   const id = objectId(request.params.object);
   const { geomSR: srid } = query();
-  const sent = await body();
-  const geom = sent === null ? null : encodeGeometry(sent, { srid, kind: layer.geometryKind });
+  const geom = await sentGeometry(request, services, { caller, body, rules: { layer, srid } });
   const changed = await putGeometry(services.db, layer, id, {
     geom,
     shape: { srid },

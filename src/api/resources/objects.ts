@@ -2,9 +2,7 @@ import type { LayerNode, MapState } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
 import { valueColumns } from "../../features/column-sql.js";
 import { createObject, deleteObject, type ObjectChange, updateObject } from "../../features/edit.js";
-import { readFields } from "../../features/fields.js";
 import { objectFormatter } from "../../features/format.js";
-import { encodeGeometry } from "../../features/geometry.js";
 import { getObject } from "../../features/get.js";
 import type { ObjectShape } from "../../features/item.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -19,6 +17,7 @@ import { objectId } from "../request/schema/parameters.js";
 import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
+import { sentObject } from "./object-bodies.js";
 import { printObject } from "./object-documents.js";
 import { matchHeaders, taggedObject } from "./object-etags.js";
 import { geometryParameters, geometryShape, languageParameter, languagesOf } from "./object-parameters.js";
@@ -93,14 +92,11 @@ async function create(
   { query, body }: Write<typeof createBody>,
 ): Promise<Reply> {
   const { map, layer, caller } = await editableContext(request, services);
-  const sent = await body();
   const parameters = query();
   const shape = wholeShape(map, layer, parameters);
-  const made = await createObject(services.db, layer, {
-    assignments: readFields(layer, { fields: sent.fields, languages: shape.languages }),
-    geom: storedGeometry(sent.geom, layer, parameters.geomSR),
-    shape,
-  });
+  const rules = { layer, languages: shape.languages, srid: parameters.geomSR };
+  const sent = await sentObject(request, services, { caller, body, rules });
+  const made = await createObject(services.db, layer, { ...sent, shape });
   await services.changes.propagate(made.receipt);
   return taggedObject(caller, layer, made);
 }
@@ -112,17 +108,11 @@ async function change(
 ): Promise<Reply> {
   const { map, layer, caller } = await editableContext(request, services);
   const id = objectId(request.params.object);
-  const sent = await body();
   const parameters = query();
   const shape = wholeShape(map, layer, parameters);
-  // `fields` is optional only if the geometry is changed.
-  const given = sent.fields === undefined && sent.geom !== undefined ? {} : sent.fields;
-  const wanted: ObjectChange = {
-    assignments: readFields(layer, { fields: given, languages: shape.languages, id }),
-    geom: storedGeometry(sent.geom, layer, parameters.geomSR),
-    shape,
-    versions: headers()["if-match"],
-  };
+  const rules = { layer, languages: shape.languages, id, srid: parameters.geomSR };
+  const sent = await sentObject(request, services, { caller, body, rules });
+  const wanted: ObjectChange = { ...sent, shape, versions: headers()["if-match"] };
   const changed = await updateObject(services.db, layer, id, wanted);
   if (changed === undefined) throw notFound(`object ${id}`);
   if (changed.receipt !== undefined) await services.changes.propagate(changed.receipt);
@@ -141,12 +131,6 @@ async function remove(
   if (receipt === undefined) throw notFound(`object ${id}`);
   await services.changes.propagate(receipt);
   return answer(caller, true);
-}
-
-/** The geometry of a body as stored; null removes the geometry, undefined does not change it. */
-function storedGeometry(sent: unknown, layer: LayerNode, srid: 4326 | 3857): Buffer | null | undefined {
-  if (sent === undefined || sent === null) return sent;
-  return encodeGeometry(sent, { srid, kind: layer.geometryKind });
 }
 
 const object: Answer = {

@@ -1,4 +1,4 @@
-import { badRequest } from "../errors.js";
+import { badRequest, tooLarge } from "./errors.js";
 
 /** Parses JSON bodies under the rules of the API: UTF-8, at most 100 levels, finite numbers, text that PostgreSQL can store. */
 
@@ -25,11 +25,14 @@ export interface JsonLimits {
   readonly members: number;
   /** Members of objects and items of arrays. */
   readonly values: number;
+  /** What the parsed value may take, as it is estimated before; absent = any. */
+  readonly memoryBytes?: number;
 }
 
 /**
  * Parses a JSON body. The last of duplicate keys is used; `__proto__` becomes an own property like any other.
- * @throws Failure bad_request when it is not valid JSON, too deep, exceeds the limits, or contains a non-finite number, NUL
+ * @throws Failure too_large when it takes more memory than it may; bad_request when it is not valid JSON, too deep, exceeds
+ *   the other limits, or contains a non-finite number, NUL
  *   or an unpaired surrogate
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits): unknown {
@@ -54,6 +57,7 @@ function requireWithinLimits(limits: JsonLimits, bytes: Uint8Array): void {
   let members = 0;
   let values = 0;
   let depth = 0;
+  let opened = 0;
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case quote:
@@ -66,6 +70,7 @@ function requireWithinLimits(limits: JsonLimits, bytes: Uint8Array): void {
       case 0x7b: // {
         if (++depth > maxDepth) throw badRequest(`The body is nested deeper than ${maxDepth} levels.`);
         if (++values > limits.values) throw tooMany(limits.values, "values");
+        opened++;
         break;
       case 0x2c: // ,
         if (++values > limits.values) throw tooMany(limits.values, "values");
@@ -76,7 +81,14 @@ function requireWithinLimits(limits: JsonLimits, bytes: Uint8Array): void {
         break;
     }
   }
+  const { memoryBytes = Number.POSITIVE_INFINITY } = limits;
+  if (2 * bytes.length + opened * openedBytes + values * valueBytes > memoryBytes)
+    throw tooLarge("The body has more objects and arrays than the server has memory for.");
 }
+
+/** Upper bounds of what V8 takes for an object or array, and for its place in another one, while that grows. */
+const openedBytes = 80;
+const valueBytes = 16;
 
 const tooMany = (limit: number, items: string) => badRequest(`The body has more than ${limit} ${items}.`);
 
