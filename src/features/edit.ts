@@ -6,8 +6,9 @@ import type { Database, Queryable } from "../storage/postgres.js";
 import { enforceConstraints } from "./check-constraints.js";
 import { type Assignment, assignedValue, listedFiles, mayBecomeEmpty } from "./fields.js";
 import { type GeometryShape, geometryJson } from "./geometry-sql.js";
-import { getObject, type ObjectRow, type ObjectText, objectText } from "./get.js";
+import { getObject, type ObjectRow, type ObjectText, objectOfParts, objectText } from "./get.js";
 import { type ObjectShape, objectJson } from "./item.js";
+import { type JsonText, joinedParts, partsOf } from "./json-text.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 import { saveFailed } from "./statement-failure.js";
 import { requireAbsence, versionCondition, versionSql } from "./version.js";
@@ -30,9 +31,13 @@ const geometryValue = (geom: Buffer | null, values: Values): string =>
 /** SQL of the transaction's id, which its notifications carry. */
 const receiptSql = "pg_current_xact_id()::text";
 
-/** RETURNING clause of a write: JSON text `o`, version `v` and receipt `r`. */
-const returning = (layer: LayerNode, shape: ObjectShape, values: Values): string =>
-  `returning ${objectJson(shape, values)} as o, ${versionSql(layer)} as v, ${receiptSql} as r`;
+/** A write that returns JSON text `o`, as a whole or in parts, version `v` and receipt `r`. */
+function returning(statement: string, layer: LayerNode, change: ObjectChange, values: Values): string {
+  const object = objectJson(change.shape, values);
+  const text = `${statement} returning ${object} as o, ${versionSql(layer)} as v, ${receiptSql} as r`;
+  if (!returnsParts(change)) return text;
+  return `with written as (${text}) select parts.o, v, r from written, ${partsOf("written.o")}`;
+}
 
 interface WrittenRow extends ObjectRow {
   readonly r: string;
@@ -44,7 +49,22 @@ export interface WrittenObject extends ObjectText {
   readonly receipt: string | undefined;
 }
 
-const written = (row: WrittenRow): WrittenObject => ({ ...objectText(row), receipt: row.r });
+/** Whether the object that a write returns may be long. Others cost less in one piece. */
+const returnsParts = ({ assignments, shape }: ObjectChange): boolean =>
+  shape.geom !== undefined ||
+  // Of bodies that were large.
+  assignments.some((one) => Buffer.isBuffer(one.kind === "set" ? one.bound : one.json));
+
+/** Runs a write that returns the object; undefined when there is none. */
+async function write(
+  db: Queryable,
+  { text, values }: Statement,
+  change: ObjectChange,
+): Promise<WrittenObject | undefined> {
+  const rows = await db.write<WrittenRow>(text, values, { prepare: true }).catch(saveFailed);
+  const [row] = rows;
+  return row && { ...(returnsParts(change) ? objectOfParts(rows) : objectText(row))!, receipt: row.r };
+}
 
 /** The statement that inserts an object and returns it. */
 export function createStatement(layer: LayerNode, change: ObjectChange): Statement {
@@ -61,7 +81,7 @@ export function createStatement(layer: LayerNode, change: ObjectChange): Stateme
   }
   const row = names.length > 0 ? `(${names.join(",")}) values (${terms.join(",")})` : "default values";
   return {
-    text: `insert into ${layerTable(layer.id)} ${row} ${returning(layer, change.shape, values)}`,
+    text: returning(`insert into ${layerTable(layer.id)} ${row}`, layer, change, values),
     values: values.list,
   };
 }
@@ -76,10 +96,9 @@ export async function createObject(
   const files = listedFiles(change.assignments);
   if (files.length > 0) await requireOwnFiles(db, layer, undefined, files);
   await enforceConstraints(db, layer, change.assignments);
-  const { text, values } = createStatement(layer, change);
-  const [row] = await db.write<WrittenRow>(text, values, { prepare: true }).catch(saveFailed);
-  if (!row) throw new Error("INSERT returned no row.");
-  return written(row);
+  const made = await write(db, createStatement(layer, change), change);
+  if (!made) throw new Error("INSERT returned no row.");
+  return made;
 }
 
 /**
@@ -130,17 +149,12 @@ async function update(
     }
     return found && { ...found, receipt: undefined };
   }
-  const [row] = await db
-    .write<WrittenRow>(
-      `update ${layerTable(layer.id)} set ${terms.join(", ")}
-      where svc_id = ${key}::bigint${versionCondition(layer, versions, values)}
-      ${returning(layer, change.shape, values)}`,
-      values.list,
-      { prepare: true },
-    )
-    .catch(saveFailed);
-  if (!row) await requireAbsence(db, layer, id, versions);
-  return row && written(row);
+  const condition = `svc_id = ${key}::bigint${versionCondition(layer, versions, values)}`;
+  const statement = `update ${layerTable(layer.id)} set ${terms.join(", ")} where ${condition}`;
+  const text = returning(statement, layer, change, values);
+  const changed = await write(db, { text, values: values.list }, change);
+  if (!changed) await requireAbsence(db, layer, id, versions);
+  return changed;
 }
 
 /**
@@ -172,13 +186,15 @@ export async function getGeometry(
   layer: LayerNode,
   id: number,
   shape: GeometryShape,
-): Promise<string | undefined> {
-  const [row] = await db.query<{ g: string }>(
-    `select ${geometryJson(shape)} as g from ${layerTable(layer.id)} where svc_id = $1::bigint`,
+): Promise<JsonText | undefined> {
+  const rows = await db.query<{ o: string }>(
+    `select parts.o from
+       (select ${geometryJson(shape)} as g from ${layerTable(layer.id)} where svc_id = $1::bigint) found,
+       ${partsOf("found.g")}`,
     [id],
     { prepare: true },
   );
-  return row?.g;
+  return rows.length > 0 ? joinedParts(rows) : undefined;
 }
 
 export interface GeometryChange {
@@ -192,8 +208,8 @@ export interface GeometryChange {
 
 /** A geometry after a write. */
 export interface WrittenGeometry {
-  /** GeoJSON text. */
-  readonly json: string;
+  /** GeoJSON. */
+  readonly json: JsonText;
   /** Id of the transaction, for `Changes.propagate`. */
   readonly receipt: string;
 }
@@ -212,13 +228,16 @@ export async function putGeometry(
   requireGeometry(layer, geom);
   const values = new Values();
   const key = values.bind(id);
-  const [row] = await db.write<{ g: string; r: string }>(
-    `update ${layerTable(layer.id)} set geom = ${geometryValue(geom, values)}
-      where svc_id = ${key}::bigint${versionCondition(layer, versions, values)}
-      returning ${geometryJson(shape)} as g, ${receiptSql} as r`,
+  const rows = await db.write<{ o: string; r: string }>(
+    `with written as (
+       update ${layerTable(layer.id)} set geom = ${geometryValue(geom, values)}
+       where svc_id = ${key}::bigint${versionCondition(layer, versions, values)}
+       returning ${geometryJson(shape)} as g, ${receiptSql} as r
+     ) select parts.o, r from written, ${partsOf("written.g")}`,
     values.list,
     { prepare: true },
   );
+  const [row] = rows;
   if (!row) await requireAbsence(db, layer, id, versions);
-  return row && { json: row.g, receipt: row.r };
+  return row && { json: joinedParts(rows), receipt: row.r };
 }

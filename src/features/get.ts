@@ -3,13 +3,14 @@ import type { Lookup } from "../storage/lookups.js";
 import type { Queryable } from "../storage/postgres.js";
 import { valueColumns } from "./column-sql.js";
 import { type ObjectShape, objectJson } from "./item.js";
+import { type JsonText, joinedParts, partsOf } from "./json-text.js";
 import { layerTable, type Statement, Values } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
 import { comparedVersionSql, versionSql } from "./version.js";
 
 /** An object as JSON text with its version. */
 export interface ObjectText {
-  readonly json: string;
+  readonly json: JsonText;
   /** Changes with each write of the object; undefined for rows of views. */
   readonly version: string | undefined;
 }
@@ -20,6 +21,10 @@ export interface ObjectRow {
 }
 
 export const objectText = ({ o, v }: ObjectRow): ObjectText => ({ json: o, version: v ?? undefined });
+
+/** An object of rows with the parts of its text; undefined when there are none. */
+export const objectOfParts = <Row extends ObjectRow>(rows: readonly Row[]): ObjectText | undefined =>
+  rows[0] && { json: joinedParts(rows), version: rows[0].v ?? undefined };
 
 export interface ObjectRequest extends ObjectShape {
   /** Whether the version will be compared with one of the client (If-Match, If-None-Match). */
@@ -52,8 +57,12 @@ export async function getObject(
     return found && objectText(found);
   }
   const { text, values } = getStatement(layer, id, shape);
-  const [row] = await db.query<ObjectRow>(text, values, { prepare: true }).catch(readFailed);
-  return row && objectText(row);
+  if (!shape.geom) {
+    const [row] = await db.query<ObjectRow>(text, values, { prepare: true }).catch(readFailed);
+    return row && objectText(row);
+  }
+  const parts = `select parts.o, found.v from (${text}) found, ${partsOf("found.o")}`;
+  return objectOfParts(await db.query<ObjectRow>(parts, values, { prepare: true }).catch(readFailed));
 }
 
 /** Batched lookups of whole objects by layer and shape, cached because building the SQL costs more than running it. */

@@ -61,10 +61,10 @@ export function sendReply(reply: Reply, context: ReplyContext): Promise<number> 
   }
 }
 
-/** Sends a response with a complete body, as `sendReply`; a 200 whose ETag matches If-None-Match becomes a 304. */
+/** Sends a response with a complete body, as `sendReply`. Parts of a text have a character for each byte. A 200 whose ETag matches If-None-Match becomes a 304. */
 export function sendWhole(
   status: number,
-  content: Uint8Array | string,
+  content: Uint8Array | string | readonly string[],
   headers: Headers,
   context: ReplyContext,
 ): Promise<number> | number {
@@ -79,15 +79,24 @@ export function sendWhole(
   const lines = responseHeaders(headers, base);
   context.beforeSend();
   if (status === 204 || status === 304) writer.sendHead(status, lines);
-  else if (head) writer.sendHead(status, `${lines}\r\ncontent-length: ${body.length}`);
+  else if (head) writer.sendHead(status, `${lines}\r\ncontent-length: ${lengthOf(body)}`);
   else {
     const rest = context.restOfBody();
-    if (rest) return sendEarly(writer, { status, lines, body }, rest);
-    const sending = writer.sendBytes(status, lines, body);
+    if (rest) return sendEarly(writer, { status, lines, body: wholeOf(body) }, rest);
+    const sending =
+      body instanceof Uint8Array
+        ? writer.sendBytes(status, lines, body)
+        : writer.sendParts(status, lines, body);
     if (sending) return sending.then(() => status);
   }
   return status;
 }
+
+const lengthOf = (body: Uint8Array | readonly string[]): number =>
+  body instanceof Uint8Array ? body.length : body.reduce((sum, { length }) => sum + length, 0);
+
+const wholeOf = (body: Uint8Array | readonly string[]): Uint8Array =>
+  body instanceof Uint8Array ? body : Buffer.concat(body.map((part) => Buffer.from(part, "latin1")));
 
 /** Maximum time that the end of an early response waits for the end of the request. */
 const lingerMs = 5_000;

@@ -14,6 +14,8 @@ const sliceBytes = 15_000;
 const firstSliceBytes = 8_000;
 /** Size of writes after one that the socket did not take at once. */
 const probeBytes = 1_000;
+/** What one response may hand to a fast socket before others have their turn: it takes about a millisecond. */
+const turnBytes = 1024 ** 2;
 /** Backpressure for longer than this closes the connection. (The library itself closes it when the client reads nothing for 10 s.) */
 const stallMs = 30_000;
 
@@ -112,6 +114,53 @@ export class ResponseWriter {
         return sent;
       });
     });
+  }
+
+  /**
+   * Sends a complete response in parts, with a character for each byte, and lets others have their turn in between. Resolves
+   * when the socket has taken it, or the client has disconnected.
+   */
+  async sendParts(status: number, headers: string, parts: readonly string[]): Promise<void> {
+    if (!this.usable) return;
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    let taken = 0;
+    this.pendingHead = () => this.writeHead(status, headers);
+    this.res.onWritable((offset) => {
+      taken = offset;
+      this.writable?.();
+      return true;
+    });
+    let start = 0;
+    let turn = 0;
+    for (const part of parts) {
+      const bytes = Buffer.from(part, "latin1");
+      for (let at = 0; at < bytes.length; at = taken - start) {
+        if (!this.usable) return;
+        const [isTaken, isDone] = this.tryEnd(bytes.subarray(at), length);
+        if (isDone) {
+          this.usable = false;
+          return;
+        }
+        if (isTaken) break;
+        await new Promise<void>((resolve) => {
+          this.writable = resolve;
+        });
+      }
+      start += bytes.length;
+      turn += bytes.length;
+      if (turn < turnBytes) continue;
+      turn = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  private tryEnd(bytes: Uint8Array, length: number): [boolean, boolean] {
+    let outcome: [boolean, boolean] = [false, false];
+    this.res.cork(() => {
+      this.sendPendingHead();
+      outcome = this.res.tryEnd(bytes, length);
+    });
+    return outcome;
   }
 
   /** Begins a response of unknown length. Status and headers are sent with the first bytes. */

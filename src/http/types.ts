@@ -116,8 +116,12 @@ export interface Request {
 /** The reply of a handler. Header names are lower case; `http` adds CORS headers and the request id. */
 export type Reply =
   | { readonly kind: "json"; readonly value: unknown; readonly headers?: Headers }
-  /** JSON text, usually from PostgreSQL. */
-  | { readonly kind: "json_text"; readonly text: string; readonly headers?: Headers }
+  /** JSON text, usually from PostgreSQL. A long one in parts: UTF-8 with a character for each byte. */
+  | {
+      readonly kind: "json_text";
+      readonly text: string | readonly string[];
+      readonly headers?: Headers;
+    }
   | {
       readonly kind: "bytes";
       readonly status?: number;

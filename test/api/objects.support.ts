@@ -3,6 +3,7 @@ import { apiRoutes } from "../../src/api/routes.js";
 import type { Services } from "../../src/api/services.js";
 import { CatalogReader } from "../../src/catalog/catalog.js";
 import { badRequest } from "../../src/errors.js";
+import { wholeText } from "../../src/features/json-text.js";
 import { parseParameters } from "../../src/http/query.js";
 import type { Body, Method, Request } from "../../src/http/types.js";
 import type { Database } from "../../src/storage/postgres.js";
@@ -56,7 +57,7 @@ export function objectsApi(db: Database): ObjectsApi {
       });
       const reply = await route.handler(requestOf(method, full, params, asked), services);
       if (reply.kind === "json") return JSON.parse(JSON.stringify(reply.value));
-      if (reply.kind === "json_text") return JSON.parse(reply.text);
+      if (reply.kind === "json_text") return JSON.parse(wholeText(reply.text));
       if (reply.kind === "bytes") return JSON.parse(String(reply.body));
       let text = "";
       for await (const chunk of reply.chunks) text += chunk;

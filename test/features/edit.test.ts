@@ -12,6 +12,7 @@ import { readFields } from "../../src/features/fields.js";
 import { encodeGeometry } from "../../src/features/geometry.js";
 import { getObject } from "../../src/features/get.js";
 import type { ObjectShape } from "../../src/features/item.js";
+import { wholeText } from "../../src/features/json-text.js";
 import { failureOf, makeFeatures } from "./support.js";
 
 const { db, layer, table, close } = await makeFeatures([
@@ -37,7 +38,7 @@ const create = async (fields: unknown, geom?: Buffer, own = "ru") => {
   const asked = { own, main: "ru" };
   const assignments = readFields(layer, { fields, languages: asked });
   const made = await createObject(db, layer, { assignments, geom, shape: { ...shape, languages: asked } });
-  return JSON.parse(made.json);
+  return JSON.parse(wholeText(made.json));
 };
 const update = async (id: number, fields: unknown, geom?: Buffer | null, own = "ru") => {
   const asked = { own, main: "ru" };
@@ -47,11 +48,11 @@ const update = async (id: number, fields: unknown, geom?: Buffer | null, own = "
     geom,
     shape: { ...shape, languages: asked },
   });
-  return changed && JSON.parse(changed.json);
+  return changed && JSON.parse(wholeText(changed.json));
 };
 const get = async (id: number, more: Partial<ObjectShape> = {}) => {
   const found = await getObject(db, layer, id, { ...shape, ...more });
-  return found && JSON.parse(found.json);
+  return found && JSON.parse(wholeText(found.json));
 };
 const filled = { name: "n", label: "ярлык" };
 
@@ -160,7 +161,10 @@ t.test("geometry is read, replaced and taken away", async (t) => {
   t.equal(await getGeometry(db, layer, 2 ** 40, { srid: 4326 }), undefined);
   const put = async (geom: Buffer | null, key = id) =>
     (await putGeometry(db, layer, key, { geom, shape: { srid: 4326 } }))?.json;
-  t.same(JSON.parse((await put(point(0.1, 0.2))) ?? ""), { type: "Point", coordinates: [0.1, 0.2] });
+  t.same(JSON.parse(wholeText((await put(point(0.1, 0.2))) ?? "")), {
+    type: "Point",
+    coordinates: [0.1, 0.2],
+  });
   t.equal(await put(point(0, 0), 2 ** 40), undefined);
   t.equal(await put(null), "null");
 });

@@ -2,6 +2,7 @@ import { coversRights } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
 import { type Caller, type ProjectState, publicCaller, type UserName } from "../../catalog/state.js";
 import { Failure, forbidden, tooLarge, unauthenticated } from "../../errors.js";
+import type { JsonText } from "../../features/json-text.js";
 import type { ImageUser } from "../../hosts/image.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { Services } from "../services.js";
@@ -112,7 +113,7 @@ export const answer = (caller: Caller, value: unknown): Reply => ({
 });
 
 /** A response of JSON text that PostgreSQL produced. */
-export const answerText = (caller: Caller, json: string): Reply => ({
+export const answerText = (caller: Caller, json: JsonText): Reply => ({
   kind: "json_text",
   text: json,
   headers: callerHeaders(caller),

@@ -6,6 +6,7 @@ import { Failure, failed, notFound } from "../../errors.js";
 import { type Languages, valueColumns } from "../../features/column-sql.js";
 import { getGeometry } from "../../features/edit.js";
 import { getObject } from "../../features/get.js";
+import { wholeText } from "../../features/json-text.js";
 import type { ContractBox } from "../../geo/envelope.js";
 import { HostError } from "../../hosts/host.js";
 import type { ImageUser } from "../../hosts/image.js";
@@ -38,7 +39,7 @@ export async function printObject(request: Request, services: Services, target: 
   const shape = { fields: valueColumns(layer), bbox: 3857, languages, readable: true } as const;
   const found = await getObject(db, layer, id, shape);
   if (!found) throw notFound(`object ${id}`);
-  const { fields, bbox } = JSON.parse(found.json) as {
+  const { fields, bbox } = JSON.parse(wholeText(found.json)) as {
     fields: Record<string, unknown>;
     bbox: ContractBox | null;
   };
@@ -87,7 +88,7 @@ async function mapOf(
   try {
     const shape = { srid: 3857, zoom: viewport.z } as const;
     const geometry = JSON.parse(
-      (await getGeometry(services.db, layer, id, shape)) ?? "null",
+      wholeText((await getGeometry(services.db, layer, id, shape)) ?? "null"),
     ) as Geometry | null;
     if (!geometry) return undefined;
     return await printedMap(services, {

@@ -5,6 +5,7 @@ import { createObject, deleteObject, type ObjectChange, updateObject } from "../
 import { objectFormatter } from "../../features/format.js";
 import { getObject } from "../../features/get.js";
 import type { ObjectShape } from "../../features/item.js";
+import { wholeText } from "../../features/json-text.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer } from "../request/caller.js";
 import { formParameter } from "../request/common-parameters.js";
@@ -64,7 +65,7 @@ async function get(
   if (found === undefined) return answer(caller, { id, fields: {} });
   if (parameters.f !== "fjson") return taggedObject(caller, layer, found);
   const format = objectFormatter(layer.columns, languages);
-  return taggedObject(caller, layer, { ...found, json: format(found.json) });
+  return taggedObject(caller, layer, { ...found, json: format(wholeText(found.json)) });
 }
 
 const values = (description: string) => anything(description, { type: "object", additionalProperties: true });

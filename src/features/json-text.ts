@@ -1,0 +1,22 @@
+/** JSON text that PostgreSQL makes: in parts where it may be long, so that no part of its way holds the event loop. */
+
+/** A text; or, when it is long, UTF-8 in parts that have a character for each byte. */
+export type JsonText = string | readonly string[];
+
+const partBytes = 64 * 1024;
+
+/**
+ * SQL of a relation with the text `o` in parts, in their order: of a text with characters for its bytes, at least one.
+ * Slices of bytes cost the same wherever they are; those of a text are counted from its beginning.
+ */
+export const partsOf = (text: string): string =>
+  `lateral (select convert_from(substring(b from i * ${partBytes} + 1 for ${partBytes}),'LATIN1') as o ` +
+  `from (select convert_to(${text},'UTF8') as b offset 0) whole, generate_series(0,(octet_length(b)-1)/${partBytes}) i) parts`;
+
+/** The text of rows with its parts. */
+export const joinedParts = (rows: readonly { readonly o: string }[]): JsonText =>
+  rows.length === 1 ? wholeText([rows[0]!.o]) : rows.map(({ o }) => o);
+
+/** For what is not long, or must be parsed. */
+export const wholeText = (json: JsonText): string =>
+  typeof json === "string" ? json : Buffer.concat(json.map((part) => Buffer.from(part, "latin1"))).toString();
