@@ -26,7 +26,8 @@ export function taggedByBytes({ method }: Request, reply: Reply): Reply {
   // What depends on the caller says so.
   if (headers["cache-control"] !== undefined) return reply;
   const text = reply.kind === "json" ? (JSON.stringify(reply.value) ?? "null") : reply.text;
-  if (headers.etag === undefined && text.length > mostHashed) return reply;
+  // Texts in parts are long, too.
+  if (typeof text !== "string" || text.length > mostHashed) return reply;
   const etag = headers.etag ?? hashOf(text);
   return { kind: "json_text", text, headers: { ...headers, "cache-control": revalidated, etag } };
 }
