@@ -1,6 +1,6 @@
 import t from "tap";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 import { changeUses } from "../support/uses.js";
 
 /** What the public is answered is kept by caches, which ask whether it is current. */
@@ -24,18 +24,21 @@ const lists = [
 ];
 const others = ["", "layers/", "layers/a/", "layers/a/structure/", "layers/a/legend/?extended=1"];
 
-/** Statements that nodes send for requests. */
+/** Statements on the layer's table that nodes send for requests. */
 let statements = 0;
+const count = (statement: unknown) => {
+  if (JSON.stringify(statement).includes(`layers.l${layer.id}`)) statements++;
+};
 for (const { services } of server.nodes) {
   const stop = changeUses(services.db, (db) => {
     const [query, stream] = [db.query.bind(db), db.stream.bind(db)];
     return {
       query: ((...args: Parameters<typeof query>) => {
-        statements++;
+        count(args[0]);
         return query(...args);
       }) as typeof query,
       stream: ((...args: Parameters<typeof stream>) => {
-        statements++;
+        count(args[0]);
         return stream(...args);
       }) as typeof stream,
     };
@@ -51,7 +54,7 @@ t.test("an answer that a client has is not made again", async (t) => {
     const etag = first.headers.get("etag")!;
     t.match(etag, /^"[\w-]{20}"$/, path);
     const text = await first.text();
-    const before = statements;
+    t.ok(!lists.includes(path) || statements > 0);
     for (const node of [0, 1]) {
       // A node may know the layer's version only after it was asked once.
       if (node === 1) await get(path, {}, 1);
@@ -62,7 +65,6 @@ t.test("an answer that a client has is not made again", async (t) => {
       t.equal(await again.text(), "");
       t.equal(statements, counted, `${path}: no statement`);
     }
-    t.ok(statements >= before);
     t.equal((await get(path, { "if-none-match": '"another"' })).status, 200);
     t.equal(await (await get(path)).text(), text);
   }
@@ -105,6 +107,5 @@ t.test("what a token decided is kept by nobody, and what may not be read any mor
   }
   const known = (await get(lists[0]!)).headers.get("etag")!;
   await server.sql.query("update map set has_publication = false where code = 'm'");
-  t.equal((await get(lists[0]!, { "if-none-match": known })).status, 403);
-  t.ok(layer.id);
+  await waitFor(async () => (await get(lists[0]!, { "if-none-match": known })).status === 403);
 });
