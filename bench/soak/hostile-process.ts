@@ -76,6 +76,8 @@ answerParent<HostileRequest, HostileAnswer>(async (request) => {
     case "start": {
       setPriority(niceness);
       ending = new AbortController();
+      // Each attack listens.
+      setMaxListeners(0, ending.signal);
       bursts = [];
       const chosen = attacks.filter(({ name }) => request.only.length === 0 || request.only.includes(name));
       ended = chosen.map((attack, index) => attackInTurns(attack, index, request));
