@@ -36,7 +36,8 @@ export function columnFormatter(column: Column, languages: Languages): Formatter
 }
 
 /**
- * A function that formats the values in an object's JSON text: in its `fields`, or a feature's `properties`.
+ * A function that formats the values in an object's JSON text, as PostgreSQL makes it (`item.ts`): in its `fields`, or a
+ * feature's `properties`. The rest, which may be a large geometry, stays as it is and is not parsed.
  * @param columns columns whose values are formatted
  */
 export function objectFormatter(columns: readonly Column[], languages: Languages): (text: string) => string {
@@ -46,17 +47,50 @@ export function objectFormatter(columns: readonly Column[], languages: Languages
   });
   return (text) => {
     if (formatters.length === 0) return text;
-    const object = JSON.parse(text) as {
-      fields?: Record<string, unknown>;
-      properties?: Record<string, unknown>;
-    };
-    const fields = object.fields ?? object.properties;
-    if (!fields) return text;
+    const place = valuesIn(text);
+    if (!place) return text;
+    const fields = JSON.parse(text.slice(...place)) as Record<string, unknown>;
     for (const { code, format } of formatters) {
       if (Object.hasOwn(fields, code)) fields[code] = format(fields[code]);
     }
-    return JSON.stringify(object);
+    return text.slice(0, place[0]) + JSON.stringify(fields) + text.slice(place[1]);
   };
+}
+
+const fieldsName = ',"fields":';
+const propertiesName = ',"properties":';
+
+/** From where to where the values are in an object's text; undefined = it has none. */
+function valuesIn(text: string): [start: number, end: number] | undefined {
+  // Nothing that a client chose stands before them.
+  if (text.startsWith('{"type":"Feature"')) {
+    const start = text.indexOf(propertiesName) + propertiesName.length;
+    return [start, text.length - 1];
+  }
+  const before = text.indexOf(fieldsName);
+  // Without values it is nowhere: geometries have the names of GeoJSON.
+  if (before < 0) return undefined;
+  const start = before + fieldsName.length;
+  return [start, objectEnd(text, start)];
+}
+
+/** The end of the JSON object that begins at `start`. */
+function objectEnd(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // "
+        for (at++; text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
+        break;
+      case 0x7b: // {
+        depth++;
+        break;
+      case 0x7d: // }
+        if (--depth === 0) return at + 1;
+        break;
+    }
+  }
+  return text.length;
 }
 
 /** Locale for Intl: the request's language if supported, else the project's main language, else English. */

@@ -1,4 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import type { Database } from "../storage/postgres.js";
+import { type PartRow, partsOf, wholeText } from "./json-text.js";
 import type { Statement } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
 
@@ -21,8 +23,6 @@ const chunkCharacters = 16 * 1024;
 export interface RowSource {
   readonly statement: Statement;
   readonly hasGeometry: boolean;
-  /** Single objects may be larger than other lists, so that they are read one by one at first, however few are asked for. */
-  readonly hasLargeObjects?: boolean;
   readonly signal: AbortSignal;
   /**
    * The statement of the objects after the one with this id, of which `read` were read before. For lists in the order of
@@ -38,6 +38,8 @@ export interface ListSource extends RowSource {
   /** Maximum number of rows; undefined = unlimited. */
   readonly limit: number | undefined;
   readonly text: ListText;
+  /** Single objects may be larger than other lists, so that they are read in parts. */
+  readonly hasLargeObjects?: boolean;
   /** Rewrites each object's JSON text. */
   readonly rewrite?: ((object: string) => string) | undefined;
 }
@@ -49,9 +51,10 @@ export interface ListSource extends RowSource {
 export async function readList(
   db: Database,
   source: ListSource,
-): Promise<string | AsyncIterableIterator<string>> {
+): Promise<string | AsyncIterableIterator<string | Uint8Array>> {
+  if (source.hasLargeObjects) return started(listOfLarge(db, source));
   const kind = source.hasGeometry ? "withGeometry" : "plain";
-  if (source.limit !== undefined && source.limit <= shortRows[kind] && !source.hasLargeObjects)
+  if (source.limit !== undefined && source.limit <= shortRows[kind])
     return shortList(db, source).catch(readFailed);
   return started(longList(db, source));
 }
@@ -96,12 +99,69 @@ async function* longList(db: Database, source: Omit<ListSource, "limit">): Async
   yield pending + text.closing;
 }
 
+/** What is read at once of large objects, and sent before others have their turn. */
+const turnBytes = 1024 ** 2;
+
+/** Large objects come in parts, and are sent so: no part of their way holds the event loop. */
+async function* listOfLarge(
+  db: Database,
+  { statement, text, rewrite, signal, onObjects, resume }: Omit<ListSource, "limit">,
+): AsyncGenerator<Uint8Array, void> {
+  const { separator = "," } = text;
+  const inParts = (list: Statement): Statement => ({
+    text: `select parts.* from (${list.text}) list, ${partsOf("list.o")}`,
+    values: list.values,
+  });
+  const { text: sql, values } = inParts(statement);
+  let id = 0;
+  let read = 0;
+  let rows = 1;
+  let object: string[] = [];
+  const batches = db.stream<PartRow>(sql, values, {
+    batch: () => rows,
+    signal,
+    // An object that was not read to its end comes again from its beginning.
+    ...(resume && { resume: ({ last }) => inParts(resume(last ? id : id - 1, read)) }),
+  });
+  // A character for each byte.
+  let pending = text.opening;
+  let sent = 0;
+  for await (const batch of batches) {
+    for (const { o, i, last } of batch) {
+      if (i === 0) {
+        object = [];
+        id = idOf(o);
+      }
+      object.push(o);
+      if (!last) continue;
+      if (read++ > 0) pending += separator;
+      onObjects?.(1);
+      const parts = rewrite ? [Buffer.from(rewrite(wholeText(object))).toString("latin1")] : object;
+      for (const part of parts) {
+        pending += part;
+        if (pending.length < chunkCharacters) continue;
+        sent += pending.length;
+        yield Buffer.from(pending, "latin1");
+        pending = "";
+        if (sent < turnBytes) continue;
+        sent = 0;
+        await setImmediate();
+      }
+      object = [];
+    }
+    const bytes = batch.reduce((sum, { o }) => sum + o.length, 0);
+    rows = Math.max(1, Math.min(2_000, Math.floor(turnBytes / (bytes / batch.length + 1)), batch.length * 4));
+  }
+  signal.throwIfAborted();
+  yield Buffer.from(pending + text.closing, "latin1");
+}
+
 /** The objects' texts in batches of some 256 kB. */
 export async function* readBatches(
   db: Database,
-  { statement, hasGeometry, hasLargeObjects, signal, onObjects, resume }: RowSource,
+  { statement, hasGeometry, signal, onObjects, resume }: RowSource,
 ): AsyncGenerator<readonly string[], void> {
-  let rows: number = hasLargeObjects ? 1 : firstBatch[hasGeometry ? "withGeometry" : "plain"];
+  let rows: number = firstBatch[hasGeometry ? "withGeometry" : "plain"];
   let read = 0;
   const batches = db.stream<{ o: string }>(statement.text, statement.values, {
     batch: () => rows,

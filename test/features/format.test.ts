@@ -1,6 +1,7 @@
+import fc from "fast-check";
 import t from "tap";
 import type { Column } from "../../src/catalog/state.js";
-import { columnFormatter } from "../../src/features/format.js";
+import { columnFormatter, objectFormatter } from "../../src/features/format.js";
 import { readFormat } from "../../src/features/format-settings.js";
 
 /** Values as text by their column's format. */
@@ -70,4 +71,40 @@ t.test("truth", async (t) => {
 t.test("a format that a changed type has left behind is passed over", async (t) => {
   const left = { ...column("bool", null), format: { kind: "number", decimals: 2 } };
   t.equal(columnFormatter(left, { own: "en", main: "en" })?.(true), "true");
+});
+
+t.test("values are found in an object's text whatever they hold, and the rest stays as it is", async (t) => {
+  const columns = [column("number", null), { ...column("bool", null), code: 'b"}{,' }];
+  const languages = { own: "en", main: "en" };
+  const format = objectFormatter(columns, languages);
+  const geometry = '{"type":"Point","coordinates":[1.10,2E1]}';
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom('"}{', "\\", ',"fields":{', ',"properties":{', '\\"}'),
+  );
+  const values = fc.record({
+    other: value,
+    a: fc.oneof(fc.double(), value),
+    'b"}{,': fc.boolean(),
+    last: value,
+  });
+  fc.assert(
+    fc.property(values, (made) => {
+      for (const [before, after] of [
+        ['{"id":1,"fields":', `,"geom":${geometry},"bbox":null}`],
+        ['{"id":1,"fields":', "}"],
+        [`{"type":"Feature","id":1,"bbox":null,"geometry":${geometry},"properties":`, "}"],
+      ] as const) {
+        const text = before + JSON.stringify(made) + after;
+        const formatted = format(text);
+        t.ok(formatted.startsWith(before) && formatted.endsWith(after));
+        const expected = JSON.parse(text);
+        const fields = expected.fields ?? expected.properties;
+        for (const one of columns) fields[one.code] = columnFormatter(one, languages)?.(fields[one.code]);
+        t.strictSame(JSON.parse(formatted), JSON.parse(JSON.stringify(expected)));
+      }
+    }),
+    { numRuns: 200 },
+  );
+  for (const text of ['{"id":1}', `{"id":1,"geom":${geometry}}`]) t.equal(format(text), text);
 });

@@ -72,7 +72,7 @@ export const publishOperations: readonly Operation[] = [
       item: "element",
       items: "elements",
       most: maxElements,
-      limits: sizes.list,
+      limits: sizes.tree,
     }),
     answer: answers("The new tree, as returned by `layers/`.", { type: "array", items: ref("TreeElement") }),
     refuses: ["invalid_value", "required_parameters"],

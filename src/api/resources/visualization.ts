@@ -85,7 +85,7 @@ function settingsBody(
     if (!isObject(body)) throw badRequest("The body must be a JSON object.");
     return kindOf(body);
   };
-  return jsonValue<GivenSettings>({ anyOf: [wrapped, ...bare] }, read, sizes.list);
+  return jsonValue<GivenSettings>({ anyOf: [wrapped, ...bare] }, read, sizes.settings);
 }
 
 /** Accepts exactly one kind of settings. @throws Failure required_parameters, invalid_value */

@@ -19,6 +19,10 @@ export const sizes = {
   styled: { ...element, bytes: 2 * mib },
   /** A list for a whole map or layer. */
   list: { bytes: 2 * mib, members: 100_000, values: 250_000 },
+  /** A publication tree of 5,000 elements, with paths of icons. */
+  tree: { bytes: 2 * mib, members: 40_000, values: 100_000 },
+  /** Settings of a visualization. */
+  settings: { bytes: mib, members: 25_000, values: 60_000 },
   /** Parameters that select objects: column codes, ids, a filter value. Each parameter limits its own list. */
   selection: { bytes: mib, members: 1_000, values: 40_000 },
   /** Values and geometry of objects: limited by `maxBodyBytes` only. */

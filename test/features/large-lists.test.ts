@@ -1,0 +1,122 @@
+import t from "tap";
+import { objectFormatter } from "../../src/features/format.js";
+import { type ListRequest, listStatement } from "../../src/features/list.js";
+import { readList } from "../../src/features/read.js";
+import type { Database } from "../../src/storage/postgres.js";
+import { makeFeatures } from "./support.js";
+
+/** Lists of objects of which some are large come in parts, with the same text as others. */
+
+const { db, table, layer, physical, close } = await makeFeatures([
+  { code: "name", type: "string" },
+  { code: "size", type: "number" },
+]);
+t.teardown(close);
+// Every fifth has thousands of positions; names take one to four bytes a character.
+await db.execute(
+  `insert into ${table} (geom, ${physical("name")}, ${physical("size")})
+   select case when i % 7 = 0 then null when i % 5 = 0
+       then st_setsrid(st_makeline(array(select st_makepoint(k / 1e5, sin(k + i)) from generate_series(1, 8000) k)), 4326)
+       else st_setsrid(st_makepoint(i, 1), 4326) end,
+     repeat(case i % 3 when 0 then 'x' when 1 then 'ж"\\' else '🦉' end, case when i % 11 = 0 then 70000 else i end), i / 7.0
+   from generate_series(1, 40) i`,
+);
+const languages = { own: "en", main: "en" };
+const request: ListRequest = {
+  fields: "all",
+  sort: [],
+  offset: 0,
+  geom: { srid: 4326 },
+  languages,
+  form: "items",
+};
+
+async function listed(
+  from: Pick<Database, "stream" | "query">,
+  hasLargeObjects: boolean,
+  { rewrite, ...more }: Partial<ListRequest> & { rewrite?: (text: string) => string } = {},
+) {
+  let objects = 0;
+  let longest = 0;
+  const { limit } = more;
+  const wanted = { ...request, ...more };
+  const text = await readList(from as Database, {
+    statement: listStatement(layer, wanted),
+    resume: (after, read) =>
+      listStatement(layer, { ...wanted, after, offset: 0, limit: limit && limit - read }),
+    limit,
+    hasGeometry: true,
+    hasLargeObjects,
+    rewrite,
+    text: { opening: "[", closing: "]" },
+    signal: new AbortController().signal,
+    onObjects: (count) => {
+      objects += count;
+    },
+  });
+  if (typeof text === "string") return { text, objects, longest };
+  const chunks: Buffer[] = [];
+  for await (const chunk of text) {
+    longest = Math.max(longest, chunk.length);
+    chunks.push(Buffer.from(chunk));
+  }
+  return { text: Buffer.concat(chunks).toString(), objects, longest };
+}
+
+t.test("lists of large objects have the same text, in short chunks", async (t) => {
+  const rewrite = objectFormatter(layer.columns, languages);
+  for (const [name, more] of [
+    ["all", {}],
+    ["features", { form: "features" }],
+    ["some", { limit: 12, offset: 3 }],
+    ["sorted", { sort: [{ code: "size", descending: true }] }],
+    ["formatted", { rewrite }],
+    ["none", { limit: 0 }],
+  ] as const) {
+    const large = await listed(db, true, more);
+    const { text } = await listed(db, false, more);
+    t.equal(large.text, text, name);
+    t.equal(large.objects, JSON.parse(text).length, `${name}: the number of objects`);
+    if (name !== "formatted") t.ok(large.longest <= 128 * 1024, `${name}: chunks of ${large.longest}`);
+  }
+});
+
+t.test(
+  "a list of large objects that is interrupted anywhere goes on, and no object is there twice",
+  async (t) => {
+    const expected = (await listed(db, false)).text;
+    let total = 0;
+    for (let every = 1; every <= 12; every++) {
+      let batches = 0;
+      let interruptions = 0;
+      /** Streams of the database that end after some batches, as for readers who are slow while others wait. */
+      const interrupted: Pick<Database, "stream" | "query"> = {
+        query: (...asked) => db.query(...asked),
+        async *stream<Row extends object>(
+          text: string,
+          values: readonly unknown[],
+          options: Parameters<typeof db.stream<Row>>[2],
+        ) {
+          let statement = { text, values };
+          for (let goesOn = true; goesOn; ) {
+            goesOn = false;
+            const { resume: _, ...others } = options;
+            // An object of more parts than come between interruptions ends when there are no more of them.
+            const batch = every < 9 ? 2 + every : options.batch;
+            for await (const rows of db.stream<Row>(statement.text, statement.values, { ...others, batch })) {
+              yield rows;
+              if (++batches % every > 0 || interruptions >= 30) continue;
+              interruptions++;
+              statement = options.resume!(rows.at(-1)!);
+              goesOn = true;
+              break;
+            }
+          }
+        },
+      };
+      t.equal((await listed(interrupted, true)).text, expected, `interrupted after each ${every} batches`);
+      total += interruptions;
+    }
+    t.ok(total > 20, `${total} interruptions`);
+  },
+);
