@@ -171,6 +171,8 @@ export const configSchema = z.strictObject({
       addressBytes: bytes.default(64 * 1024 ** 2),
       /** Whether tiles that were asked for several times are drawn again by themselves when they are outdated. */
       redrawHot: flag.default(true),
+      /** Whether tiles that are asked for often are packed more closely. */
+      packHot: flag.default(true),
       /** Plans (what is drawn, and how) kept in the memory of one node. */
       planBytes: bytes.default(64 * 1024 ** 2),
       redisSeconds: count(0, 31_536_000).default(604_800),

@@ -21,6 +21,7 @@ export interface Gauges {
   };
   readonly metatilesInFlight: number;
   readonly changeListeners: number;
+  readonly packed: { readonly tiles: number; readonly savedBytes: number };
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
   readonly databasePool: {
     readonly total: number;
@@ -143,6 +144,8 @@ export class Metrics {
     gauge("change_listeners", "Open maps that listen for changes.", (now) => now.changeListeners);
     gauge("tile_memory_tiles", "Tiles in this node's memory.", (now) => now.tileMemory.tiles);
     gauge("tile_memory_bytes", "Bytes of tiles in this node's memory.", (now) => now.tileMemory.bytes);
+    gauge("packed_tiles", "Tiles packed more closely since the start.", (now) => now.packed.tiles);
+    gauge("packed_saved_bytes", "Bytes by which these became smaller.", (now) => now.packed.savedBytes);
     gauge("database_connections", "Open connections of the pool.", (now) => now.databasePool.total);
     gauge("database_connections_idle", "Idle connections of the pool.", (now) => now.databasePool.idle);
     gauge("database_waiting", "Requests that wait for a connection.", (now) => now.databasePool.waiting);

@@ -37,6 +37,7 @@ import { openRedis } from "./storage/redis.js";
 import { loadIcons } from "./style/icons.js";
 import { wireTilePath } from "./tile-path.js";
 import { MapEvents } from "./tiles/map-events.js";
+import { Packing } from "./tiles/packing.js";
 import { PictureFolder } from "./tiles/picture-folder.js";
 import { Redrawing } from "./tiles/redrawing.js";
 import { makeThinnings } from "./tiles/thinning-maker.js";
@@ -137,6 +138,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     bodies: bodies.counts(),
     metatilesInFlight: tiles.making + path.vectorTiles.making,
     changeListeners: mapEvents.listeners,
+    packed: packing?.counts ?? { tiles: 0, savedBytes: 0 },
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
     received: server.received(),
@@ -260,13 +262,25 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
         log,
       })
     : undefined;
+  const packing = config.tiles.packHot
+    ? new Packing({
+        addresses: path.addresses,
+        answers: path.answers,
+        catalog,
+        changes,
+        load: () => render.counts(),
+        log,
+        pack: (bytes, signal) =>
+          render.call("pack", { bytes }, { deadlineMs: config.tiles.deadlineMs, signal }),
+      })
+    : undefined;
   const port = await server.listen(config.host, config.port, { shared: config.nodes > 1 });
   return {
     port,
     services,
     stop: async (drainMs) => {
-      await redrawing?.stop();
       mapEvents.stop();
+      await Promise.all([redrawing?.stop(), packing?.stop()]);
       await server.close(drainMs);
       await importJobs.stop();
       pruning.stop();

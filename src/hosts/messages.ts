@@ -74,7 +74,7 @@ export interface RenderedTile {
   /** The encoded tile. Tiles of one colour share one encoding; `solid` is that colour as 0xAABBGGRR. */
   readonly bytes: Uint8Array;
   readonly solid?: number;
-  /** Hash of the bytes, the core of the ETag. */
+  /** Names the pixels in this format, the core of the ETag: a hash of these bytes, which equal pixels have in common. */
   readonly hash: string;
 }
 export interface MetatileResponse {
@@ -96,9 +96,21 @@ export interface SymbolRequest {
   readonly scale: number;
 }
 
+/** A tile of ours, PNG or WebP, to be encoded more closely. */
+export interface PackRequest {
+  readonly bytes: Uint8Array;
+}
+export interface PackResponse {
+  /** False: it was given up, as other work came. */
+  readonly isDone: boolean;
+  /** Fewer bytes of the same pixels in the same format; absent = there are none. */
+  readonly bytes?: Uint8Array;
+}
+
 export interface RenderMessages {
   compile: [CompileRequest, CompileResponse];
   metatile: [MetatileRequest, MetatileResponse];
+  pack: [PackRequest, PackResponse];
   /** Answers a PNG. */
   symbol: [SymbolRequest, Uint8Array];
   ping: [null, "pong"];

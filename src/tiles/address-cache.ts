@@ -7,6 +7,8 @@ import type { TileAddress } from "./address.js";
 const entryBytes = 500;
 /** Answers that were found so often are likely to be asked for again. */
 const hotHits = 2;
+/** Packing takes as long as some hundred of them. */
+const packedHits = 16;
 /** That takes some tenth of a millisecond. */
 const maxScanned = 2_000;
 /** Memory of a source, which may be held by entries only. */
@@ -22,6 +24,8 @@ interface Entry<Answer> {
   checkedAt: number;
   /** How often it was found. */
   hits: number;
+  /** The hits at which its tile is to be packed. */
+  packAt: number;
 }
 
 /** The tile that a raw URL stands for. */
@@ -31,10 +35,20 @@ export interface AddressedTile {
   readonly address: TileAddress;
 }
 
+/** A cached answer that is found often. */
+export interface HotAnswer<Answer> {
+  /** The raw URL. */
+  readonly url: string;
+  readonly answer: Answer;
+  readonly tile: AddressedTile;
+}
+
 /** What an answer depends on. */
 export interface Dependencies {
   /** The tile to be drawn again when it is outdated; undefined = none. */
   readonly tile: AddressedTile | undefined;
+  /** Whether the tile may be packed more closely when the answer is found often. */
+  readonly isPackable?: boolean;
   readonly sources: readonly Source[];
   /** Memory that the answer takes. */
   readonly bytes: number;
@@ -74,10 +88,11 @@ export class AddressCache<Answer> {
   }
 
   /** Stores an answer that is current. Nothing may have been awaited since that was checked. */
-  set(address: string, answer: Answer, { tile, sources, bytes, expiresAt }: Dependencies): void {
+  set(address: string, answer: Answer, { tile, isPackable, sources, bytes, expiresAt }: Dependencies): void {
     this.entries.set(address, {
       tile,
       hits: 0,
+      packAt: isPackable ? packedHits : Number.POSITIVE_INFINITY,
       sources,
       answer,
       expiresAt,
@@ -100,6 +115,24 @@ export class AddressCache<Answer> {
       found.push(entry.tile);
     }
     return found;
+  }
+
+  /** One of the answers used lately whose tile is to be packed. It is not taken again before it was found twice as often. */
+  takeHot(): HotAnswer<Answer> | undefined {
+    let scanned = 0;
+    for (const [url, entry] of this.entries.entries()) {
+      if (++scanned > maxScanned) return undefined;
+      if (!entry.tile || entry.hits < entry.packAt || !unchangedSince(entry.sources, entry.checkedAt))
+        continue;
+      entry.packAt = 2 * entry.hits;
+      return { url, answer: entry.answer, tile: entry.tile };
+    }
+    return undefined;
+  }
+
+  /** Removes the answer, if it is still there. */
+  drop({ url, answer }: Pick<HotAnswer<Answer>, "url" | "answer">): void {
+    if (this.entries.peek(url)?.answer === answer) this.entries.delete(url);
   }
 
   clear(): void {

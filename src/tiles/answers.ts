@@ -3,11 +3,12 @@ import type { Caller, MapState } from "../catalog/state.js";
 import type { Clock } from "../clock.js";
 import { Failure } from "../errors.js";
 import type { TileCoord } from "../geo/tile.js";
+import type { PackResponse } from "../hosts/messages.js";
 import type { TileAddress } from "./address.js";
 import type { AddressCache } from "./address-cache.js";
 import type { TileEncoding, TileQuality } from "./formats.js";
 import { isPlanCurrent, type Plan, type TilePlan } from "./plan.js";
-import { OutdatedPlan, type TileService } from "./service.js";
+import { mayBePacked, OutdatedPlan, type TileService } from "./service.js";
 import type { Tile } from "./tile.js";
 
 /** From a tile's address to its answer: cached answers are returned, others are planned, drawn and cached. */
@@ -103,6 +104,19 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
     );
   }
 
+  /**
+   * Packs the tile more closely, as of `TileService.pack`.
+   * @throws Failure of `access`; what `pack` throws
+   */
+  async pack(
+    { access, address }: Pick<DrawRequest<A>, "access" | "address">,
+    pack: (bytes: Uint8Array) => Promise<PackResponse>,
+  ): Promise<number | undefined> {
+    const { planner, tiles } = this.options;
+    const { map, caller } = await access();
+    return tiles.pack({ plan: await planner.plan(map, caller, address), ...address }, pack);
+  }
+
   private async attempt<Access extends Pick<MapAccess, "map">, Result>(
     access: () => Promise<Access>,
     work: (access: Access) => Promise<Result>,
@@ -146,6 +160,7 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
       const redrawn = this.options.redrawn(address);
       addresses.set(publicAddress, answer, {
         tile: redrawn && { project: map.project.code, map: map.code, address: redrawn },
+        isPackable: !tile.isPacked && mayBePacked(tile),
         sources: plan.sources,
         bytes: request.bytes(drawn),
         expiresAt,

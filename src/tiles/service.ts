@@ -3,6 +3,7 @@ import { isCurrent } from "../changes/layer-version.js";
 import { type Clock, delay } from "../clock.js";
 import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
+import type { PackResponse } from "../hosts/messages.js";
 import { InFlight } from "../turns/in-flight.js";
 import type { TileEncoding, TileFormat, TileQuality } from "./formats.js";
 import type { TileMemory } from "./memory.js";
@@ -141,6 +142,38 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     return true;
   }
 
+  /**
+   * Replaces the tile in memory and Redis by fewer bytes of the same pixels, if it is current and stays so meanwhile.
+   * @param pack packs the bytes; called unless another node has packed the tile
+   * @returns bytes saved by this call; undefined = the tile is not packed
+   * @throws what `pack` throws
+   */
+  async pack(
+    { plan, coord, format, quality }: Pick<TileRequest<P, F>, "plan" | "coord" | "format" | "quality">,
+    pack: (bytes: Uint8Array) => Promise<PackResponse>,
+  ): Promise<number | undefined> {
+    const { changes, memory, store } = this.options;
+    const key = tileKey(plan, coord, format, quality);
+    const known = memory.peek(key);
+    if (known?.isPacked) return 0;
+    const stored = await store.get(key);
+    const tile = known ?? stored;
+    const mayReplace = () =>
+      changes.trusted && plan.epoch === changes.epoch && !!tile && this.isCurrent(plan, coord, tile);
+    if (!tile || !mayBePacked(tile) || !mayReplace()) return undefined;
+    const isStored = stored?.isPacked && stored.hash === tile.hash;
+    const { isDone, bytes = tile.bytes } = isStored
+      ? { isDone: true, bytes: stored.bytes }
+      : await pack(tile.bytes);
+    // Another tile in memory is newer. Nothing is awaited from here on, so that what is found current is current when stored.
+    if (!isDone || memory.peek(key) !== known || !mayReplace()) return undefined;
+    // A copy, as that of the message is a view of a larger buffer.
+    const packed: Tile = { ...tile, bytes: new Uint8Array(bytes), isPacked: true };
+    memory.set(key, packed);
+    if (!isStored && bytes !== tile.bytes) store.put([[key, packed]]);
+    return tile.bytes.length - bytes.length;
+  }
+
   private served(source: TileSource, tile: Tile): Tile {
     this.options.onServed(source);
     return tile;
@@ -209,17 +242,23 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     const kept: (readonly [key: string, tile: Tile])[] = [];
     const tiles = made.map((one, index): Tile => {
       const coord = coords[index]!;
-      const tile: Tile = { ...one, versions: [...versions] };
+      const key = tileKey(plan, coord, work.format, work.quality);
+      const tile: Tile = { ...one, ...this.packedAlike(key, one), versions: [...versions] };
       // What was changed while it was drawn may be in it. Should the database lose that change, as when its files are
       // restored, nobody could tell any more.
       if (!isKnown || !this.isCurrent(plan, coord, tile)) return tile;
-      const key = tileKey(plan, coord, work.format, work.quality);
       const known = this.options.memory.set(key, tile);
       kept.push([key, known]);
       return known;
     });
     if (kept.length > 0) this.options.store.put(kept);
     return tiles;
+  }
+
+  /** What the tile before has packed, if an edit has left its pixels. */
+  private packedAlike(key: string, { hash }: MadeTile): Partial<Tile> {
+    const earlier = this.options.memory.peek(key);
+    return earlier?.isPacked && earlier.hash === hash ? { bytes: earlier.bytes, isPacked: true } : {};
   }
 
   /**
@@ -242,6 +281,10 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
 }
 
 const copied = (tile: Tile): Tile => ({ ...tile, versions: [...tile.versions] });
+
+/** Tiles of one colour are small and shared, and what expires is drawn again soon. */
+export const mayBePacked = ({ solid, expiresAt, isPartial }: Tile): boolean =>
+  solid === undefined && expiresAt === undefined && !isPartial;
 
 /** Includes the epoch, so that tiles of another history of the database are never found. */
 const tileKey = (plan: TilePlan, coord: TileCoord, format: TileEncoding, quality: TileQuality): string =>

@@ -23,6 +23,7 @@ const headBytes = 4 + 20;
 const solidFlag = 1;
 /** The tile expires; when, is known to Redis only, since nodes have no clock in common. */
 const expiresFlag = 2;
+const packedFlag = 4;
 
 export class TileStore {
   /** A command for each tile would cost a system call that wakes Redis, more than all else that is done for the tile. */
@@ -130,9 +131,17 @@ export class TileStore {
     for (let index = 0; index < count; index++) versions.push(value.readDoubleLE(headBytes + 8 * index));
     const body = headBytes + 8 * count;
     const lifetime = (value[1]! & expiresFlag) === 0 ? {} : { expiresAt: await this.expiryOf(name) };
+    const packed = (value[1]! & packedFlag) === 0 ? {} : { isPacked: true };
     if (!isSolid) {
       // A copy: what arrives is a view of a larger chunk of the socket, which would stay in memory.
-      return { bytes: new Uint8Array(value.subarray(body)), hash, solid: undefined, versions, ...lifetime };
+      return {
+        bytes: new Uint8Array(value.subarray(body)),
+        hash,
+        solid: undefined,
+        versions,
+        ...lifetime,
+        ...packed,
+      };
     }
     const solid = value.readUInt32LE(body);
     const bytes = this.memory.solid(hash) ?? (await this.reads.get(`${this.solidPrefix}${hash}`));
@@ -144,7 +153,10 @@ function encode(tile: Tile): Buffer {
   const isSolid = tile.solid !== undefined;
   const value = Buffer.allocUnsafe(headBytes + 8 * tile.versions.length + (isSolid ? 4 : tile.bytes.length));
   value[0] = magic;
-  value[1] = (isSolid ? solidFlag : 0) | (tile.expiresAt === undefined ? 0 : expiresFlag);
+  value[1] =
+    (isSolid ? solidFlag : 0) |
+    (tile.expiresAt === undefined ? 0 : expiresFlag) |
+    (tile.isPacked ? packedFlag : 0);
   value.writeUInt16LE(tile.versions.length, 2);
   value.write(tile.hash.padEnd(20).slice(0, 20), 4, "latin1");
   let at = headBytes;

@@ -1,7 +1,7 @@
 /** An encoded tile with the versions of the data that it shows. */
 export interface Tile {
   readonly bytes: Uint8Array;
-  /** Hash of the bytes, the core of the ETag. */
+  /** Names what is shown, the core of the ETag: a hash of the bytes as they were first made, which stays when they are packed. */
   readonly hash: string;
   /** Colour of a tile of one colour, as 0xAABBGGRR. */
   readonly solid: number | undefined;
@@ -11,4 +11,6 @@ export interface Tile {
   readonly expiresAt?: number | undefined;
   /** Whether something is missing that may be there soon. */
   readonly isPartial?: boolean | undefined;
+  /** Whether the bytes were packed as closely as they can be. */
+  readonly isPacked?: boolean | undefined;
 }

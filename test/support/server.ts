@@ -70,6 +70,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       dataDir,
       // Tests count what is drawn.
       "tiles.redrawHot": false,
+      "tiles.packHot": false,
       ...options.config,
     },
   });

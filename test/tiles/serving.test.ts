@@ -26,7 +26,7 @@ t.test("a public tile has its caching headers, cached or not", async (t) => {
     t.equal(answer.status, 200, round);
     t.equal(answer.headers.get("content-type"), "image/png");
     t.equal(answer.headers.get("cache-control"), "public, max-age=0, must-revalidate");
-    t.match(answer.headers.get("etag"), /^"[\w-]{20}"$/);
+    t.match(answer.headers.get("etag"), /^W\/"[\w-]{20}"$/);
     t.match(answer.headers.get("surrogate-key"), new RegExp(`^p\\d+ m\\d+ l${layer.id}$`));
     t.equal(answer.headers.get("access-control-allow-origin"), "*");
     const image = await picture(body);
@@ -39,7 +39,7 @@ t.test("If-None-Match with the tile's ETag is answered 304 without a body, cache
   const { answer } = await bytes(url);
   const etag = answer.headers.get("etag")!;
   for (const address of [url, `${url}&fresh=1`]) {
-    for (const header of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+    for (const header of [etag, etag.replace("W/", ""), `"other", ${etag}`, "*"]) {
       const again = await bytes(address, { headers: { "if-none-match": header } });
       t.equal(again.answer.status, 304, header);
       t.equal(again.body.length, 0);

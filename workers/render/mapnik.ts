@@ -68,6 +68,8 @@ export interface Mapnik {
       bytes: Buffer,
       options?: { premultiplied: boolean },
     ): MapnikImage;
+    /** Decodes a PNG or WebP. */
+    fromBytes(bytes: Buffer, callback: ImageCallback): void;
   };
   registerDatasource(path: string): boolean;
   registerFonts(path: string, options?: { recurse: boolean }): boolean;

@@ -1,11 +1,17 @@
 import { parentPort } from "node:worker_threads";
-import type { MetatileRequest, RenderMessages, SymbolRequest } from "../../src/hosts/messages.js";
+import type {
+  MetatileRequest,
+  PackRequest,
+  RenderMessages,
+  SymbolRequest,
+} from "../../src/hosts/messages.js";
 import { LoadingServer } from "./database/server.js";
 import { socketPath } from "./database/socket.js";
 import { Datasources } from "./datasources.js";
 import { loadMapnik } from "./mapnik.js";
 import { LoadedMaps } from "./maps.js";
 import { MetatileRenderer } from "./metatile.js";
+import { packTile } from "./pack.js";
 import { Slots } from "./slots.js";
 import { drawSymbol } from "./symbol.js";
 
@@ -42,10 +48,26 @@ const symbolMaps = new LoadedMaps(mapnik, datasources, loader, symbolBytes, pict
 type Task = { readonly id: number } & (
   | { readonly kind: "metatile"; readonly request: MetatileRequest }
   | { readonly kind: "symbol"; readonly request: SymbolRequest }
+  | { readonly kind: "pack"; readonly request: PackRequest }
   | { readonly kind: "ping"; readonly request: null }
 );
 
-export default async function run(task: Task): Promise<RenderMessages["metatile" | "symbol" | "ping"][1]> {
+type Response = RenderMessages[Task["kind"]][1];
+
+/** Tasks that somebody waits for. */
+let awaited = 0;
+
+export default async function run(task: Task): Promise<Response> {
+  if (task.kind === "pack") return packTile({ mapnik, isBusy: () => awaited > 0 }, task.request.bytes);
+  awaited++;
+  try {
+    return await work(task);
+  } finally {
+    awaited--;
+  }
+}
+
+async function work(task: Exclude<Task, { kind: "pack" }>): Promise<Response> {
   // The deadline is for the work, without this wait.
   const onWait = (waits: boolean) => parentPort?.postMessage({ id: task.id, waits });
   switch (task.kind) {

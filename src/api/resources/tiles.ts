@@ -63,12 +63,15 @@ async function answer(request: Request, services: Services, address: TileAddress
     address,
     client: networkOf(request.remoteAddress),
     signal: () => request.signal,
-    answer: ({ tile, ...drawn }) =>
-      new CachedAnswer(`"${tile.hash}"`, tile.bytes, {
+    answer: ({ tile, ...drawn }) => {
+      // Weak: the same pixels may come in fewer bytes later.
+      const etag = `W/"${tile.hash}"`;
+      return new CachedAnswer(etag, tile.bytes, {
         "content-type": address.format.mediaType,
-        etag: `"${tile.hash}"`,
+        etag,
         ...cacheHeaders(services, drawn),
-      }),
+      });
+    },
     // Solid tiles share their bytes. The surrogate key is kept twice, in the headers and their serialized form.
     bytes: ({ tile, plan }) =>
       1_000 + 4 * plan.surrogateKey.length + (tile.solid === undefined ? tile.bytes.length : 0),
