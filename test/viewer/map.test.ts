@@ -27,7 +27,7 @@ t.test("the first map opens by itself, with its tiles, from this server alone", 
     requests.filter((address) => !address.startsWith(`${server.url}/`)),
     [],
   );
-  const tiles = requests.filter((address) => address.includes("/tms/p/town/"));
+  const tiles = requests.filter((address) => address.includes("/tms/p/town/?"));
   t.ok(tiles.length > 0);
   t.ok(
     tiles.every((address) => /\/tms\/p\/town\/\?x=\d+&y=\d+&z=\d+$/.test(address)),
@@ -40,7 +40,7 @@ t.test("the first map opens by itself, with its tiles, from this server alone", 
 
 t.test("a screen of high density asks for tiles of twice the size", async (t) => {
   const { page, requests } = await openPage(browser, home, { deviceScaleFactor: 2 });
-  const tiles = requests.filter((address) => address.includes("/tms/"));
+  const tiles = requests.filter((address) => address.includes("/?x="));
   t.ok(tiles.length > 0 && tiles.every((address) => address.endsWith("&retina=2")), tiles[0]!);
   await page.context().close();
 });
@@ -57,7 +57,7 @@ t.test("a layer's switch changes the picture, and the address", async (t) => {
   await pictureComplete(page);
   const bare = await colour(page, 5, 5);
   t.notOk(isGreen(bare) || isBlue(bare), "neither is left");
-  const last = requests.findLast((address) => address.includes("/tms/"));
+  const last = requests.findLast((address) => address.includes("/?x="));
   t.equal(
     new URL(last!).searchParams.get("layers"),
     [town.stops, town.stations].sort((a, b) => a - b).join(","),
@@ -91,7 +91,7 @@ t.test("the base map can be switched off", async (t) => {
   await page.waitForURL(/base=0/);
   await pictureComplete(page);
   t.match(
-    requests.findLast((address) => address.includes("/tms/")),
+    requests.findLast((address) => address.includes("/?x=")),
     /&base=0/,
   );
   await page.context().close();
@@ -207,7 +207,7 @@ t.test("a Russian browser gets Russian texts and names", async (t) => {
   t.equal(await page.textContent(".layers-header .pill"), "Включено 3 из 4");
   t.equal(await page.textContent(".share"), "Поделиться");
   t.ok(
-    requests.filter((address) => address.includes("/tms/")).every((address) => address.includes("&lng=ru")),
+    requests.filter((address) => address.includes("/?x=")).every((address) => address.includes("&lng=ru")),
   );
   await press(page, 10, 10);
   await page.waitForSelector(".hits");

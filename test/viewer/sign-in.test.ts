@@ -26,12 +26,12 @@ const tokenOf = (page: OpenPage["page"]) =>
 t.test("a private map asks for signing in, and opens after it", async (t) => {
   const { page, requests } = await openPage(browser, secret, { waitForMap: false });
   await page.waitForSelector("text=This map is private");
-  t.notOk(requests.some((address) => address.includes("/tms/")));
+  t.notOk(requests.some((address) => address.includes("/?x=")));
   await signIn(page, "viewer", "viewerviewer");
   await pictureComplete(page);
   t.equal(await page.textContent(".chooser-title"), "Secret");
   t.ok(await page.isVisible(".user-button:has-text('viewer')"));
-  const tiles = requests.filter((address) => address.includes("/tms/p/secret/"));
+  const tiles = requests.filter((address) => address.includes("/tms/p/secret/?"));
   t.ok(tiles.length > 0 && tiles.every((address) => address.includes("&token=")));
   t.match(page.url(), /map=secret&z=4&lat=10/, "the view of the link");
   t.notMatch(page.url(), /token/);

@@ -171,6 +171,12 @@ export class MapServer {
     return { path: `tms/${path(mapId.project, mapId.map)}`, query: query.replace("?", "&") };
   }
 
+  /** The address of the events that tell what changes in a map. */
+  changes(mapId: MapId): string {
+    const token = this.sessions.of(mapId.project)?.token;
+    return withQuery(`tms/${path(mapId.project, mapId.map)}changes/`, { token });
+  }
+
   /** The page's language if the project has it and it is not its main language. */
   private lng(project: string): string | undefined {
     const languages = this.languagesOf.get(project) ?? [];

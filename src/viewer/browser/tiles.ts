@@ -1,3 +1,5 @@
+import type { ChangedArea } from "./live-changes.js";
+
 /** The tile layers of the map: failed tiles are retried, and changes do not flicker. */
 
 export interface TileSource {
@@ -16,8 +18,15 @@ export interface TileEvents {
 const attempts = 4;
 const firstPauseMs = 600;
 
+/** Symbols and labels of what changed reach into tiles beside it. */
+const reachTiles = 2;
+
 class RetryingTiles extends L.TileLayer {
   private readonly retryTimers = new WeakMap<HTMLElement, number>();
+  /** Tiles that are loaded again; true = they have to be once more. */
+  private readonly renewing = new Map<HTMLImageElement, boolean>();
+  /** Since it was opened. The browser may then have pictures that are not current any more. */
+  private hasChanged = false;
 
   constructor(
     private readonly source: TileSource,
@@ -32,12 +41,56 @@ class RetryingTiles extends L.TileLayer {
     return `${this.source.path}?x=${x}&y=${2 ** z - 1 - y}&z=${z}${this.source.query}`;
   }
 
+  /** Loads the tiles that are shown in these areas again; undefined = all. */
+  renew(areas: readonly ChangedArea[] | undefined): void {
+    this.hasChanged = true;
+    for (const { el, coords } of Object.values(this._tiles)) {
+      if (areas && !areas.some((area) => touches(area, coords))) continue;
+      void this.renewTile(el as HTMLImageElement, coords);
+    }
+  }
+
+  private async renewTile(tile: HTMLImageElement, coords: L.Coords): Promise<void> {
+    if (this.renewing.has(tile)) {
+      this.renewing.set(tile, true);
+      return;
+    }
+    this.renewing.set(tile, false);
+    try {
+      const fresh = new Image();
+      fresh.src = await checkedPicture(this.getTileUrl(coords));
+      // Until it can be drawn, the old picture stays. It does not fade in, as it would if Leaflet heard of it.
+      await fresh.decode();
+      tile.onload = () => URL.revokeObjectURL(fresh.src);
+      tile.src = fresh.src;
+    } catch {
+      // The next change or move tries it again.
+    } finally {
+      const again = this.renewing.get(tile);
+      this.renewing.delete(tile);
+      if (again && tile.isConnected) void this.renewTile(tile, coords);
+    }
+  }
+
   override createTile(coords: L.Coords, done: L.DoneCallback): HTMLElement {
     const tile = document.createElement("img");
     const url = this.getTileUrl(coords);
+    const load = () => {
+      if (!this.hasChanged) tile.src = url;
+      else
+        checkedPicture(url).then(
+          (src) => {
+            tile.src = src;
+          },
+          () => tile.dispatchEvent(new Event("error")),
+        );
+    };
     let attempt = 1;
     tile.alt = "";
-    tile.onload = () => done(undefined, tile);
+    tile.onload = () => {
+      if (tile.src.startsWith("blob:")) URL.revokeObjectURL(tile.src);
+      done(undefined, tile);
+    };
     tile.onerror = () => {
       if (attempt === attempts) {
         done(new Error("the tile could not be loaded"), tile);
@@ -45,16 +98,36 @@ class RetryingTiles extends L.TileLayer {
       }
       const pause = firstPauseMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
       attempt += 1;
-      this.retryTimers.set(
-        tile,
-        window.setTimeout(() => {
-          tile.src = url;
-        }, pause),
-      );
+      this.retryTimers.set(tile, window.setTimeout(load, pause));
     };
-    tile.src = url;
+    load();
     return tile;
   }
+}
+
+/**
+ * The picture as it is now, as the address of its bytes. For a picture that it has shown, the browser would not ask the server
+ * again, whatever that said.
+ */
+async function checkedPicture(url: string): Promise<string> {
+  const answer = await fetch(url, { cache: "no-cache" });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return URL.createObjectURL(await answer.blob());
+}
+
+/** Whether a change in the area may be seen in the tile. */
+function touches([west, south, east, north]: ChangedArea, { x, y, z }: L.Coords): boolean {
+  const tiles = 2 ** z;
+  const column = (lon: number) => ((lon + 180) / 360) * tiles;
+  const row = (lat: number) => {
+    const angle = (Math.max(-85.06, Math.min(85.06, lat)) * Math.PI) / 180;
+    return ((1 - Math.asinh(Math.tan(angle)) / Math.PI) / 2) * tiles;
+  };
+  if (y + 1 + reachTiles < row(north) || y - reachTiles > row(south)) return false;
+  const width = column(east) - column(west) + 1 + 2 * reachTiles;
+  // In any copy of the world.
+  const first = column(west) - 1 - reachTiles;
+  return (((x - first) % tiles) + tiles) % tiles <= width;
 }
 
 export class MapTiles {
@@ -91,6 +164,11 @@ export class MapTiles {
     });
     tiles.on("tileerror", () => this.events.failed());
     tiles.addTo(this.map);
+  }
+
+  /** Shows what changed in these areas (undefined = anywhere), without a flicker. */
+  renew(areas: readonly ChangedArea[] | undefined): void {
+    this.current?.renew(areas);
   }
 
   clear(): void {

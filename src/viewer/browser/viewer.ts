@@ -3,6 +3,7 @@ import type { Locale } from "./attributes.js";
 import { h } from "./dom.js";
 import { LayerTree } from "./layer-tree.js";
 import { LayersPanel } from "./layers-panel.js";
+import { LiveChanges } from "./live-changes.js";
 import { MapChooser } from "./map-chooser.js";
 import { mapControls, scaleBar } from "./map-controls.js";
 import { type MapId, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
@@ -36,6 +37,7 @@ export class Viewer {
   private readonly toolbar: Toolbar;
   private readonly view: MapView;
   private readonly tiles: MapTiles;
+  private readonly live: LiveChanges;
   private readonly finder: ObjectFinder;
   private projects: readonly ProjectInfo[] = [];
   private mapId: MapId | undefined;
@@ -60,6 +62,10 @@ export class Viewer {
     this.tiles = new MapTiles(this.view.map, {
       loading: (isLoading) => this.progress.classList.toggle("busy", isLoading),
       failed: () => void this.tilesFailed(),
+    });
+    this.live = new LiveChanges({
+      changed: (areas) => this.tiles.renew(areas),
+      mapChanged: () => void this.mapChanged(),
     });
     this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, () =>
       this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined,
@@ -156,10 +162,29 @@ export class Viewer {
     else if (isNew) this.view.fit(this.tree.extent(), false);
     this.layers.show(this.tree, this.hasBase ? address.base : undefined);
     this.layersChanged();
+    this.live.open(this.parts.server.changes(mapId));
+  }
+
+  /** Shows the open map as it is now, with the layers that are switched on. */
+  private async mapChanged(): Promise<void> {
+    const { mapId, opening } = this;
+    if (!mapId || !this.tree) return;
+    try {
+      const elements = await this.parts.server.layers(mapId);
+      if (opening !== this.opening || !this.tree) return;
+      this.tree = new LayerTree(elements, this.tree.selection);
+    } catch {
+      // Who may not read the map any more is told with the next tile.
+      return;
+    }
+    this.layers.show(this.tree, this.hasBase ? this.layers.base : undefined);
+    this.layersChanged();
+    this.tiles.renew(undefined);
   }
 
   private closeMap(): void {
     this.finder.close();
+    this.live.close();
     this.tiles.clear();
     this.layers.hide();
     this.tree = undefined;

@@ -1,0 +1,73 @@
+/** What changes in the open map while it is looked at, as the server tells it. */
+
+/** West, south, east, north in degrees. */
+export type ChangedArea = readonly [number, number, number, number];
+
+export interface LiveEvents {
+  /** Objects changed in these areas; undefined = anywhere. */
+  changed(areas: readonly ChangedArea[] | undefined): void;
+  /** Layers, styles or rights changed. */
+  mapChanged(): void;
+}
+
+/** After the server refused, as when too many maps are open. */
+const restMs = 30_000;
+
+export class LiveChanges {
+  private url: string | undefined;
+  private source: EventSource | undefined;
+  private resting: number | undefined;
+
+  constructor(private readonly events: LiveEvents) {
+    // A browser has few connections to a server, which the page that is seen needs.
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.disconnect();
+      else this.reconnect();
+    });
+  }
+
+  /** @param url of the map's changes */
+  open(url: string): void {
+    if (url === this.url) return;
+    this.disconnect();
+    this.url = url;
+    if (!document.hidden) this.connect();
+  }
+
+  close(): void {
+    this.disconnect();
+    this.url = undefined;
+  }
+
+  private connect(): void {
+    const { url } = this;
+    if (url === undefined || this.source) return;
+    const source = new EventSource(url);
+    this.source = source;
+    source.addEventListener("change", (event: MessageEvent<string>) => {
+      const { areas } = JSON.parse(event.data) as { areas: readonly ChangedArea[] | null };
+      this.events.changed(areas ?? undefined);
+    });
+    source.addEventListener("map", () => this.events.mapChanged());
+    source.addEventListener("error", () => {
+      // Else the browser comes back by itself, and names the last event that it has seen.
+      if (source.readyState !== EventSource.CLOSED || this.source !== source) return;
+      this.disconnect();
+      this.resting = window.setTimeout(() => this.reconnect(), restMs);
+    });
+  }
+
+  /** After a time in which nothing was heard. */
+  private reconnect(): void {
+    if (this.url === undefined || this.source) return;
+    this.disconnect();
+    this.connect();
+    this.events.changed(undefined);
+  }
+
+  private disconnect(): void {
+    window.clearTimeout(this.resting);
+    this.source?.close();
+    this.source = undefined;
+  }
+}
