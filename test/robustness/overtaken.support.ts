@@ -78,11 +78,16 @@ export class Rival {
     }
   }
 
-  /** Whether the change waits for somebody's lock. */
+  /**
+   * Whether the change waits for the lock of a request that is held up between its statements. Others, such as those of
+   * notifications and of the autovacuum, are soon given back.
+   */
   async isBlocked(): Promise<boolean> {
-    const { rows } = await this.watcher.query("select cardinality(pg_blocking_pids($1)) > 0 as blocked", [
-      this.pid,
-    ]);
+    const { rows } = await this.watcher.query(
+      `select exists (select from pg_stat_activity
+         where pid = any(pg_blocking_pids($1)) and state = 'idle in transaction') as blocked`,
+      [this.pid],
+    );
     return rows[0].blocked;
   }
 
