@@ -92,7 +92,7 @@ t.test("the word that something was changed counts until what was missed has bee
     await pause(2_000);
   }
   await server.sql.query(
-    "select pg_cancel_backend(pid) from pg_stat_activity where query like '%pg_sleep(30)%' and pid <> pg_backend_pid()",
+    "select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query like '%pg_sleep(30)%' and pid <> pg_backend_pid()",
   );
   await Promise.all(sleeping);
   await waitFor(isTrusted);

@@ -121,7 +121,7 @@ t.test("what a client abandoned is cancelled, a few at a time, and what waited i
   t.ok(sent >= held && sent < 2 * held + 2, `${sent} cancel requests for ${held} statements`);
   await sql.query("select pg_stat_clear_snapshot()");
   const { rows } = await sql.query(
-    "select 1 from pg_stat_activity where query like '%layers.l%' and state = 'active' and application_name = 'mapwright'",
+    "select 1 from pg_stat_activity where datname = current_database() and query like '%layers.l%' and state = 'active' and application_name = 'mapwright'",
   );
   t.equal(rows.length, 0, "no statement is left");
   await served(t);

@@ -61,7 +61,8 @@ t.test("many aborted statements are cancelled two at a time, each once", async (
   const asked = Array.from({ length: 7 }, () =>
     t.rejects(db.query("select pg_sleep(60)", [], { signal: leaving.signal }), { code: "57014" }),
   );
-  const running = "select 1 from pg_stat_activity where query = 'select pg_sleep(60)' and state = 'active'";
+  const running =
+    "select 1 from pg_stat_activity where datname = current_database() and query = 'select pg_sleep(60)' and state = 'active'";
   while ((await db.query(running)).length < 7) await sleep(20);
   leaving.abort();
   await Promise.all(asked);

@@ -23,7 +23,7 @@ t.test("a batch may not, and its statement ends", async (t) => {
   const slow = db.stream("select pg_sleep(60)", [], { batch: 1 });
   await t.rejects(slow.next(), { code: "57014" });
   const [row] = await db.query<{ n: number }>(
-    "select count(*)::int as n from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()",
+    "select count(*)::int as n from pg_stat_activity where datname = current_database() and query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()",
   );
   t.equal(row?.n, 0);
 });

@@ -151,7 +151,7 @@ t.test("jobs whose rows are locked take one connection of their node", async (t)
     const waiting = async () =>
       (
         await sql.query(
-          "select from pg_stat_activity where query like 'update import_job set phase%' and wait_event_type = 'Lock'",
+          "select from pg_stat_activity where datname = current_database() and query like 'update import_job set phase%' and wait_event_type = 'Lock'",
         )
       ).rowCount;
     const jobs = server.nodes[0]!.services.importJobs as unknown as { renew: () => Promise<void> };
