@@ -105,6 +105,7 @@ t.test("changes of the map are told, and nobody hears of what he may not read", 
   await makeMap(server, "own");
   const hidden = await makeStyledLayer(server, "own", "b", "#b { polygon-fill: #00f; }");
   await sql.query("update map set has_publication = false where code = 'own'");
+  await server.nodes[0]!.services.changes.propagate();
   t.equal((await listen(0, {}, "own")).answer.status, 403);
   const user = await listen(0, { "x-token": token }, "own");
   t.equal(user.answer.headers.get("cache-control"), "private, no-store");
