@@ -36,6 +36,14 @@ const reservedAliases: ReadonlySet<string> = new Set([
   "layer_icon",
 ]);
 
+/** What else must be set, by the kind of the edge. */
+const neededOfEdge: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  varnish: { urls: "the addresses of Varnish, such as http://127.0.0.1:6081" },
+  fastly: { service: "the id of the service at Fastly", token: "a token of Fastly that may purge" },
+  cloudflare: { service: "the id of the zone at Cloudflare", token: "a token of Cloudflare that may purge" },
+  hook: { urls: "the address that is told what to drop" },
+};
+
 export const configSchema = z.strictObject({
   databaseUrl: z
     .string()
@@ -176,14 +184,50 @@ export const configSchema = z.strictObject({
       /** Plans (what is drawn, and how) kept in the memory of one node. */
       planBytes: bytes.default(64 * 1024 ** 2),
       redisSeconds: count(0, 31_536_000).default(604_800),
+      /** "" = as the edge needs it. */
       cacheControl: z
         .string()
         .regex(/^[\x20-\x7e]*$/, "printable ASCII")
-        .default("public, max-age=0, must-revalidate"),
+        .default(""),
       /** Metatiles that may wait for the render host; beyond it tiles are answered 503. */
       queueLength: count(1, 100_000).default(256),
       /** A render that takes longer is ended with its host. */
       deadlineMs: count(100, 600_000).default(30_000),
+    })
+    .prefault({}),
+  /** The cache in front of the server, which is told what has changed. */
+  edge: z
+    .strictObject({
+      kind: z.enum(["none", "nginx", "varnish", "fastly", "cloudflare", "hook"]).default("none"),
+      /** Varnish: each of its instances. A hook: its address. Fastly and Cloudflare: another address of their API. */
+      urls: z
+        .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
+        .refine(
+          (urls) => urls.every((url) => /^https?:\/\/[^/]/.test(url)),
+          "addresses such as http://127.0.0.1:6081",
+        )
+        .default([]),
+      /** The service of Fastly, or the zone of Cloudflare. */
+      service: z
+        .string()
+        .regex(/^[A-Za-z0-9]*$/, "letters and digits")
+        .default(""),
+      token: z
+        .string()
+        .regex(/^[\x21-\x7e]*$/, "printable ASCII characters without spaces")
+        .default(""),
+      /** How long the edge keeps what it is not told to drop. */
+      seconds: count(1, 31_536_000).default(86_400),
+      /** Varnish is told at once. Others are told again after this time, for answers that were on their way. */
+      repeatSeconds: count(0, 600).default(5),
+      /** Requests that the plan of Cloudflare allows. */
+      perMinute: count(1, 100_000).default(5),
+    })
+    .superRefine(({ kind, ...edge }, context) => {
+      for (const [key, needed] of Object.entries(neededOfEdge[kind] ?? {})) {
+        if (edge[key as keyof typeof edge].toString() === "")
+          context.addIssue({ code: "custom", path: [key], message: `${needed}, as edge.kind is ${kind}` });
+      }
     })
     .prefault({}),
   style: z.strictObject({ deadlineMs: count(100, 60_000).default(10_000) }).prefault({}),

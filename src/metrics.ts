@@ -21,6 +21,13 @@ export interface Gauges {
   };
   readonly metatilesInFlight: number;
   readonly changeListeners: number;
+  readonly edge: {
+    readonly leads: boolean;
+    readonly lagSeconds: number;
+    readonly done: number;
+    readonly failed: number;
+    readonly keys: number;
+  };
   readonly packed: { readonly tiles: number; readonly savedBytes: number };
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
   readonly databasePool: {
@@ -142,6 +149,25 @@ export class Metrics {
     );
     gauge("metatiles_in_flight", "Metatiles that requests wait for.", (now) => now.metatilesInFlight);
     gauge("change_listeners", "Open maps that listen for changes.", (now) => now.changeListeners);
+    gauge("edge_leads", "Whether this node tells the edge what has changed.", (now) =>
+      Number(now.edge.leads),
+    );
+    gauge(
+      "edge_lag_seconds",
+      "Age of the oldest change that the edge was not told, on the node that tells it.",
+      (now) => now.edge.lagSeconds,
+    );
+    gauge(
+      "edge_purges",
+      "Batches of changes that the edge was told since the start.",
+      (now) => now.edge.done,
+    );
+    gauge(
+      "edge_purges_failed",
+      "Batches that the edge did not take; they are told again.",
+      (now) => now.edge.failed,
+    );
+    gauge("edge_purged_keys", "Keys that the edge was told since the start.", (now) => now.edge.keys);
     gauge("tile_memory_tiles", "Tiles in this node's memory.", (now) => now.tileMemory.tiles);
     gauge("tile_memory_bytes", "Bytes of tiles in this node's memory.", (now) => now.tileMemory.bytes);
     gauge("packed_tiles", "Tiles packed more closely since the start.", (now) => now.packed.tiles);

@@ -15,6 +15,10 @@ import { startRemoval } from "./catalog/removal.js";
 import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
+import { EdgeHeaders } from "./edge/headers.js";
+import { PurgedVersions } from "./edge/purged-versions.js";
+import { Purger } from "./edge/purger.js";
+import { edgeTarget, purgeServiceOf } from "./edge/service.js";
 import { createRasterServices } from "./external/services.js";
 import { BodyThreads } from "./features/body-threads.js";
 import { pruneTallies } from "./features/prune-tallies.js";
@@ -47,6 +51,7 @@ import { pruneJobs } from "./transfer/job-rows.js";
 import { sweepTransfers } from "./transfer/leftovers.js";
 import { RenderTurns } from "./transfer/render-turns.js";
 import { TileExports } from "./transfer/tile-exports.js";
+import { programVersion } from "./version.js";
 import { loadDocsFiles } from "./viewer/docs.js";
 import { loadViewerFiles } from "./viewer/files.js";
 import { PublicMaps } from "./viewer/public-maps.js";
@@ -96,6 +101,9 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const { plugins, problems } = await loadPlugins(config.visualPlugins);
   for (const problem of problems) log.error(problem, "a plug-in for visualizations cannot be used");
   const thinnings = makeThinnings(db, log);
+  const edgeHeaders = new EdgeHeaders(config);
+  const edgeVersions = new PurgedVersions(edgeHeaders.isPurged, systemClock);
+  let purger: Purger | undefined;
   const path = wireTilePath<CachedAnswer>({
     config,
     db,
@@ -115,10 +123,14 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       served: (source) => metrics.tile(source),
       rendered: (milliseconds) => metrics.rendered(milliseconds),
       catalogueChanged: () => publicMaps.catalogueChanged(),
+      noted: (kind, id) => purger?.note(kind, id),
+      edgePurged: (versions) => edgeVersions.purged(versions),
+      purged: () => purger?.noteAll(),
       imported: () => search.reconsider(),
       historyChanged: () => {
         db.renew();
         render.renew();
+        purger?.noteAll();
       },
     },
   });
@@ -127,6 +139,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     db: db.for({ client: "events", project: "", purpose: "reads" }),
     changes,
     watchers,
+    edge: edgeVersions,
     clock: systemClock,
     time: Date.now,
   });
@@ -138,6 +151,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     bodies: bodies.counts(),
     metatilesInFlight: tiles.making + path.vectorTiles.making,
     changeListeners: mapEvents.listeners,
+    edge: purger?.counts ?? { leads: false, lagSeconds: 0, done: 0, failed: 0, keys: 0 },
     packed: packing?.counts ?? { tiles: 0, savedBytes: 0 },
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
@@ -207,6 +221,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     changes,
     versions: changes,
     mapEvents,
+    edgeHeaders,
     planner,
     thinnings,
     search,
@@ -224,6 +239,14 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   await redis.connect().catch(() => undefined);
   if (tilesRedis !== redis) await tilesRedis.connect().catch(() => undefined);
   await changes.start();
+  const purges = purgeServiceOf(config);
+  if (purges)
+    purger = new Purger({
+      ...{ db, changes, log },
+      service: purges,
+      clock: systemClock,
+      target: `${edgeTarget(config)} ${programVersion()}`,
+    });
   const pruning = startPruning(
     [() => pruneChangeLog(db), () => pruneAnswers(db), () => pruneJobs(db), () => pruneTallies(db)],
     log,
@@ -290,6 +313,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       sweeping.stop();
       await removal.stop();
       rasterServices.close();
+      await purger?.stop();
       await Promise.all([
         changes.stop(),
         render.stop(),

@@ -1,5 +1,5 @@
 import { CatalogCache } from "./catalog/catalog.js";
-import { ChangeLog } from "./changes/change-log.js";
+import { type ChangeListener, ChangeLog } from "./changes/change-log.js";
 import { ChangeCount } from "./changes/count.js";
 import { Watchers } from "./changes/watchers.js";
 import type { Clock } from "./clock.js";
@@ -66,6 +66,12 @@ export interface TilePathEvents {
   readonly rendered: (ms: number) => void;
   /** A project or a map changed. */
   readonly catalogueChanged: () => void;
+  /** Something changed that the edge has to be told of. */
+  readonly noted: NonNullable<ChangeListener["noted"]>;
+  /** The edge was told of these. */
+  readonly edgePurged: NonNullable<ChangeListener["edgePurged"]>;
+  /** Cached tiles were dropped at an operator's wish. */
+  readonly purged: () => void;
   /** A file was imported into a layer. */
   readonly imported: () => void;
   /** The database was replaced by one with another history: connections to the old one must be closed. */
@@ -127,11 +133,14 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
         on.catalogueChanged();
         watchers.mapChanged(id);
       },
+      noted: on.noted,
+      edgePurged: on.edgePurged,
       layerChanged: (layer, area) => watchers.layerChanged(layer, area),
       historyChanged: on.historyChanged,
       purged: () => {
         memory.clear();
         addresses.clear();
+        on.purged();
       },
       imported: on.imported,
     },

@@ -13,7 +13,7 @@ import ts from "typescript";
  * that fits a file counts.
  */
 const order = [
-  ["src/geo", "src/clock", "src/loop-delay"],
+  ["src/geo", "src/clock", "src/loop-delay", "src/version"],
   ["src/errors", "src/config", "src/log", "src/metrics"],
   ["src/column-types", "src/json"],
   // Data types that the parts hand to each other.
@@ -23,6 +23,7 @@ const order = [
   ["src/hosts/messages", "src/turns"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
+  ["src/edge"],
   ["src/style"],
   ["src/visual"],
   ["src/catalog"],

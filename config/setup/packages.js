@@ -47,6 +47,13 @@ function postgresqlPackages() {
   return [`postgresql-${version}`, `postgresql-${version}-postgis-3`];
 }
 
+const hasVarnishModules = () =>
+  ["x86_64", "aarch64", "arm"].some((machine) =>
+    ["gnu", "gnueabihf"].some((libc) =>
+      existsSync(`/usr/lib/${machine}-linux-${libc}/varnish/vmods/libvmod_xkey.so`),
+    ),
+  );
+
 const isSet = (...names) => names.some((name) => process.env[name]);
 
 /** Each requirement: when it is wanted, how to see that it is met, and the packages that meet it. */
@@ -72,6 +79,14 @@ function needs(purpose) {
     { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
     { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },
     { wanted: purpose === "test", met: () => hasCommand("openssl"), packages: () => ["openssl"] },
+    // Caches in front of the server.
+    { wanted: purpose !== "start", met: () => hasCommand("varnishd"), packages: () => ["varnish"] },
+    {
+      wanted: purpose !== "start",
+      met: () => hasVarnishModules(),
+      packages: () => ["varnish-modules"],
+    },
+    { wanted: purpose === "test", met: () => hasCommand("nginx"), packages: () => ["nginx-light"] },
   ];
 }
 

@@ -5,6 +5,7 @@ import type { Sessions } from "../access/sessions.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
+import type { EdgeHeaders } from "../edge/headers.js";
 import type { BodyThreads } from "../features/body-threads.js";
 import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
@@ -69,6 +70,7 @@ export interface Services {
   readonly versions: Pick<ChangeLog, "trusted" | "epoch" | "track" | "refresh">;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
+  readonly edgeHeaders: EdgeHeaders;
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;
   readonly search: SearchService;

@@ -16,7 +16,7 @@ import {
 import type { Area, LayerVersion } from "./layer-version.js";
 import { Listener } from "./listener.js";
 import { MissedChanges } from "./missed-changes.js";
-import { type Mark, parseNotification } from "./notification.js";
+import { type EdgeVersion, type Mark, parseNotification } from "./notification.js";
 import { Propagation } from "./propagation.js";
 import { deleteDroppedNode, dropNode, notify, registerNode, unregisterNode } from "./server-nodes.js";
 import { TrackedLayers } from "./tracked-layers.js";
@@ -50,6 +50,10 @@ export interface ChangeListener {
   purged(): void;
   /** A file was imported into a layer. */
   imported(): void;
+  /** Something was announced that the edge has to be told of. */
+  noted?(kind: "layer" | "map" | "project", id: number): void;
+  /** The edge was told of it. */
+  edgePurged?(versions: readonly EdgeVersion[]): void;
   /** Objects of a layer that the node tracks changed. */
   layerChanged?(layer: LayerVersion, area: Area): void;
 }
@@ -263,14 +267,17 @@ export class ChangeLog implements Changes {
     switch (notification?.kind) {
       case "layer": {
         const { id, change, mark } = notification;
+        listener.noted?.("layer", id);
         this.layers.changed(id, change);
         if (mark) this.received(mark);
         break;
       }
       case "map":
+        listener.noted?.("map", notification.id);
         listener.mapChanged(notification.id);
         break;
       case "project":
+        listener.noted?.("project", notification.id);
         listener.projectChanged(notification.id);
         break;
       case "mark":
@@ -294,6 +301,9 @@ export class ChangeLog implements Changes {
         break;
       case "purged":
         listener.purged();
+        break;
+      case "edge":
+        listener.edgePurged?.(notification.versions);
         break;
       case "imported":
         listener.imported();

@@ -11,12 +11,20 @@ import type { Area, LayerChange } from "./layer-version.js";
  *     N <node>, D <node>, Q <node>                    a node joined, was dropped by another, left
  *     K <node> <from> <receipt> …                     `from` acknowledges these marks of `node`
  *     C, S                                            cached tiles are to be dropped; data were imported
+ *     E l<layer>:<version> m<map>:<revision> …        the edge has dropped what was before these versions
  */
 
 /** Identifies a committed transaction of a node, which waits until all nodes have received this notification. */
 export interface Mark {
   readonly node: string;
   readonly receipt: string;
+}
+
+/** Of a layer or map. */
+export interface EdgeVersion {
+  readonly kind: "layer" | "map";
+  readonly id: number;
+  readonly version: number;
 }
 
 export type Notification =
@@ -36,6 +44,7 @@ export type Notification =
       readonly receipts: readonly string[];
     }
   | { readonly kind: "purged" | "imported" }
+  | { readonly kind: "edge"; readonly versions: readonly EdgeVersion[] }
   /** Of a change that cannot be read: what changed has to be looked up. */
   | { readonly kind: "damaged" };
 
@@ -76,11 +85,19 @@ export function parseNotification(payload: string): Notification | undefined {
       return { kind: "acknowledged", node: first, from: second ?? "", receipts: payload.split(" ").slice(3) };
     case "C":
       return { kind: "purged" };
+    case "E":
+      return { kind: "edge", versions: payload.split(" ").slice(1).flatMap(edgeVersionOf) };
     case "S":
       return { kind: "imported" };
     default:
       return undefined;
   }
+}
+
+function edgeVersionOf(text: string): EdgeVersion[] {
+  const [, kind, id, version] = /^([lm])(\d+):(\d+)$/.exec(text) ?? [];
+  if (kind === undefined) return [];
+  return [{ kind: kind === "l" ? "layer" : "map", id: Number(id), version: Number(version) }];
 }
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;

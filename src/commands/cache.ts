@@ -12,7 +12,7 @@ export function register(program: Command, env: CommandEnvironment): void {
 
   cache
     .command("purge")
-    .description("delete every cached tile, in Redis and in the memory of running nodes")
+    .description("delete every cached tile: in Redis, in the memory of running nodes, and at the edge")
     .addHelpText(
       "after",
       "\nEdits need no purge: a tile that an edit touches is rendered again by itself.\n\nExample:\n  $ mapwright cache purge",
@@ -21,6 +21,7 @@ export function register(program: Command, env: CommandEnvironment): void {
       await withServices(env, command, async ({ db, config, tilesRedis }) => {
         const count = await purgeTiles(await tilesRedis(), config.redisPrefix);
         // After Redis, so that no node fills its memory from there again.
+        await db.execute("update edge set target = ''");
         await db.execute("select pg_notify('mapwright', 'C')");
         say(env, `${count} entries were deleted from Redis; running nodes delete theirs.`);
       });

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.js";
 import { Failure } from "../errors.js";
+import { programVersion } from "../version.js";
 import * as cache from "./cache.js";
 import * as config from "./config.js";
 import * as doctor from "./doctor.js";
@@ -84,19 +84,4 @@ function messageOf(error: unknown): string {
   if (error instanceof Failure || error instanceof ConfigError || error instanceof CommandError)
     return error.message;
   return reasonOf(error);
-}
-
-/** The version in the nearest package.json above this file. */
-function programVersion(): string {
-  let folder = new URL("./", import.meta.url);
-  for (;;) {
-    try {
-      return (JSON.parse(readFileSync(new URL("package.json", folder), "utf8")) as { version: string })
-        .version;
-    } catch {
-      const above = new URL("../", folder);
-      if (above.href === folder.href) return "unknown";
-      folder = above;
-    }
-  }
 }

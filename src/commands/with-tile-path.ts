@@ -57,6 +57,9 @@ export async function withTilePath<T>(
         rendered: nothing,
         catalogueChanged: nothing,
         imported: nothing,
+        noted: nothing,
+        edgePurged: nothing,
+        purged: nothing,
         historyChanged: () => render.renew(),
       },
     });

@@ -79,7 +79,11 @@ export function responseHead(status: string, headers: Headers): Uint8Array {
 const notModifiedNames = [
   "etag",
   "cache-control",
+  "cdn-cache-control",
+  "surrogate-control",
   "surrogate-key",
+  "cache-tag",
+  "x-accel-expires",
   "vary",
   "content-location",
   "expires",

@@ -64,7 +64,7 @@ export interface AnswerRequest<Answer, P extends TilePlan = Plan, A = TileAddres
   readonly signal: () => AbortSignal;
   readonly answer: (drawn: DrawnTile<P>) => Answer;
   /** Memory that a cached answer takes. */
-  readonly bytes: (drawn: DrawnTile<P>) => number;
+  readonly bytes: (drawn: DrawnTile<P>, answer: Answer) => number;
 }
 
 /** A tile for the server's own use, which has no address that its answer is kept under. */
@@ -162,7 +162,7 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
         tile: redrawn && { project: map.project.code, map: map.code, address: redrawn },
         isPackable: !tile.isPacked && mayBePacked(tile),
         sources: plan.sources,
-        bytes: request.bytes(drawn),
+        bytes: request.bytes(drawn, answer),
         expiresAt,
       });
     }

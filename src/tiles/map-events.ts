@@ -4,6 +4,7 @@ import type { ChangeLog } from "../changes/change-log.js";
 import type { Area, LayerVersion } from "../changes/layer-version.js";
 import type { Watcher, Watchers } from "../changes/watchers.js";
 import type { Clock } from "../clock.js";
+import type { PurgedVersions } from "../edge/purged-versions.js";
 import { busy, Failure } from "../errors.js";
 import { toDegrees } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
@@ -15,6 +16,8 @@ export interface MapEventsOptions {
   readonly db: Pick<Database, "query">;
   readonly changes: Pick<ChangeLog, "track" | "epoch">;
   readonly watchers: Watchers;
+  /** Until the edge has dropped what was before a change, it would give the old tile to who hears of it. */
+  readonly edge: Pick<PurgedVersions, "wait">;
   readonly clock: Clock;
   /** Milliseconds since 1970. */
   readonly time: () => number;
@@ -133,7 +136,8 @@ export class MapEvents {
       // Before it is looked what was missed, so that nothing is missed in between.
       await watch();
       const missed = await this.missed(listening.lastEventId, map, pending.layers);
-      yield `retry: 2000\n${missed ? changeEvent(missed) : ""}id: ${this.idOf(map)}\n\n`;
+      if (missed && missed.recent.length > 0) await this.dropped(pending, missed.recent);
+      yield `retry: 2000\n${missed ? changeEvent(missed.changed) : ""}id: ${this.idOf(map)}\n\n`;
       for (let beats = 0; !ended.aborted; ) {
         if (pending.changed.size === 0 && !pending.isMapChanged) {
           if (await this.silence(pending, ended)) {
@@ -147,6 +151,7 @@ export class MapEvents {
         if (isMapChanged || beats >= heartbeatsToCheck) {
           beats = 0;
           pending.isMapChanged = false;
+          const { revision } = map;
           try {
             ({ map, caller } = await listening.access());
           } catch (error) {
@@ -156,12 +161,15 @@ export class MapEvents {
           }
           if (isMapChanged) {
             await watch();
+            if (map.revision !== revision)
+              await this.options.edge.wait([{ kind: "map", id: map.id, version: map.revision }]);
             yield `event: map\ndata: {}\nid: ${this.idOf(map)}\n\n`;
           }
         }
         if (pending.changed.size > 0) {
           const { changed } = pending;
           pending.changed = new Map();
+          await this.dropped(pending, [...changed.keys()]);
           yield `${changeEvent(changed)}id: ${this.idOf(map)}\n\n`;
           await this.pause(pauseMs);
         }
@@ -170,6 +178,12 @@ export class MapEvents {
       end();
       ended.removeEventListener("abort", wake);
     }
+  }
+
+  /** Waits until the edge has dropped what was before the layers' versions. */
+  private dropped({ held }: Pending, layers: readonly number[]): Promise<void> {
+    const versions = held.filter(({ id }) => layers.includes(id));
+    return this.options.edge.wait(versions.map(({ id, version }) => ({ kind: "layer", id, version })));
   }
 
   /** Waits for something to tell, or for the end. @returns false when there was nothing for a while */
@@ -198,28 +212,33 @@ export class MapEvents {
     return `${changes.epoch}:${project.revision}:${revision}:${time()}`;
   }
 
-  /** What a client has missed that has seen this event; undefined when it listens for the first time. */
+  /**
+   * What a client has missed that has seen this event, and ids of the layers that changed just now; undefined when it listens
+   * for the first time.
+   */
   private async missed(
     lastEventId: string | undefined,
     map: MapState,
     layers: ReadonlySet<number>,
-  ): Promise<Changed | undefined> {
+  ): Promise<{ readonly changed: Changed; readonly recent: readonly number[] } | undefined> {
     if (!lastEventId) return undefined;
     const everything: Changed = new Map([...layers].map((id) => [id, null]));
     const at = lastEventId.lastIndexOf(":");
     const since = Number(lastEventId.slice(at + 1));
     const now = this.idOf(map);
     const isSameState = lastEventId.slice(0, at) === now.slice(0, now.lastIndexOf(":"));
-    if (!isSameState || !(since > this.options.time() - longestAbsenceMs)) return everything;
-    const rows = await this.options.db.query<{ id: number; area: number[] | null }>(
-      `select layer_id::int as id, area from layer_change
+    if (!isSameState || !(since > this.options.time() - longestAbsenceMs))
+      return { changed: everything, recent: [] };
+    const rows = await this.options.db.query<{ id: number; area: number[] | null; recent: boolean }>(
+      `select layer_id::int as id, area, changed_at > now() - interval '3 s' as recent from layer_change
        where layer_id = any($1) and changed_at > to_timestamp($2::float8 / 1000) limit $3`,
       [[...layers], since - clockToleranceMs, mostMissed + 1],
     );
-    if (rows.length > mostMissed) return everything;
+    const recent = [...new Set(rows.flatMap((row) => (row.recent ? [row.id] : [])))];
+    if (rows.length > mostMissed) return { changed: everything, recent };
     const changed: Changed = new Map();
     for (const { id, area } of rows) if (area?.length !== 0) addArea(changed, id, area);
-    return changed;
+    return { changed, recent };
   }
 }
 

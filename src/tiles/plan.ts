@@ -41,8 +41,9 @@ export interface TilePlan {
   readonly visualized: readonly { readonly layer: LayerVersion; readonly version: number }[];
   /** False: compiling a style timed out, or statistics are missing, so that its layer is not as it should be. */
   readonly complete: boolean;
-  /** Value of `Surrogate-Key`. */
-  readonly surrogateKey: string;
+  readonly projectId: number;
+  /** The map, and its base map if that has layers; with the ids of the layers shown. */
+  readonly maps: readonly { readonly id: number; readonly layers: readonly number[] }[];
 }
 
 /** The plan of images. Its layers are the map's, then the base map's from the index `firstBaseLayer` on. */

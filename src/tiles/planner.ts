@@ -214,7 +214,8 @@ export class Planner {
       visualized,
       asOf,
       complete: styledMap.complete && (styledBase?.complete ?? true),
-      surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
+      projectId: map.project.id,
+      maps: [map, ...(base ? [base] : [])].map(({ id }, index) => ({ id, layers: ids[index]! })),
     };
   }
 
@@ -377,7 +378,7 @@ const serviceOf = ({ url, minZoom, maxZoom }: Extract<BaseMap, { kind: "tiles" }
 const timedOut = Symbol("timed out");
 
 const bytesOf = (plan: Plan, key: string): number =>
-  planBytes + 2 * (key.length + plan.surrogateKey.length + partsLength(plan.parts)) + 32 * plan.layers.length;
+  planBytes + 2 * (key.length + partsLength(plan.parts)) + 40 * plan.layers.length;
 
 /**
  * The zoom of a plan. SQL differs by zoom only up to the last generalized table, and Mapnik itself selects rules by

@@ -78,10 +78,8 @@ interface PictureContext {
 /** Cache headers of an image or icon: those of the layer's tiles. */
 export function pictureHeaders(services: Services, { map, layer, caller }: PictureContext): Headers {
   if (usedToken(caller)) return { "cache-control": "private, no-store" };
-  return {
-    "cache-control": services.config.tiles.cacheControl,
-    "surrogate-key": `p${map.project.id} m${map.id} l${layer.id}`,
-  };
+  // Whether an image is one of the layer's, and what icons show of statistics, changes with any of its objects.
+  return services.edgeHeaders.keyed([`p${map.project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`]);
 }
 
 /** An image, or 304 if the client has the current one, which is checked before anything is rendered. */

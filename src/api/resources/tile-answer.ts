@@ -1,6 +1,8 @@
 import { mayRead, requireRead } from "../../access/rights.js";
 import { localName, type MapState, publicCaller } from "../../catalog/state.js";
-import { maxZoom } from "../../geo/tile.js";
+import { tileKeys } from "../../edge/keys.js";
+import { maxZoom, type TileCoord } from "../../geo/tile.js";
+import type { CachedAnswer } from "../../http/cached.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { DrawnTile, MapAccess } from "../../tiles/answers.js";
 import type { TilePlan } from "../../tiles/plan.js";
@@ -27,24 +29,39 @@ export async function tileAccess(request: Request, services: Services): Promise<
 const rawAddress = (request: Request): string =>
   request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`;
 
-export const cacheHeaders = (
-  services: Services,
+export function cacheHeaders(
+  { edgeHeaders }: Pick<Services, "edgeHeaders">,
   { plan, isPublic, isCurrent, secondsLeft }: Omit<DrawnTile<TilePlan>, "tile">,
-): Headers =>
-  isPublic
-    ? {
-        "cache-control": isCurrent ? lifetime(services.config.tiles.cacheControl, secondsLeft) : "no-store",
-        "surrogate-key": plan.surrogateKey,
-      }
-    : { "cache-control": "private, no-store" };
+  coord: TileCoord,
+): Headers {
+  if (!isPublic) return { "cache-control": "private, no-store" };
+  if (!isCurrent) return { "cache-control": "no-store" };
+  return edgeHeaders.keyed(edgeHeaders.isPurged ? keysWithPlace(plan, coord) : keysOf(plan), secondsLeft);
+}
 
-/** `Cache-Control` with no time longer than the tile holds, as nobody purges caches of what is not ours. */
-const lifetime = (header: string, secondsLeft: number | undefined): string =>
-  secondsLeft === undefined
-    ? header
-    : header.replace(/(?<=\b(?:max-age|s-maxage|stale-[a-z-]+)=)\d+/g, (seconds) =>
-        String(Math.min(Number(seconds), secondsLeft)),
-      );
+const keysOf = ({ projectId, maps }: TilePlan): string[] => [
+  `p${projectId}`,
+  ...maps.map(({ id }) => `m${id}`),
+  ...maps.flatMap(({ layers }) => layers.map((id) => `l${id}`)),
+];
+
+const keysWithPlace = (
+  { projectId, maps, visualized, bufferPixels, collides }: TilePlan,
+  coord: TileCoord,
+): string[] =>
+  tileKeys(
+    {
+      ...{ projectId, maps },
+      whole: visualized.map(({ layer }) => layer.id),
+      reachPixels: bufferPixels,
+      isBound: collides,
+    },
+    coord,
+  );
+
+/** Memory of the headers of a cached tile: the keys are kept twice, in the headers and their serialized form. */
+export const headerBytes = ({ headers }: CachedAnswer): number =>
+  1_000 + 4 * (headers["surrogate-key"] ?? headers["cache-tag"] ?? "").length;
 
 /** The attribution in the map settings; "" = none. */
 export const ownAttribution = (map: MapState): string =>

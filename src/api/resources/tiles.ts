@@ -12,6 +12,7 @@ import type { Services } from "../services.js";
 import { describedHeaders } from "./images.js";
 import {
   cacheHeaders,
+  headerBytes,
   ownAttribution,
   readableMap,
   tileAccess,
@@ -69,12 +70,11 @@ async function answer(request: Request, services: Services, address: TileAddress
       return new CachedAnswer(etag, tile.bytes, {
         "content-type": address.format.mediaType,
         etag,
-        ...cacheHeaders(services, drawn),
+        ...cacheHeaders(services, drawn, address.coord),
       });
     },
-    // Solid tiles share their bytes. The surrogate key is kept twice, in the headers and their serialized form.
-    bytes: ({ tile, plan }) =>
-      1_000 + 4 * plan.surrogateKey.length + (tile.solid === undefined ? tile.bytes.length : 0),
+    // Solid tiles share their bytes.
+    bytes: ({ tile }, answer) => headerBytes(answer) + (tile.solid === undefined ? tile.bytes.length : 0),
   });
   return { kind: "bytes", body, headers };
 }

@@ -15,6 +15,7 @@ import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import {
   cacheHeaders,
+  headerBytes,
   ownAttribution,
   readableMap,
   tileAccess,
@@ -49,12 +50,11 @@ export async function vectorTile(
         ...(encoding && { "content-encoding": encoding }),
         vary: "Accept-Encoding",
         etag,
-        ...cacheHeaders(services, drawn),
+        ...cacheHeaders(services, drawn, coord),
       };
       return new CachedAnswer(etag, tile.bytes, headers, encoding);
     },
-    // The surrogate key is kept twice, in the headers and their serialized form.
-    bytes: ({ tile, plan }) => 1_000 + 4 * plan.surrogateKey.length + tile.bytes.length,
+    bytes: ({ tile }, answer) => headerBytes(answer) + tile.bytes.length,
   });
   const { "content-encoding": encoding, ...others } = headers;
   if (encoding === undefined || acceptsGzip(request.header("accept-encoding")))

@@ -94,7 +94,8 @@ export class VectorPlanner {
       visualized: [],
       asOf,
       complete,
-      surrogateKey: [`p${map.project.id}`, `m${map.id}`, ...versions.map(({ id }) => `l${id}`)].join(" "),
+      projectId: map.project.id,
+      maps: [{ id: map.id, layers: shown.map(({ id }) => id) }],
     };
     if (complete && isPlanCurrent(plan)) this.plans.set(key, plan);
     return plan;
@@ -167,8 +168,7 @@ const chunks = <T>(items: readonly T[], size: number): T[][] =>
     items.slice(index * size, (index + 1) * size),
   );
 
-const bytesOf = ({ statements, surrogateKey, layers }: VectorPlan): number =>
+const bytesOf = ({ statements, layers }: VectorPlan): number =>
   planBytes +
-  2 * surrogateKey.length +
   32 * layers.length +
   statements.reduce((sum, { text, values }) => sum + 2 * (text.length + values.join("").length), 0);

@@ -1,0 +1,112 @@
+vcl 4.1;
+
+# Varnish 6.5 or newer with varnish-modules (xkey, var), in front of Mapwright:
+#
+#     varnishd -f /path/to/mapwright.vcl -a :6081 -s malloc,1G
+#     MAPWRIGHT_EDGE_KIND=varnish MAPWRIGHT_EDGE_URLS=http://127.0.0.1:6081 mapwright serve
+#
+# Public answers are kept for long; Mapwright tells Varnish which of them an edit has made old.
+
+import std;
+import var;
+import xkey;
+
+backend default {
+    .host = "127.0.0.1";
+    .port = "8080";
+    .first_byte_timeout = 60s;
+    .between_bytes_timeout = 60s;
+}
+
+# Where Mapwright runs.
+acl mapwright {
+    "localhost";
+    "127.0.0.1";
+    "::1";
+}
+
+sub vcl_recv {
+    # Ours alone.
+    unset req.http.mapwright-purge;
+    unset req.http.mapwright-dropped;
+
+    if (req.method == "PURGE") {
+        if (client.ip !~ mapwright) {
+            return (synth(403, "Forbidden"));
+        }
+        # What is being fetched now was asked for before the change.
+        var.global_set("mapwright-purge", req.xid);
+        if (req.http.mapwright-all) {
+            ban("obj.status != 0");
+            return (synth(200, "Dropped"));
+        }
+        # Soft: what has not changed after all is asked for by its ETag, and not loaded again.
+        set req.http.mapwright-dropped = xkey.softpurge(req.http.mapwright-keys);
+        return (synth(200, "Dropped"));
+    }
+
+    if (req.method != "GET" && req.method != "HEAD") {
+        return (pass);
+    }
+    # Events of changes do not end.
+    if (req.url ~ "^[^?]*/changes/") {
+        return (pipe);
+    }
+    # Whoever says who he is may see something else.
+    if (req.http.Authorization || req.http.X-Token || req.url ~ "[?&]token=") {
+        return (pass);
+    }
+    # Nothing depends on cookies.
+    unset req.http.Cookie;
+    return (hash);
+}
+
+sub vcl_pipe {
+    set bereq.http.Connection = "close";
+}
+
+sub vcl_backend_fetch {
+    set bereq.http.mapwright-purge = var.global_get("mapwright-purge");
+}
+
+sub vcl_backend_response {
+    if (beresp.http.Surrogate-Key) {
+        set beresp.http.xkey = beresp.http.Surrogate-Key;
+        # An answer that an edit has made old is never shown; it is kept for its ETag.
+        set beresp.grace = 0s;
+        set beresp.keep = 1d;
+        if (bereq.http.mapwright-purge != var.global_get("mapwright-purge")) {
+            # Something was dropped meanwhile, perhaps this.
+            set beresp.ttl = 0s;
+        }
+    } else {
+        # Nobody would drop it.
+        set beresp.grace = 0s;
+        set beresp.uncacheable = true;
+        set beresp.ttl = 10s;
+    }
+    return (deliver);
+}
+
+sub vcl_deliver {
+    unset resp.http.xkey;
+    unset resp.http.Surrogate-Key;
+    # No other cache on the way is told what to drop.
+    if (resp.http.Cache-Control ~ "s-maxage") {
+        set resp.http.Cache-Control = "public, max-age=0, must-revalidate";
+        unset resp.http.Age;
+    }
+    set resp.http.X-Cache = regsub(obj.hits, "^0$", "miss");
+    if (resp.http.X-Cache != "miss") {
+        set resp.http.X-Cache = "hit";
+    }
+}
+
+sub vcl_synth {
+    if (req.http.mapwright-dropped) {
+        set resp.http.Mapwright-Dropped = req.http.mapwright-dropped;
+    }
+    set resp.http.Content-Type = "text/plain; charset=utf-8";
+    set resp.body = resp.reason;
+    return (deliver);
+}

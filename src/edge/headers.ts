@@ -1,0 +1,67 @@
+import type { Config } from "../config.js";
+
+/** Headers that tell the caches in front of the server how long they may keep a public answer, and what it is made of. */
+
+export type EdgeKind = Config["edge"]["kind"];
+
+export interface EdgeHeaderOptions {
+  readonly edge: Pick<Config["edge"], "kind" | "seconds">;
+  readonly tiles: Pick<Config["tiles"], "cacheControl">;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Kept, and asked for each time. */
+export const revalidated = "public, max-age=0, must-revalidate";
+
+/** Whether the edge is told what to drop. */
+export const isPurged = (kind: EdgeKind): boolean => kind !== "none" && kind !== "nginx";
+
+export class EdgeHeaders {
+  /** Whether keys are of use: somebody drops answers by them. */
+  readonly isPurged: boolean;
+
+  constructor(private readonly options: EdgeHeaderOptions) {
+    this.isPurged = isPurged(options.edge.kind);
+  }
+
+  /**
+   * Headers of a public answer that is dropped by its keys when it changes.
+   * @param secondsLeft how long it may be shown at most; undefined = as long as nothing changes
+   */
+  keyed(keys: readonly string[], secondsLeft?: number): Headers {
+    const { edge, tiles } = this.options;
+    const named = namesOf(edge.kind, keys);
+    if (tiles.cacheControl !== "")
+      return { "cache-control": bounded(tiles.cacheControl, secondsLeft), ...named };
+    const seconds = Math.min(edge.seconds, secondsLeft ?? edge.seconds);
+    switch (edge.kind) {
+      case "none":
+        return { "cache-control": revalidated, ...named };
+      case "nginx":
+        return { "cache-control": revalidated, "x-accel-expires": inThePast };
+      // Their own headers, so that no other cache on the way, which nobody tells, keeps it as long.
+      case "fastly":
+        return { "cache-control": revalidated, "surrogate-control": `max-age=${seconds}`, ...named };
+      case "cloudflare":
+        return { "cache-control": revalidated, "cdn-cache-control": `public, max-age=${seconds}`, ...named };
+      case "varnish":
+      case "hook":
+        return { "cache-control": `public, max-age=0, s-maxage=${seconds}`, ...named };
+    }
+  }
+}
+
+const namesOf = (kind: EdgeKind, keys: readonly string[]): Headers =>
+  kind === "cloudflare" ? { "cache-tag": keys.join(",") } : { "surrogate-key": keys.join(" ") };
+
+/** nginx keeps what has expired, and asks whether it is current; what must not be kept for any time it does not keep at all. */
+const inThePast = "@1";
+
+/** `Cache-Control` with no time longer than the answer holds, as nobody purges caches of what is not ours. */
+const bounded = (header: string, secondsLeft: number | undefined): string =>
+  secondsLeft === undefined
+    ? header
+    : header.replace(/(?<=\b(?:max-age|s-maxage|stale-[a-z-]+)=)\d+/g, (seconds) =>
+        String(Math.min(Number(seconds), secondsLeft)),
+      );

@@ -1,0 +1,64 @@
+/** A service that drops answers from caches in front of the server. */
+export interface PurgeService {
+  /** Keys that one batch of changes may have; with more, whole layers, maps or everything are dropped. */
+  readonly mostKeys: number;
+  /** When a batch is told again, for answers that were on their way to the cache; 0 = the service sees to that. */
+  readonly repeatMs: number;
+  /**
+   * Drops all answers that have one of the keys. Resolves when they are dropped.
+   * @throws Error
+   */
+  purge(keys: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Drops all answers of this server. @throws Error */
+  purgeAll(signal: AbortSignal): Promise<void>;
+}
+
+/** Longest wait for the answer to one request. */
+const answerMs = 10_000;
+/** What is kept of an answer that refuses. */
+const mostSaid = 300;
+
+/** Sends a request to a service. @throws Error with what it says, unless it answers 2xx */
+export async function send(
+  url: string,
+  request: {
+    readonly method: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
+    readonly signal: AbortSignal;
+    /** Called with an answer that refuses. */
+    readonly onRefused?: (answer: Pick<Response, "status" | "headers">) => void;
+  },
+): Promise<string> {
+  const { signal, onRefused, ...rest } = request;
+  const answer = await fetch(url, {
+    ...rest,
+    redirect: "error",
+    signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+  });
+  const text = await answer.text();
+  if (answer.ok) return text;
+  onRefused?.(answer);
+  throw new Error(`The edge answered ${answer.status} to a purge: ${text.slice(0, mostSaid).trim()}`);
+}
+
+/** The list in parts of at most so many keys and characters, separators included. */
+export function batches(
+  keys: readonly string[],
+  { most, characters = Number.POSITIVE_INFINITY }: { readonly most: number; readonly characters?: number },
+): string[][] {
+  const found: string[][] = [];
+  let last: string[] = [];
+  let length = 0;
+  for (const key of keys) {
+    if (last.length >= most || (last.length > 0 && length + key.length + 1 > characters)) {
+      found.push(last);
+      last = [];
+      length = 0;
+    }
+    last.push(key);
+    length += key.length + 1;
+  }
+  if (last.length > 0) found.push(last);
+  return found;
+}

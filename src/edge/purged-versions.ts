@@ -1,0 +1,52 @@
+import { LRUCache } from "lru-cache";
+import type { EdgeVersion } from "../changes/notification.js";
+import type { Clock } from "../clock.js";
+
+/**
+ * What the edge has been told, as the node that tells it has announced it: so that open maps hear of a change when they would
+ * no longer find the old tile at the edge.
+ */
+
+const mostKept = 20_000;
+/** After this the change is told anyway: the edge cannot be reached. */
+const longestWaitMs = 3_000;
+
+export class PurgedVersions {
+  private readonly versions = new LRUCache<string, number>({ max: mostKept });
+  private readonly waiting = new Set<() => void>();
+
+  /** @param isPurged whether there is an edge that is told; if not, nobody waits */
+  constructor(
+    private readonly isPurged: boolean,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The edge has dropped what was before these versions. */
+  purged(versions: readonly EdgeVersion[]): void {
+    for (const { kind, id, version } of versions) this.versions.set(`${kind} ${id}`, version);
+    for (const look of [...this.waiting]) look();
+  }
+
+  /** Resolves when the edge has dropped what was before these versions, or after a while. */
+  async wait(versions: readonly EdgeVersion[]): Promise<void> {
+    if (!this.isPurged || this.areReached(versions)) return;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        this.waiting.delete(look);
+        cancel();
+        resolve();
+      };
+      const look = () => {
+        if (this.areReached(versions)) end();
+      };
+      const cancel = this.clock.after(longestWaitMs, end);
+      this.waiting.add(look);
+    });
+  }
+
+  private areReached(versions: readonly EdgeVersion[]): boolean {
+    return versions.every(
+      ({ kind, id, version }) => (this.versions.get(`${kind} ${id}`) ?? Number.NEGATIVE_INFINITY) >= version,
+    );
+  }
+}
