@@ -39,7 +39,8 @@ export class EdgeHeaders {
       case "none":
         return { "cache-control": revalidated, ...named };
       case "nginx":
-        return { "cache-control": revalidated, "x-accel-expires": inThePast };
+        // In this order: nginx before 1.23 obeys the first.
+        return { "x-accel-expires": inThePast, "cache-control": revalidated };
       // Their own headers, so that no other cache on the way, which nobody tells, keeps it as long.
       case "fastly":
         return { "cache-control": revalidated, "surrogate-control": `max-age=${seconds}`, ...named };

@@ -78,12 +78,13 @@ export function responseHead(status: string, headers: Headers): Uint8Array {
  */
 const notModifiedNames = [
   "etag",
+  // Before the others: nginx obeys the first that tells how long.
+  "x-accel-expires",
   "cache-control",
   "cdn-cache-control",
   "surrogate-control",
   "surrogate-key",
   "cache-tag",
-  "x-accel-expires",
   "vary",
   "content-location",
   "expires",

@@ -32,6 +32,10 @@ const jsonHeaders: Headers = {
   "cache-control": "no-store",
 };
 
+/** The headers, of an answer that no cache keeps unless they say so. Their order stays: nginx obeys the first that tells how long. */
+const notStored = (headers: Headers | undefined): Headers =>
+  headers?.["cache-control"] === undefined ? { ...headers, "cache-control": "no-store" } : headers;
+
 /**
  * Sends a reply.
  * @returns the status; a promise of it only when the socket does not take everything at once, because each promise adds
@@ -50,12 +54,7 @@ export function sendReply(reply: Reply, context: ReplyContext): Promise<number> 
     case "json_text":
       return sendWhole(200, reply.text, { ...jsonHeaders, ...reply.headers }, context);
     case "bytes":
-      return sendWhole(
-        reply.status ?? 200,
-        reply.body,
-        { "cache-control": "no-store", ...reply.headers },
-        context,
-      );
+      return sendWhole(reply.status ?? 200, reply.body, notStored(reply.headers), context);
     case "stream":
       return sendStream(reply, context);
   }
@@ -127,7 +126,7 @@ async function sendStream(
   context: ReplyContext,
 ): Promise<number> {
   const { writer, head, base } = context;
-  const lines = responseHeaders({ "cache-control": "no-store", ...headers }, base);
+  const lines = responseHeaders(notStored(headers), base);
   const source = chunks[Symbol.asyncIterator]();
   let finished = false;
   let started = false;

@@ -160,7 +160,7 @@ t.test("random edits: no tile is old, and few are dropped that did not change", 
   let dropped = 0;
   let changed = 0;
   let old = 0;
-  for (let round = 0; round < 100; round++) {
+  for (let round = 0; round < 40; round++) {
     // Several edits are told together now and then.
     await Promise.all(Array.from({ length: random() < 0.2 ? 3 : 1 }, edit));
     await told();

@@ -1,0 +1,178 @@
+import t from "tap";
+import { keysOf } from "../../src/edge/purger.js";
+import type { Changed } from "../../src/edge/state.js";
+import { startNode } from "../../src/node.js";
+import { startNoting } from "../support/listening.js";
+import { quietLog } from "../support/log.js";
+import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { startServer, waitFor } from "../support/server.js";
+
+/** No change is left out, whatever ends or fails meanwhile; one node tells the edge at a time. */
+
+const hook = await startNoting();
+t.teardown(() => hook.stop());
+const config = { "edge.kind": "hook", "edge.urls": [hook.url], "edge.repeatSeconds": 0 };
+const server = await startServer({ nodes: 2, config });
+t.teardown(() => server.stop());
+const { api, sql } = server;
+const token = await server.token("editor");
+await makeMap(server, "m");
+const { id: layer } = await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
+const object = await addObject(server, "a", square(10, 50, 1), { map: "m" });
+
+const outdated = async () => Number((await sql.query("select count(*) from edge_outdated")).rows[0].count);
+const told = () => waitFor(async () => (await outdated()) === 0);
+const keys = () => hook.sent.flatMap(({ body }) => (body.all ? ["all"] : body.keys)) as string[];
+const move = (lon: number, node = 0) =>
+  api("PUT", `m/layers/a/objects/${object}/`, { token, node, body: { geom: square(lon, 50, 1) } });
+const metric = async (node: number, name: string) => {
+  const text = await (await fetch(`${server.urls[node]}/metrics`)).text();
+  return Number(new RegExp(`^mapwright_${name} (\\S+)$`, "m").exec(text)?.[1]);
+};
+const leaders = async () =>
+  (await Promise.all([0, 1].map((node) => metric(node, "edge_leads")))) as [number, number];
+
+t.test("at first everything is dropped, then what changes", async (t) => {
+  await waitFor(() => keys().length > 0);
+  t.equal(keys()[0], "all");
+  await told();
+  hook.sent.length = 0;
+  for (const node of [0, 1]) {
+    t.equal((await move(20 + node, node)).status, 200);
+    await told();
+  }
+  t.ok(keys().includes(`o${layer}`));
+  t.ok(keys().some((key) => key.startsWith("t")));
+  t.notOk(keys().includes("all"));
+  t.same((await leaders()).toSorted(), [0, 1], "one node tells it");
+  hook.sent.length = 0;
+  t.equal(
+    (await api("PUT", "m/publication/", { token: await server.token("admin"), body: [] })).status < 500,
+    true,
+  );
+});
+
+t.test("what the edge does not take is told again, with all that came meanwhile", async (t) => {
+  await told();
+  hook.sent.length = 0;
+  hook.answer = () => ({ status: 503 });
+  for (let lon = 30; lon < 40; lon += 5)
+    t.equal((await move(lon)).status, 200, "edits do not wait for the edge");
+  await waitFor(() => hook.sent.length >= 2);
+  t.not(await outdated(), 0);
+  const leader = (await leaders()).indexOf(1);
+  t.ok((await metric(leader, "edge_lag_seconds")) > 0);
+  t.ok((await metric(leader, "edge_purges_failed")) >= 1);
+  hook.sent.length = 0;
+  hook.answer = () => ({ status: 200 });
+  await told();
+  t.ok(keys().includes(`o${layer}`));
+  await waitFor(async () => (await metric(leader, "edge_lag_seconds")) === 0);
+});
+
+t.test("another node goes on where the one that told the edge was cut off", async (t) => {
+  await told();
+  const before = (await leaders()).indexOf(1);
+  hook.sent.length = 0;
+  // It has read what changed, and does not come to tell it.
+  hook.answer = () => new Promise(() => undefined);
+  t.equal((await move(50)).status, 200);
+  await waitFor(() => hook.sent.length === 1);
+  hook.answer = () => ({ status: 200 });
+  hook.sent.length = 0;
+  const { rowCount } = await sql.query(
+    `select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database
+     where l.locktype = 'advisory' and d.datname = current_database() and l.objid::bigint = hashtext('mapwright edge')::bigint & 4294967295 and l.granted`,
+  );
+  t.equal(rowCount, 1, "one connection holds the lock");
+  await told();
+  t.ok(keys().includes(`o${layer}`), "the change was told");
+  await waitFor(async () => (await leaders()).reduce((sum, one) => sum + one, 0) === 1);
+  t.pass(`node ${before} told it before, node ${(await leaders()).indexOf(1)} does now`);
+});
+
+t.test("what changes while no node is there is told by the next one", async (t) => {
+  const first = await startServer({ config });
+  const { sql } = first;
+  await makeMap(first, "n");
+  const { id } = await makeStyledLayer(first, "n", "b", "#b { polygon-fill: #f00; }");
+  await addObject(first, "b", square(10, 50, 1), { map: "n" });
+  const isTold = async () =>
+    Number((await sql.query("select count(*) from edge_outdated")).rows[0].count) === 0;
+  await waitFor(isTold);
+  const { config: own } = first.nodes[0]!.services;
+  await first.nodes[0]!.stop(1_000);
+  await sql.query(`update layers.l${id} set geom = st_translate(geom, 1, 0)`);
+  t.notOk(await isTold());
+  hook.sent.length = 0;
+  const second = await startNode(own, quietLog);
+  await waitFor(isTold);
+  t.ok(keys().includes(`o${id}`));
+  t.notOk(keys().includes("all"), "the edge keeps the rest");
+  await second.stop(1_000);
+  await sql.end();
+  await first.database.drop();
+});
+
+t.test("open maps hear of a change when the edge has dropped the old tiles", async (t) => {
+  await told();
+  const controller = new AbortController();
+  t.teardown(() => controller.abort());
+  const answer = await fetch(`${server.urls[1]}/tms/p/m/changes/`, { signal: controller.signal });
+  let heard = "";
+  void (async () => {
+    for await (const chunk of answer.body!) heard += Buffer.from(chunk as Uint8Array).toString();
+  })().catch(() => undefined);
+  await waitFor(() => heard.includes("id:"));
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  hook.sent.length = 0;
+  hook.answer = async () => {
+    await held;
+    return { status: 200 };
+  };
+  t.equal((await move(60)).status, 200);
+  await waitFor(() => hook.sent.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  t.notMatch(heard, /event: change/, "the old tile is still there");
+  release();
+  hook.answer = () => ({ status: 200 });
+  await waitFor(() => heard.includes("event: change"));
+});
+
+t.test("another history of the database drops everything", async (t) => {
+  await told();
+  hook.sent.length = 0;
+  await sql.query("update epoch set token = 'another'");
+  await move(61);
+  await waitFor(() => keys().includes("all"));
+  await told();
+  t.equal(await outdated(), 0);
+});
+
+t.test("too many keys are told by the names of layers, then all at once", async (t) => {
+  const change = (id: number, boxes: number): Changed => ({
+    ...{ kind: "layer", id, version: 2, purged: 1, map: 7, isWide: false },
+    area: Array.from({ length: boxes }, (_, index) => [index * 1e5, 0, index * 1e5, 0]).flat(),
+  });
+  const small = keysOf([change(1, 1)], 10_000)!;
+  t.ok(small.length > 50 && !small.includes("l1"));
+  const both = keysOf([change(1, 1), change(2, 100)], small.length + 50)!;
+  t.ok(both.includes("l2") && !both.includes("l1"), "the layer with more is told as a whole");
+  t.ok(both.length <= small.length + 50);
+  t.equal(
+    keysOf(
+      Array.from({ length: 200 }, (_, id) => change(id, 1)),
+      100,
+    ),
+    undefined,
+    "everything",
+  );
+  t.same(
+    keysOf([{ ...change(3, 1), map: null, version: null }], 100)!.includes("l3"),
+    true,
+    "a layer that is gone",
+  );
+});

@@ -1,0 +1,165 @@
+import t from "tap";
+import { loadConfig } from "../../src/config.js";
+import { EdgeHeaders } from "../../src/edge/headers.js";
+import { purgeServiceOf } from "../../src/edge/service.js";
+import { startNoting } from "../support/listening.js";
+
+/** What each kind of edge is sent, by a server that checks it. */
+
+const signal = new AbortController().signal;
+const many = (count: number) => Array.from({ length: count }, (_, index) => `t1.${index}`);
+const config = (flags: Record<string, unknown>) => loadConfig({ environment: {}, flags });
+
+t.test("Fastly", async (t) => {
+  const api = await startNoting();
+  t.teardown(() => api.stop());
+  const service = purgeServiceOf(
+    config({
+      "edge.kind": "fastly",
+      "edge.urls": [api.url],
+      "edge.service": "SERVICE1",
+      "edge.token": "secret",
+    }),
+  )!;
+  await service.purge(many(600), signal);
+  t.same(
+    api.sent.map(({ method, path, body }) => [method, path, body.surrogate_keys.length]),
+    [256, 256, 88].map((count) => ["POST", "/service/SERVICE1/purge", count]),
+  );
+  t.same(
+    api.sent.flatMap(({ body }) => body.surrogate_keys),
+    many(600),
+  );
+  for (const { headers } of api.sent)
+    t.match(headers, {
+      "fastly-key": "secret",
+      "fastly-soft-purge": "1",
+      "content-type": "application/json",
+    });
+  api.sent.length = 0;
+  await service.purgeAll(signal);
+  t.match(api.sent, [
+    { method: "POST", path: "/service/SERVICE1/purge_all", headers: { "fastly-key": "secret" } },
+  ]);
+  t.equal(api.sent[0]!.headers["fastly-soft-purge"], undefined, "Fastly drops everything only at once");
+  api.answer = () => ({ status: 401, body: { msg: "Provided credentials are missing or invalid" } });
+  await t.rejects(service.purge(["p1"], signal), /401.*credentials/);
+});
+
+t.test("Cloudflare, and its limits", async (t) => {
+  const api = await startNoting();
+  t.teardown(() => api.stop());
+  const flags = {
+    "edge.kind": "cloudflare",
+    "edge.urls": [api.url],
+    "edge.service": "zone1",
+    "edge.token": "secret",
+  };
+  const service = purgeServiceOf(config({ ...flags, "edge.perMinute": 600 }))!;
+  t.equal(service.mostKeys, 1_200, "half of the 25 requests that may follow each other");
+  await service.purge(many(250), signal);
+  t.same(
+    api.sent.map(({ method, path, body }) => [method, path, body.tags.length]),
+    [100, 100, 50].map((count) => ["POST", "/zones/zone1/purge_cache", count]),
+  );
+  t.equal(api.sent[0]!.headers.authorization, "Bearer secret");
+  await service.purgeAll(signal);
+  t.same(api.sent.at(-1)!.body, { purge_everything: true });
+
+  // The bucket runs empty: then requests come as it fills again, ten a second.
+  api.sent.length = 0;
+  await service.purge(many(3_000), signal);
+  t.equal(api.sent.length, 30);
+  t.equal(service.mostKeys, 100, "less is told while few requests are left");
+  const times = api.sent.map(({ at }) => at);
+  t.ok(times.at(-1)! - times.at(-6)! >= 5 * 100 * 0.8, "the last wait for their turn");
+
+  api.sent.length = 0;
+  api.answer = () => ({ status: 429, headers: { "retry-after": "1" }, body: { success: false } });
+  await t.rejects(service.purge(["p1"], signal), /429/);
+  api.answer = () => ({ status: 200, body: { success: true } });
+  await service.purge(["p1"], signal);
+  t.ok(api.sent[1]!.at - api.sent[0]!.at >= 900, "it waits as long as it is told");
+  api.answer = () => ({ status: 200, body: { success: false, errors: [{ message: "no such zone" }] } });
+  await t.rejects(service.purge(["p1"], signal), /no such zone/);
+});
+
+t.test("a hook", async (t) => {
+  const hook = await startNoting();
+  t.teardown(() => hook.stop());
+  const service = purgeServiceOf(
+    config({ "edge.kind": "hook", "edge.urls": [`${hook.url}/drop`], "edge.token": "secret" }),
+  )!;
+  await service.purge(["p1", "l2"], signal);
+  await service.purgeAll(signal);
+  t.match(hook.sent, [
+    {
+      method: "POST",
+      path: "/drop",
+      body: { keys: ["p1", "l2"] },
+      headers: { authorization: "Bearer secret" },
+    },
+    { method: "POST", path: "/drop", body: { all: true } },
+  ]);
+  hook.answer = () => ({ status: 302, headers: { location: "http://127.0.0.1:1/" } });
+  await t.rejects(service.purge(["p1"], signal), "a redirect is no answer");
+  hook.answer = () => new Promise(() => undefined);
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), 100);
+  await t.rejects(service.purge(["p1"], controller.signal), "it ends with its caller");
+});
+
+t.test("Varnish: all instances, in headers that it takes, twice", async (t) => {
+  const instances = [await startNoting(), await startNoting()];
+  t.teardown(() => Promise.all(instances.map((one) => one.stop())));
+  const service = purgeServiceOf(
+    config({ "edge.kind": "varnish", "edge.urls": instances.map(({ url }) => url) }),
+  )!;
+  await service.purge(many(2_000), signal);
+  for (const { sent } of instances) {
+    const lists = sent.map(({ headers }) => String(headers["mapwright-keys"]));
+    t.ok(lists.every((list) => list.length < 8_000));
+    t.same(lists.join(" ").split(" "), [...many(2_000), ...many(2_000)]);
+    t.ok(sent.every(({ method }) => method === "PURGE"));
+  }
+  instances[1]!.answer = () => ({ status: 403 });
+  await t.rejects(service.purgeAll(signal), /403/);
+});
+
+t.test("headers tell each edge how long it may keep an answer, and others to ask", async (t) => {
+  const of = (flags: Record<string, unknown>, secondsLeft?: number) =>
+    new EdgeHeaders(config(flags)).keyed(["p1", "l2"], secondsLeft);
+  const revalidated = "public, max-age=0, must-revalidate";
+  t.same(of({}), { "cache-control": revalidated, "surrogate-key": "p1 l2" });
+  t.same(of({ "edge.kind": "nginx" }), { "cache-control": revalidated, "x-accel-expires": "@1" });
+  const varnish = { "edge.kind": "varnish", "edge.urls": ["http://127.0.0.1:6081"] };
+  t.same(of(varnish), { "cache-control": "public, max-age=0, s-maxage=86400", "surrogate-key": "p1 l2" });
+  t.equal(
+    of(varnish, 60)["cache-control"],
+    "public, max-age=0, s-maxage=60",
+    "what is not ours has its own time",
+  );
+  t.equal(of({ ...varnish, "edge.seconds": 30 }, 60)["cache-control"], "public, max-age=0, s-maxage=30");
+  const fastly = { "edge.kind": "fastly", "edge.service": "s", "edge.token": "t" };
+  t.same(of(fastly), {
+    "cache-control": revalidated,
+    "surrogate-control": "max-age=86400",
+    "surrogate-key": "p1 l2",
+  });
+  t.same(of({ ...fastly, "edge.kind": "cloudflare" }), {
+    "cache-control": revalidated,
+    "cdn-cache-control": "public, max-age=86400",
+    "cache-tag": "p1,l2",
+  });
+  t.same(of({ ...varnish, "tiles.cacheControl": "public, max-age=5, s-maxage=500" }, 100), {
+    "cache-control": "public, max-age=5, s-maxage=100",
+    "surrogate-key": "p1 l2",
+  });
+});
+
+t.test("a configuration says what it lacks", async (t) => {
+  t.throws(() => config({ "edge.kind": "varnish" }), /edge\.urls.*addresses of Varnish/);
+  t.throws(() => config({ "edge.kind": "fastly", "edge.token": "t" }), /edge\.service.*Fastly/);
+  t.throws(() => config({ "edge.kind": "cloudflare", "edge.service": "z" }), /edge\.token.*Cloudflare/);
+  t.throws(() => config({ "edge.kind": "hook", "edge.urls": ["file:///etc"] }), /edge\.urls/);
+});
