@@ -186,6 +186,47 @@ t.test("random edits: no tile is old, and few are dropped that did not change", 
   t.ok(dropped >= changed && dropped <= 1.5 * changed, `${dropped} dropped, ${changed} changed`);
 });
 
+t.test("public JSON is kept too, until what it is made of changes", async (t) => {
+  await told();
+  const paths = [
+    "layers/points/objects/?fields=*",
+    "layers/points/objects/?format=geojson&returnGeom=1",
+    "layers/points/count/?precise=1",
+    "layers/points/bbox/",
+    "",
+    "layers/",
+    "layers/points/",
+    "layers/points/structure/",
+    "layers/points/legend/?extended=1",
+    "layers/points/icon/",
+  ].map((path) => `/api/2.8/p/m/${path}`);
+  const origin = async (path: string) =>
+    Buffer.from(await (await fetch(`${server.urls[0]}${path}`)).arrayBuffer());
+  for (const change of [
+    () =>
+      api("POST", "m/layers/points/objects/", {
+        token,
+        body: { fields: {}, geom: { type: "Point", coordinates: [1, 2] } },
+      }),
+    () => api("PATCH", "m/layers/points/", { token, body: { parent_id: 0, name: "Places" } }),
+    () => api("POST", "m/layers/points/structure/", { token, body: { code: "kind", type: "string" } }),
+  ]) {
+    for (const path of paths) {
+      await get(path);
+      const kept = await get(path);
+      t.ok(kept.isHit, path);
+      t.equal(kept.headers.get("cache-control"), "public, max-age=0, must-revalidate", path);
+    }
+    t.equal((await change()).status, 200);
+    await told();
+    for (const path of paths) t.same((await get(path)).bytes, await origin(path), path);
+  }
+  for (const path of ["/api/2.8/p/maps/public/", "/health/live", "/metrics"]) {
+    await get(path);
+    t.notOk((await get(path)).isHit, path);
+  }
+});
+
 t.test("styles, rights and whole layers", async (t) => {
   const path = "/tms/p/m/2/2/1.png?base=0";
   const fresh = async () => Buffer.from(await (await fetch(`${server.urls[0]}${path}`)).arrayBuffer());

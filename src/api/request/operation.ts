@@ -7,7 +7,7 @@ import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
-import { taggedByBytes } from "./public-answers.js";
+import { keptByEdge, taggedByBytes } from "./public-answers.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -85,6 +85,8 @@ interface Definition<Query, Body, Headers> extends Description {
   readonly long?: boolean;
   /** What its requests count as among the limits of a client; default: by `writes` and the tag. */
   readonly counts?: LimitedWork;
+  /** Whether its answers are made of the map of the path, its layers and their objects alone. */
+  readonly isKeptByEdge?: boolean;
   readonly query?: Query;
   /** Header names in lower case. */
   readonly headers?: Headers;
@@ -131,6 +133,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     writes = false,
     long = false,
     counts = countsOf(definition.tag, definition.writes),
+    isKeptByEdge = false,
     ...description
   } = definition;
   const readQuery = reader((query ?? none) as Query);
@@ -151,8 +154,10 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     definition.tag !== "Sessions" &&
     definition.tag !== "Objects" &&
     definition.access !== "token";
-  const shared = (request: Request, reply: Promise<Reply> | Reply) => {
+  const shared = (request: Request, services: Services, reply: Promise<Reply> | Reply) => {
     if (!isShared) return reply;
+    if (isKeptByEdge && services.edgeHeaders.isPurged)
+      return Promise.resolve(reply).then((made) => keptByEdge(request, services, made));
     return reply instanceof Promise
       ? reply.then((made) => taggedByBytes(request, made))
       : taggedByBytes(request, reply);
@@ -164,7 +169,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       const key = writes ? givenKey(request) : undefined;
       const db = services.db.for(requestUse(request, services, { writes, long }));
       return retryIfStale(request, { ...services, db }, (watched) => {
-        if (key === undefined) return shared(request, handler(request, watched));
+        if (key === undefined) return shared(request, services, handler(request, watched));
         return answerOnce(request, watched, { key, body }, (transactional) =>
           handler(request, transactional),
         );

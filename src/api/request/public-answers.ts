@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Caller, LayerNode, MapState } from "../../catalog/state.js";
+import { revalidated } from "../../edge/headers.js";
 import { matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { Services } from "../services.js";
@@ -10,8 +11,6 @@ import { usedToken } from "./caller.js";
  * is made of what a node knows has an ETag of its bytes; what PostgreSQL has to be asked for has one of the versions of what
  * it is made of, so that a 304 needs no query.
  */
-
-const revalidated = "public, max-age=0, must-revalidate";
 
 /** Characters: the hash of more holds up the event loop for milliseconds. */
 const mostHashed = 2 ** 20;
@@ -32,6 +31,20 @@ export function taggedByBytes({ method }: Request, reply: Reply): Reply {
   return { kind: "json_text", text, headers: { ...headers, "cache-control": revalidated, etag } };
 }
 
+/**
+ * As `taggedByBytes`, of what is made of a map, its layers and their objects alone: it is dropped from the edge when one of
+ * them changes.
+ */
+export async function keptByEdge(request: Request, services: Services, reply: Reply): Promise<Reply> {
+  const tagged = taggedByBytes(request, reply);
+  const { edgeHeaders, catalog } = services;
+  const { project, map: code } = request.params as { project: string; map: string };
+  if (!edgeHeaders.isPurged || tagged.headers?.["cache-control"] !== revalidated) return tagged;
+  const map = await catalog.map(project, code);
+  const keys = [`p${map.project.id}`, `m${map.id}`, `n${map.id}`];
+  return { ...tagged, headers: { ...tagged.headers, ...edgeHeaders.keyed(keys) } };
+}
+
 /** Of the answers to one address: they differ when the ETags do. */
 export interface AnswerVersion {
   readonly headers: Headers;
@@ -45,7 +58,7 @@ export interface AnswerVersion {
  */
 export async function versionOfObjects(
   request: Request,
-  { versions }: Pick<Services, "versions">,
+  { versions, edgeHeaders }: Pick<Services, "versions" | "edgeHeaders">,
   { map, layer, caller }: { readonly map: MapState; readonly layer: LayerNode; readonly caller: Caller },
 ): Promise<AnswerVersion | undefined> {
   if (request.method !== "GET" || usedToken(caller)) return undefined;
@@ -54,7 +67,10 @@ export async function versionOfObjects(
   const { project } = map;
   const made = [project.id, project.revision, map.id, map.revision, layer.id, version];
   const etag = hashOf([...made, request.path, request.rawQuery].join("\n"));
-  const headers = { "cache-control": revalidated, etag };
+  const kept = edgeHeaders.isPurged
+    ? edgeHeaders.keyed([`p${project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`])
+    : { "cache-control": revalidated };
+  const headers = { ...kept, etag };
   const isKnown = matchesEtag(request.header("if-none-match") ?? "", etag);
   return { headers, unchanged: isKnown ? { kind: "bytes", status: 304, body: "", headers } : undefined };
 }

@@ -127,6 +127,7 @@ export const treeOperations: readonly Operation[] = [
       "A list in depth-first order, each folder before its content. Elements that the caller may not read are omitted.",
     methods: ["GET"],
     path: `${mapPath}/layers/`,
+    isKeptByEdge: true,
     query: treeParameters,
     answer: answers("The elements.", { type: "array", items: ref("TreeElement") }),
     handle: tree,

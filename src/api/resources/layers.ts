@@ -74,6 +74,7 @@ export const layerOperations: readonly Operation[] = [
     summary: "Get a layer",
     methods: ["GET"],
     path: `${layerPath}/`,
+    isKeptByEdge: true,
     query: getParameters,
     answer: answers("The layer.", ref("Layer")),
     handle: get,

@@ -82,6 +82,7 @@ export const legendOperations: readonly Operation[] = [
       "other objects. At most 100 classes; `more` says how many are left out.",
     methods: ["GET"],
     path: `${layerPath}/legend/`,
+    isKeptByEdge: true,
     query: legendParameters,
     answer: answers("The legend, with values and class breaks computed from the objects.", ref("Legend")),
     handle: getLegend,

@@ -156,6 +156,7 @@ export const structureOperations: readonly Operation[] = [
     details: "In column order, with `svc_id` and `geom`.",
     methods: ["GET"],
     path: structurePath,
+    isKeptByEdge: true,
     answer: answers("The columns.", { type: "array", items: ref("Column") }),
     handle: list,
   }),
