@@ -9,6 +9,7 @@ import { catalogByHttp } from "./measures/catalog.js";
 import { oneRender } from "./measures/coalesce.js";
 import { coldTiles } from "./measures/cold.js";
 import { createdByHttp } from "./measures/create.js";
+import { edge } from "./measures/edge.js";
 import { exports } from "./measures/exports.js";
 import { attacked } from "./measures/hostile.js";
 import { imports } from "./measures/imports.js";
@@ -44,6 +45,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   visuals: visualizations,
   wide: wideMaps,
   hostile: attacked,
+  edge,
 };
 
 export type BenchOptions = Pick<Options, "small" | "only" | "work" | "against"> &

@@ -22,6 +22,10 @@ export interface Size extends Plan {
   readonly objects: number;
   /** Points of a large layer; lines are a fifth, polygons half. */
   readonly large: number;
+  /** Edits that are waited for in a browser. */
+  readonly edits: number;
+  /** Open maps that listen for changes. */
+  readonly listeners: number;
 }
 
 export const fullSize: Size = {
@@ -32,6 +36,8 @@ export const fullSize: Size = {
   names: 1_000_000,
   objects: 300_000,
   large: 1_000_000,
+  edits: 200,
+  listeners: 4_000,
 };
 export const smallSize: Size = {
   rounds: 1,
@@ -41,4 +47,6 @@ export const smallSize: Size = {
   names: 5_000,
   objects: 6_000,
   large: 25_000,
+  edits: 6,
+  listeners: 100,
 };

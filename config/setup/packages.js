@@ -72,7 +72,7 @@ function needs(purpose) {
       met: () => existsSync("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"),
       packages: () => ["fonts-dejavu-core"],
     },
-    { wanted: purpose === "test", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
+    { wanted: purpose !== "start", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
     // Imports and exports are measured beside ogr2ogr.
     { wanted: purpose !== "start", met: () => hasCommand("ogr2ogr"), packages: () => ["gdal-bin"] },
     // The examples of the README are run as they stand there.

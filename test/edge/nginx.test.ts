@@ -1,5 +1,6 @@
 import t from "tap";
-import { freePort, startNginx } from "../support/edge.js";
+import { freePort } from "../../bench/caches.js";
+import { startNginx } from "../support/edge.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 

@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import t from "tap";
-import { type Edge, freePort, startVarnish } from "../support/edge.js";
+import { type Edge, freePort, startVarnish } from "../../bench/caches.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { randomNumbers } from "../support/random.js";
 import { startServer, waitFor } from "../support/server.js";
