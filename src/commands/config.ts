@@ -46,9 +46,12 @@ function masked(config: Config): Config {
     databaseUrl: maskUrl(config.databaseUrl),
     redisUrl: maskUrl(config.redisUrl),
     ...(config.tilesRedisUrl !== "" && { tilesRedisUrl: maskUrl(config.tilesRedisUrl) }),
-    metricsToken: config.metricsToken === "" ? "" : "*".repeat(16),
+    edge: { ...config.edge, urls: config.edge.urls.map(maskUrl), token: maskToken(config.edge.token) },
+    metricsToken: maskToken(config.metricsToken),
   };
 }
+
+const maskToken = (token: string): string => (token === "" ? "" : "*".repeat(16));
 
 const maskUrl = (url: string): string =>
   url.replace(/^([^:]+:\/\/[^/?#]*?:)[^/?#]*@/, "$1***@").replace(/([?&]password=)[^&#]*/gi, "$1***");

@@ -15,7 +15,7 @@ export interface HookOptions {
 }
 
 export class Hook implements PurgeService {
-  readonly mostKeys = 50_000;
+  readonly mostKeys = 20_000;
   readonly repeatMs: number;
 
   constructor(private readonly options: HookOptions) {

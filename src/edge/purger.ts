@@ -47,7 +47,7 @@ const lockMs = 1_000;
 /** How often everything is looked through, for what was not announced. */
 const wholeMs = 60_000;
 const firstRetryMs = 250;
-const longestRetryMs = 30_000;
+const longestRetryMs = 5_000;
 /** Announcements that are looked up by their names; with more, everything is looked through. */
 const mostNoted = 500;
 /** Characters of a notification; PostgreSQL takes 8,000. */
@@ -231,8 +231,8 @@ export class Purger {
   }
 
   private async tell(changed: readonly Changed[], signal: AbortSignal): Promise<void> {
-    const { service } = this.options;
-    const keys = keysOf(changed, service.mostKeys);
+    const { service, clock } = this.options;
+    const keys = await keysOf(changed, { most: service.mostKeys, turn: () => clock.turn() });
     if (keys === undefined) await service.purgeAll(signal);
     else await service.purge(keys, signal);
     this.done++;
@@ -277,32 +277,59 @@ const connectionOf = (client: pg.Client): Connection => ({
     (await client.query<Row>(text, [...values])).rows,
 });
 
+/** Keys that are made before others have a turn: about a millisecond. */
+const keysInTurn = 2_000;
+
 /**
  * Keys of all that changed. With more than `most`, layers with many are told as a whole, the largest first.
  * @returns undefined: everything
  */
-export function keysOf(changed: readonly Changed[], most: number): string[] | undefined {
-  const whole = new Set<string>();
+export async function keysOf(
+  changed: readonly Changed[],
+  { most, turn }: { readonly most: number; readonly turn: () => Promise<void> },
+): Promise<string[] | undefined> {
+  const all = new Set<string>();
   const byLayer: { readonly change: Changed; readonly keys: Set<string> }[] = [];
+  let count = 0;
+  let made = 0;
   for (const change of changed) {
-    if (change.kind === "project") whole.add(`p${change.id}`);
-    else if (change.kind === "map") whole.add(`m${change.id}`);
-    else byLayer.push({ change, keys: keysOfLayer(change, change.area) });
+    if (change.kind !== "layer") {
+      all.add(`${change.kind === "project" ? "p" : "m"}${change.id}`);
+      continue;
+    }
+    const { area } = change;
+    let keys = wholeLayer(change, area === null || change.map === null ? null : []);
+    for (let at = 0; area && change.map !== null && at < area.length; at += 4) {
+      addChangeKeys(keys, { ...layerOf(change), area: area.slice(at, at + 4) });
+      if (keys.size > most || count + keys.size > 2 * most) {
+        keys = wholeLayer(change, null);
+        break;
+      }
+      if (keys.size - made > keysInTurn) {
+        made = keys.size;
+        await turn();
+      }
+    }
+    made = 0;
+    count += keys.size;
+    byLayer.push({ change, keys });
   }
-  let count = whole.size + byLayer.reduce((sum, { keys }) => sum + keys.size, 0);
-  const all = new Set(whole);
+  count += all.size;
   for (const { change, keys } of byLayer.sort((one, other) => other.keys.size - one.keys.size)) {
-    const told = count <= most ? keys : keysOfLayer(change, null);
+    const told = count <= most ? keys : wholeLayer(change, null);
     count += told.size - keys.size;
     for (const key of told) all.add(key);
   }
   return all.size > most ? undefined : [...all];
 }
 
-function keysOfLayer({ id, map, isWide }: Changed, area: readonly number[] | null): Set<string> {
+/** Of a layer that is gone only what names it is left; its map has changed too. */
+const layerOf = ({ id, map, isWide }: Changed) => ({ layer: id, map: map ?? 0, isWide });
+
+/** @param area null = all of the layer; empty = what names no place */
+function wholeLayer(change: Changed, area: [] | null): Set<string> {
   const keys = new Set<string>();
-  // Of a layer that is gone only what names it is left; its map has changed too.
-  addChangeKeys(keys, { layer: id, map: map ?? 0, isWide, area: map === null ? null : area });
+  addChangeKeys(keys, { ...layerOf(change), area });
   return keys;
 }
 

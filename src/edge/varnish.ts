@@ -12,7 +12,7 @@ const mostCharacters = 7_000;
 const secondMs = 20;
 
 export class Varnish implements PurgeService {
-  readonly mostKeys = 50_000;
+  readonly mostKeys = 20_000;
   readonly repeatMs = 0;
 
   /** @param urls of all instances */

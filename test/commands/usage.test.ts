@@ -82,6 +82,10 @@ t.test("config print shows what is in effect and hides passwords", async (t) => 
     DATABASE_URL: "postgresql://u:geheim@db.example:5432/maps?password=geheim2&sslmode=require",
     REDIS_URL: "redis://:geheim3@cache.example:6379/1",
     MAPWRIGHT_PORT: "9999",
+    MAPWRIGHT_METRICS_TOKEN: "geheim4-and-much-longer",
+    MAPWRIGHT_EDGE_KIND: "hook",
+    MAPWRIGHT_EDGE_URLS: "https://u:geheim5@edge.example/drop",
+    MAPWRIGHT_EDGE_TOKEN: "geheim6",
   };
   const hidden = await runCommand(["--log-level", "debug", "config", "print"], { variables });
   t.equal(hidden.status, 0);
@@ -93,7 +97,11 @@ t.test("config print shows what is in effect and hides passwords", async (t) => 
     logLevel: "debug",
   });
   const shown = await runCommand(["config", "print", "--show-secrets"], { variables });
-  t.match(JSON.parse(shown.stdout), { databaseUrl: variables.DATABASE_URL, redisUrl: variables.REDIS_URL });
+  t.match(JSON.parse(shown.stdout), {
+    databaseUrl: variables.DATABASE_URL,
+    redisUrl: variables.REDIS_URL,
+    edge: { token: "geheim6" },
+  });
 });
 
 t.test("config check names the wrong key and the expected form", async (t) => {
