@@ -15,7 +15,7 @@ type Headers = Readonly<Record<string, string>>;
 export const revalidated = "public, max-age=0, must-revalidate";
 
 /** Whether the edge is told what to drop. */
-export const isPurged = (kind: EdgeKind): boolean => kind !== "none" && kind !== "nginx";
+const isPurged = (kind: EdgeKind): boolean => kind !== "none" && kind !== "nginx";
 
 export class EdgeHeaders {
   /** Whether keys are of use: somebody drops answers by them. */

@@ -73,7 +73,7 @@ export function tileKeys(content: TileContent, coord: TileCoord): string[] {
 }
 
 /** The keys of an answer that any object of these layers may change. */
-export const wholeKeys = (map: number, layers: readonly number[]): string[] =>
+const wholeKeys = (map: number, layers: readonly number[]): string[] =>
   layers.length > mostWhole ? [`n${map}`] : layers.map((id) => `o${id}`);
 
 /** A change of a layer's objects. */
