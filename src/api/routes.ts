@@ -18,6 +18,7 @@ import { layerOperations } from "./resources/layers.js";
 import { legendOperations } from "./resources/legends.js";
 import { makevalidOperations } from "./resources/makevalid.js";
 import { mapChangeOperations } from "./resources/map-changes.js";
+import { mapEditOperations } from "./resources/map-edits.js";
 import { mapListOperations } from "./resources/map-lists.js";
 import { mapOperations } from "./resources/maps.js";
 import { objectGeometryOperations } from "./resources/object-geometry.js";
@@ -43,6 +44,7 @@ const resources: readonly Operation[] = [
   ...vectorTileOperations,
   ...sessionOperations,
   ...mapOperations,
+  ...mapEditOperations,
   ...mapListOperations,
   ...pictureOperations,
   ...fontOperations,

@@ -6,9 +6,13 @@ import { deletedProject, dependedOn } from "./tree.js";
  * locks, whatever their size. From then on they cannot be found, and their codes are free. `removal.ts` deletes them.
  */
 
-/** Moves maps out of their project and deletes grants on them and their layers. The caller has locked their rows. */
+/** Moves maps out of their project and deletes grants on them and their layers, and jobs of these. The caller has locked their rows. */
 export async function discardMaps(tx: Queryable, mapIds: readonly number[]): Promise<void> {
   await tx.execute("delete from access_grant where map_id = any($1::bigint[])", [mapIds]);
+  await tx.execute(
+    "delete from import_job where layer_id in (select id from node where map_id = any($1::bigint[]))",
+    [mapIds],
+  );
   await tx.execute(
     `update map set project_id = ${deletedProject}, code = id::text where id = any($1::bigint[])`,
     [mapIds],

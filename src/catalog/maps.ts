@@ -1,10 +1,11 @@
-import { failed, notFound } from "../errors.js";
+import { failed, forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode } from "./codes.js";
 import { discardMaps } from "./discard.js";
 import type { LocalizedName } from "./state.js";
+import { lockMap } from "./tree.js";
 
-/** Creates, lists, publishes and deletes maps. */
+/** Creates, changes, lists, publishes and deletes maps. */
 
 export interface NewMap {
   readonly code: string;
@@ -31,15 +32,23 @@ const reserved = new Set([
   "fonts",
 ]);
 
+/** @throws Failure invalid_code */
+function checkMapCode(given: string): string {
+  const code = checkCode(given);
+  if (reserved.has(code))
+    throw failed("invalid_code", `"${code}" is reserved: it is part of the API's addresses.`);
+  return code;
+}
+
+const codeExists = (code: string) => failed("code_exists", `There is a map "${code}" already.`);
+
 /**
  * Creates a map, as the last one of the project.
  * @returns its id
  * @throws Failure invalid_code, code_exists
  */
 export async function createMap(db: Queryable, project: number, map: NewMap): Promise<number> {
-  const code = checkCode(map.code);
-  if (reserved.has(code))
-    throw failed("invalid_code", `"${code}" is reserved: it is part of the API's addresses.`);
+  const code = checkMapCode(map.code);
   const name = map.name ?? { name: "", localized: false, names: {} };
   const [row] = await db.write<{ id: number }>(
     `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication, sort)
@@ -57,7 +66,60 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
       map.published ?? true,
     ],
   );
-  if (!row) throw failed("code_exists", `There is a map "${code}" already.`);
+  if (!row) throw codeExists(code);
+  return row.id;
+}
+
+/** Absent = unchanged. */
+export interface MapChange {
+  readonly code?: string | undefined;
+  readonly name?: LocalizedName | undefined;
+  /** As in `NewMap`. */
+  readonly cssStyle?: string | undefined;
+}
+
+/**
+ * Changes a map's code, name or style. Its addresses have the new code from then on, and the old one is free.
+ * @throws Failure not_found, invalid_code, code_exists
+ */
+export function changeMap(db: Database, mapId: number, { code, name, cssStyle }: MapChange): Promise<void> {
+  return db.transaction(async (tx) => {
+    await lockMap(tx, mapId);
+    if (code !== undefined) await takeCode(tx, mapId, code);
+    await tx.execute(
+      `update map set name = coalesce($2, name), localized_name = coalesce($3, localized_name),
+         names = coalesce($4, names), css_style = coalesce($5, css_style) where id = $1`,
+      [
+        mapId,
+        name?.name ?? null,
+        name?.localized ?? null,
+        name ? JSON.stringify(name.names) : null,
+        cssStyle ?? null,
+      ],
+    );
+  });
+}
+
+/** Gives a map the code, unless it has it. @throws Failure invalid_code, code_exists */
+async function takeCode(tx: Queryable, mapId: number, code: string): Promise<void> {
+  const [own] = await tx.query("select 1 from map where id = $1 and code = $2", [mapId, code]);
+  if (own) return;
+  try {
+    await tx.execute("update map set code = $2 where id = $1", [mapId, checkMapCode(code)]);
+  } catch (error) {
+    // unique_violation
+    if ((error as { code?: string }).code === "23505") throw codeExists(code);
+    throw error;
+  }
+}
+
+/** The id of the project's map. @throws Failure not_found */
+export async function findMapId(db: Queryable, project: number, code: string): Promise<number> {
+  const [row] = await db.query<{ id: number }>("select id from map where project_id = $1 and code = $2", [
+    project,
+    code,
+  ]);
+  if (!row) throw notFound(`map "${code}"`);
   return row.id;
 }
 
@@ -98,15 +160,22 @@ export async function setPublication(
 /**
  * Deletes the map with its layers and their objects: it is hidden at once, its code is free, and `removal.ts` deletes its
  * contents later.
- * @throws Failure not_found
+ * @param mayDelete called for every layer
+ * @throws Failure not_found; forbidden when one of its layers must not be deleted
  */
-export function deleteMap(db: Database, project: number, code: string): Promise<void> {
+export function deleteMap(
+  db: Database,
+  mapId: number,
+  mayDelete: (layerId: number) => boolean = () => true,
+): Promise<void> {
   return db.transaction(async (tx) => {
-    const [map] = await tx.query<{ id: number }>(
-      "select id from map where project_id = $1 and code = $2 for update",
-      [project, code],
+    await lockMap(tx, mapId);
+    const layers = await tx.query<{ id: number }>(
+      "select id from node where map_id = $1 and type <> 'folder'",
+      [mapId],
     );
-    if (!map) throw notFound(`map "${code}"`);
-    await discardMaps(tx, [map.id]);
+    if (!layers.every(({ id }) => mayDelete(id)))
+      throw forbidden("The map holds layers that your rights do not let you delete.");
+    await discardMaps(tx, [mapId]);
   });
 }

@@ -1,12 +1,40 @@
 import type { Command } from "commander";
-import { listMaps, setPublication } from "../catalog/maps.js";
+import { checkText } from "../catalog/codes.js";
+import { changeMap, createMap, deleteMap, findMapId, listMaps, setPublication } from "../catalog/maps.js";
 import { projectId } from "../catalog/projects.js";
+import { confirm, yesOption } from "./confirm.js";
 import { type CommandEnvironment, print, propagateChange, say, withServices } from "./environment.js";
+import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
-/** mapwright map list | publish | unpublish */
+/** mapwright map create | list | rename | publish | unpublish | delete */
 export function register(program: Command, env: CommandEnvironment): void {
-  const map = program.command("map").description("list, publish and unpublish maps");
+  const map = program.command("map").description("create, list, rename, publish and delete maps");
+
+  map
+    .command("create")
+    .description("create an empty map, which everybody may see")
+    .argument("<project>", "code of the project")
+    .argument("<map>", "1 to 64 Latin letters, digits, _ and -")
+    .option("--name <name>", "title", "")
+    .option("--unpublished", "only users with the right to read it may see it")
+    .addHelpText("after", '\nExample:\n  $ mapwright map create city roads --name "Our roads"')
+    .action(
+      async (
+        project: string,
+        code: string,
+        options: { name: string; unpublished?: boolean },
+        command: Command,
+      ) => {
+        const name = { name: checkText(options.name, "--name"), localized: false, names: {} };
+        await withServices(env, command, async (services) => {
+          const { db } = services;
+          await createMap(db, await projectId(db, project), { code, name, published: !options.unpublished });
+          await propagateChange(services);
+        });
+        say(env, `Map ${project}/${code} was created.`);
+      },
+    );
 
   map
     .command("list")
@@ -26,6 +54,40 @@ export function register(program: Command, env: CommandEnvironment): void {
         row.name,
       ]);
       print(env, table(["ID", "CODE", "PUBLISHED", "NAME"], rows));
+    });
+
+  map
+    .command("rename")
+    .description("give a map another code; its addresses change with it")
+    .argument("<project>", "code of the project")
+    .argument("<map>", "code of the map")
+    .argument("<code>", "the new code")
+    .addHelpText("after", "\nExample:\n  $ mapwright map rename city roads streets")
+    .action(async (project: string, map: string, code: string, _options: unknown, command: Command) => {
+      await withServices(env, command, async (services) => {
+        const { db } = services;
+        await changeMap(db, await findMapId(db, await projectId(db, project), map), { code });
+        await propagateChange(services);
+      });
+      say(env, `Map ${project}/${map} is ${project}/${code} now.`);
+    });
+
+  map
+    .command("delete")
+    .description("delete a map with its layers and objects")
+    .argument("<project>", "code of the project")
+    .argument("<map>", "code of the map")
+    .option(...yesOption)
+    .addHelpText("after", "\nExample:\n  $ mapwright map delete city roads")
+    .action(async (project: string, code: string, options: { yes?: boolean }, command: Command) => {
+      await confirm(env, `Delete the map ${project}/${code} with its layers and objects?`, options.yes);
+      await withServices(env, command, async (services) => {
+        const { db } = services;
+        await deleteMap(db, await findMapId(db, await projectId(db, project), code));
+        await propagateChange(services);
+        say(env, `Map ${project}/${code} was deleted.`);
+        await removeContents(env, services);
+      });
     });
 
   const publication = (name: string, published: boolean, description: string, done: string) =>

@@ -9,6 +9,7 @@ import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from
 import * as exportCommand from "./export.js";
 import * as grant from "./grant.js";
 import { Interrupted } from "./interrupt.js";
+import * as layer from "./layer.js";
 import * as map from "./map.js";
 import * as project from "./project.js";
 import * as session from "./session.js";
@@ -47,7 +48,18 @@ Examples:
 
 Exit status: 0 success, 1 failure, 2 wrong usage.`,
     );
-  for (const { register } of [project, user, grant, map, session, exportCommand, cache, config, doctor])
+  for (const { register } of [
+    project,
+    user,
+    grant,
+    map,
+    layer,
+    session,
+    exportCommand,
+    cache,
+    config,
+    doctor,
+  ])
     register(program, env);
   return program;
 }

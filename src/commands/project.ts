@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { createProject, deleteProject, listProjects, setBaseMap } from "../catalog/projects.js";
-import { removeAll } from "../catalog/removal.js";
 import type { BaseMap } from "../catalog/state.js";
 import { readExternalSource } from "../catalog/tile-layer-source.js";
-import { type CommandEnvironment, print, say, withServices } from "./environment.js";
+import { type CommandEnvironment, print, propagateChange, say, withServices } from "./environment.js";
+import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
 /** mapwright project create | list | base-map | delete */
@@ -74,11 +74,11 @@ export function register(program: Command, env: CommandEnvironment): void {
       "\nExample:\n  $ mapwright project delete city\n\nThe project is gone at once and cannot be restored. Then the command removes its data; a running server does so\nif the command is interrupted.",
     )
     .action(async (code: string, _options: unknown, command: Command) => {
-      await withServices(env, command, async ({ db }) => {
-        await deleteProject(db, code);
+      await withServices(env, command, async (services) => {
+        await deleteProject(services.db, code);
+        await propagateChange(services);
         say(env, `Project ${code} was deleted.`);
-        if (!(await removeAll(db)))
-          say(env, "Some of its data are still in use; a running server removes them.");
+        await removeContents(env, services);
       });
     });
 }

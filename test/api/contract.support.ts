@@ -132,6 +132,9 @@ export const contract: Readonly<Record<string, ContractLine>> = {
 
 /** What the product has beyond the contract, each by a decision of its own. */
 export const extensions: readonly string[] = [
+  "PUT P/{map}/",
+  "PATCH P/{map}/",
+  "DELETE P/{map}/",
   `PUT ${L}/constraints/`,
   `PUT ${L}/visualization/`,
   `DELETE ${L}/visualization/`,

@@ -193,6 +193,8 @@ const special: Readonly<Record<string, (world: Known) => Known>> = {
   }),
   "PUT /api/2.8/{project}/{map}/search/settings/": () => ({ layer: ["a"] }),
   "POST /api/2.8/{project}/{map}/publish/": () => ({ parent_id: [0, 1] }),
+  "PUT /api/2.8/{project}/{map}/": ({ map }) => ({ code: map! }),
+  "PATCH /api/2.8/{project}/{map}/": ({ map }) => ({ code: map! }),
   "POST /api/2.8/{project}/": (world) => ({ code: [`${world.map![0]}new`] }),
 };
 

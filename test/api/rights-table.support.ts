@@ -29,6 +29,7 @@ export type Place = "project" | "map" | "layer";
 export interface Makers {
   /** A code that nothing has yet. */
   code(): string;
+  map(): Promise<string>;
   folder(): Promise<string>;
   layer(): Promise<string>;
   column(): Promise<string>;
@@ -137,6 +138,9 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     fresh: async ({ font }) => ({ params: { path: await font() } }),
   },
   "GET P/:map/": { need: "read" },
+  "PUT P/:map/": { need: "administer", body: {} },
+  "PATCH P/:map/": { need: "administer", body: { name: "Map" } },
+  "DELETE P/:map/": { need: "administer", fresh: async (make) => ({ params: { map: await make.map() } }) },
   "POST P/:map/publish/": { need: "edit structure", body: [] },
 
   "POST P/:map/folders/": { need: "edit structure", body: {} },

@@ -99,6 +99,7 @@ function makersFor(map: MapCode): Makers {
   const code = () => `made${++codes}`;
   return {
     code,
+    map: async () => (await must("POST", "", { code: code() })).code,
     folder: async () => (await must("POST", `${map}/folders/`, {})).code,
     layer: async () => (await must("POST", `${map}/layers/`, {})).code,
     column: async () => {

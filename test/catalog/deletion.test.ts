@@ -5,7 +5,7 @@ import { createDerived, type DerivedType } from "../../src/catalog/derived.js";
 import { createFolder, deleteFolder } from "../../src/catalog/folders.js";
 import { createLayer, deleteLayer } from "../../src/catalog/layers.js";
 import { loadMap, loadProject } from "../../src/catalog/load.js";
-import { createMap, deleteMap, listMaps } from "../../src/catalog/maps.js";
+import { createMap, deleteMap, findMapId, listMaps } from "../../src/catalog/maps.js";
 import { createProject, deleteProject, listProjects } from "../../src/catalog/projects.js";
 import { removeAll, removePortion, startRemoval } from "../../src/catalog/removal.js";
 import { createColumn, deleteColumn } from "../../src/catalog/structure.js";
@@ -46,6 +46,7 @@ const nothingDeleted = async () => (await db.query("select 1 from map where proj
 const derive = (map: number, type: DerivedType, sourceId: number) =>
   createDerived(db, map, { type, sourceId, filter: "", condition: undefined, columns: undefined });
 const folder = (map: number, code: string, parentId = 0) => createFolder(db, map, { code, parentId });
+const removeMap = async (code: string) => deleteMap(db, await findMapId(db, project, code));
 const removeFolder = (map: number, id: number) => deleteFolder(db, map, id, { mayDelete: () => true });
 
 t.test("a project that is deleted is nowhere to be found, and its code is free", async (t) => {
@@ -76,11 +77,11 @@ t.test("so is a map, with the rights on it", async (t) => {
   const layer = await createLayer(db, map, { code: "l" });
   await setGrant(db, { project: "p", map: "gone", login: null }, 1);
   await setGrant(db, { project: "p", map: "gone", layer: "l", login: null }, 1);
-  await deleteMap(db, project, "gone");
+  await removeMap("gone");
   t.notOk(await load("gone"));
   t.same(await listMaps(db, project), []);
   t.same((await loadProject(db, "p"))!.grants, []);
-  await t.rejects(deleteMap(db, project, "gone"), failure("not_found"));
+  await t.rejects(removeMap("gone"), failure("not_found"));
   t.ok(await createMap(db, project, { code: "gone" }));
   t.ok(await removeAll(db));
   t.notOk((await relations()).includes(`l${layer.id}`));
@@ -148,7 +149,7 @@ t.test("derived layers are removed before their sources, whichever portion they 
   const map = await createMap(db, project, { code: "chains" });
   const sources = await makeLayers(client, map, 60);
   for (const id of sources.slice(0, 10)) await derive(map, "material", (await derive(map, "virtual", id)).id);
-  await deleteMap(db, project, "chains");
+  await removeMap("chains");
   t.ok(await removeAll(db));
   for (const id of sources) t.notOk((await relations()).includes(`l${id}`));
   t.ok(await nothingDeleted());
@@ -157,7 +158,7 @@ t.test("derived layers are removed before their sources, whichever portion they 
 t.test("a portion is bounded, by generalised tables and indexes too", async (t) => {
   const map = await createMap(db, project, { code: "portions" });
   const ids = await makeLayers(client, map, 120);
-  await deleteMap(db, project, "portions");
+  await removeMap("portions");
   const first = await removePortion(db);
   t.match(first, { removed: 50, left: true, reasons: [] });
   t.ok(await removeAll(db));
@@ -169,7 +170,7 @@ t.test("a portion is bounded, by generalised tables and indexes too", async (t) 
   for (const id of banded)
     for (const band of [4, 6, 8, 10])
       await client.query(`create table layers.l${id}_z${band} (svc_id bigint primary key, geom geometry)`);
-  await deleteMap(db, project, "large");
+  await removeMap("large");
   const { removed } = await removePortion(db);
   t.ok(removed > 5 && removed < 25, `${removed} layers with bands in a portion`);
   t.ok(await removeAll(db));
@@ -183,7 +184,7 @@ t.test("a layer that is written to is left until that is over, and the others go
   t.teardown(() => writer.end());
   await writer.query("begin");
   await writer.query(`insert into layers.l${ids[3]} (geom) values (null)`);
-  await deleteMap(db, project, "busy");
+  await removeMap("busy");
   t.notOk(await load("busy"), "nobody had to wait");
   t.match(await removePortion(db), { removed: 9, left: true, reasons: [] });
   t.same(
@@ -198,7 +199,7 @@ t.test("a layer that is written to is left until that is over, and the others go
 t.test("what is left by one process is found by the next, at its start", async (t) => {
   const map = await createMap(db, project, { code: "left" });
   const ids = await makeLayers(client, map, 60);
-  await deleteMap(db, project, "left");
+  await removeMap("left");
   await removePortion(db);
   t.notOk(await nothingDeleted());
   const removal = startRemoval(db, quietLog);
@@ -206,7 +207,7 @@ t.test("what is left by one process is found by the next, at its start", async (
   await waitFor(nothingDeleted);
   t.notOk((await relations()).some((name) => ids.includes(Number(name.slice(1)))));
   const next = await createLayer(db, await createMap(db, project, { code: "next" }), {});
-  await deleteMap(db, project, "next");
+  await removeMap("next");
   await waitFor(nothingDeleted);
   t.notOk((await relations()).includes(`l${next.id}`), "what is deleted later is found too");
   await removal.stop();
@@ -219,7 +220,7 @@ t.test("what cannot be removed is told, and holds nothing up", async (t) => {
   const owner = (role: string) =>
     asSuperuser(name, (superuser) => superuser.query(`alter table layers.l${ids[2]} owner to ${role}`));
   await owner("postgres");
-  await deleteMap(db, project, "foreign");
+  await removeMap("foreign");
   const told: string[] = [];
   const removal = startRemoval(db, {
     ...quietLog,
@@ -250,7 +251,7 @@ t.test("rows of files go first, and with them nothing else", async (t) => {
       [layer],
     );
   }
-  await deleteMap(db, project, "files");
+  await removeMap("files");
   t.match(await removePortion(db), { removed: 30, left: true });
   t.ok((await relations()).includes(`l${id}`));
   t.ok(await removeAll(db));

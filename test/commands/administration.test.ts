@@ -1,9 +1,10 @@
 import t from "tap";
 import { authenticate } from "../../src/access/accounts.js";
 import { openSessions } from "../../src/access/sessions.js";
+import { createFolder } from "../../src/catalog/folders.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { loadProject } from "../../src/catalog/load.js";
-import { createMap } from "../../src/catalog/maps.js";
+import { createMap, findMapId } from "../../src/catalog/maps.js";
 import { projectId } from "../../src/catalog/projects.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { openRedis } from "../../src/storage/redis.js";
@@ -101,6 +102,43 @@ t.test("maps are listed, published and unpublished", async (t) => {
   t.equal((await run("map publish city roads")).status, 0);
   t.match((await run("map list city")).stdout, /roads +yes/);
   t.equal((await run("map publish city nothing")).status, 1);
+});
+
+t.test("maps are created, renamed and deleted, and so are their layers", async (t) => {
+  const codes = async () =>
+    (JSON.parse((await run("map list city --json")).stdout) as { code: string }[]).map(({ code }) => code);
+  t.match(await run("map create city paths --name Paths --unpublished"), { status: 0, stdout: "" });
+  t.match(JSON.parse((await run("map list city --json")).stdout), [
+    { code: "roads" },
+    { code: "paths", name: "Paths", has_publication: false },
+  ]);
+  t.match(await run("map create city paths"), { status: 1, stderr: /already/ });
+  t.match(await run("map rename city paths roads"), { status: 1, stderr: /already/ });
+  t.match(await run("map rename city paths maps"), { status: 1, stderr: /reserved/ });
+  t.match(await run("map rename city none ways"), { status: 1, stderr: /no map "none"/ });
+  t.match(await run("map rename city paths ways"), { status: 0, stderr: /city\/ways now/ });
+  t.same(await codes(), ["roads", "ways"]);
+
+  const ways = await findMapId(db, await projectId(db, "city"), "ways");
+  const folder = await createFolder(db, ways, { code: "f" });
+  await createLayer(db, ways, { code: "inside", parentId: folder });
+  await createLayer(db, ways, { code: "first", sort: 1 });
+  const layers = JSON.parse((await run("layer list city ways --json")).stdout);
+  t.match(layers, [
+    { code: "first", folder: "", type: "layer" },
+    { code: "inside", folder: "f" },
+  ]);
+  t.match((await run("layer list city ways")).stdout, /^ID +CODE .*\n\d+ +first .*\n\d+ +inside +layer +f$/m);
+  t.match(await run("layer delete city ways first"), { status: 2, stderr: /--yes/ });
+  t.match(await run("layer delete city ways first --yes"), { status: 0, stderr: /deleted/ });
+  t.match(await run("layer delete city ways first --yes"), { status: 1, stderr: /no layer "first"/ });
+  t.same(JSON.parse((await run("layer list city ways --json")).stdout).length, 1);
+  t.match(await run("map delete city ways"), { status: 2, stderr: /--yes/ });
+  t.same(await codes(), ["roads", "ways"]);
+  t.match(await run("map delete city ways --yes"), { status: 0, stderr: /deleted/ });
+  t.same(await codes(), ["roads"]);
+  const left = "select relname from pg_class where relname = any($1)";
+  t.same(await db.query(left, [layers.map(({ id }: { id: number }) => `l${id}`)]), []);
 });
 
 t.test("grants are given and taken back", async (t) => {

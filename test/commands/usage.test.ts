@@ -22,6 +22,8 @@ t.test("what is not understood ends with status 2 and asks nothing of the servic
     "grant anna --project p",
     "session open anna --project p --origin moon",
     "config print --nonsense",
+    "map delete p m",
+    "layer delete p m l",
   ]) {
     const args = line === "" ? [] : line.split(" ");
     const result = await runCommand(args, { variables: nowhere });
@@ -42,7 +44,12 @@ t.test("every command has help with an example", async (t) => {
     "user password",
     "user remove",
     "grant",
+    "map create",
     "map list",
+    "map rename",
+    "map delete",
+    "layer list",
+    "layer delete",
     "map publish",
     "map unpublish",
     "session open",

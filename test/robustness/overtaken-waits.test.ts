@@ -1,6 +1,6 @@
 import t from "tap";
 import { deleteLayer } from "../../src/catalog/layers.js";
-import { deleteMap } from "../../src/catalog/maps.js";
+import { deleteMap, findMapId } from "../../src/catalog/maps.js";
 import { overtakenBench } from "./overtaken.bench.support.js";
 import { cases } from "./overtaken-cases.support.js";
 
@@ -32,8 +32,8 @@ t.test("a request that waits for who deletes the layer finds none", async (t) =>
 t.test("a request that waits for who deletes the map finds none", async (t) => {
   for (const at of cases) {
     const world = await bench.makeWorld(at);
-    const { answer, waited } = await bench.awaitRival(at, world, (client) =>
-      deleteMap(client, bench.project.id, world.map),
+    const { answer, waited } = await bench.awaitRival(at, world, async (client) =>
+      deleteMap(client, await findMapId(client, bench.project.id, world.map)),
     );
     t.ok(
       answer.status === 404 || (!waited && answer.status === at.ok),

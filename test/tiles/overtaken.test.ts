@@ -14,7 +14,6 @@ const server = await startServer();
 t.teardown(() => server.stop());
 const node = server.nodes[0]!;
 const { db } = node.services;
-const projectId = (await node.services.catalog.project("p")).id;
 /** Somebody who holds a layer's table until it is gone. */
 const remover = new pg.Client({
   connectionString: server.database.url,
@@ -75,7 +74,7 @@ for (const hears of [true, false]) {
     const made = await makeTwo();
     const release = hears ? undefined : holdNotifications(node);
     t.teardown(() => release?.());
-    const { answer, body } = await askWhile(made, () => deleteMap(db, projectId, made.code));
+    const { answer, body } = await askWhile(made, () => deleteMap(db, made.mapId));
     t.equal(answer.status, 404, body.toString("latin1").slice(0, 200));
   });
 }

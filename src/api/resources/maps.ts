@@ -15,7 +15,7 @@ import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
 import { mapObject } from "./present.js";
 
-/** Maps: create and get. */
+/** Maps: create and get. `map-edits.ts` changes them. */
 
 export const mapFields = {
   code: code("Code of the map, unique in the project."),
