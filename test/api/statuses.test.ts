@@ -327,7 +327,7 @@ const pages: readonly (readonly [status: number, name: string, path: string, ini
   [404, "an unknown map", `/api/2.8/p/${encodeURIComponent(hostile)}/`, {}],
   [404, "an unknown layer", `/api/2.8/p/m/layers/${encodeURIComponent(hostile)}/`, {}],
   [404, "an unknown path", `/${encodeURIComponent(hostile)}`, {}],
-  [405, "another method", "/api/2.8/p/m/", { method: "DELETE" }],
+  [405, "another method", "/api/2.8/p/m/", { method: "POST" }],
   [405, "an unknown method", "/api/2.8/p/m/", { method: "BREW" }],
   [
     413,
