@@ -29,6 +29,7 @@ import { publishOperations } from "./resources/publish.js";
 import { refreshOperations } from "./resources/refresh.js";
 import { searchOperations } from "./resources/search.js";
 import { sessionOperations } from "./resources/sessions.js";
+import { startOperation } from "./resources/start.js";
 import { structureOperations } from "./resources/structure.js";
 import { tileOperations } from "./resources/tiles.js";
 import { vectorTileOperations } from "./resources/vector-tiles.js";
@@ -71,6 +72,7 @@ const resources: readonly Operation[] = [
   ...exportOperations,
   ...tileExportOperations,
   ...healthOperations,
+  startOperation,
 ];
 
 /** All routes except those of pages and older versions. `test/api/rights-table.test.ts` has a line for each. */

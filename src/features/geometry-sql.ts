@@ -29,6 +29,18 @@ export function geometryJson(shape: GeometryShape): string {
   )} end`;
 }
 
+/** As `geometryJson`, the geometry itself with its decimals, for other formats; null when it has none. */
+export function shapedGeometry(shape: GeometryShape): { readonly sql: string; readonly digits: number } {
+  const { srid, zoom } = shape;
+  if (shape.centroid) return { sql: pointOn(flat[srid]), digits: decimals[srid] };
+  const stored = storedGeometry(srid);
+  if (zoom === undefined) return { sql: stored, digits: decimals[srid] };
+  return {
+    sql: `case when st_dimension(geom)=0 then ${stored} else ${simplified(srid, zoom)} end`,
+    digits: decimals[srid],
+  };
+}
+
 const flat = { 4326: "st_force2d(geom)", 3857: "geom_3857" } as const;
 
 function storedAsJson(srid: Srid): string {

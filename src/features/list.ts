@@ -17,7 +17,7 @@ import { layerTable, type Statement, Values } from "./sql.js";
 import type { Translations } from "./translations.js";
 import { readComparison } from "./values.js";
 
-/** Builds the SQL statement of an object list. */
+/** Builds the SQL statements of object lists. */
 
 export interface SortKey {
   readonly code: string;
@@ -37,6 +37,8 @@ export interface ListRequest {
   readonly offset: number;
   /** Only objects with a higher id. */
   readonly after?: number | undefined;
+  /** Only objects with this id or a lower one. */
+  readonly upTo?: number | undefined;
   /** undefined = the whole list. */
   readonly limit?: number | undefined;
   /** Only objects whose geometry intersects this box; west > east crosses the antimeridian. */
@@ -46,8 +48,10 @@ export interface ListRequest {
   readonly languages: Languages;
   /** One property per language for localised columns, instead of one value. */
   readonly translations?: Translations | undefined;
-  /** Form of a row: an item of the API's list, or a GeoJSON Feature. */
-  readonly form: "items" | "features";
+  /** Form of a row: an item of the API's list, a GeoJSON Feature, or one of a sequence (RFC 8142). */
+  readonly form: "items" | "features" | "sequence";
+  /** Whether rows have the `id` of their object. */
+  readonly withIds?: boolean;
 }
 
 /** Which objects a statement reads. */
@@ -58,28 +62,83 @@ export type Selection = Pick<ListRequest, "condition" | "ids" | "envelope" | "la
  * @throws Failure unknown_column, filter_column_not_listed
  */
 export function listStatement(layer: LayerNode, request: ListRequest): Statement {
-  const fields =
-    request.fields === "all" ? valueColumns(layer) : request.fields && columnsOf(layer, request.fields);
-  const { geom, bbox, languages, translations } = request;
-  const features = request.form === "features";
+  const fields = fieldsOf(layer, request);
+  const { geom, bbox, languages, translations, form } = request;
+  const features = form !== "items";
   // Features have all id columns: svc_id and its alias.
   const shown = features ? [...new Set([...layer.columns.filter(isId), ...(fields ?? [])])] : fields;
   const shape: ObjectShape = { fields: shown, geom, bbox, languages, translations };
   const values = new Values();
-  const conditions = selected(layer, request, values);
-  if (request.filter)
-    conditions.push(equals(filterColumn(layer, request.filter.code, fields), request, values));
-  if (request.after !== undefined) conditions.push(`svc_id > ${values.bind(request.after)}::bigint`);
+  const names = columnsRead(features ? { ...shape, geom: shape.geom ?? { srid: 4326 } } : shape);
+  const inner = pickedRows(layer, request, names, values);
+  const json = features ? featureJson(shape, values) : objectJson(shape, values);
+  const text = form === "sequence" ? `chr(30)||${json}||chr(10)` : json;
+  return { text: `select ${text} as o${idOf(request)} from (${inner}) picked`, values: values.list };
+}
+
+/**
+ * As `listStatement`, with a text of each object.
+ * @throws Failure unknown_column, filter_column_not_listed
+ */
+export function listedTexts(
+  layer: LayerNode,
+  request: Omit<ListRequest, "form">,
+  { reads, text }: Pick<RowText, "reads" | "text">,
+): Statement {
+  const values = new Values();
+  const inner = pickedRows(layer, request, [...reads, "svc_id"], values);
+  return { text: `select ${text} as o${idOf(request)} from (${inner}) picked`, values: values.list };
+}
+
+/** The ids of a list. @throws Failure as `listStatement` */
+export function listedIds(layer: LayerNode, request: Omit<ListRequest, "form">): Statement {
+  const values = new Values();
+  const inner = pickedRows(layer, request, ["svc_id"], values);
+  return { text: `select svc_id as id from (${inner}) picked`, values: values.list };
+}
+
+/** How many objects a list has as a whole. @throws Failure as `listStatement` */
+export function countStatement(layer: LayerNode, request: Omit<ListRequest, "form">): Statement {
+  const values = new Values();
+  const conditions = filtered(layer, { ...request, after: undefined, upTo: undefined }, values);
+  return {
+    text: `select count(*) as n from ${layerTable(layer.id)}${where(conditions)}`,
+    values: values.list,
+  };
+}
+
+const idOf = ({ withIds }: Pick<ListRequest, "withIds">): string => (withIds ? ",svc_id as id" : "");
+
+const fieldsOf = (layer: LayerNode, { fields }: Pick<ListRequest, "fields">) =>
+  fields === "all" ? valueColumns(layer) : fields && columnsOf(layer, fields);
+
+/**
+ * SQL of the rows of a list, in their order. It selects rows, and what is around it makes texts of those after `offset` only.
+ * OFFSET also prevents the planner from merging the two.
+ */
+function pickedRows(
+  layer: LayerNode,
+  request: Omit<ListRequest, "form">,
+  reads: readonly string[],
+  values: Values,
+): string {
+  const conditions = filtered(layer, request, values);
   const order = orderBy(layer, request, values);
   const limit = request.limit === undefined ? "" : ` limit ${values.bind(request.limit)}::bigint`;
-  const names = columnsRead(features ? { ...shape, geom: shape.geom ?? { srid: 4326 } } : shape);
-  // The inner query selects and sorts rows, the outer one makes JSON of those after `offset` only. OFFSET also prevents the
-  // planner from merging the two.
-  const inner =
-    `select ${names.join(",")} from ${layerTable(layer.id)}${where(conditions)}` +
-    ` order by ${order}${limit} offset ${values.bind(request.offset)}::bigint`;
-  const json = features ? featureJson(shape, values) : objectJson(shape, values);
-  return { text: `select ${json} as o from (${inner}) picked`, values: values.list };
+  return (
+    `select ${reads.join(",")} from ${layerTable(layer.id)}${where(conditions)}` +
+    ` order by ${order}${limit} offset ${values.bind(request.offset)}::bigint`
+  );
+}
+
+function filtered(layer: LayerNode, request: Omit<ListRequest, "form">, values: Values): string[] {
+  const { filter, after, upTo } = request;
+  const conditions = selected(layer, request, values);
+  if (filter)
+    conditions.push(equals(filterColumn(layer, filter.code, fieldsOf(layer, request)), request, values));
+  if (after !== undefined) conditions.push(`svc_id > ${values.bind(after)}::bigint`);
+  if (upTo !== undefined) conditions.push(`svc_id <= ${values.bind(upTo)}::bigint`);
+  return conditions;
 }
 
 /** SQL of the conditions that select the objects. @throws Failure unknown_column, invalid_value */
@@ -151,7 +210,7 @@ function filterColumn(layer: LayerNode, code: string, fields: readonly Column[] 
   return column;
 }
 
-function equals(column: Column, request: ListRequest, values: Values): string {
+function equals(column: Column, request: Omit<ListRequest, "form">, values: Values): string {
   const value = request.filter?.value ?? "";
   const left = comparable(column, request.languages.own, values);
   if (value === "") {
@@ -164,7 +223,7 @@ function equals(column: Column, request: ListRequest, values: Values): string {
   return comparison ? `${left} = ${comparison.wrap(values.bind(comparison.value))}` : "false";
 }
 
-function orderBy(layer: LayerNode, request: ListRequest, values: Values): string {
+function orderBy(layer: LayerNode, request: Omit<ListRequest, "form">, values: Values): string {
   const terms: string[] = [];
   const seen = new Set<Column>();
   for (const { code, descending } of request.sort) {

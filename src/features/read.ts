@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Database } from "../storage/postgres.js";
 import { type PartRow, partsOf, wholeText } from "./json-text.js";
-import type { Statement } from "./sql.js";
+import { literal, type Statement } from "./sql.js";
 import { readFailed } from "./statement-failure.js";
 
 /** Runs list statements: short lists in one round trip, others through a cursor, so that memory use does not depend on their length. */
@@ -30,6 +30,8 @@ export interface RowSource {
    * deleted meanwhile is there as it is then; none is there twice, and none is missing that existed all the time.
    */
   readonly resume?: ((afterId: number, read: number) => Statement) | undefined;
+  /** The id of an object, from its text; default: of JSON. */
+  readonly idOf?: ((text: string) => number) | undefined;
   /** Called with the number of objects of each batch. */
   readonly onObjects?: ((count: number) => void) | undefined;
 }
@@ -53,10 +55,83 @@ export async function readList(
   source: ListSource,
 ): Promise<string | AsyncIterableIterator<string | Uint8Array>> {
   if (source.hasLargeObjects) return started(listOfLarge(db, source));
-  const kind = source.hasGeometry ? "withGeometry" : "plain";
-  if (source.limit !== undefined && source.limit <= shortRows[kind])
-    return shortList(db, source).catch(readFailed);
+  if (isShort(source)) return shortList(db, source).catch(readFailed);
   return started(longList(db, source));
+}
+
+/** Whether a list of so many objects is read in one round trip. */
+const isShort = ({ limit, hasGeometry, hasLargeObjects }: ListSource): boolean =>
+  !hasLargeObjects && limit !== undefined && limit <= shortRows[hasGeometry ? "withGeometry" : "plain"];
+
+/** What a page of a list is read with. */
+export interface PageSource extends Omit<ListSource, "statement" | "resume"> {
+  readonly limit: number;
+  /** The statement of the list with other bounds, in the order of ids. */
+  readonly bounded: (bounds: PageBounds) => Statement;
+  /** The ids of the list with this limit and offset. */
+  readonly ids: (bounds: { readonly limit: number; readonly offset: number }) => Statement;
+  /** Objects that are left out. */
+  readonly offset: number;
+}
+
+/** What is not given is as of the page. */
+export interface PageBounds {
+  readonly after?: number;
+  readonly upTo?: number;
+  readonly offset?: number;
+  /** null = unlimited. */
+  readonly limit?: number | null;
+  readonly withIds?: boolean;
+}
+
+export interface Page {
+  readonly text: string | AsyncIterableIterator<string | Uint8Array>;
+  /** Id of its last object, if there are more. */
+  readonly next: number | undefined;
+}
+
+/**
+ * A page of a list in the order of ids, as `readList`. Pages that follow each other have each object once that exists all the
+ * time: the end of a long one is found before it is read.
+ */
+export async function readPage(db: Database, source: PageSource): Promise<Page> {
+  const { bounded, ids, limit, offset, signal } = source;
+  const whole = bounded({});
+  if (isShort({ ...source, statement: whole })) return shortPage(db, source).catch(readFailed);
+  const found = ids({ limit: 2, offset: offset + limit - 1 });
+  const ends = await db.query<{ id: number }>(found.text, found.values, { signal }).catch(readFailed);
+  const last = ends.length === 2 ? ends[0]!.id : undefined;
+  const page: PageBounds = last === undefined ? {} : { upTo: last, limit: null };
+  const text = await readList(db, {
+    ...source,
+    limit: last === undefined ? limit : undefined,
+    statement: bounded(page),
+    resume: (after, read) =>
+      bounded({ ...page, after, offset: 0, limit: last === undefined ? Math.max(0, limit - read) : null }),
+  });
+  return { text, next: last };
+}
+
+/** As `shortList`, with one object more, which tells whether there is a next page. */
+async function shortPage(
+  db: Database,
+  { bounded, limit, text: { opening, closing, separator = "," }, rewrite, signal }: PageSource,
+): Promise<Page> {
+  const { text, values } = bounded({ limit: limit + 1, withIds: true });
+  if (rewrite) {
+    const rows = await db.query<{ o: string; id: number }>(text, values, { signal });
+    const shown = rows.slice(0, limit);
+    return {
+      text: `${opening}${shown.map(({ o }) => rewrite(o)).join(separator)}${closing}`,
+      next: rows.length > limit ? shown.at(-1)?.id : undefined,
+    };
+  }
+  const within = `filter (where n <= ${Math.trunc(limit)})`;
+  const joined =
+    `select coalesce(string_agg(o,${literal(separator)}) ${within},'') as o, max(id) ${within} as last, ` +
+    `count(*) > ${Math.trunc(limit)} as more from (select o, id, row_number() over () as n from (${text}) list) numbered`;
+  const [row] = await db.query<{ o: string; last: number; more: boolean }>(joined, values, { signal });
+  return { text: `${opening}${row!.o}${closing}`, next: row!.more ? row!.last : undefined };
 }
 
 /** All objects as chunks of text, of which the first is ready. */
@@ -73,11 +148,12 @@ export async function started<T>(generator: AsyncGenerator<T, void>): Promise<As
 
 /** PostgreSQL joins the rows to one value, which is faster to transfer and decode than many. */
 async function shortList(db: Database, { statement, text, rewrite, signal }: ListSource): Promise<string> {
+  const { separator = "," } = text;
   if (rewrite) {
     const rows = await db.query<{ o: string }>(statement.text, statement.values, { signal });
-    return `${text.opening}${rows.map(({ o }) => rewrite(o)).join(",")}${text.closing}`;
+    return `${text.opening}${rows.map(({ o }) => rewrite(o)).join(separator)}${text.closing}`;
   }
-  const joined = `select coalesce(string_agg(o,','),'') as o from (${statement.text}) list`;
+  const joined = `select coalesce(string_agg(o,${literal(separator)}),'') as o from (${statement.text}) list`;
   const [row] = await db.query<{ o: string }>(joined, statement.values, { signal });
   return `${text.opening}${row?.o ?? ""}${text.closing}`;
 }
@@ -105,7 +181,7 @@ const turnBytes = 1024 ** 2;
 /** Large objects come in parts, and are sent so: no part of their way holds the event loop. */
 async function* listOfLarge(
   db: Database,
-  { statement, text, rewrite, signal, onObjects, resume }: Omit<ListSource, "limit">,
+  { statement, text, rewrite, signal, onObjects, resume, idOf = idOfJson }: Omit<ListSource, "limit">,
 ): AsyncGenerator<Uint8Array, void> {
   const { separator = "," } = text;
   const inParts = (list: Statement): Statement => ({
@@ -159,7 +235,7 @@ async function* listOfLarge(
 /** The objects' texts in batches of some 256 kB. */
 export async function* readBatches(
   db: Database,
-  { statement, hasGeometry, signal, onObjects, resume }: RowSource,
+  { statement, hasGeometry, signal, onObjects, resume, idOf = idOfJson }: RowSource,
 ): AsyncGenerator<readonly string[], void> {
   let rows: number = firstBatch[hasGeometry ? "withGeometry" : "plain"];
   let read = 0;
@@ -182,7 +258,7 @@ export async function* readBatches(
 }
 
 /** The id of an item of the API's list, or of a Feature, which is the first number in either. */
-const idOf = (text: string): number => Number(/"id":(-?\d+)/.exec(text)![1]);
+const idOfJson = (text: string): number => Number(/"id":(-?\d+)/.exec(text)![1]);
 
 /** Prepends the first value. Not a generator: `return` of a generator that has not started does not reach `rest`. */
 function prepend<T>(first: T, rest: AsyncGenerator<T, void>): AsyncIterableIterator<T> {

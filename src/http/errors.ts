@@ -1,4 +1,5 @@
 import { Failure, type FailureKind, isDiskFull, noRoomText } from "../errors.js";
+import { prefersJson } from "./accept.js";
 import { statusTexts } from "./status.js";
 import type { Headers } from "./types.js";
 
@@ -71,7 +72,7 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
     headers["content-type"] = "application/json; charset=utf-8";
     return { status, headers, body: executionBody(failure), unexpected };
   }
-  if (acceptsProblem(context.accept)) {
+  if (prefersJson(context.accept)) {
     headers["content-type"] = "application/problem+json";
     const body = JSON.stringify({
       type: "about:blank",
@@ -110,10 +111,6 @@ function executionBody({ code, message, data }: Failure): string {
 
 const retryAfter = (seconds: unknown): string =>
   String(typeof seconds === "number" && seconds >= 1 ? Math.ceil(seconds) : 1);
-
-const acceptsProblem = (accept: string | undefined): boolean =>
-  accept !== undefined &&
-  /(^|,)\s*application\/problem\+json\s*(;(?!\s*q=0(\.0*)?\s*(,|$))|,|$)/i.test(accept);
 
 const escapes: Record<string, string> = {
   "&": "&amp;",

@@ -41,19 +41,30 @@ export async function writeCsv(
         ],
       })
     : [];
-  const cells = [...columns.map(cell), `'"'||st_astext(g,${decimals[request.srid]})||'"'`];
-  const parts = cells.flatMap((sql, index) => (index === 0 ? [sql] : [literal(separator), sql]));
-  const names = [...columns.map(({ name }) => name), geometryColumn(columns)];
   const chunks = await objectTexts(db, target, request, {
-    reads: [...reads, `${storedGeometry(request.srid)} as g`],
-    text: concat([...parts, String.raw`E'\r\n'`]),
-    opening: `${names.map(headerCell).join(separator)}\r\n`,
+    ...csvRows(columns, separator, { sql: storedGeometry(request.srid), digits: decimals[request.srid] }),
     closing: "",
   });
   return {
     files: [{ ending: ".csv", chunks: encode(chunks) }],
     notes: [...notes, ...unencodable, ...systemNotes(request)],
     charset,
+  };
+}
+
+/** Rows of CSV, and the line of their names. @param geometry SQL of the geometry, with its decimals; absent = no column for it */
+export function csvRows(
+  columns: readonly FileColumn[],
+  separator: string,
+  geometry?: { readonly sql: string; readonly digits: number },
+): { readonly reads: string[]; readonly text: string; readonly opening: string } {
+  const cells = [...columns.map(cell), ...(geometry ? [`'"'||st_astext(g,${geometry.digits})||'"'`] : [])];
+  const parts = cells.flatMap((sql, index) => (index === 0 ? [sql] : [literal(separator), sql]));
+  const names = [...columns.map(({ name }) => name), ...(geometry ? [geometryColumn(columns)] : [])];
+  return {
+    reads: [...valueReads(columns), ...(geometry ? [`${geometry.sql} as g`] : [])],
+    text: concat([...parts, String.raw`E'\r\n'`]),
+    opening: `${names.map(headerCell).join(separator)}\r\n`,
   };
 }
 

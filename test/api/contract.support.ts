@@ -160,6 +160,7 @@ export const extensions: readonly string[] = [
   "GET /tms/{project}/{map}/changes/",
   "GET /tms/{project}/{map}/tile.json",
   "GET /tms/{project}/{map}/tile.mvt.json",
+  "GET /api/2.8/",
   "GET /health/live",
   "GET /health/ready",
   "GET /metrics",

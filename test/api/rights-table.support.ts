@@ -90,6 +90,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /health/ready": { need: "nothing" },
   "GET /metrics": { need: "nothing" },
   "GET /openapi.json": { need: "nothing" },
+  "GET /api/2.8/": { need: "nothing" },
 
   "GET /": { need: "nothing" },
   "GET /favicon.ico": { need: "nothing" },

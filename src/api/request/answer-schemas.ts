@@ -271,7 +271,7 @@ const schemas = {
   }),
   Problem: z
     .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
-    .describe("Problem details (RFC 9457), for clients that accept application/problem+json"),
+    .describe("Problem details (RFC 9457), for clients whose Accept prefers JSON to HTML"),
 };
 
 /** Type of the response object of that name. */

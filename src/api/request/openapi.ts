@@ -62,7 +62,7 @@ repeated requests get the stored response. 503 with \`outcome_unknown\` means th
 lost during a write, which may or may not have been saved; repeat the request with the same key to find out.
 
 **Errors** are listed with each operation. 500 and 503 have a JSON body with a \`code\`; the others have a short HTML page,
-or problem details (RFC 9457) for clients that accept \`application/problem+json\`.
+or problem details (RFC 9457) for clients whose \`Accept\` prefers JSON to HTML.
 
 **Coordinates** of bounding boxes are Lat, Lon; those of GeoJSON are lon, lat.
 

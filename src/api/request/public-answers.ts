@@ -52,25 +52,36 @@ export interface AnswerVersion {
   readonly unchanged: Reply | undefined;
 }
 
+/** What an answer is made of. */
+interface AnswerOrigin {
+  readonly map: MapState;
+  readonly layer: LayerNode;
+  readonly caller: Caller;
+  /** Media type, where the header Accept chooses among several. */
+  readonly negotiated?: string;
+}
+
 /**
  * The version of an answer that is made of a layer's objects, for the public and without a query; undefined for others, and
- * while it cannot be told. To be asked for before the objects are read: what changes meanwhile then has another version.
+ * while it cannot be told. To be asked for before the objects are read: what changes meanwhile then has another version. Each
+ * media type that is chosen by Accept has versions of its own, so that no client takes one for another.
  */
 export async function versionOfObjects(
   request: Request,
   { versions, edgeHeaders }: Pick<Services, "versions" | "edgeHeaders">,
-  { map, layer, caller }: { readonly map: MapState; readonly layer: LayerNode; readonly caller: Caller },
+  { map, layer, caller, negotiated }: AnswerOrigin,
 ): Promise<AnswerVersion | undefined> {
   if (request.method !== "GET" || usedToken(caller)) return undefined;
   const version = await layerVersion(versions, layer.id);
   if (version === undefined) return undefined;
   const { project } = map;
   const made = [project.id, project.revision, map.id, map.revision, layer.id, version];
-  const etag = hashOf([...made, request.path, request.rawQuery].join("\n"));
+  const etag = hashOf([...made, request.path, request.rawQuery, negotiated ?? ""].join("
+"));
   const kept = edgeHeaders.isPurged
     ? edgeHeaders.keyed([`p${project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`])
     : { "cache-control": revalidated };
-  const headers = { ...kept, etag };
+  const headers = { ...kept, etag, ...(negotiated !== undefined && { vary: "Accept" }) };
   const isKnown = matchesEtag(request.header("if-none-match") ?? "", etag);
   return { headers, unchanged: isKnown ? { kind: "bytes", status: 304, body: "", headers } : undefined };
 }
