@@ -49,6 +49,29 @@ export function parseJson(bytes: Uint8Array, limits: JsonLimits): unknown {
   return value;
 }
 
+/**
+ * Parses a list: a JSON array, or JSON values in lines of their own, of which blank ones are left out.
+ * @throws Failure as `parseJson`; bad_request for any other JSON
+ */
+export function parseJsonList(bytes: Uint8Array, limits: JsonLimits): unknown[] {
+  const start = bytes.findIndex((byte) => byte > 0x20 && byte < 0x80);
+  if (bytes[start] === 0x5b) return parseJson(bytes, limits) as unknown[];
+  requireWithinLimits(limits, bytes);
+  const values: unknown[] = [];
+  for (const [index, line] of decodeUtf8(bytes).split("\n").entries()) {
+    if (line.trim() === "") continue;
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      throw badRequest(`Line ${index + 1} of the body is not valid JSON.`);
+    }
+    check(value, line.includes("\\u"));
+    values.push(value);
+  }
+  return values;
+}
+
 const quote = 0x22;
 const backslash = 0x5c;
 

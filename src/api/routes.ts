@@ -21,6 +21,7 @@ import { mapChangeOperations } from "./resources/map-changes.js";
 import { mapEditOperations } from "./resources/map-edits.js";
 import { mapListOperations } from "./resources/map-lists.js";
 import { mapOperations } from "./resources/maps.js";
+import { objectBulkOperations } from "./resources/object-bulk.js";
 import { objectGeometryOperations } from "./resources/object-geometry.js";
 import { objectListOperations } from "./resources/object-lists.js";
 import { objectOperations } from "./resources/objects.js";
@@ -58,6 +59,7 @@ const resources: readonly Operation[] = [
   ...constraintOperations,
   ...objectListOperations,
   ...objectOperations,
+  ...objectBulkOperations,
   ...objectGeometryOperations,
   ...fileOperations,
   ...imageOperations,

@@ -41,7 +41,7 @@ export interface Services {
   readonly log: Log;
   readonly db: Database;
   /** Read large bodies. */
-  readonly bodies: Pick<BodyThreads, "object" | "geometry" | "digest">;
+  readonly bodies: Pick<BodyThreads, "object" | "geometry" | "bulk" | "digest">;
   readonly redis: Redis;
   readonly catalog: Catalog;
   readonly sessions: Sessions;

@@ -44,7 +44,7 @@ export async function requireFilled(
  * @param geom null = none; undefined = unchanged
  * @throws Failure invalid_value with `data.columns`
  */
-export function requireGeometry(layer: LayerNode, geom: Buffer | null | undefined): void {
+export function requireGeometry(layer: Pick<LayerNode, "columns">, geom: Buffer | null | undefined): void {
   if (geom !== null) return;
   const column = layer.columns.find(({ type }) => type === "geom");
   if (column?.required) throw refusedValues(Reasons.of(column.code, mustBeFilled));

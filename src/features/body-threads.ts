@@ -3,6 +3,7 @@ import { HostError } from "../hosts/host.js";
 import { type ThreadCounts, WorkerThreads } from "../hosts/threads.js";
 import type { JsonLimits } from "../json.js";
 import type { Log } from "../log.js";
+import type { BulkPlan, BulkRules } from "./bulk-body.js";
 import {
   asBuffer,
   type BodyAnswer,
@@ -73,6 +74,13 @@ export class BodyThreads {
     const rules: GeometryRules = { srid, layer: { geometryKind: layer.geometryKind } };
     const result = (await this.run(body, { kind: "geometry", rules }, reader)) as BodyResults["geometry"];
     return result && asBuffer(result);
+  }
+
+  /** The edits of a body. @throws Failure as `parseJsonList` and `readBulk`; too_large; as `WorkerThreads.run` */
+  async bulk(body: LentBody, { srid, languages, layer }: BulkRules, reader: BodyReader): Promise<BulkPlan> {
+    const { columns, geometryKind } = layer;
+    const rules: BulkRules = { srid, languages, layer: { columns, geometryKind } };
+    return (await this.run(body, { kind: "bulk", rules }, reader)) as BodyResults["bulk"];
   }
 
   /** A hash of `start` and the body without a member `token`. @throws as `object` */

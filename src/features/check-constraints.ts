@@ -1,8 +1,9 @@
 import { constrainedColumns, violates } from "../catalog/constraints.js";
 import { patternTimeoutMs } from "../catalog/regular-expression.js";
 import type { Column, ColumnConstraint, LayerNode } from "../catalog/state.js";
+import { definitionOf } from "../column-types/column-types.js";
 import { failed } from "../errors.js";
-import type { Database } from "../storage/postgres.js";
+import type { Database, Queryable } from "../storage/postgres.js";
 import type { Assignment } from "./fields.js";
 import { Values } from "./sql.js";
 import { boundType } from "./values.js";
@@ -71,13 +72,84 @@ function newValues(assignment: Assignment): unknown[] {
   return given.filter((value) => value !== null);
 }
 
+/** New values of a column of many objects. */
+export interface BulkValues {
+  readonly column: Column;
+  readonly kind: Assignment["kind"];
+  /** SQL of an array of their texts: of one value, or (of localised columns) of JSON. */
+  readonly list: (values: Values) => string;
+}
+
+export interface Violation {
+  /** Place of the value among those of its column, from 0. */
+  readonly place: number;
+  readonly column: Column;
+  readonly reason: string;
+}
+
+/** More of one constraint are not looked for. */
+const mostViolations = 20;
+
+/**
+ * Values of many objects that the layer's constraints do not allow.
+ * @throws Failure constraint_violated when a regular expression takes too long
+ */
+export async function violating(
+  tx: Queryable,
+  layer: LayerNode,
+  given: readonly BulkValues[],
+): Promise<readonly Violation[]> {
+  const found: Violation[] = [];
+  for (const constraint of layer.constraints ?? []) {
+    const columns = new Set(constrainedColumns(layer, constraint));
+    for (const { column, kind, list } of given) {
+      if (!columns.has(column)) continue;
+      const values = new Values();
+      const rows = `unnest(${list(values)}) with ordinality v(t,n)`;
+      const { fromJsonb } = definitionOf(column);
+      const [from, value] =
+        kind === "set"
+          ? [rows, `v.t::${boundType(column)}`]
+          : kind === "merge"
+            ? [rows, fromJsonb("v.t::jsonb")]
+            : [`${rows}, jsonb_each(v.t::jsonb) e`, fromJsonb("e.value")];
+      const condition = violates(constraint, column, `(${value})`, (one) => values.bind(one));
+      const text = `select distinct v.n - 1 as place from ${from} where ${condition} order by 1 limit ${mostViolations}`;
+      const places =
+        constraint.type === "pattern"
+          ? await bounded(() => boundedIn<{ place: number }>(tx, text, values.list))
+          : await tx.query<{ place: number }>(text, values.list);
+      for (const { place } of places) found.push({ place, column, reason: reasonOf(constraint) });
+    }
+  }
+  return found;
+}
+
+/** Runs a query of a transaction with a short statement timeout. */
+async function boundedIn<Row extends object>(
+  tx: Queryable,
+  text: string,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
+  const rows = await tx.query<Row>(text, values);
+  await tx.execute("set local statement_timeout to default");
+  return rows;
+}
+
 /** Runs a query with a short statement timeout: some regular expressions never finish. */
-async function boundedQuery(db: Database, text: string, values: readonly unknown[]): Promise<boolean[]> {
-  try {
-    return await db.transaction(async (tx) => {
+function boundedQuery(db: Database, text: string, values: readonly unknown[]): Promise<boolean[]> {
+  return bounded(() =>
+    db.transaction(async (tx) => {
       await tx.execute(`set local statement_timeout = ${patternTimeoutMs}`);
       return (await tx.query<{ violated: boolean[] }>(text, values))[0]!.violated;
-    });
+    }),
+  );
+}
+
+async function bounded<T>(query: () => Promise<T>): Promise<T> {
+  try {
+    return await query();
   } catch (error) {
     // 57014 query_canceled
     if ((error as { code?: string }).code !== "57014") throw error;

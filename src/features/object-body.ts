@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { LayerNode } from "../catalog/state.js";
 import { badRequest, Failure } from "../errors.js";
-import { type JsonLimits, parseJson } from "../json.js";
+import { type JsonLimits, parseJson, parseJsonList } from "../json.js";
+import { type BulkPlan, type BulkRules, buffersOf, readBulk } from "./bulk-body.js";
 import type { Languages } from "./column-sql.js";
 import { type Assignment, readFields } from "./fields.js";
 import { encodeGeometry } from "./geometry.js";
@@ -56,6 +57,7 @@ export const readGeometry = (sent: unknown, { srid, layer }: GeometryRules): Buf
 export type BodyTask = { readonly parts: readonly Uint8Array[]; readonly limits: JsonLimits } & (
   | { readonly kind: "object"; readonly rules: ObjectRules }
   | { readonly kind: "geometry"; readonly rules: GeometryRules }
+  | { readonly kind: "bulk"; readonly rules: BulkRules }
   /** Hash of `start` and the body, of which a member `token` is no part. */
   | { readonly kind: "digest"; readonly start: string }
 );
@@ -63,6 +65,7 @@ export type BodyTask = { readonly parts: readonly Uint8Array[]; readonly limits:
 export interface BodyResults {
   readonly object: { readonly assignments: readonly PackedAssignment[]; readonly geom: Packed | undefined };
   readonly geometry: Packed;
+  readonly bulk: BulkPlan;
   readonly digest: string;
 }
 type Packed = Uint8Array | null;
@@ -113,6 +116,11 @@ function resultOf(task: BodyTask, bytes: Buffer, moved: ArrayBuffer[]): BodyResu
     }
     case "geometry":
       return move(readGeometry(parseJson(bytes, task.limits), task.rules));
+    case "bulk": {
+      const plan = readBulk(parseJsonList(bytes, task.limits), task.rules);
+      moved.push(...buffersOf(plan));
+      return plan;
+    }
     case "digest":
       return digestOf(task, bytes);
   }

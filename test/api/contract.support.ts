@@ -135,6 +135,7 @@ export const extensions: readonly string[] = [
   "PUT P/{map}/",
   "PATCH P/{map}/",
   "DELETE P/{map}/",
+  `POST ${L}/objects/bulk/`,
   `PUT ${L}/constraints/`,
   `PUT ${L}/visualization/`,
   `DELETE ${L}/visualization/`,

@@ -205,6 +205,10 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET P/:map/layers/:layer/count/": { need: "read" },
   "GET P/:map/layers/:layer/objects/": { need: "read" },
   "POST P/:map/layers/:layer/filter/": { need: "read", body: {} },
+  "POST P/:map/layers/:layer/objects/bulk/": {
+    need: "edit objects",
+    body: [{ op: "create", fields: {}, geom: point }],
+  },
   "POST P/:map/layers/:layer/objects/": { need: "edit objects", body: { fields: {}, geom: point } },
   "GET P/:map/layers/:layer/objects/:object/": { need: "read", unknown: { object: 200 } },
   "PUT P/:map/layers/:layer/objects/:object/": { need: "edit objects", body: { fields: {} } },

@@ -83,6 +83,9 @@ const wishes: Readonly<Record<string, readonly Wish[]>> = {
     { query: "fields=*&format=geojson" },
   ],
   "POST P/:map/layers/:layer/filter/": [{ body: { fields: "c,n", fcode: "c", fval: "x" } }],
+  "POST P/:map/layers/:layer/objects/bulk/": [
+    { body: [{ op: "create", fields: { c: "x", n: 2 }, geom: geometry }] },
+  ],
   "POST P/:map/layers/:layer/objects/": [{ body: { fields: { c: "x" }, geom: geometry } }],
   "GET P/:map/layers/:layer/objects/:object/": [
     {},

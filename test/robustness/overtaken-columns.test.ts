@@ -30,7 +30,7 @@ const countObjects = async ({ layerId }: World): Promise<number> =>
 
 /** Objects that a request adds to the one that is there. */
 const added = (at: { method: string; path: string; wish: { query?: string | undefined } }): number =>
-  at.method === "POST" && /\/(objects|import)\/$/.test(at.path) && at.wish.query === undefined ? 1 : 0;
+  at.method === "POST" && /\/(objects|bulk|import)\/$/.test(at.path) && at.wish.query === undefined ? 1 : 0;
 const removed = ({ method, path }: { method: string; path: string }): number =>
   method === "DELETE" && path.endsWith(":object/") ? 1 : 0;
 

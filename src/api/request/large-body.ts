@@ -5,6 +5,10 @@ import type { Request } from "../../http/types.js";
 /** Reading so many bytes takes some 3 ms, and of arrays without end 10; handing them over and back takes 0.3 ms. */
 const mostOnThread = 128 * 1024;
 
-/** Whether the body, which is received for it, is read in another thread. @throws Failure too_large */
-export const isLarge = async (request: Request): Promise<boolean> =>
-  (await request.body.length()) > mostOnThread;
+/**
+ * Whether the body, which is received for it, is read in another thread.
+ * @param most bytes that are read in this one
+ * @throws Failure too_large
+ */
+export const isLarge = async (request: Request, most = mostOnThread): Promise<boolean> =>
+  (await request.body.length()) > most;

@@ -1,4 +1,5 @@
 import type { Caller } from "../../catalog/state.js";
+import { type BulkPlan, type BulkRules, readBulk } from "../../features/bulk-body.js";
 import {
   type GeometryRules,
   type ObjectRules,
@@ -39,6 +40,19 @@ export async function sentGeometry(
 ): Promise<Buffer | null> {
   if (!(await isLarge(request))) return readGeometry(await body(), rules);
   return bodies.geometry(request.body, rules, readerOf(request, caller));
+}
+
+/** Of many small objects reading takes longer. */
+const mostOfBulk = 16 * 1024;
+
+/** @throws Failure bad_request, too_large, busy; as `readBulk` */
+export async function sentBulk(
+  request: Request,
+  { bodies }: Services,
+  { caller, body, rules }: Sent<BulkRules, readonly unknown[]>,
+): Promise<BulkPlan> {
+  if (!(await isLarge(request, mostOfBulk))) return readBulk(await body(), rules);
+  return bodies.bulk(request.body, rules, readerOf(request, caller));
 }
 
 const readerOf = (request: Request, caller: Caller) => ({

@@ -27,4 +27,6 @@ export const sizes = {
   selection: { bytes: mib, members: 1_000, values: 40_000 },
   /** Values and geometry of objects: limited by `maxBodyBytes` only. */
   data: { bytes: undefined, members: 50_000, values: Number.POSITIVE_INFINITY },
+  /** Many objects: 100,000 of them. */
+  bulk: { bytes: undefined, members: 4_000_000, values: Number.POSITIVE_INFINITY },
 } as const satisfies Readonly<Record<string, BodyLimits>>;
