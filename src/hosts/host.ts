@@ -23,7 +23,8 @@ export type Messages = Record<string, [request: unknown, response: unknown]>;
 /** A valid task got no result. */
 export class HostError extends Error {
   constructor(
-    readonly reason: "died" | "deadline" | "failed" | "stopped",
+    /** `killed`: its process was ended from outside, and it is not known whether the task is to blame. */
+    readonly reason: "died" | "killed" | "deadline" | "failed" | "stopped",
     message: string,
   ) {
     super(message);
@@ -115,6 +116,8 @@ interface Child {
   retiring: boolean;
   /** The task over whose deadline, or end, the child was killed. Its caller has been answered. */
   killedBy: Task | undefined;
+  /** It was killed over its memory. */
+  holdsTooMuch: boolean;
 }
 
 /** A child that is not ready by then is replaced. */
@@ -280,6 +283,7 @@ export class WorkerHost<M extends Messages> {
       done: 0,
       retiring: false,
       killedBy: undefined,
+      holdsTooMuch: false,
     };
     this.child = child;
     const startup = setTimeout(() => childProcess.kill("SIGKILL"), startupMs);
@@ -479,9 +483,14 @@ export class WorkerHost<M extends Messages> {
     const crashed = signal !== "SIGKILL" && !child.retiring;
     for (const task of orphans) {
       const isCulprit = child.killedBy === undefined && (task.tries > 1 || (crashed && orphans.length === 1));
-      if (isCulprit || !this.options.retry)
-        task.reject(new HostError("died", `The ${this.options.name} host died over this task.`));
-      else {
+      if (isCulprit || !this.options.retry) {
+        const wasKilled = !crashed && !child.holdsTooMuch && task.tries === 1;
+        task.reject(
+          wasKilled
+            ? new HostError("killed", `The ${this.options.name} host was killed during this task.`)
+            : new HostError("died", `The ${this.options.name} host died over this task.`),
+        );
+      } else {
         task.queuedAt = performance.now();
         if (child.killedBy) {
           task.tries--;
@@ -521,6 +530,7 @@ export class WorkerHost<M extends Messages> {
         { host: this.options.name, resident },
         "a host holds too much memory; replacing it",
       );
+      child.holdsTooMuch = true;
       child.process.kill("SIGKILL");
     }
   }

@@ -27,6 +27,11 @@ export class Overruns {
 
   constructor(private readonly clock: Pick<Clock, "now"> = { now: () => performance.now() }) {}
 
+  /** Whether nothing took too long lately. */
+  get isEmpty(): boolean {
+    return this.known.size === 0 && this.suspects.size === 0;
+  }
+
   /** Whether a task about it may be tried now. */
   admits(about: string): boolean {
     if (this.known.size === 0) return true;
@@ -52,11 +57,16 @@ export class Overruns {
   /**
    * A task about it took too long, perhaps because of others, such as one who holds a lock: the second in a row counts.
    * @param begun when the task began, by the clock
+   * @returns whether it counted
    */
-  suspect(about: string, begun: number): void {
+  suspect(about: string, begun: number): boolean {
     const earlier = this.suspects.get(about);
     if (earlier === undefined) this.suspects.set(about, this.clock.now());
-    else if (begun >= earlier) this.note(about);
+    else if (begun >= earlier) {
+      this.note(about);
+      return true;
+    }
+    return false;
   }
 
   /** A task about it was done in time. One that ran beside the one that took too long tells nothing. */

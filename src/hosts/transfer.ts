@@ -1,7 +1,8 @@
 import type { Config } from "../config.js";
-import { busy, failed } from "../errors.js";
+import { busy, type Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
 import { hostEnvironment } from "./environment.js";
+import { FatalFiles } from "./fatal-files.js";
 import { HostError, WorkerHost } from "./host.js";
 import type { ImportProgress, ImportRequest, ImportResponse } from "./import-messages.js";
 import { gdalLimits, importIsolation } from "./isolation.js";
@@ -22,7 +23,10 @@ export interface TransferHost {
    * @returns what gives it back; @throws Failure busy when there is none, or the owner has its share
    */
   place(owner: string | undefined): () => void;
-  /** @throws Failure import_failed when the host died, failed or overran its deadline over this file; the reason of the signal */
+  /**
+   * @throws Failure import_failed when the host died, failed or overran its deadline over this file, or has done so lately; busy
+   *   when it was killed from outside or is being stopped; the reason of the signal
+   */
   import(request: ImportRequest, options?: TransferOptions): Promise<ImportResponse>;
   readonly ready: boolean;
   /** Resolves when it can take files. */
@@ -36,10 +40,14 @@ export interface TransferHost {
 const places = 64;
 const placesOfOwner = 16;
 
+const fatalText =
+  "The process that reads files has ended over this file before, so that it is not read again for a while.";
+
 type Host = WorkerHost<TransferMessages & Record<string, [unknown, unknown]>>;
 
 class SupervisedTransferHost implements TransferHost {
   private readonly placed: (string | undefined)[] = [];
+  private readonly fatal = new FatalFiles();
 
   constructor(
     private readonly host: Host,
@@ -59,30 +67,42 @@ class SupervisedTransferHost implements TransferHost {
     request: ImportRequest,
     { signal, onProgress, owner }: TransferOptions = {},
   ): Promise<ImportResponse> {
+    if (!(await this.fatal.admits(request, signal))) throw failed("import_failed", fatalText);
+    const begun = performance.now();
     try {
-      return await this.host.call("import", request, {
+      const response = await this.host.call("import", request, {
         deadlineMs: this.deadlineMs,
         ...(signal ? { signal, endsChild: true } : {}),
         ...(owner === undefined ? {} : { owner }),
         ...(onProgress ? { onProgress: onProgress as (progress: unknown) => void } : {}),
       });
+      await this.fatal.read(request);
+      return response;
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       this.log.warn({ err: error }, "a file could not be imported");
-      throw failed("import_failed", this.reasonOf(error));
+      throw await this.failureOf(error, request, begun);
     }
   }
 
-  private reasonOf({ reason }: HostError): string {
+  private async failureOf({ reason }: HostError, request: ImportRequest, begun: number): Promise<Failure> {
     switch (reason) {
       case "died":
-        return "The file could not be read: the process that read it ended.";
+        await this.fatal.crashed(request);
+        return failed("import_failed", "The file could not be read: the process that read it ended.");
+      case "killed":
+        if (await this.fatal.killed(request, begun)) return failed("import_failed", fatalText);
+        return busy("The file was not read: the process that read it was killed. Send it again.", 2);
       case "deadline":
-        return `The file could not be read within ${this.deadlineMs / 1_000} seconds.`;
+        return failed(
+          "import_failed",
+          `The file could not be read within ${this.deadlineMs / 1_000} seconds.`,
+        );
       case "stopped":
-        return "The file was not read, because the server is being stopped.";
+        return busy("The file was not read, because the server is being stopped.", 2);
       case "failed":
-        return "The file could not be read, because of an unexpected error.";
+        await this.fatal.read(request);
+        return failed("import_failed", "The file could not be read, because of an unexpected error.");
     }
   }
 

@@ -173,7 +173,7 @@ t.test("the process that reads the file", async (t) => {
   const layer = await filled();
   const before = await bench.state(layer);
   for (const [step, wanted] of [
-    [1, "import_failed"],
+    [1, "busy"],
     // The file has been read.
     [3, "none"],
   ] as const) {

@@ -27,7 +27,7 @@ t.test("a transfer host that is killed in mid-import leaves the layer as it was"
   const failing = failureOf(bench.import(layer, big(), { action: "replace" }));
   await until(stagingTables);
   process.kill(bench.transfer.pid!, "SIGKILL");
-  t.match(await failing, { code: "import_failed", message: /the process that read it ended/ });
+  t.match(await failing, { code: "busy", message: /the process that read it was killed/ });
   t.equal(await bench.state(layer), before);
   t.match(await bench.import(layer, collection(feature({ a: 2 }))), { inserted: 1 }, "the next import works");
 });

@@ -76,8 +76,7 @@ export async function versionOfObjects(
   if (version === undefined) return undefined;
   const { project } = map;
   const made = [project.id, project.revision, map.id, map.revision, layer.id, version];
-  const etag = hashOf([...made, request.path, request.rawQuery, negotiated ?? ""].join("
-"));
+  const etag = hashOf([...made, request.path, request.rawQuery, negotiated ?? ""].join("\n"));
   const kept = edgeHeaders.isPurged
     ? edgeHeaders.keyed([`p${project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`])
     : { "cache-control": revalidated };
