@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import pg from "pg";
 import type { Log } from "../log.js";
 import { CancelRequests } from "./cancel-requests.js";
@@ -113,10 +114,32 @@ export class Connections {
     return {
       client,
       release: (broken) => {
-        client.release(broken);
-        leave();
+        this.giveBack(client, broken, leave);
       },
     };
+  }
+
+  /**
+   * Returns it to the pool. A statement that fails is told before the server is ready for the next one: whoever got the
+   * connection in between would wait for that, and pg takes no second statement meanwhile.
+   */
+  private giveBack(client: pg.PoolClient, broken: Error | undefined, leave: () => void): void {
+    const connection = connectionOf(client);
+    const done = (error: Error | undefined) => {
+      connection.off("readyForQuery", ready);
+      client.off("end", ended);
+      client.release(error);
+      leave();
+    };
+    const ready = () => done(undefined);
+    const ended = () => done(new Error("The connection was lost."));
+    if (broken || isReady(client)) {
+      done(broken);
+      return;
+    }
+    this.expectAnswer(client);
+    connection.once("readyForQuery", ready);
+    client.once("end", ended);
   }
 
   /** Runs a statement on a connection, as a prepared statement if requested. */
@@ -186,5 +209,20 @@ export class Connections {
   }
 }
 
-const socketOf = (client: pg.ClientBase): { destroy(): void } =>
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream;
+/** What `pg.Client` knows beyond its types. */
+interface ClientInternals {
+  readonly readyForQuery: boolean;
+  /** False after its end. */
+  readonly _queryable: boolean;
+  readonly connection: EventEmitter & { readonly stream: { destroy(): void } };
+}
+
+const connectionOf = (client: pg.ClientBase) => (client as unknown as ClientInternals).connection;
+
+/** Whether no answer is awaited. */
+function isReady(client: pg.ClientBase): boolean {
+  const { readyForQuery, _queryable } = client as unknown as ClientInternals;
+  return readyForQuery || !_queryable;
+}
+
+const socketOf = (client: pg.ClientBase) => connectionOf(client).stream;

@@ -103,6 +103,12 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
+/** Statements of one transaction run one after the other, also those that are sent at once. */
+interface Turns {
+  /** Never rejects. */
+  last: Promise<unknown>;
+}
+
 /** Statements on connections of the pool, for one use. */
 class PooledDatabase implements Database {
   readonly url: string;
@@ -253,15 +259,18 @@ class PooledDatabase implements Database {
     const { client, release } = await this.writer();
     let broken: Error | undefined;
     let committing = false;
+    const turns: Turns = { last: Promise.resolve() };
     try {
       await client.query("begin");
-      const result = await work(this.inside(client));
+      const result = await work(this.inside(client, turns));
+      await turns.last;
       committing = true;
       const { command } = await client.query("commit");
       // If `work` ignored a failed statement, PostgreSQL rolls back instead of committing.
       if (command !== "COMMIT") throw new Error("A statement of the transaction had failed.");
       return result;
     } catch (error) {
+      await turns.last;
       await client.query("rollback").catch((failure: Error) => {
         broken = failure;
       });
@@ -272,7 +281,7 @@ class PooledDatabase implements Database {
     }
   }
 
-  private inside(client: pg.ClientBase): Queryable {
+  private inside(client: pg.ClientBase, turns: Turns): Queryable {
     const { connections } = this;
     /** Whether the transaction has set a statement timeout of its own. */
     let hasOwnTimeout = false;
@@ -281,21 +290,25 @@ class PooledDatabase implements Database {
       if (hasOwnTimeout) connections.expectNothing(client);
       else connections.expectAnswer(client);
     };
+    const inTurn = <T>(text: string, work: () => Promise<T>): Promise<T> => {
+      const done = turns.last.then(() => {
+        expectAnswer(text);
+        return work();
+      });
+      turns.last = done.catch(() => undefined);
+      return done;
+    };
     const query = <Row extends object>(
       text: string,
       values: readonly unknown[] = [],
       options?: QueryOptions,
-    ): Promise<Row[]> => {
-      expectAnswer(text);
-      return connections.run<Row>(client, text, values, options?.prepare === true);
-    };
+    ): Promise<Row[]> =>
+      inTurn(text, () => connections.run<Row>(client, text, values, options?.prepare === true));
     return {
       query,
       write: query,
-      execute: async (text, values = []) => {
-        expectAnswer(text);
-        return (await client.query(text, values as unknown[])).rowCount ?? 0;
-      },
+      execute: (text, values = []) =>
+        inTurn(text, async () => (await client.query(text, values as unknown[])).rowCount ?? 0),
       lookup: async <Row extends object>({ text, values }: Lookup, key: number): Promise<Row | undefined> =>
         (await query<Row>(text, [[key], ...values], { prepare: true }))[0],
     };

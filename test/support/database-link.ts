@@ -21,6 +21,8 @@ export class DatabaseLink {
   private refusesListening = false;
   /** Delay of data on connections that listen. */
   listeningDelayMs = 0;
+  /** Delay of the server's word that it is ready for the next statement. Under load it comes apart from the answer. */
+  readyDelayMs = 0;
   private severing: { readonly text: string; readonly before: boolean } | undefined;
   private readonly connections = new Set<Connection>();
   private readonly proxy: net.Server;
@@ -73,6 +75,7 @@ export class DatabaseLink {
     this.isCut = false;
     this.refusesListening = false;
     this.listeningDelayMs = 0;
+    this.readyDelayMs = 0;
   }
 
   async close(): Promise<void> {
@@ -124,9 +127,15 @@ export class DatabaseLink {
     if (connection.severed) end(connection);
     else if (connection.listens && this.listeningDelayMs > 0)
       setTimeout(() => connection.client.write(data), this.listeningDelayMs);
-    else connection.client.write(data);
+    else if (this.readyDelayMs > 0 && data.subarray(-6, -1).equals(readyForQuery)) {
+      connection.client.write(data.subarray(0, -6));
+      setTimeout(() => connection.client.write(data.subarray(-6)), this.readyDelayMs).unref();
+    } else connection.client.write(data);
   }
 }
+
+/** ReadyForQuery of PostgreSQL's protocol; one byte follows. */
+const readyForQuery = Buffer.from("Z\0\0\0\x05");
 
 function end({ client, server }: Connection): void {
   client.destroy();

@@ -1,0 +1,91 @@
+import t from "tap";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { SingleTransaction } from "../../src/storage/single-transaction.js";
+import { freshDatabase } from "../support/database.js";
+import { DatabaseLink } from "../support/database-link.js";
+import { quietLog } from "../support/log.js";
+
+/** A connection is given one statement at a time: pg warns of others, and will refuse them. */
+
+const warnings: string[] = [];
+// pg warns once in a process, so that the tests look at the same list.
+process.on("warning", ({ message }) => void warnings.push(message));
+const untilWarned = () => new Promise((resolve) => setImmediate(resolve));
+
+const database = await freshDatabase();
+const link = await DatabaseLink.to(database.url);
+const db = openDatabase({ url: link.url, connections: 1, statementTimeoutMs: 10_000, log: quietLog });
+t.teardown(async () => {
+  await db.close();
+  await link.close();
+  await database.drop();
+});
+
+async function readAll(): Promise<number> {
+  let rows = 0;
+  for await (const batch of db.stream("select generate_series(1, 10)", [], { batch: 3 }))
+    rows += batch.length;
+  return rows;
+}
+
+t.test("a stream that gets the connection of a statement that has just failed", async (t) => {
+  link.readyDelayMs = 50;
+  const uses: readonly (() => Promise<unknown>)[] = [
+    () => db.query("select 1 / 0"),
+    () => db.query("select 1 / $1::int", [0], { prepare: true }),
+    () => db.query("select pg_sleep(60)", [], { signal: AbortSignal.timeout(50) }),
+    () => db.execute("select 1 / 0"),
+    () => db.transaction((tx) => tx.query("select 1 / 0")),
+    () => db.stream("select 1 / 0", [], { batch: 1 }).next(),
+  ];
+  for (const use of uses) {
+    const streamed = use().then(
+      () => 0,
+      () => readAll(),
+    );
+    const waiting = readAll();
+    t.equal(await streamed, 10);
+    t.equal(await waiting, 10);
+  }
+  await untilWarned();
+  t.same(warnings, []);
+  link.restore();
+});
+
+t.test("a connection that is lost before it was ready again", async (t) => {
+  link.readyDelayMs = 60_000;
+  await t.rejects(db.query("select 1 / 0"), { code: "22012" });
+  link.cut();
+  link.restore();
+  t.equal(await readAll(), 10, "another one is opened");
+});
+
+t.test("statements of a transaction that are sent at once", async (t) => {
+  const many = Array.from({ length: 6 }, (_, n) => n);
+  await db.transaction(async (tx) => {
+    const answers = await Promise.all(many.map((n) => tx.query<{ n: number }>("select $1::int as n", [n])));
+    t.same(
+      answers.flat(),
+      many.map((n) => ({ n })),
+    );
+  });
+  await t.rejects(
+    db.transaction((tx) =>
+      Promise.all(
+        many.map((n) => (n === 0 ? tx.query("select 1 / 0") : tx.execute("select pg_sleep(0.01)"))),
+      ),
+    ),
+    { code: "22012" },
+    "the first failure is told, and the others are not in the way of the rollback",
+  );
+  const request = new SingleTransaction(db, async () => undefined);
+  await request.execute("create temporary table seen (n int) on commit drop");
+  await Promise.all([
+    ...many.map((n) => request.execute("insert into seen values ($1)", [n])),
+    ...many.map(() => request.query("select from seen")),
+  ]);
+  t.same(await request.query("select count(*)::int as count from seen"), [{ count: 6 }]);
+  await request.commit(async () => undefined);
+  await untilWarned();
+  t.same(warnings, []);
+});
