@@ -98,6 +98,10 @@ class Exchange<S> implements ReplyContext {
     return method === "GET" || method === "HEAD" ? this.header("if-none-match") : undefined;
   }
 
+  get acceptEncoding(): string | undefined {
+    return this.header("accept-encoding");
+  }
+
   restOfBody(): Promise<void> | undefined {
     if (this.incoming.complete || !closes.test(this.header("connection") ?? "")) return undefined;
     return this.incoming.untilEnd();

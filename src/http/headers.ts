@@ -101,7 +101,8 @@ export function notModifiedHeaders(headers: Headers): Headers {
 /** Whether If-None-Match matches the ETag: a list of tags, by weak comparison (RFC 9110, 13.1.2), or `*`. */
 export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch.trim() === "*") return true;
-  const strong = (tag: string) => (tag.startsWith("W/") ? tag.slice(2) : tag);
+  // Compressed answers have a tag of their own, of the same content.
+  const strong = (tag: string) => (tag.startsWith("W/") ? tag.slice(2) : tag).replace(/-gzip"$/, '"');
   const wanted = strong(etag);
   return (ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => strong(tag) === wanted);
 }

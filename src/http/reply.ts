@@ -1,4 +1,11 @@
-import { type BaseHeaders, matchesEtag, notModifiedHeaders, responseHeaders } from "./headers.js";
+import { compressed, compressedHeaders, compressedStream, mayCompress, varied } from "./compress.js";
+import {
+  acceptsGzip,
+  type BaseHeaders,
+  matchesEtag,
+  notModifiedHeaders,
+  responseHeaders,
+} from "./headers.js";
 import type { ResponseWriter } from "./response-writer.js";
 import type { Headers, Reply } from "./types.js";
 
@@ -9,6 +16,7 @@ export interface ReplyContext {
   /** The method is HEAD: no body is sent. */
   readonly head: boolean;
   readonly ifNoneMatch: string | undefined;
+  readonly acceptEncoding: string | undefined;
   readonly base: BaseHeaders;
   /**
    * A promise of the end of the request body, if it is still being received and the client sent `Connection: close`; else
@@ -64,17 +72,21 @@ export function sendReply(reply: Reply, context: ReplyContext): Promise<number> 
 export function sendWhole(
   status: number,
   content: Uint8Array | string | readonly string[],
-  headers: Headers,
+  given: Headers,
   context: ReplyContext,
 ): Promise<number> | number {
   const { writer, head, ifNoneMatch, base } = context;
   const body = typeof content === "string" ? Buffer.from(content) : content;
+  const isCompressible = mayCompress(status, given, lengthOf(body));
+  const headers = isCompressible ? varied(given) : given;
   if (status === 200 && ifNoneMatch && headers.etag && matchesEtag(ifNoneMatch, headers.etag)) {
     const lines = responseHeaders(notModifiedHeaders(headers), base);
     context.beforeSend();
     writer.sendHead(304, lines);
     return 304;
   }
+  if (isCompressible && !head && acceptsGzip(context.acceptEncoding))
+    return sendCompressed(body, compressedHeaders(headers), context);
   const lines = responseHeaders(headers, base);
   context.beforeSend();
   if (status === 204 || status === 304) writer.sendHead(status, lines);
@@ -89,6 +101,23 @@ export function sendWhole(
     if (sending) return sending.then(() => status);
   }
   return status;
+}
+
+async function sendCompressed(
+  body: Uint8Array | readonly string[],
+  headers: Headers,
+  context: ReplyContext,
+): Promise<number> {
+  if (!(body instanceof Uint8Array)) {
+    const zipped = compressedStream(bytesOf(body));
+    return sendChunks({ status: 200, headers, chunks: zipped }, context);
+  }
+  const bytes = await compressed(body);
+  return sendWhole(200, bytes, headers, context);
+}
+
+async function* bytesOf(parts: readonly string[]): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const part of parts) yield Buffer.from(part, "latin1");
 }
 
 const lengthOf = (body: Uint8Array | readonly string[]): number =>
@@ -121,8 +150,30 @@ async function sendEarly(
   return status;
 }
 
-async function sendStream(
+function sendStream(
   { chunks, headers, status = 200, bytes }: Extract<Reply, { kind: "stream" }>,
+  context: ReplyContext,
+): Promise<number> {
+  if (!mayCompress(status, headers, bytes)) return sendChunks({ chunks, headers, status, bytes }, context);
+  const told = varied(headers);
+  if (context.head || !acceptsGzip(context.acceptEncoding))
+    return sendChunks({ chunks, headers: told, status, bytes }, context);
+  const zipped = compressedStream(chunks[Symbol.asyncIterator]());
+  return sendChunks({ chunks: zipped, headers: compressedHeaders(told), status }, context);
+}
+
+async function sendChunks(
+  {
+    chunks,
+    headers,
+    status,
+    bytes,
+  }: {
+    readonly chunks: AsyncIterable<Uint8Array | string>;
+    readonly headers: Headers;
+    readonly status: number;
+    readonly bytes?: number | undefined;
+  },
   context: ReplyContext,
 ): Promise<number> {
   const { writer, head, base } = context;

@@ -52,7 +52,7 @@ t.test("an answer that a client has is not made again", async (t) => {
     t.equal(first.status, 200, path);
     t.equal(first.headers.get("cache-control"), "public, max-age=0, must-revalidate", path);
     const etag = first.headers.get("etag")!;
-    t.match(etag, /^"[\w-]{20}"$/, path);
+    t.match(etag, /^"[\w-]{20}(-gzip)?"$/, path);
     const text = await first.text();
     t.ok(!lists.includes(path) || statements > 0);
     for (const node of [0, 1]) {
@@ -61,7 +61,7 @@ t.test("an answer that a client has is not made again", async (t) => {
       const counted = statements;
       const again = await get(path, { "if-none-match": etag }, node);
       t.equal(again.status, 304, `${path} of node ${node}`);
-      t.equal(again.headers.get("etag"), etag);
+      t.equal(again.headers.get("etag")?.replace("-gzip", ""), etag.replace("-gzip", ""));
       t.equal(await again.text(), "");
       t.equal(statements, counted, `${path}: no statement`);
     }

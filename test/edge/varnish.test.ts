@@ -7,6 +7,9 @@ import { startServer, waitFor } from "../support/server.js";
 
 /** A real Varnish in front of two nodes: it never shows what an edit has made old, and keeps nearly all else. */
 
+// Hundreds of tiles are looked at after each edit.
+t.setTimeout(400_000);
+
 const port = await freePort();
 const server = await startServer({
   nodes: 2,
