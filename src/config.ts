@@ -6,10 +6,12 @@ import { z } from "zod";
  * This is the only module that reads `process.env`.
  */
 
-const bytes = z.union([z.number(), z.string()]).transform((value, context) => {
+// Messages complete the sentence "expected …".
+const size = 'a size such as "256 MB" or a number of bytes';
+const bytes = z.union([z.number(), z.string()], size).transform((value, context) => {
   const match = /^\s*(\d+(?:\.\d+)?)\s*(b|kb|mb|gb|kib|mib|gib)?\s*$/i.exec(String(value));
   if (!match) {
-    context.addIssue({ code: "custom", message: 'a size such as "256 MB" or a number of bytes' });
+    context.addIssue({ code: "custom", message: size });
     return z.NEVER;
   }
   const unit = (match[2] ?? "b").toLowerCase();
@@ -17,8 +19,16 @@ const bytes = z.union([z.number(), z.string()]).transform((value, context) => {
   return Math.round(Number(match[1]) * factor);
 });
 
-const flag = z.union([z.boolean(), z.stringbool()]);
-const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const flag = z.union([z.boolean(), z.stringbool()], "true or false");
+const count = (least: number, most: number) => {
+  const what = `a number from ${least} to ${most}`;
+  return z.coerce.number(what).int(what).min(least, what).max(most, what);
+};
+const text = z.string("a text");
+const list = z.union(
+  [z.array(z.string()), z.string().transform((given) => given.split(",").filter(Boolean))],
+  "a list of texts",
+);
 
 /** Keys that objects and search results have beside `svc_id`; an alias must be none of them. */
 const reservedAliases: ReadonlySet<string> = new Set([
@@ -45,50 +55,39 @@ const neededOfEdge: Readonly<Record<string, Readonly<Record<string, string>>>> =
 };
 
 export const configSchema = z.strictObject({
-  databaseUrl: z
-    .string()
+  databaseUrl: text
     .regex(/^postgres(ql)?:\/\//, "an address such as postgresql://user:password@host:5432/name")
     .default("postgresql:///mapwright"),
-  redisUrl: z
-    .string()
+  redisUrl: text
     .regex(/^(rediss?|unix):\/\//, "an address such as redis://127.0.0.1:6379/0 or unix:///run/redis.sock")
     .default("redis://127.0.0.1:6379/0"),
   /** Redis for tiles, so that these never push sessions out of the other; "" = they share one. */
-  tilesRedisUrl: z
-    .string()
+  tilesRedisUrl: text
     .regex(/^((rediss?|unix):\/\/.*)?$/, "an address such as redis://127.0.0.1:6380/0, or nothing")
     .default(""),
   /** Prefix of all keys in Redis, so that installations can share one. */
-  redisPrefix: z.string().max(64).default("mw:"),
-  host: z.string().default("0.0.0.0"),
+  redisPrefix: text.max(64, "at most 64 characters").default("mw:"),
+  host: text.default("0.0.0.0"),
   port: count(0, 65535).default(8080),
   nodes: count(1, 256).default(1),
   /** Public address with an optional path prefix, without a slash at its end: https://maps.example.org/geo */
-  baseUrl: z
-    .string()
+  baseUrl: text
     .regex(
       /^(https?:\/\/[^/?#]+)?(\/[^?#]*[^/?#])?$/,
       "an address or path without a slash at its end, such as https://maps.example.org/geo",
     )
     .default(""),
   /** Addresses of proxies whose X-Forwarded-* headers are trusted. */
-  trustedProxies: z
-    .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
-    .default([]),
+  trustedProxies: list.default([]),
   /** Another name of svc_id in answers and inputs; "" = none. */
-  idAlias: z
-    .string()
+  idAlias: text
     .regex(/^([A-Za-z_][A-Za-z0-9_]{0,43})?$/, "a column code: Latin letters, digits and _, no digit first")
     .refine((alias) => !reservedAliases.has(alias), "a name that answers do not use for something else")
     .default(""),
   /** Hosts (`host` or `host:port`) that external layers may name. */
-  externalHosts: z
-    .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
-    .default([]),
+  externalHosts: list.default([]),
   /** Plug-ins for visualizations: names of those that come with the server, and absolute paths of modules. */
-  visualPlugins: z
-    .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
-    .default(["arrows"]),
+  visualPlugins: list.default(["arrows"]),
   externalLayers: z
     .strictObject({
       /** Whether these hosts may have addresses of private networks. */
@@ -108,9 +107,14 @@ export const configSchema = z.strictObject({
       retrySeconds: count(1, 86_400).default(30),
     })
     .prefault({}),
-  logLevel: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  logLevel: z
+    .enum(
+      ["fatal", "error", "warn", "info", "debug", "trace", "silent"],
+      "one of fatal, error, warn, info, debug, trace and silent",
+    )
+    .default("info"),
   /** Folder for attachments, keys, temporary files and the private services. */
-  dataDir: z.string().default("data"),
+  dataDir: text.default("data"),
   /** So many that one client alone finds as many as it can use, beside those that are kept from it. */
   databaseConnections: count(2, 200).default(16),
   statementTimeoutMs: count(100, 3_600_000).default(30_000),
@@ -145,9 +149,9 @@ export const configSchema = z.strictObject({
   external: z
     .strictObject({
       /** Folder with a subfolder of keys for each project; "" = `keys` in `dataDir`. */
-      keysDir: z.string().default(""),
+      keysDir: text.default(""),
       /** The claim of an external token that names the user. */
-      claim: z.string().min(1).default("sub"),
+      claim: text.min(1, "the name of a claim").default("sub"),
       /** Tolerated difference between the clocks of issuers and ours. */
       toleranceSeconds: count(0, 600).default(30),
     })
@@ -185,10 +189,7 @@ export const configSchema = z.strictObject({
       planBytes: bytes.default(64 * 1024 ** 2),
       redisSeconds: count(0, 31_536_000).default(604_800),
       /** "" = as the edge needs it. */
-      cacheControl: z
-        .string()
-        .regex(/^[\x20-\x7e]*$/, "printable ASCII")
-        .default(""),
+      cacheControl: text.regex(/^[\x20-\x7e]*$/, "printable ASCII").default(""),
       /** Metatiles that may wait for the render host; beyond it tiles are answered 503. */
       queueLength: count(1, 100_000).default(256),
       /** A render that takes longer is ended with its host. */
@@ -208,14 +209,8 @@ export const configSchema = z.strictObject({
         )
         .default([]),
       /** The service of Fastly, or the zone of Cloudflare. */
-      service: z
-        .string()
-        .regex(/^[A-Za-z0-9]*$/, "letters and digits")
-        .default(""),
-      token: z
-        .string()
-        .regex(/^[\x21-\x7e]*$/, "printable ASCII characters without spaces")
-        .default(""),
+      service: text.regex(/^[A-Za-z0-9]*$/, "letters and digits").default(""),
+      token: text.regex(/^[\x21-\x7e]*$/, "printable ASCII characters without spaces").default(""),
       /** How long the edge keeps what it is not told to drop. */
       seconds: count(1, 31_536_000).default(86_400),
       /** Varnish is told at once. Others are told again after this time, for answers that were on their way. */
@@ -279,8 +274,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   /** Whether there is `/metrics`; from other machines only with the token. */
   metrics: flag.default(true),
-  metricsToken: z
-    .string()
+  metricsToken: text
     .regex(/^([\x21-\x7e]{16,})?$/, "16 or more printable ASCII characters without spaces")
     .default(""),
 });
@@ -371,14 +365,67 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     if (value !== undefined) put(tree, key, value);
   }
   const parsed = configSchema.safeParse(tree);
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(
-    parsed.error.issues.map((issue) => {
-      const key = issue.path.join(".");
-      if (issue.code === "unrecognized_keys") {
-        return issue.keys.map((name) => `${key ? `${key}.` : ""}${name}: unknown key`).join("\n  ");
-      }
-      return `${key} (${environmentName(key)}): ${issue.message}`;
-    }),
+  const problems = [
+    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => problemsOf(issue, tree))),
+    ...unknownVariables(environment),
+  ];
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+  return parsed.data;
+}
+
+/** Keys whose values may contain a password: errors do not show them. */
+const secrets: ReadonlySet<string> = new Set(["databaseUrl", "redisUrl", "tilesRedisUrl", "metricsToken"]);
+const longestShown = 100;
+
+function problemsOf(issue: z.core.$ZodIssue, tree: Tree): string[] {
+  const key = issue.path.join(".");
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((name) => {
+      const whole = key ? `${key}.${name}` : name;
+      return `${whole}: unknown key${suggestion(whole, configKeys())}`;
+    });
+  const expected = issue.message.replace(/^Invalid input: expected /, "").replace(/, received .*$/, "");
+  const given = issue.path.reduce<unknown>(
+    (value, part) => (value as Tree | undefined)?.[String(part)],
+    tree,
   );
+  const got =
+    secrets.has(key) || given === undefined
+      ? ""
+      : `, got ${(JSON.stringify(given) ?? "").slice(0, longestShown)}`;
+  return [`${key} (${environmentName(key)}): expected ${expected}${got}`];
+}
+
+/** Variables that are no keys, but for those that others set. */
+function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const names = ["MAPWRIGHT_CONFIG", ...configKeys().map(environmentName)];
+  const known = new Set(names);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("MAPWRIGHT_") && !known.has(name) && !ofOthers.test(name))
+    .sort()
+    .map((name) => `${name}: unknown variable${suggestion(name, names)}`);
+}
+
+/** Of Kubernetes, for a service named mapwright, and of this project's tests. */
+const ofOthers = /^MAPWRIGHT_(SERVICE_|PORT_\d|TEST_)/;
+
+/** The names that are most like one that there is not; "" if none is. */
+function suggestion(name: string, known: readonly string[]): string {
+  const near = known
+    .map((one) => ({ one, far: distance(name.toLowerCase(), one.toLowerCase()) }))
+    .filter(({ one, far }) => far <= 3 || one.toLowerCase().startsWith(`${name.toLowerCase()}_`))
+    .sort((a, b) => a.far - b.far)[0];
+  return near ? `; did you mean ${near.one}?` : "";
+}
+
+/** Characters to insert, delete or replace between two texts (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++)
+      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[other.length]!;
 }

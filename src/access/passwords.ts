@@ -13,6 +13,19 @@ const dummyHash =
 
 const maxBytes = 1_024;
 
+const leastCharacters = 8;
+
+/**
+ * Refuses passwords that are guessed soon.
+ * @throws Failure invalid_value
+ */
+export function requireGoodPassword(login: string, password: string): void {
+  if ([...password].length < leastCharacters)
+    throw failed("invalid_value", `A password has at least ${leastCharacters} characters.`);
+  if (password.toLowerCase() === login.toLowerCase())
+    throw failed("invalid_value", "The password must not be the login.");
+}
+
 /**
  * @returns the PHC string to store
  * @throws Failure invalid_value for an empty password or one over 1024 bytes

@@ -19,7 +19,7 @@ import {
   CommandError,
   type CommandServices,
   reasonOf,
-  say,
+  report,
   UsageError,
   withServices,
 } from "./environment.js";
@@ -89,7 +89,7 @@ changes of styles or of the layer tree, after which all tiles are others.`,
     )
     .action(async (project: string, map: string, options: WarmOptions, command: Command) => {
       const job = readJob(project, map, options);
-      await withServices(env, command, (services) => warm(env, services, job));
+      await withServices(env, command, (services) => warm(env, command, services, job));
     });
 }
 
@@ -149,7 +149,12 @@ function timeOf(text: string): Date {
   return new Date(time);
 }
 
-async function warm(env: CommandEnvironment, services: CommandServices, job: WarmJob): Promise<void> {
+async function warm(
+  env: CommandEnvironment,
+  command: Command,
+  services: CommandServices,
+  job: WarmJob,
+): Promise<void> {
   const { db, config } = services;
   if (config.tiles.redisSeconds === 0)
     throw new CommandError(
@@ -199,7 +204,17 @@ async function warm(env: CommandEnvironment, services: CommandServices, job: War
   } finally {
     progress.end();
     const { memory, redis, render } = counts;
-    say(env, `${job.project}/${job.map}: ${render} of ${all} tiles drawn, ${memory + redis} were there.`);
+    report(env, command, {
+      message: `${job.project}/${job.map}: ${render} of ${all} tiles drawn, ${memory + redis} were there.`,
+      value: {
+        project: job.project,
+        map: job.map,
+        tiles: all,
+        drawn: render,
+        there: memory + redis,
+        failures,
+      },
+    });
   }
   if (failures > 0) throw new CommandError(`${failures} tiles could not be drawn: ${reasonOf(firstFailure)}`);
 }

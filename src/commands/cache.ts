@@ -3,7 +3,7 @@ import { globLiteral } from "../access/sessions.js";
 import type { Redis } from "../storage/redis.js";
 import { tileKeys } from "../tiles/store.js";
 import * as warm from "./cache-warm.js";
-import { type CommandEnvironment, say, withServices } from "./environment.js";
+import { type CommandEnvironment, report, withServices } from "./environment.js";
 
 /** mapwright cache warm, mapwright cache purge */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -23,7 +23,10 @@ export function register(program: Command, env: CommandEnvironment): void {
         // After Redis, so that no node fills its memory from there again.
         await db.execute("update edge set target = ''");
         await db.execute("select pg_notify('mapwright', 'C')");
-        say(env, `${count} entries were deleted from Redis; running nodes delete theirs.`);
+        report(env, command, {
+          message: `${count} entries were deleted from Redis; running nodes delete theirs.`,
+          value: { deleted: count },
+        });
       });
     });
 }

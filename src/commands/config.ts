@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../config.js";
 import { loadPlugins } from "../visual/plugins.js";
-import { type CommandEnvironment, CommandError, configOf, print, say } from "./environment.js";
+import { type CommandEnvironment, CommandError, configOf, print, report } from "./environment.js";
 
 /** mapwright config print | check */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -35,7 +35,7 @@ Example:
         throw new CommandError(
           problems.map(({ entry, reason }) => `visualPlugins: ${entry}: ${reason}`).join("\n"),
         );
-      say(env, "The configuration is valid.");
+      report(env, command, { message: "The configuration is valid.", value: { valid: true } });
     });
 }
 

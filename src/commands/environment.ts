@@ -31,6 +31,23 @@ export const print = (env: CommandEnvironment, text: string): void => void env.s
 /** One line of messages for the user, on standard error. */
 export const say = (env: CommandEnvironment, text: string): void => void env.stderr.write(`${text}\n`);
 
+/**
+ * The result of a command that changes something: a message, or with `--json` an object on standard output.
+ * @param to where the object goes instead
+ */
+export function report(
+  env: CommandEnvironment,
+  command: Command,
+  { message, value }: { readonly message: string; readonly value: object },
+  to: Writable = env.stdout,
+): void {
+  if (isJson(command)) to.write(`${JSON.stringify(value)}\n`);
+  else say(env, message);
+}
+
+export const isJson = (command: Command): boolean =>
+  command.optsWithGlobals<{ readonly json?: boolean }>().json === true;
+
 /** Options that every command takes. */
 interface GlobalOptions {
   readonly config?: string;

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import type { Command } from "commander";
 import { operator } from "../access/rights.js";
 import { attribution } from "../api/resources/tiles.js";
 import { publicCaller } from "../catalog/state.js";
@@ -9,10 +10,10 @@ import { exportLanguages } from "../transfer/export-request.js";
 import { createFileExports } from "../transfer/file-exports.js";
 import { RenderTurns } from "../transfer/render-turns.js";
 import { type TileExportRequest, TileExports } from "../transfer/tile-exports.js";
-import { type CommandEnvironment, type CommandServices, say, UsageError } from "./environment.js";
+import { type CommandEnvironment, type CommandServices, UsageError } from "./environment.js";
 import { findMap } from "./find-map.js";
 import { interruptible } from "./interrupt.js";
-import { placeOf, standardOutput, writeOutput } from "./output.js";
+import { placeOf, reportFile, standardOutput, writeOutput } from "./output.js";
 import { Progress } from "./progress.js";
 import { layerIds, listOf, zoomsOf } from "./tile-options.js";
 import { withTilePath } from "./with-tile-path.js";
@@ -87,6 +88,7 @@ function languageOf(list: string | undefined): string | undefined {
 /** Draws the tiles and writes the file. */
 export async function exportMapTiles(
   env: CommandEnvironment,
+  command: Command,
   services: CommandServices,
   job: TileJob,
 ): Promise<void> {
@@ -126,5 +128,8 @@ export async function exportMapTiles(
     progress.end();
     await files.host.stop();
   }
-  say(env, `${job.project}/${job.map}: ${progress.count} tiles written to ${placeOf(job.file)}.`);
+  reportFile(env, command, job.file, {
+    message: `${job.project}/${job.map}: ${progress.count} tiles written to ${placeOf(job.file)}.`,
+    value: { project: job.project, map: job.map, tiles: progress.count },
+  });
 }

@@ -16,6 +16,7 @@ import {
   type CommandEnvironment,
   CommandError,
   type CommandServices,
+  isJson,
   say,
   UsageError,
   withServices,
@@ -23,7 +24,7 @@ import {
 import { exportMapTiles, type TileOptions, tileFormatOf, tileJob } from "./export-tiles.js";
 import { findMap } from "./find-map.js";
 import { interruptible } from "./interrupt.js";
-import { placeOf, standardOutput, writeOutput } from "./output.js";
+import { placeOf, reportFile, standardOutput, writeOutput } from "./output.js";
 import { Progress } from "./progress.js";
 import { boxOf, listOf, usable } from "./tile-options.js";
 
@@ -135,7 +136,7 @@ an existing file as it was.`,
       ) => {
         if (file === undefined) {
           const job = tileJob({ project, map, file: layer, box: envelopeOf(options) }, options);
-          await withServices(env, command, (services) => exportMapTiles(env, services, job));
+          await withServices(env, command, (services) => exportMapTiles(env, command, services, job));
           return;
         }
         const job = {
@@ -147,7 +148,7 @@ an existing file as it was.`,
           ...packaging(file, options),
           selection: selectionOf(options),
         };
-        await withServices(env, command, (services) => run(env, services, job));
+        await withServices(env, command, (services) => run(env, command, services, job));
       },
     );
 }
@@ -211,13 +212,14 @@ const envelopeOf = ({ bbox, bboxSrs }: ExportOptions): ExportRequest["envelope"]
 
 async function run(
   env: CommandEnvironment,
+  command: Command,
   { config, log, db }: Pick<CommandServices, "config" | "log" | "db">,
   job: Job,
 ): Promise<void> {
   const map = await findMap(db, job.project, job.map);
   const layer = map.layers.get(job.layer);
   if (!layer) throw new CommandError(`There is no layer "${job.layer}" in the map "${job.map}".`);
-  if (hasImage(layer)) return exportImage(env, { db, blobs: openBlobs(config) }, { map, layer }, job);
+  if (hasImage(layer)) return exportImage(env, command, { db, blobs: openBlobs(config), map, layer }, job);
   if (!hasObjects(layer)) throw new CommandError(`The layer "${job.layer}" has no objects to export.`);
   const progress = new Progress(env, "objects");
   const files = createFileExports(config, log);
@@ -235,20 +237,41 @@ async function run(
     progress.end();
     await files.host.stop();
   }
-  for (const note of notes) say(env, note);
-  say(
-    env,
-    `${job.project}/${job.map}/${job.layer}: ${progress.count} objects written to ${placeOf(job.file)}.`,
-  );
+  tell(env, command, job, {
+    message: `${progress.count} objects written to ${placeOf(job.file)}.`,
+    notes,
+    value: { objects: progress.count },
+  });
+}
+
+/** What was written, and what of it the format cannot hold. */
+function tell(
+  env: CommandEnvironment,
+  command: Command,
+  { project, map, layer, file }: Job,
+  done: { readonly message: string; readonly notes: readonly string[]; readonly value: object },
+): void {
+  const { message, notes, value } = done;
+  if (!isJson(command)) for (const note of notes) say(env, note);
+  reportFile(env, command, file, {
+    message: `${project}/${map}/${layer}: ${message}`,
+    value: { project, map, layer, ...value, notes },
+  });
 }
 
 /** @throws CommandError when the file's name has the extension of another format than the image's */
 async function exportImage(
   env: CommandEnvironment,
-  stores: { readonly db: Database; readonly blobs: BlobStore },
-  target: ExportTarget & { readonly layer: RasterLayer },
+  command: Command,
+  source: ExportTarget & {
+    readonly layer: RasterLayer;
+    readonly db: Database;
+    readonly blobs: BlobStore;
+  },
   job: Job,
 ): Promise<void> {
+  const { db, blobs, ...target } = source;
+  const stores = { db, blobs };
   const image = exportedImage(target, { format: job.format, original: !job.processed });
   const isFile = job.file !== standardOutput;
   if (isFile && !job.zip && !imageExtensions[image.mediaType]!.includes(extname(job.file).toLowerCase()))
@@ -260,8 +283,11 @@ async function exportImage(
       ? (await zippedImage(stores, target.layer, image, signal)).chunks
       : stores.blobs.read(image.blob, { signal });
   await interruptible((signal) => writeOutput(env, job.file, () => make(signal), signal));
-  if (!job.zip) for (const note of image.notes) say(env, note);
-  say(env, `${job.project}/${job.map}/${job.layer}: image written to ${placeOf(job.file)}.`);
+  tell(env, command, job, {
+    message: `image written to ${placeOf(job.file)}.`,
+    notes: job.zip ? [] : image.notes,
+    value: { image: image.mediaType },
+  });
 }
 
 const imageExtensions: Readonly<Record<string, readonly string[]>> = {

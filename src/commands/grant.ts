@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseRights, setGrant } from "../access/grants.js";
-import { type CommandEnvironment, propagateChange, say, UsageError, withServices } from "./environment.js";
+import { type CommandEnvironment, propagateChange, report, UsageError, withServices } from "./environment.js";
 
 interface Options {
   readonly project: string;
@@ -42,7 +42,10 @@ Examples:
         await propagateChange(services);
       });
       const place = [project, map, layer].filter((part) => part !== undefined).join("/");
-      say(env, `${login} has rights "${options.rights}" on ${place}.`);
+      report(env, command, {
+        message: `${login} has rights "${options.rights}" on ${place}.`,
+        value: { login, project, map: map ?? null, layer: layer ?? null, rights: options.rights },
+      });
     });
 }
 

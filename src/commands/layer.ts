@@ -7,7 +7,7 @@ import {
   CommandError,
   print,
   propagateChange,
-  say,
+  report,
   withServices,
 } from "./environment.js";
 import { findMap } from "./find-map.js";
@@ -56,7 +56,10 @@ export function register(program: Command, env: CommandEnvironment): void {
           if (!known) throw new CommandError(`There is no layer "${code}" in the map "${map}".`);
           await deleteLayer(db, found.id, known.id);
           await propagateChange(services);
-          say(env, `Layer ${place} was deleted.`);
+          report(env, command, {
+            message: `Layer ${place} was deleted.`,
+            value: { project, map, layer: code, deleted: true },
+          });
           await removeContents(env, services);
         });
       },

@@ -3,7 +3,7 @@ import { checkText } from "../catalog/codes.js";
 import { changeMap, createMap, deleteMap, findMapId, listMaps, setPublication } from "../catalog/maps.js";
 import { projectId } from "../catalog/projects.js";
 import { confirm, yesOption } from "./confirm.js";
-import { type CommandEnvironment, print, propagateChange, say, withServices } from "./environment.js";
+import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
 import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
@@ -32,7 +32,10 @@ export function register(program: Command, env: CommandEnvironment): void {
           await createMap(db, await projectId(db, project), { code, name, published: !options.unpublished });
           await propagateChange(services);
         });
-        say(env, `Map ${project}/${code} was created.`);
+        report(env, command, {
+          message: `Map ${project}/${code} was created.`,
+          value: { project, map: code, has_publication: !options.unpublished },
+        });
       },
     );
 
@@ -69,7 +72,10 @@ export function register(program: Command, env: CommandEnvironment): void {
         await changeMap(db, await findMapId(db, await projectId(db, project), map), { code });
         await propagateChange(services);
       });
-      say(env, `Map ${project}/${map} is ${project}/${code} now.`);
+      report(env, command, {
+        message: `Map ${project}/${map} is ${project}/${code} now.`,
+        value: { project, map: code, was: map },
+      });
     });
 
   map
@@ -85,7 +91,10 @@ export function register(program: Command, env: CommandEnvironment): void {
         const { db } = services;
         await deleteMap(db, await findMapId(db, await projectId(db, project), code));
         await propagateChange(services);
-        say(env, `Map ${project}/${code} was deleted.`);
+        report(env, command, {
+          message: `Map ${project}/${code} was deleted.`,
+          value: { project, map: code, deleted: true },
+        });
         await removeContents(env, services);
       });
     });
@@ -103,7 +112,10 @@ export function register(program: Command, env: CommandEnvironment): void {
           await setPublication(db, await projectId(db, project), code, published);
           await propagateChange(services);
         });
-        say(env, `Map ${project}/${code} ${done}.`);
+        report(env, command, {
+          message: `Map ${project}/${code} ${done}.`,
+          value: { project, map: code, has_publication: published },
+        });
       });
   publication("publish", true, "show a map to everybody", "is published");
   publication(

@@ -1,21 +1,24 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { requireGoodPassword } from "../access/passwords.js";
 import { type CommandEnvironment, CommandError } from "./environment.js";
 
 const longestLine = 4_096;
 
 /**
  * Reads a password: asked for twice without echo at a terminal, else the first line of standard input.
- * @throws CommandError when there is none, or the two differ
+ * @throws CommandError when there is none, or the two differ; Failure as `requireGoodPassword`
  */
 export async function readPassword(env: CommandEnvironment, login: string): Promise<string> {
   if (!env.stdin.isTTY) {
     const password = await firstLine(env);
     if (password === "") throw new CommandError("No password came on standard input.");
+    requireGoodPassword(login, password);
     return password;
   }
   const password = await ask(env, `Password for ${login}: `);
   if (password === "") throw new CommandError("The password is empty.");
+  requireGoodPassword(login, password);
   if ((await ask(env, "Once more: ")) !== password) throw new CommandError("The two passwords differ.");
   return password;
 }

@@ -11,6 +11,7 @@ import * as grant from "./grant.js";
 import { Interrupted } from "./interrupt.js";
 import * as layer from "./layer.js";
 import * as map from "./map.js";
+import { closedStatus, OutputClosed } from "./output.js";
 import * as project from "./project.js";
 import * as session from "./session.js";
 import * as user from "./user.js";
@@ -26,8 +27,9 @@ export function buildProgram(env: CommandEnvironment): Command {
     .configureOutput({
       writeOut: (text) => void env.stdout.write(text),
       writeErr: (text) => void env.stderr.write(text),
+      // `runProgram` tells of errors.
+      outputError: () => undefined,
     })
-    .showHelpAfterError("(see --help)")
     // With the usage that a command gives itself: arguments may be left out in front.
     .configureHelp({
       subcommandTerm: (command) =>
@@ -64,30 +66,57 @@ Exit status: 0 success, 1 failure, 2 wrong usage.`,
   return program;
 }
 
+/** Commands that run until they are ended have no result. */
+const endless: ReadonlySet<string> = new Set(["serve"]);
+
+/** Every command takes `--json`, for its result and for errors. */
+function takeJson(command: Command): void {
+  for (const one of command.commands) takeJson(one);
+  if (command.commands.length > 0 || endless.has(command.name())) return;
+  if (!command.options.some(({ long }) => long === "--json"))
+    command.option("--json", "the result as JSON on standard output, errors as JSON on standard error");
+}
+
 /**
  * Runs one command line.
  * @param args without the program's own name
- * @returns the exit status: 0 success, 1 failure, 2 wrong usage, 130 or 143 interrupted
+ * @returns the exit status: 0 success, 1 failure, 2 wrong usage, 130 or 143 interrupted, 141 nobody reads the output
  */
 export async function runProgram(
   program: Command,
   env: CommandEnvironment,
   args: readonly string[],
 ): Promise<number> {
+  const end = args.indexOf("--");
+  const isJson = (end === -1 ? args : args.slice(0, end)).includes("--json");
+  const tell = (error: unknown, message: string, hint = ""): void => {
+    if (!isJson) {
+      say(env, `error: ${message}${hint}`);
+      return;
+    }
+    const isUsage = error instanceof UsageError || error instanceof CommanderError;
+    const { code = isUsage ? "usage" : "failed", data = {} } = error instanceof Failure ? error : {};
+    say(env, JSON.stringify({ error: { code, message, data } }));
+  };
+  takeJson(program);
   try {
     await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // --help and --version end with 0. Commander has printed the text or the error.
-      return error.exitCode === 0 ? 0 : 2;
-    }
-    if (error instanceof UsageError) {
-      say(env, `error: ${error.message}`);
+      // --help and --version end with 0; where a subcommand is missing, the help was printed.
+      if (error.exitCode === 0) return 0;
+      if (error.code !== "commander.help")
+        tell(error, error.message.replace(/^error: /, ""), "\n(see --help)");
       return 2;
     }
+    if (error instanceof UsageError) {
+      tell(error, error.message);
+      return 2;
+    }
+    if (error instanceof OutputClosed) return closedStatus;
     if (error instanceof Interrupted) return error.status;
-    say(env, `error: ${messageOf(error)}`);
+    tell(error, messageOf(error));
     return 1;
   }
 }

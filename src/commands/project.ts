@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { createProject, deleteProject, listProjects, setBaseMap } from "../catalog/projects.js";
 import type { BaseMap } from "../catalog/state.js";
 import { readExternalSource } from "../catalog/tile-layer-source.js";
-import { type CommandEnvironment, print, propagateChange, say, withServices } from "./environment.js";
+import { confirm, yesOption } from "./confirm.js";
+import { type CommandEnvironment, print, propagateChange, report, withServices } from "./environment.js";
 import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
@@ -22,7 +23,10 @@ export function register(program: Command, env: CommandEnvironment): void {
       await withServices(env, command, ({ db }) =>
         createProject(db, { code, name: options.name, languages }),
       );
-      say(env, `Project ${code} was created. Next: mapwright user add LOGIN --project ${code} --role admin`);
+      report(env, command, {
+        message: `Project ${code} was created. Next: mapwright user add LOGIN --project ${code} --role admin`,
+        value: { project: code, name: options.name, languages },
+      });
     });
 
   project
@@ -62,22 +66,30 @@ export function register(program: Command, env: CommandEnvironment): void {
       await withServices(env, command, ({ config, db }) =>
         setBaseMap(db, code, baseMapOf(base, options, config.externalHosts)),
       );
-      say(env, `The base map of project ${code} was set.`);
+      report(env, command, {
+        message: `The base map of project ${code} was set.`,
+        value: { project: code, base },
+      });
     });
 
   project
     .command("delete")
     .description("delete a project with its maps, layers and objects")
     .argument("<code>")
+    .option(...yesOption)
     .addHelpText(
       "after",
-      "\nExample:\n  $ mapwright project delete city\n\nThe project is gone at once and cannot be restored. Then the command removes its data; a running server does so\nif the command is interrupted.",
+      "\nExamples:\n  $ mapwright project delete city\n  $ mapwright project delete city --yes\n\nThe project is gone at once and cannot be restored. Then the command removes its data; a running server does so\nif the command is interrupted.",
     )
-    .action(async (code: string, _options: unknown, command: Command) => {
+    .action(async (code: string, options: { yes?: boolean }, command: Command) => {
+      await confirm(env, `Delete the project ${code} with its maps, layers and objects?`, options.yes);
       await withServices(env, command, async (services) => {
         await deleteProject(services.db, code);
         await propagateChange(services);
-        say(env, `Project ${code} was deleted.`);
+        report(env, command, {
+          message: `Project ${code} was deleted.`,
+          value: { project: code, deleted: true },
+        });
         await removeContents(env, services);
       });
     });

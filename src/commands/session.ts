@@ -3,7 +3,7 @@ import { findAccount } from "../access/accounts.js";
 import { openSessions, type SessionOrigin } from "../access/sessions.js";
 import { loadProject } from "../catalog/load.js";
 import { failed, notFound } from "../errors.js";
-import { type CommandEnvironment, print, say, withServices } from "./environment.js";
+import { type CommandEnvironment, isJson, print, say, withServices } from "./environment.js";
 
 /** mapwright session open */
 export function register(program: Command, env: CommandEnvironment): void {
@@ -38,6 +38,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           projectId: project.id,
           origin: options.origin,
         });
+        if (isJson(command)) return print(env, JSON.stringify({ token, idleSeconds }));
         print(env, token);
         say(env, `The session ends ${idleSeconds} s after its last use.`);
       });

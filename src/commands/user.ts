@@ -4,11 +4,13 @@ import { closeSessionsOf } from "../access/sessions.js";
 import { projectId } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
 import { notFound } from "../errors.js";
+import { confirm, yesOption } from "./confirm.js";
 import {
   type CommandEnvironment,
   type CommandServices,
   print,
   propagateChange,
+  report,
   say,
   withServices,
 } from "./environment.js";
@@ -34,7 +36,8 @@ export function register(program: Command, env: CommandEnvironment): void {
     .addHelpText(
       "after",
       `
-The password is asked for at a terminal, else read from standard input (its first line).
+The password is asked for at a terminal, else read from standard input (its first line). It has at least 8 characters,
+and is not the login.
 
 Examples:
   $ mapwright user add anna --project city --role admin
@@ -54,7 +57,10 @@ Examples:
         });
         await propagateChange(services);
         const note = created ? "" : " The login existed already and keeps its password.";
-        say(env, `${login} is ${options.role} of ${options.project}.${note}`);
+        report(env, command, {
+          message: `${login} is ${options.role} of ${options.project}.${note}`,
+          value: { login, project: options.project, role: options.role, created },
+        });
       });
     });
 
@@ -89,7 +95,7 @@ Examples:
         if (!(await findAccount(services.db, login))) throw notFound(`user "${login}"`);
         const account = await setPassword(services.db, login, await readPassword(env, login));
         await endSessions(env, services, account.id);
-        say(env, `${login} has a new password.`);
+        report(env, command, { message: `${login} has a new password.`, value: { login } });
       });
     });
 
@@ -98,18 +104,24 @@ Examples:
     .description("remove a user from a project, or altogether")
     .argument("<login>")
     .option("--project <code>", "only from this project")
+    .option(...yesOption)
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright user remove anna --project city\n  $ mapwright user remove anna",
+      "\nExamples:\n  $ mapwright user remove anna --project city\n  $ mapwright user remove anna --yes",
     )
-    .action(async (login: string, options: { project?: string }, command: Command) => {
+    .action(async (login: string, options: { project?: string; yes?: boolean }, command: Command) => {
+      const from = options.project === undefined ? "" : ` from ${options.project}`;
+      await confirm(env, `Remove the user ${login}${from}?`, options.yes);
       await withServices(env, command, async (services) => {
         const { db } = services;
         const project = options.project === undefined ? undefined : await projectId(db, options.project);
         const account = await removeMember(db, login, project);
         await propagateChange(services);
         await endSessions(env, services, account.id);
-        say(env, `${login} was removed${options.project === undefined ? "" : ` from ${options.project}`}.`);
+        report(env, command, {
+          message: `${login} was removed${from}.`,
+          value: { login, project: options.project ?? null, removed: true },
+        });
       });
     });
 }

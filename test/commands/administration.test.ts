@@ -53,12 +53,78 @@ t.test("projects are created, listed and deleted", async (t) => {
   t.equal((await run("project base-map nowhere none")).status, 1);
   t.equal((await run("project base-map city builtin")).status, 0);
   t.same(await base(), { base: { kind: "builtin" } });
-  t.equal((await run("project delete doomed")).status, 0);
+  t.equal((await run("project delete doomed --yes")).status, 0);
   t.match((await run("project list")).stdout, /^CODE .*\ncity +ru,en +0 +0 +City\n$/);
   const again = await run("project create city");
   t.equal(again.status, 1);
   t.match(again.stderr, /error: .*already/);
-  t.equal((await run("project delete doomed")).status, 1);
+  t.equal((await run("project delete doomed --yes")).status, 1);
+});
+
+t.test("what cannot be undone is asked for, or meant", async (t) => {
+  await run("project create kept");
+  t.match(await run("project delete kept"), { status: 2, stderr: /--yes/ });
+  t.match(await run("user remove nobody"), { status: 2, stderr: /--yes/ });
+  t.match((await run("project list")).stdout, /^kept /m);
+  t.match(await run("project delete kept --yes --json"), {
+    status: 0,
+    stdout: '{"project":"kept","deleted":true}\n',
+    stderr: "",
+  });
+});
+
+t.test("results and errors come as JSON where that is asked for", async (t) => {
+  const json = async (line: string, input?: string) => {
+    const { status, stdout, stderr } = await run(`${line} --json`, input);
+    return { status, out: stdout && JSON.parse(stdout), error: stderr && JSON.parse(stderr).error };
+  };
+  t.match(await json("project create city"), {
+    status: 1,
+    out: "",
+    error: { code: "code_exists", message: /already/ },
+  });
+  t.match(await json("project create json --name J"), {
+    status: 0,
+    out: { project: "json", name: "J" },
+    error: "",
+  });
+  t.match(await json("map create json m"), {
+    status: 0,
+    out: { project: "json", map: "m", has_publication: true },
+  });
+  t.match(await json("map unpublish json m"), { status: 0, out: { has_publication: false } });
+  t.match(await json("map rename json m n"), { out: { map: "n", was: "m" } });
+  t.match(await json("user add zoe --project json", "zoe's word\n"), {
+    out: { login: "zoe", role: "viewer", created: true },
+  });
+  t.match(await json("grant zoe --project json --rights read"), { out: { login: "zoe", rights: "read" } });
+  const opened = await json("session open zoe --project json");
+  t.match(await sessions.find(opened.out.token), { login: "zoe" });
+  t.match(await json("user remove zoe --yes"), { out: { login: "zoe", project: null, removed: true } });
+  t.match(await json("map delete json n --yes"), { out: { map: "n", deleted: true } });
+  t.match(await json("project delete nowhere --yes"), { status: 1, error: { code: "project_not_found" } });
+  t.match(await json("project delete json"), { status: 2, error: { code: "usage", message: /--yes/ } });
+  t.match(await json("project create"), {
+    status: 2,
+    error: { code: "usage", message: /missing required argument/ },
+  });
+  t.match(await json("project create a --nonsense"), {
+    status: 2,
+    error: { code: "usage", message: /unknown option/ },
+  });
+  t.match(await json("config check"), { status: 0, out: { valid: true } });
+  await run("project delete json --yes");
+});
+
+t.test("passwords that are guessed soon are refused", async (t) => {
+  await run("project create guarded");
+  const add = (login: string, word: string) => run(`user add ${login} --project guarded`, `${word}\n`);
+  t.match(await add("ann", "1234567"), { status: 1, stderr: /at least 8 characters/ });
+  t.match(await add("annabella", "AnnaBella"), { status: 1, stderr: /not be the login/ });
+  t.match(await add("ann", "пароль12"), { status: 0 });
+  t.match(await run("user password ann", "short\n"), { status: 1, stderr: /at least 8 characters/ });
+  await run("user remove ann --yes");
+  await run("project delete guarded --yes");
 });
 
 t.test("a user's password comes from standard input where there is no terminal", async (t) => {
@@ -82,10 +148,10 @@ t.test("a new password ends the sessions that were open", async (t) => {
   t.equal(opened.status, 0, opened.stderr);
   const token = opened.stdout.trim();
   t.match(await sessions.find(token), { login: "anna", origin: "console" });
-  t.equal((await run("user password anna", "new\n")).status, 0);
+  t.equal((await run("user password anna", "new word\n")).status, 0);
   t.equal(await sessions.find(token), undefined);
-  t.ok(await authenticate(db, await projectId(db, "city"), "anna", "new"));
-  t.match(await run("user password nobody", "x\n"), { status: 1, stderr: /nobody/ });
+  t.ok(await authenticate(db, await projectId(db, "city"), "anna", "new word"));
+  t.match(await run("user password nobody", "some word\n"), { status: 1, stderr: /nobody/ });
   t.match(await run("session open nobody --project city"), { status: 1, stdout: "" });
   const api = await run("session open anna --project city --origin api");
   t.match(await sessions.find(api.stdout.trim()), { origin: "api" });
@@ -155,11 +221,11 @@ t.test("grants are given and taken back", async (t) => {
 
 t.test("removing a user ends the sessions and keeps other projects' roles", async (t) => {
   const token = (await run("session open anna --project city")).stdout.trim();
-  t.equal((await run("user remove anna --project city")).status, 0);
+  t.equal((await run("user remove anna --project city --yes")).status, 0);
   t.equal(await sessions.find(token), undefined);
   t.match(JSON.parse((await run("user list --json")).stdout), [{ login: "anna", project: "second" }]);
-  t.equal((await run("user remove anna")).status, 0);
-  t.equal((await run("user remove anna")).status, 1);
+  t.equal((await run("user remove anna --yes")).status, 0);
+  t.equal((await run("user remove anna --yes")).status, 1);
 });
 
 t.test("a purge drops this installation's tiles and tells running nodes", async (t) => {

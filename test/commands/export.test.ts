@@ -229,6 +229,37 @@ t.test("Ctrl-C and SIGTERM leave what was there, and nothing else", async (t) =>
   t.equal(await readFile(at("kept.geojson"), "utf8"), "as it was");
 });
 
+t.test("a reader that has enough ends a command without a word", async (t) => {
+  const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+  const env = { PATH: process.env.PATH ?? "", ...variables };
+  for (const args of [
+    ["export", "p", "m", "l", "-", "--format", "geojson"],
+    ["config", "print"],
+  ]) {
+    const child = spawn(process.execPath, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    t.teardown(() => child.kill("SIGKILL"));
+    let told = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      told += text;
+    });
+    const exit = once(child, "close");
+    if (args[0] === "export") await once(child.stdout, "readable");
+    child.stdout.destroy();
+    t.same(await exit, [141, null], args.join(" "));
+    t.equal(told, "", args.join(" "));
+  }
+});
+
+t.test("a result in JSON is no part of a file on standard output", async (t) => {
+  const written = await run("p", "m", "l", at("json.geojson"), "--json");
+  t.match(JSON.parse(written.stdout), { project: "p", map: "m", layer: "l", objects: 20_000, notes: [] });
+  t.equal(written.stderr, "");
+  const piped = await run("p", "m", "l", "-", "--format", "geojson", "--ids", "1", "--json");
+  t.equal(JSON.parse(piped.stdout).features.length, 1);
+  t.match(JSON.parse(piped.stderr), { objects: 1, file: "-" });
+  await rm(at("json.geojson"));
+});
+
 t.test("a link leads to the file that is replaced", async (t) => {
   await mkdir(at("deep"));
   await writeFile(at("deep/real.geojson"), "old");

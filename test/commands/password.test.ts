@@ -18,16 +18,18 @@ function terminal(...lines: string[]) {
 }
 
 t.test("a terminal is asked twice and shows nothing of it", async (t) => {
-  const { env, shown } = terminal("пароль\r", "парол\u007fль\r");
-  t.equal(await readPassword(env, "anna"), "пароль", "with a correction");
+  const { env, shown } = terminal("паролька\r", "парол\u007fлька\r");
+  t.equal(await readPassword(env, "anna"), "паролька", "with a correction");
   t.equal(shown.join(""), "Password for anna: \nOnce more: \n");
   t.equal(env.stdout.read(), null);
 });
 
 t.test("two different passwords, none, and Ctrl-C are no password", async (t) => {
-  await t.rejects(readPassword(terminal("a\r", "b\r").env, "anna"), /differ/);
+  await t.rejects(readPassword(terminal("a password\r", "b password\r").env, "anna"), /differ/);
   await t.rejects(readPassword(terminal("\r").env, "anna"), /empty/);
   await t.rejects(readPassword(terminal("\u0003").env, "anna"), /Cancelled/);
+  await t.rejects(readPassword(terminal("short\r").env, "anna"), /at least 8/);
+  await t.rejects(readPassword(terminal("Annabella\r").env, "annabella"), /the login/);
 });
 
 t.test("without a terminal the first line of standard input counts", async (t) => {
@@ -36,7 +38,7 @@ t.test("without a terminal the first line of standard input counts", async (t) =
     stdout: new PassThrough(),
     stderr: new PassThrough(),
   });
-  t.equal(await readPassword(env("pa", "ss\r\nmore"), "anna"), "pass");
+  t.equal(await readPassword(env("pass", "word\r\nmore"), "anna"), "password");
   t.equal(await readPassword(env("no line end"), "anna"), "no line end");
   await t.rejects(readPassword(env("\n"), "anna"), /No password/);
 });

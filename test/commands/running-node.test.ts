@@ -27,17 +27,17 @@ t.test("a running node knows what a command changed when the command ends", asyn
   await run("grant public --project p --map m --rights none");
   t.equal(await status("m/"), 403);
 
-  await run("user add guest --project p --role admin", "guest\n");
+  await run("user add guest --project p --role admin", "a guest of p\n");
   const token = await run("session open guest --project p --origin api");
   t.equal(await status("users/list/", token), 200);
   t.equal((await server.api("GET", "authorized/", { token })).text, "true");
   await run("user add guest --project p --role viewer");
   t.equal(await status("users/list/", token), 403);
-  await run("user remove guest");
+  await run("user remove guest --yes");
   t.equal(await status("users/list/", token), 401);
 
   await run("project create fresh");
   await waitFor(async () => (await fetch(`${server.url}/api/2.8/fresh/authorized/`)).status === 200);
-  await run("project delete fresh");
+  await run("project delete fresh --yes");
   await waitFor(async () => (await fetch(`${server.url}/api/2.8/fresh/authorized/`)).status === 500);
 });

@@ -117,12 +117,52 @@ t.test("config check names the wrong key and the expected form", async (t) => {
     variables: { MAPWRIGHT_REDIS_URL: "localhost", MAPWRIGHT_TILES_MEMORY_BYTES: "much" },
   });
   t.equal(wrong.status, 1);
-  t.match(wrong.stderr, /redisUrl \(MAPWRIGHT_REDIS_URL\): an address such as/);
-  t.match(wrong.stderr, /tiles\.memoryBytes/);
+  t.match(wrong.stderr, /redisUrl \(MAPWRIGHT_REDIS_URL\): expected an address such as/);
+  t.match(
+    wrong.stderr,
+    /tiles\.memoryBytes .*: expected a size such as "256 MB" or a number of bytes, got "much"/,
+  );
   const missing = await runCommand(["config", "check"], {
     variables: { MAPWRIGHT_VISUAL_PLUGINS: "arrows,/nowhere/plug.js" },
   });
   t.match(missing, { status: 1, stderr: /visualPlugins: \/nowhere\/plug\.js: / });
+});
+
+t.test("wrong values and unknown names are told in plain words", async (t) => {
+  const told = async (variables: Record<string, string>) => {
+    const { status, stderr } = await runCommand(["config", "check"], { variables });
+    t.equal(status, 1, JSON.stringify(variables));
+    return stderr;
+  };
+  for (const [variables, text] of [
+    [{ MAPWRIGHT_PORT: "abc" }, 'port (MAPWRIGHT_PORT): expected a number from 0 to 65535, got "abc"'],
+    [{ MAPWRIGHT_PORT: "1.5" }, 'expected a number from 0 to 65535, got "1.5"'],
+    [{ MAPWRIGHT_PORT: "70000" }, 'expected a number from 0 to 65535, got "70000"'],
+    [{ MAPWRIGHT_METRICS: "maybe" }, 'metrics (MAPWRIGHT_METRICS): expected true or false, got "maybe"'],
+    [{ MAPWRIGHT_LOG_LEVEL: "loud" }, "expected one of fatal, error, warn"],
+    [{ MAPWRIGHT_PROT: "1" }, "MAPWRIGHT_PROT: unknown variable; did you mean MAPWRIGHT_PORT?"],
+    [{ MAPWRIGHT_TILES_MEMORY: "1" }, "did you mean MAPWRIGHT_TILES_MEMORY_BYTES?"],
+    [{ MAPWRIGHT_QWERTYUIOP: "1" }, "MAPWRIGHT_QWERTYUIOP: unknown variable\n"],
+  ] as const)
+    t.ok((await told(variables)).includes(text), `${text} in ${await told(variables)}`);
+  const secret = await told({
+    MAPWRIGHT_DATABASE_URL: "mysql://u:geheim@h/x",
+    MAPWRIGHT_METRICS_TOKEN: "geheim",
+  });
+  t.notMatch(secret, /geheim/);
+  const folder = await mkdtemp(join(tmpdir(), "mapwright-config-"));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(
+    join(folder, "c.json"),
+    '{"prot": 1, "tiles": {"memorybytes": 1, "redrawHot": "x"}, "render": 5}',
+  );
+  const ofFile = await told({ MAPWRIGHT_CONFIG: join(folder, "c.json") });
+  t.match(ofFile, /prot: unknown key; did you mean port\?/);
+  t.match(ofFile, /tiles\.memorybytes: unknown key; did you mean tiles\.memoryBytes\?/);
+  t.match(ofFile, /tiles\.redrawHot .*expected true or false, got "x"/);
+  t.match(ofFile, /render .*: expected object, got 5/);
+  const kubernetes = { MAPWRIGHT_SERVICE_HOST: "10.0.0.1", MAPWRIGHT_PORT_8080_TCP: "tcp://10.0.0.1:8080" };
+  t.equal((await runCommand(["config", "check"], { variables: kubernetes })).status, 0);
 });
 
 t.test("the private services of a checkout are used unless others are named", async (t) => {

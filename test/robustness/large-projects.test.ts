@@ -116,7 +116,7 @@ t.test("it is deleted while others read and write, though who deletes it is kill
   const locks = watchLocks();
   const { config } = server.nodes[0]!.services;
   const program = fileURLToPath(new URL("../../src/main.js", import.meta.url));
-  const command = spawn(process.execPath, [program, "project", "delete", "big"], {
+  const command = spawn(process.execPath, [program, "project", "delete", "big", "--yes"], {
     env: {
       PATH: process.env.PATH ?? "",
       DATABASE_URL: config.databaseUrl,
