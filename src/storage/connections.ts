@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import pg from "pg";
 import type { Log } from "../log.js";
+import { AbandonedReads } from "./abandoned-reads.js";
 import { CancelRequests } from "./cancel-requests.js";
 import { connectFailed } from "./connection-errors.js";
 import { type PlaceOwner, Places, type PlaceWait, type Purpose, type PurposeCounts } from "./places.js";
@@ -54,6 +55,7 @@ export interface LeaseRequest extends PlaceWait {
 export class Connections {
   readonly cancels = new CancelRequests();
   readonly places: Places;
+  readonly abandoned = new AbandonedReads();
   private pool: pg.Pool;
   private readonly statementNames = new Map<string, string>();
   private statementCount = 0;
@@ -101,6 +103,9 @@ export class Connections {
   /** @throws Failure busy; the signal's reason when it aborts */
   async lease(request: LeaseRequest): Promise<Lease> {
     const { purpose, owner, atOnce = false } = request;
+    const isRead = purpose === "reads" || purpose === "lists";
+    if (isRead && this.abandoned.owes(owner.client))
+      await this.abandoned.wait(purpose, owner.client, request.signal);
     const leave =
       this.places.tryEnter(purpose, owner) ??
       (atOnce ? this.places.force(purpose, owner) : await this.places.wait(purpose, owner, request));
@@ -192,13 +197,19 @@ export class Connections {
   }
 
   counts(): DatabaseCounts {
-    const { pool, places, cancels } = this;
+    const { pool, places, cancels, abandoned } = this;
+    const counts = places.counts();
+    const owing = (purpose: Purpose) => abandoned.waiting(purpose);
+    const withOwing = (purpose: Purpose) => ({
+      ...counts[purpose],
+      waiting: counts[purpose].waiting + owing(purpose),
+    });
     return {
       total: pool.totalCount,
       idle: pool.idleCount,
       // Of the pool: those whose place another one has already left.
-      waiting: places.waiting + pool.waitingCount,
-      purposes: places.counts(),
+      waiting: places.waiting + pool.waitingCount + owing("reads") + owing("lists"),
+      purposes: { ...counts, reads: withOwing("reads"), lists: withOwing("lists") },
       cancelRequests: cancels.sent,
     };
   }

@@ -201,6 +201,7 @@ class PooledDatabase implements Database {
     const cancel = () => {
       cancelling ??= connections.cancels.start(client);
     };
+    const begun = performance.now();
     const timeoutMs = use.readTimeoutMs?.();
     const timer = timeoutMs === undefined ? undefined : setTimeout(cancel, timeoutMs);
     signal?.addEventListener("abort", cancel, { once: true });
@@ -212,6 +213,7 @@ class PooledDatabase implements Database {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", cancel);
+      if (signal?.aborted) connections.abandoned.note(use.client, performance.now() - begun);
       // The request must have arrived before another statement runs on this connection.
       if (cancelling && !(await cancelling.end())) broken ??= new Error("A cancel request is on its way.");
       release(broken);

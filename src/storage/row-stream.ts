@@ -83,6 +83,8 @@ interface Statement {
 class OpenCursor<Row extends object> {
   private readonly cursor: Cursor<Row>;
   private isRunning = false;
+  /** How long the last batch took. */
+  private batchMs = 0;
   private hasFailed = false;
   private ended: "stalled" | "paused" | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -107,6 +109,7 @@ class OpenCursor<Row extends object> {
   /** The next rows; none at the end. */
   async read(count: number): Promise<Row[]> {
     const { connections, lease } = this;
+    const begun = performance.now();
     this.isRunning = true;
     this.timer = setTimeout(() => this.cancel(), this.request.batchTimeoutMs);
     connections.expectAnswer(lease.client);
@@ -117,6 +120,7 @@ class OpenCursor<Row extends object> {
       throw error;
     } finally {
       this.isRunning = false;
+      this.batchMs = performance.now() - begun;
       clearTimeout(this.timer);
       // A batch that came just before it was cancelled: the next one must not be cancelled in its place.
       await this.endCancelling();
@@ -165,9 +169,11 @@ class OpenCursor<Row extends object> {
   }
 
   private async close(): Promise<void> {
-    const { lease, request } = this;
+    const { connections, lease, request } = this;
     clearTimeout(this.timer);
     request.signal?.removeEventListener("abort", this.abort);
+    // What came before it the client has taken.
+    if (request.signal?.aborted) connections.abandoned.note(request.owner.client, this.batchMs);
     await this.endCancelling();
     // A failed cursor is already closed; closing it again would wait until the timeout.
     this.lost ??= this.hasFailed ? undefined : await closeCursor(this.cursor);

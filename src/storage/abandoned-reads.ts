@@ -1,0 +1,95 @@
+import { LRUCache } from "lru-cache";
+import { type Clock, systemClock } from "../clock.js";
+import { busy } from "../errors.js";
+import type { Purpose } from "./places.js";
+
+/**
+ * What clients made the database do for reads that they left before the answer. It is cancelled, but who asks and leaves again
+ * and again keeps the processors of the database busy all the same, with no more places than others have: measured on 2 cores,
+ * 8 such reads at once took what others' logins needed. So who has left much waits before the next read, as if that were
+ * still running.
+ */
+
+/** What a client may leave, ms of reads: as whoever types a search does, or goes back before a page is there. */
+const freeMs = 3_000;
+/** How much of it comes back in each ms. */
+const backPerMs = 0.1;
+/** What is remembered beyond it, ms of reads. */
+const mostOwedMs = 3_000;
+/** Longest wait. Not longer than for a place, so that nobody is refused for it. */
+const longestWaitMs = 4_000;
+/** Reads of one client that wait for it. */
+const mostWaiting = 100;
+/** Of more clients, those who left something longest ago are forgotten. */
+const mostKnown = 10_000;
+
+interface Account {
+  /** Ms of reads that the client may leave; less than 0 = it waits. */
+  readonly left: number;
+  /** When that was so, by the clock. */
+  readonly at: number;
+}
+
+export class AbandonedReads {
+  private readonly accounts = new LRUCache<string, Account>({ max: mostKnown });
+  private readonly waits = new Map<string, number>();
+  private readonly purposes = new Map<Purpose, number>();
+
+  constructor(private readonly clock: Clock = systemClock) {}
+
+  /** Reads that wait. */
+  waiting(purpose: Purpose): number {
+    return this.purposes.get(purpose) ?? 0;
+  }
+
+  /** The client has left a read on which the database worked for that long. */
+  note(client: string, ms: number): void {
+    if (client === "") return;
+    const left = Math.max(-mostOwedMs, this.leftOf(client) - ms);
+    this.accounts.set(client, { left, at: this.clock.now() });
+  }
+
+  /** Whether the client has to wait before it reads. */
+  owes(client: string): boolean {
+    return this.accounts.size > 0 && this.leftOf(client) < 0;
+  }
+
+  /**
+   * Resolves when the client may read.
+   * @throws Failure busy when too many of its reads wait; the signal's reason when it aborts
+   */
+  async wait(purpose: Purpose, client: string, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const before = this.waits.get(client) ?? 0;
+    const ms = Math.min(longestWaitMs, -this.leftOf(client) / backPerMs);
+    if (before >= mostWaiting)
+      throw busy("You have left too many reads before their answers.", Math.ceil(ms / 1_000));
+    this.waits.set(client, before + 1);
+    this.purposes.set(purpose, this.waiting(purpose) + 1);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const done = () => {
+          signal?.removeEventListener("abort", abort);
+          resolve();
+        };
+        const cancel = this.clock.after(ms, done);
+        const abort = () => {
+          cancel();
+          reject(signal?.reason as Error);
+        };
+        signal?.addEventListener("abort", abort, { once: true });
+      });
+    } finally {
+      const waiting = this.waits.get(client)! - 1;
+      if (waiting === 0) this.waits.delete(client);
+      else this.waits.set(client, waiting);
+      this.purposes.set(purpose, this.waiting(purpose) - 1);
+    }
+  }
+
+  private leftOf(client: string): number {
+    const account = this.accounts.get(client);
+    if (!account) return freeMs;
+    return Math.min(freeMs, account.left + backPerMs * (this.clock.now() - account.at));
+  }
+}
