@@ -5,6 +5,7 @@ import { columnOf, type Settings } from "./columns.js";
 import {
   borderOf,
   bounded,
+  evenWidth,
   labels,
   pixelMetres,
   styleOf,
@@ -50,7 +51,8 @@ export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): Vis
         .join(",")}]::float8[]`,
     }),
     needed: ["size$"],
-    order: "size$ desc, svc_id, part$",
+    // Of one part, the panel is below its line, and a line below its points, on each tile.
+    order: "size$ desc, svc_id, part$, st_dimension(geom$) desc",
     shapes: (objects) =>
       `, placed$ as (select *, ${pixelMetres} as px$ from ${objects}), ${
         classes.allowOverlap ? onePerPixel : apart(most)
@@ -120,7 +122,7 @@ const onePerPixel = `charts$ as (
  * @param most size of the largest in pixels
  */
 const apart = (most: number): string => `squares$ as (
-  select *, floor(st_x(geom$) / px$ / ${most})::int as x$, floor(st_y(geom$) / px$ / ${most})::int as y$ from placed$
+  select *, floor(st_x(geom$) / (${evenWidth(`px$ * ${most}`)}))::int as x$, floor(st_y(geom$) / px$ / ${most})::int as y$ from placed$
 ), winners$ as (
   select distinct on (x$, y$) * from squares$ order by x$, y$, size$ desc, svc_id
 ), charts$ as (

@@ -1,4 +1,5 @@
 import type { LayerNode } from "../catalog/state.js";
+import { mercatorHalf } from "../geo/tile.js";
 import { type Face, faceFor, foreignFaces } from "../style/fonts.js";
 import type { Rule, Style, Symbolizer } from "../style/model.js";
 import { type SymbolShape, shapeOf } from "../style/symbol.js";
@@ -35,6 +36,13 @@ export interface VisualDrawing {
 
 /** SQL of the metres of EPSG:3857 in a pixel of an unscaled tile; by Mapnik's token, as one plan serves several zooms. */
 export const pixelMetres = "(!scale_denominator! * 0.00028)::float8";
+
+/**
+ * SQL of the width of the columns of a grid around the world that is the same in each copy of it: as many as fit into each
+ * half. @param metres SQL of the least width
+ */
+export const evenWidth = (metres: string): string =>
+  `${mercatorHalf} / greatest(1, floor(${mercatorHalf} / (${metres})))`;
 
 /** Larger symbols would need too much of their surroundings for each tile. */
 const maxSize = 256;

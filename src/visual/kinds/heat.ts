@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { columnOf, findColumn, type Settings, withoutMissing } from "../columns.js";
-import { pixelMetres, styleOf, symbolizer } from "../drawing.js";
+import { evenWidth, pixelMetres, styleOf, symbolizer } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { colour, columnId, flag, opacity, size } from "../schemas.js";
 import { limitsQuestion } from "../statistics.js";
@@ -139,7 +139,9 @@ function heatSql(value: (id: unknown) => string, classes: Settings, { range }: V
 
 /** Objects that lie closer together than an eighth of their radius are drawn as one, so that a dense layer is not slow. */
 const cells = (objects: string): string => `, placed$ as (
-    select *, greatest(1, floor(radius$ / 8)) * ${pixelMetres} as side$ from ${objects} where heat$ > 0
+    select *, ${evenWidth("side$")} as width$ from (
+      select *, greatest(1, floor(radius$ / 8)) * ${pixelMetres} as side$ from ${objects} where heat$ > 0
+    ) each$
   ) select min(svc_id) as svc_id, st_setsrid(st_makepoint(avg(st_x(geom$)), avg(st_y(geom$))), 3857) as geom$,
     2 * radius$ as size$, least(1, sum(least(1, heat$))) as heat$
-  from placed$ group by radius$, side$, floor(st_x(geom$) / side$), floor(st_y(geom$) / side$)`;
+  from placed$ group by radius$, side$, floor(st_x(geom$) / width$), floor(st_y(geom$) / side$)`;
