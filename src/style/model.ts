@@ -75,7 +75,12 @@ export interface CompiledStyle {
   /** What of the style has no effect, for its author; absent = nothing. */
   readonly notices?: readonly string[];
   /** SQL of what a visualization draws in place of the objects, with their columns; absent = the objects. */
-  readonly query?: (options: { language: string; mainLanguage: string; zoom: number }) => string;
+  readonly query?: (options: {
+    language: string;
+    mainLanguage: string;
+    zoom: number;
+    atSeam: boolean;
+  }) => string;
 }
 
 /** A list of fonts that a style names. */

@@ -3,6 +3,7 @@ import { readableSql } from "../catalog/localized-value.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { mercatorHalf } from "../geo/tile.js";
+import { farthestDrawn, worldCopies } from "../geo/world-copies.js";
 import { textLiteral } from "../style/filter-sql.js";
 import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
@@ -46,6 +47,8 @@ export interface DatasourceOptions {
   readonly zoom: number;
   /** Scale denominator by which Mapnik selects rules. */
   readonly scaleDenominator: number;
+  /** Whether what is drawn may reach beyond ±180°. */
+  readonly atSeam: boolean;
 }
 
 /** Parameters of the PostGIS plugin. The connection comes from the host's environment. */
@@ -54,14 +57,15 @@ export function datasource(
   style: CompiledStyle,
   options: DatasourceOptions,
 ): Record<string, string> {
-  const side = mercatorHalf * 1.001;
+  // Mapnik asks for nothing beyond it.
+  const [x, y] = [farthestDrawn, mercatorHalf * 1.001];
   return {
     type: "postgis",
     table: `(${style.query?.(options) ?? layerQuery(layer, style, options)}) as layer$`,
     geometry_field: "geom$",
     key_field: "svc_id",
     srid: "3857",
-    extent: `${-side},${-side},${side},${side}`,
+    extent: `${-x},${-y},${x},${y}`,
     estimate_extent: "false",
     asynchronous_request: "false",
     max_async_connection: "1",
@@ -100,9 +104,13 @@ function readBy(
   return { columns, names: [...fields, ...pictureFields.map(safeColumn)], valueSql, selected };
 }
 
-/** Objects beyond the edges of the world are drawn at the other edge too. */
-const inEachCopy = (layer: LayerNode, source: (copy: Copy) => string): string =>
-  (layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0])
+/** The statement for objects of one copy of the world, in all that are seen. */
+const inEachCopy = (
+  layer: LayerNode,
+  { atSeam }: Pick<DatasourceOptions, "atSeam">,
+  source: (copy: Copy) => string,
+): string =>
+  worldCopies(layer, atSeam)
     .map((dx) =>
       source({
         moved: (geometry) => (dx === 0 ? geometry : `st_translate(${geometry}, ${dx}, 0)`),
@@ -143,7 +151,7 @@ function objectsQuery(
   const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
   const bandTable = `${source}_z${band}`;
   const isNear = layer.hasRuns && isDrawnPlaceByPlace(style, options.scaleDenominator);
-  return inEachCopy(layer, ({ moved, box }) => {
+  return inEachCopy(layer, options, ({ moved, box }) => {
     if (band === undefined) {
       const from = `from ${table} o$ where o$.geom_3857 && ${box}`;
       if (!isNear) return `select o$.svc_id, ${moved("o$.geom_3857")} as geom$${selected} ${from}`;
@@ -181,7 +189,7 @@ function pointsQuery(
     const from =
       band === undefined
         ? objectsQuery(layer, style, options, read)
-        : thinnedQuery(layer, { ...ready, band }, read);
+        : thinnedQuery(layer, { ...ready, band }, read, options);
     return from + order;
   }
   if (zoom > thinningZoom) return undefined;
@@ -246,6 +254,7 @@ function thinnedQuery(
   layer: LayerNode,
   { number, band, steps, spec }: ReadyThinning & { readonly band: number },
   { names, selected }: Read,
+  options: DatasourceOptions,
 ): string {
   const table = layerTable(layer.id);
   const bandTable = `${table}_p${number}_z${band}`;
@@ -259,13 +268,14 @@ function thinnedQuery(
     const values = names.map((name) => `, null::text as "${name}"`).join("");
     return inEachCopy(
       layer,
+      options,
       ({ moved, box }) => `select b$.svc_id, ${moved("b$.geom")} as geom$${values} from ${from(box, "")}`,
     );
   }
   return (
     `with k$ as materialized (select s$.bits as bits$, r$.* from mapwright.thinned_class s$, ` +
     `jsonb_populate_record(null::${table}, s$.sample) r$ where s$.layer_id = ${layer.id} and s$.number = ${number}) ` +
-    inEachCopy(layer, ({ moved, box }) => {
+    inEachCopy(layer, options, ({ moved, box }) => {
       const geometry = `select b$.svc_id, ${moved("b$.geom")} as geom$${selected} from`;
       return (
         `${geometry} ${from(box, " and b$.class >= 0")} join k$ o$ on o$.bits$ = b$.bits union all ` +

@@ -3,6 +3,7 @@ import type { ChangeLog } from "../changes/change-log.js";
 import { busy, causedBy, failed } from "../errors.js";
 import { growBox } from "../geo/envelope.js";
 import { type TileCoord, tileMetres } from "../geo/tile.js";
+import { reachesBeyond } from "../geo/world-copies.js";
 import { HostError } from "../hosts/host.js";
 import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
@@ -137,6 +138,7 @@ async function partsOf(
 ): Promise<{ readonly parts: MetatilePart[]; readonly lifetime: Lifetime }> {
   const area = { origin, count, scale: plan.scale };
   const elsewhere = layersElsewhere(plan, origin, count);
+  const atSeam = reachesBeyond(bufferedBox(plan, origin, count));
   const made: MadeImage[] = [];
   const parts = await Promise.all(
     plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
@@ -145,11 +147,11 @@ async function partsOf(
         made.push(image);
         return image.image && { kind: "image", image: image.image };
       }
-      const { map, blobs, placed } = part;
+      const { blobs, placed } = part;
       const without = [...placed].flatMap(([id, name]) => (elsewhere.has(id) ? [name] : []));
       return {
         kind: "map",
-        map,
+        map: atSeam ? part.mapAtSeam() : part.map,
         ...(without.length > 0 && { without }),
         ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),
         ...(blobs.length > 0 && { files: Object.fromEntries(blobs.map((key) => [key, files.get(key)!])) }),

@@ -9,6 +9,7 @@ import type { PictureFile } from "../style/pictures.js";
 import { datasource, topScaleDenominator } from "./datasource.js";
 import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
+import { onFirstCall } from "./on-first-call.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
 import { rulesAt } from "./thinning.js";
 
@@ -64,6 +65,8 @@ export type PlanPart =
   | {
       readonly kind: "map";
       readonly map: MapSource;
+      /** The same for metatiles that reach beyond ±180°: with the objects of the other end of the world. */
+      readonly mapAtSeam: () => MapSource;
       /** Of the built-in base map, whose pixels all maps over it share. */
       readonly isBase: boolean;
       /** Keys of the images that its layers show. */
@@ -87,16 +90,16 @@ export const showsCurrentStatistics = ({ visualized }: TilePlan): boolean =>
  * A layer and what draws it: Mapnik by its compiled style, with the files of its pictures, or an image that is made
  * elsewhere.
  */
-export type StyledLayer =
-  | {
-      readonly layer: LayerNode;
-      readonly style: CompiledStyle;
-      /** Pictures that the style shows. */
-      readonly files: readonly PictureFile[];
-      /** Whether the statistics in the style are those of earlier objects. */
-      readonly isOutdated?: boolean;
-    }
-  | { readonly layer: LayerNode; readonly image: ImagePart };
+export type StyledLayer = StyledByMapnik | { readonly layer: LayerNode; readonly image: ImagePart };
+
+interface StyledByMapnik {
+  readonly layer: LayerNode;
+  readonly style: CompiledStyle;
+  /** Pictures that the style shows. */
+  readonly files: readonly PictureFile[];
+  /** Whether the statistics in the style are those of earlier objects. */
+  readonly isOutdated?: boolean;
+}
 
 /** A map with its compiled styles. */
 export interface StyledMap {
@@ -136,7 +139,7 @@ export function buildParts(
   const rules = styles.flatMap((style) => style.styles.flatMap((one) => one.rules));
   const collides = rules.some(hasCollisions);
   const parts: PlanPart[] = [];
-  let run: MapnikLayer[] = [];
+  let run: StyledByMapnik[] = [];
   let blobs: string[] = [];
   let pictures: PictureFile[] = [];
   let placed = new Map<number, string>();
@@ -144,10 +147,16 @@ export function buildParts(
     // The background is below all layers.
     const own = parts.length === 0 ? properties : {};
     if (run.length > 0 || own.backgroundColor !== undefined) {
-      const xml = mapnikXml({ properties: own, layers: run, bufferSize: bufferPixels * options.scale });
+      const styled = run;
+      const source = (atSeam: boolean): MapSource => {
+        const layers = styled.flatMap((one) => drawnLayers(one, atSeam));
+        const xml = mapnikXml({ properties: own, layers, bufferSize: bufferPixels * options.scale });
+        return { xml, digest: digest(xml) };
+      };
       parts.push({
         kind: "map",
-        map: { xml, digest: digest(xml) },
+        map: source(false),
+        mapAtSeam: onFirstCall(() => source(true)),
         isBase: options.isBase,
         blobs,
         pictures,
@@ -159,18 +168,19 @@ export function buildParts(
     pictures = [];
     placed = new Map();
   };
+  const drawnLayers = (one: StyledByMapnik, atSeam: boolean) => {
+    const drawn = mapnikLayers(map, one, { ...options, atSeam });
+    // Labels keep clear of markers, but not of dots.
+    return collides || one.layer.geometryKind !== "Point" || one.style.query
+      ? drawn
+      : drawn.map((layer) => ({ ...layer, style: markersAsDots(layer.style) }));
+  };
   // From the bottom of the tree.
   for (const one of layers.toReversed()) {
     if ("style" in one) {
-      // Labels keep clear of markers, but not of dots.
-      const drawn = mapnikLayers(map, one, options).map((layer) =>
-        collides || one.layer.geometryKind !== "Point" || one.style.query
-          ? layer
-          : { ...layer, style: markersAsDots(layer.style) },
-      );
-      run.push(...drawn);
+      run.push(one);
       pictures.push(...one.files);
-      if (drawn[0] && isPlaced(one)) placed.set(one.layer.id, drawn[0].name);
+      if (isPlaced(one)) placed.set(one.layer.id, nameOf(one.layer));
       if (one.layer.raster) blobs.push(one.layer.raster.drawn);
     } else {
       endRun();
@@ -199,13 +209,15 @@ function crowdsOf(layers: readonly StyledLayer[]): number[] {
   return sums;
 }
 
+const nameOf = ({ id }: LayerNode): string => `l${id}`;
+
 /** The layers of Mapnik that draw a layer: for an image one in each world copy that it touches. */
 function mapnikLayers(
   map: MapState,
-  { layer, style }: { readonly layer: LayerNode; readonly style: CompiledStyle },
-  { z, scale, language }: MapnikMapOptions,
+  { layer, style }: StyledByMapnik,
+  { z, scale, language, atSeam }: MapnikMapOptions & { readonly atSeam: boolean },
 ): MapnikLayer[] {
-  const name = `l${layer.id}`;
+  const name = nameOf(layer);
   // Mapnik measures buffers in pixels of the image, which has `scale` times as many.
   const bufferSize = style.bufferPixels * scale;
   if (layer.raster) {
@@ -222,6 +234,7 @@ function mapnikLayers(
     mainLanguage: map.project.languages[0],
     zoom: z + Math.ceil(Math.log2(scale)),
     scaleDenominator: topScaleDenominator / 2 ** z,
+    atSeam,
   });
   return [{ name, style, bufferSize, datasource: source }];
 }
@@ -243,11 +256,11 @@ export const partsDigest = (parts: readonly PlanPart[], scale: number): string =
     [...parts.map((part) => (part.kind === "map" ? part.map.digest : part.image.digest)), scale].join(" "),
   );
 
-/** Characters of the texts of the parts. */
+/** Characters of the texts of the parts, with those for the seam, which are made later or never. */
 export const partsLength = (parts: readonly PlanPart[]): number =>
   parts.reduce(
     (sum, part) =>
-      sum + (part.kind === "map" ? part.map.xml.length + 100 * part.pictures.length : part.image.length),
+      sum + (part.kind === "map" ? 2 * part.map.xml.length + 100 * part.pictures.length : part.image.length),
     0,
   );
 

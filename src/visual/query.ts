@@ -1,6 +1,6 @@
 import { layerTable } from "../catalog/layer-table.js";
 import type { LayerNode } from "../catalog/state.js";
-import { mercatorHalf } from "../geo/tile.js";
+import { worldCopies } from "../geo/world-copies.js";
 import { textLiteral } from "../style/filter-sql.js";
 import type { Settings } from "./columns.js";
 import type { VisualDrawing } from "./drawing.js";
@@ -14,6 +14,8 @@ export interface QueryOptions {
   readonly mainLanguage: string;
   /** Zoom of 256-pixel tiles of the same resolution. */
   readonly zoom: number;
+  /** Whether what is drawn may reach beyond ±180°. */
+  readonly atSeam: boolean;
 }
 
 /** Up to this zoom points that fall on one pixel are thinned. */
@@ -39,7 +41,7 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
         `where ${box} && st_translate(!bbox!, ${-dx}, 0)`;
   const needed = drawing.needed.map((name) => `${name} is not null`);
   const objects =
-    `select * from (${worldCopies(layer).map(copy).join(" union all ")}) ` +
+    `select * from (${worldCopies(layer, options.atSeam).map(copy).join(" union all ")}) ` +
     `read$ where ${["geom$ is not null", ...needed].join(" and ")}`;
   const order = drawing.order ?? "svc_id";
   if (drawing.shapes) return `with objects$ as (${objects}) ${drawing.shapes("objects$")} order by ${order}`;
@@ -57,10 +59,6 @@ export function drawingQuery(layer: LayerNode, drawing: VisualDrawing, options: 
     `${drawing.thinnedBy}, many$, svc_id) thinned$ order by ${order}`
   );
 }
-
-/** Where objects are drawn, by metres along the x axis: those beyond the edges of the world at the other edge too. */
-const worldCopies = (layer: LayerNode): readonly number[] =>
-  layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0];
 
 interface Source {
   /** SQL of what is drawn of an object. */

@@ -8,6 +8,7 @@ import { Failure } from "../../errors.js";
 import { type StyleCompiler, StyleTimeout } from "../../style/compiler.js";
 import { isVisualized } from "../../visual/style.js";
 import { mapAtOnce } from "../at-once.js";
+import { onFirstCall } from "../on-first-call.js";
 import { digest, isPlanCurrent, type TilePlan } from "../plan.js";
 import { drawnLayers } from "../selection.js";
 import type { VectorAddress } from "./address.js";
@@ -19,6 +20,8 @@ import { allZooms, type ZoomRange, zoomsOf } from "./zooms.js";
 export interface VectorPlan extends TilePlan {
   /** Their layers, one after the other, are those of the tile. */
   readonly statements: readonly VectorStatement[];
+  /** The same for tiles that reach beyond ±180°: with the objects of the other end of the world. */
+  readonly statementsAtSeam: () => readonly VectorStatement[];
 }
 
 /** A layer of a map's vector tiles. */
@@ -41,6 +44,8 @@ export interface VectorPlannerOptions {
 const layersAtOnce = 8;
 /** Layers of one statement. PostgreSQL keeps what it has prepared, and plans each statement as a whole. */
 const layersPerStatement = 16;
+/** Other tiles of the same statements have another number: 2 = objects are read beyond ±180°. */
+const vectorsVersion = 2;
 /** Memory of a plan besides its texts and lists. */
 const planBytes = 1_000;
 
@@ -75,14 +80,17 @@ export class VectorPlanner {
       .map(({ layer }) => layer)
       // From the bottom of the tree to its top, as they are drawn.
       .toReversed();
-    const statements = chunks(shown, layersPerStatement).map((some) =>
-      vectorStatement(some, { zoom: z, languages: { own: language, main: languages[0] } }),
-    );
+    const statementsOf = (atSeam: boolean) =>
+      chunks(shown, layersPerStatement).map((some) =>
+        vectorStatement(some, { zoom: z, languages: { own: language, main: languages[0] }, atSeam }),
+      );
+    const statements = statementsOf(false);
     const { epoch, versions } = await this.track(shown.map(({ id }) => id));
     const mapSources = catalog.sourcesOf(map);
     const plan: VectorPlan = {
-      key: digest(JSON.stringify(statements)),
+      key: digest(`${vectorsVersion} ${JSON.stringify(statements)}`),
       statements,
+      statementsAtSeam: onFirstCall(() => statementsOf(true)),
       bufferPixels,
       collides: false,
       isDrawnAlike: true,
@@ -171,4 +179,5 @@ const chunks = <T>(items: readonly T[], size: number): T[][] =>
 const bytesOf = ({ statements, layers }: VectorPlan): number =>
   planBytes +
   32 * layers.length +
-  statements.reduce((sum, { text, values }) => sum + 2 * (text.length + values.join("").length), 0);
+  // With those for the seam, which are made later or never.
+  statements.reduce((sum, { text, values }) => sum + 4 * (text.length + values.join("").length), 0);

@@ -1,7 +1,8 @@
 import { layerTable } from "../../catalog/layer-table.js";
 import type { Languages } from "../../catalog/localized-value.js";
 import type { LayerNode } from "../../catalog/state.js";
-import { type MercatorBox, mercatorHalf } from "../../geo/tile.js";
+import type { MercatorBox } from "../../geo/tile.js";
+import { worldCopies } from "../../geo/world-copies.js";
 import { bandOf } from "../datasource.js";
 import { nearSql } from "../large-shapes.js";
 import { attributeSql, attributesOf } from "./attributes.js";
@@ -43,10 +44,17 @@ export interface VectorStatement {
   readonly limits: readonly number[];
 }
 
+export interface VectorStatementOptions {
+  readonly zoom: number;
+  readonly languages: Languages;
+  /** Whether what is near the tile reaches beyond ±180°. */
+  readonly atSeam: boolean;
+}
+
 /** One statement over some layers, from the first to the last that is drawn. */
 export function vectorStatement(
   layers: readonly LayerNode[],
-  { zoom, languages }: { readonly zoom: number; readonly languages: Languages },
+  { zoom, languages, atSeam }: VectorStatementOptions,
 ): VectorStatement {
   const values: string[] = [];
   const bind = (text: string) => `$${values.push(text) + 2}`;
@@ -58,7 +66,8 @@ export function vectorStatement(
     const selected = attributes
       .map((attribute) => `, ${attributeSql(attribute, languages, bind)} as "${attribute.code}"`)
       .join("");
-    const objects = objectsOf(layer, zoom + zoomsFiner, { hasAttributes: attributes.length > 0, selected });
+    const hasAttributes = attributes.length > 0;
+    const objects = objectsOf(layer, zoom + zoomsFiner, { hasAttributes, selected, atSeam });
     return (
       `select ${index} as n, st_asmvt(layer$, ${bind(layer.code)}::text, ${extent}, 'geom$', 'svc_id') as tile, ` +
       `count(*)::int as objects from (${objects} limit ${limit + 1}) layer$`
@@ -74,7 +83,11 @@ export function vectorStatement(
 function objectsOf(
   layer: LayerNode,
   zoom: number,
-  { hasAttributes, selected }: { readonly hasAttributes: boolean; readonly selected: string },
+  {
+    hasAttributes,
+    selected,
+    atSeam,
+  }: { readonly hasAttributes: boolean; readonly selected: string; readonly atSeam: boolean },
 ): string {
   const table = layerTable(layer.id);
   const band = bandOf(layer.bands, zoom);
@@ -99,9 +112,7 @@ function objectsOf(
     const objects = hasAttributes || isView ? ` join ${table} o$ on o$.svc_id = b$.svc_id` : "";
     return `select b$.svc_id, ${placed(cut("b$.geom"))}${selected} from ${bandTable} b$${objects} where b$.geom && ${near}`;
   };
-  // Objects beyond the edges of the world are at the other edge too.
-  const copies = layer.crossesAntimeridian ? [0, -2 * mercatorHalf, 2 * mercatorHalf] : [0];
-  return `${copies.map(copy).join(" union all ")} order by 1`;
+  return `${worldCopies(layer, atSeam).map(copy).join(" union all ")} order by 1`;
 }
 
 /** Values of a statement for the tile with this box: the area from which objects reach into it, and the tile itself. */

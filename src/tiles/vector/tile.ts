@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { causedBy, type Failure, failed } from "../../errors.js";
 import { tileBox } from "../../geo/tile.js";
+import { reachesBeyond } from "../../geo/world-copies.js";
 import type { Database } from "../../storage/postgres.js";
 import { FairSemaphore } from "../../turns/fair-semaphore.js";
 import type { TileAnswers } from "../answers.js";
 import type { TileEncoding } from "../formats.js";
-import type { MadeTile, TileService, TileWork } from "../service.js";
+import { bufferedBox, type MadeTile, type TileService, type TileWork } from "../service.js";
 import type { VectorAddress } from "./address.js";
 import { Compressors } from "./compressor.js";
 import type { VectorPlan } from "./planner.js";
@@ -66,9 +67,11 @@ export class VectorTiles {
    */
   async make({ plan, origin, signal, client }: VectorWork): Promise<MadeTile> {
     if (plan.statements.length === 0) return this.encoded([]);
+    const atSeam = reachesBeyond(bufferedBox(plan, origin, 1));
+    const statements = atSeam ? plan.statementsAtSeam() : plan.statements;
     const release = await this.turns.acquire({ owners: [plan.owner, client], signal });
     try {
-      const layers = await this.layers(plan, boxValues(tileBox(origin)), signal);
+      const layers = await this.layers(statements, boxValues(tileBox(origin)), signal);
       return await this.encoded(layers);
     } catch (error) {
       signal.throwIfAborted();
@@ -90,14 +93,14 @@ export class VectorTiles {
 
   /** The layers of the tile in MVT: one after the other they are the tile. */
   private async layers(
-    plan: VectorPlan,
+    statements: readonly VectorStatement[],
     box: readonly [string, string],
     signal: AbortSignal,
   ): Promise<Buffer[]> {
     const tiles: Buffer[] = [];
     let bytes = 0;
     const until = performance.now() + this.options.deadlineMs;
-    for (const statement of plan.statements) {
+    for (const statement of statements) {
       if (performance.now() > until) throw tooSlow();
       for (const { tile } of await this.rows(statement, box, signal)) {
         bytes += tile?.length ?? 0;
