@@ -199,10 +199,14 @@ export const configSchema = z.strictObject({
   /** The cache in front of the server, which is told what has changed. */
   edge: z
     .strictObject({
-      kind: z.enum(["none", "nginx", "varnish", "fastly", "cloudflare", "hook"]).default("none"),
+      kind: z
+        .enum(
+          ["none", "nginx", "varnish", "fastly", "cloudflare", "hook"],
+          "none, nginx, varnish, fastly, cloudflare or hook",
+        )
+        .default("none"),
       /** Varnish: each of its instances. A hook: its address. Fastly and Cloudflare: another address of their API. */
-      urls: z
-        .union([z.array(z.string()), z.string().transform((text) => text.split(",").filter(Boolean))])
+      urls: list
         .refine(
           (urls) => urls.every((url) => /^https?:\/\/[^/]/.test(url)),
           "addresses such as http://127.0.0.1:6081",
