@@ -2,6 +2,8 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+import { bundlePages, packPages } from "./pages.js";
+
 /** What `dist` holds besides the server's compiled sources; the last part of `npm run build`. */
 
 /** Files that the program reads at run time from beside its code. */
@@ -41,6 +43,8 @@ if (existsSync(browserProject)) {
     stdio: "inherit",
   });
   if (compiled.status !== 0) process.exit(1);
+  await bundlePages();
+  await packPages();
 }
 
 // The command's file is executable, for `npx mapwright`.

@@ -102,7 +102,7 @@ export function notModifiedHeaders(headers: Headers): Headers {
 export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch.trim() === "*") return true;
   // Compressed answers have a tag of their own, of the same content.
-  const strong = (tag: string) => (tag.startsWith("W/") ? tag.slice(2) : tag).replace(/-gzip"$/, '"');
+  const strong = (tag: string) => (tag.startsWith("W/") ? tag.slice(2) : tag).replace(/-(?:gzip|br)"$/, '"');
   const wanted = strong(etag);
   return (ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => strong(tag) === wanted);
 }
@@ -112,7 +112,7 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   if (!acceptEncoding) return false;
   let accepted = acceptedGzip.get(acceptEncoding);
   if (accepted === undefined) {
-    accepted = parseAcceptsGzip(acceptEncoding);
+    accepted = parseAccepts(acceptEncoding, /^(?:x-)?gzip$/);
     // Browsers and their versions send a handful of values.
     if (acceptedGzip.size >= mostAccepted) acceptedGzip.clear();
     if (acceptEncoding.length <= longestAccepted) acceptedGzip.set(acceptEncoding, accepted);
@@ -125,13 +125,17 @@ const acceptedGzip = new Map<string, boolean>();
 const mostAccepted = 100;
 const longestAccepted = 200;
 
-function parseAcceptsGzip(acceptEncoding: string): boolean {
+/** Whether Accept-Encoding names brotli. */
+export const acceptsBrotli = (acceptEncoding: string | undefined): boolean =>
+  parseAccepts(acceptEncoding ?? "", /^br$/);
+
+function parseAccepts(acceptEncoding: string, wanted: RegExp): boolean {
   let byWildcard = false;
   for (const part of acceptEncoding.split(",")) {
     const [coding = "", ...parameters] = part.toLowerCase().split(";");
     const accepted = !parameters.some((one) => /^\s*q\s*=\s*0(?:\.0*)?\s*$/.test(one));
     const name = coding.trim();
-    if (name === "gzip" || name === "x-gzip") return accepted;
+    if (wanted.test(name)) return accepted;
     if (name === "*") byWildcard = accepted;
   }
   return byWildcard;

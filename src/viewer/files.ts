@@ -32,14 +32,6 @@ export function loadViewerFiles(): ViewerFiles {
   }
   entries.delete("index.html");
   const { build, files } = buildOf(entries);
-  // With modulepreload the browser loads all modules in parallel, instead of following their imports.
-  const preloads = [...files.keys()]
-    .filter((name) => name.endsWith(".js") && name !== "app.js" && name !== "leaflet.js")
-    .map((name) => `<link rel="modulepreload" href="viewer/build/${name}">`)
-    .join("\n    ");
-  const html = page
-    .toString("utf8")
-    .replace("<!-- modulepreload -->", preloads)
-    .replaceAll("viewer/build/", `viewer/${build}/`);
+  const html = page.toString("utf8").replaceAll("viewer/build/", `viewer/${build}/`);
   return { index: pageFile("index.html", Buffer.from(html)), build, files };
 }

@@ -1,14 +1,19 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** Static files of a page, read once at start; only these are served. */
 
 export interface PageFile {
   readonly body: Buffer;
   readonly type: string;
+  /** Of its bytes. */
+  readonly hash: string;
   /** Strong, with quotes. */
   readonly etag: string;
+  /** Compressed ahead by brotli. */
+  readonly brotli?: Buffer;
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -19,11 +24,19 @@ const types: Readonly<Record<string, string>> = {
   ".png": "image/png",
 };
 
-const hash = (body: Buffer): string => createHash("sha256").update(body).digest("base64url").slice(0, 22);
+const hashOf = (body: Buffer): string => createHash("sha256").update(body).digest("base64url").slice(0, 22);
+
+/** What the build has compressed, by the hash of the bytes. */
+const packed = join(dirname(fileURLToPath(import.meta.url)), "packed");
 
 /** A file with the media type of its extension. */
 export function pageFile(name: string, body: Buffer): PageFile {
-  return { body, type: types[extname(name)] ?? "application/octet-stream", etag: `"${hash(body)}"` };
+  const hash = hashOf(body);
+  const path = join(packed, `${hash}.br`);
+  return {
+    ...{ body, hash, type: types[extname(name)] ?? "application/octet-stream", etag: `"${hash}"` },
+    ...(existsSync(path) && { brotli: readFileSync(path) }),
+  };
 }
 
 /** The files of a folder that have a known extension, by name. */

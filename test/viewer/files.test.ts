@@ -31,13 +31,38 @@ t.test("the page names no other host and has no code in it", async (t) => {
 
 t.test("every file that the page names is there, and may be kept for ever", async (t) => {
   const addresses = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
-  t.ok(addresses.length > 10);
+  // On a slow line each request counts.
+  t.equal(addresses.length, 5);
   for (const address of addresses) {
     const answer = await get(`/${address}`);
     t.equal(answer.status, 200, address);
     t.equal(answer.headers.get("cache-control"), "public, max-age=31536000, immutable");
     t.match(answer.headers.get("content-type"), /^(text\/(javascript|css)|image\/svg\+xml)/);
   }
+});
+
+t.test("scripts and styles are sent compressed, and are small", async (t) => {
+  const addresses = [...page.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map((match) => match[1]!);
+  let sent = 0;
+  for (const address of addresses) {
+    const plain = await get(`/${address}`, { "accept-encoding": "identity" });
+    const text = await plain.text();
+    for (const [asked, encoding] of [
+      ["gzip, deflate", "gzip"],
+      ["gzip, deflate, br, zstd", "br"],
+    ] as const) {
+      // As it is on the line: the client decodes what it is given.
+      const answer = await get(`/${address}`, { "accept-encoding": asked });
+      t.equal(answer.headers.get("content-encoding"), encoding, address);
+      t.equal(answer.headers.get("vary"), "Accept-Encoding");
+      t.not(answer.headers.get("etag"), plain.headers.get("etag"));
+      t.equal(await answer.text(), text);
+      if (encoding === "br") sent += Number(answer.headers.get("content-length"));
+      const known = { "accept-encoding": asked, "if-none-match": answer.headers.get("etag")! };
+      t.equal((await get(`/${address}`, known)).status, 304);
+    }
+  }
+  t.ok(sent > 10_000 && sent < 150_000, `${sent} bytes`);
 });
 
 t.test("Leaflet's pictures are there", async (t) => {

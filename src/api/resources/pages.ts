@@ -1,4 +1,4 @@
-import { matchesEtag } from "../../http/headers.js";
+import { acceptsBrotli, matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { PageFile } from "../../viewer/page-files.js";
 
@@ -44,5 +44,16 @@ export function pageReply(request: Request, file: PageFile, rules: PageRules): R
   if (matchesEtag(request.header("if-none-match") ?? "", file.etag)) {
     return { kind: "bytes", status: 304, body: "", headers };
   }
-  return { kind: "bytes", body: file.body, headers };
+  if (!file.brotli || !acceptsBrotli(request.header("accept-encoding")))
+    return { kind: "bytes", body: file.body, headers };
+  return {
+    kind: "bytes",
+    body: file.brotli,
+    headers: {
+      ...headers,
+      etag: `"${file.hash}-br"`,
+      "content-encoding": "br",
+      vary: "Accept-Encoding",
+    },
+  };
 }

@@ -1,0 +1,54 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants } from "node:zlib";
+import { build } from "esbuild";
+
+/**
+ * The built-in pages as they are sent: one script for each page, and what is worth it compressed ahead, under the hash of
+ * its bytes.
+ */
+
+const browser = "dist/src/viewer/browser";
+const packed = "dist/src/viewer/packed";
+/** Below this it would not save a packet. */
+const leastBytes = 1_400;
+
+/** Puts the modules of the viewer into one file, and removes them. */
+export async function bundlePages() {
+  await build({
+    entryPoints: [join(browser, "app.js")],
+    outfile: join(browser, "app.js"),
+    allowOverwrite: true,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+  });
+  for (const name of readdirSync(browser))
+    if (name.endsWith(".js") && name !== "app.js") rmSync(join(browser, name));
+}
+
+/** Compresses the files of the pages that dist has. */
+export async function packPages() {
+  const [{ loadViewerFiles }, { loadDocsFiles }] = await Promise.all([
+    import("../../dist/src/viewer/files.js"),
+    import("../../dist/src/viewer/docs.js"),
+  ]);
+  const viewer = loadViewerFiles();
+  const files = [viewer.index, ...viewer.files.values(), ...loadDocsFiles().files.values()];
+  mkdirSync(packed, { recursive: true });
+  const kept = new Set();
+  for (const { body, hash, type } of files) {
+    if (body.length < leastBytes || /^image\/(?!svg)/.test(type)) continue;
+    const name = `${hash}.br`;
+    kept.add(name);
+    const path = join(packed, name);
+    if (existsSync(path)) continue;
+    writeFileSync(
+      path,
+      brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }),
+    );
+  }
+  for (const name of readdirSync(packed)) if (!kept.has(name)) rmSync(join(packed, name));
+}
