@@ -71,6 +71,8 @@ function withFallback(objects: readonly ObjectItem[], others: readonly ObjectIte
 
 export class MapServer {
   private readonly languagesOf = new Map<string, readonly string[]>();
+  /** Undefined elements: they could not be loaded. */
+  private expected: (MapId & { readonly elements: Promise<TreeElement[] | undefined> }) | undefined;
 
   constructor(
     private readonly language: string,
@@ -101,8 +103,24 @@ export class MapServer {
     }
   }
 
-  layers(mapId: MapId): Promise<TreeElement[]> {
-    return this.get(mapId.project, [mapId.map, "layers"], { type: "publish", returnBbox: 1, returnCss: 1 });
+  /** Asks for the layers of a map that will be opened, before it is known whether there is one. */
+  expect(mapId: MapId): void {
+    const elements = this.askForLayers(mapId, this.language).catch(() => undefined);
+    this.expected = { ...mapId, elements };
+  }
+
+  async layers(mapId: MapId): Promise<TreeElement[]> {
+    const { expected } = this;
+    this.expected = undefined;
+    if (expected?.project === mapId.project && expected.map === mapId.map) {
+      const elements = await expected.elements;
+      if (elements) return elements;
+    }
+    return this.askForLayers(mapId, this.lng(mapId.project));
+  }
+
+  private askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
+    return this.get(project, [map, "layers"], { lng, type: "publish", returnBbox: 1, returnCss: 1 });
   }
 
   structure(mapId: MapId, layer: string): Promise<ColumnInfo[]> {

@@ -107,6 +107,8 @@ export class Viewer {
   async start(): Promise<void> {
     const { t } = this.parts.locale;
     this.stage.loading(t("loadingMap"));
+    const { project, map } = parseAddress(location.hash);
+    if (project !== undefined && map !== undefined) this.parts.server.expect({ project, map });
     try {
       await this.loadProjects();
     } catch (error) {
