@@ -96,6 +96,18 @@ t.test(
   },
 );
 
+t.test("of an object beside 180 degrees, tiles on both sides are drawn", async (t) => {
+  const geom = square(179.9, 10, 0.09);
+  const old = "now() - interval '3 hours'";
+  await run("p", "m", "--zoom", "6", "--no-base");
+  await server.sql.query(`update mapwright.layer_change set changed_at = ${old}`);
+  await server.sql.query(`update mapwright.layer set changed_at = ${old}`);
+  await addObject(server, "green", geom, { map: "m" });
+  const changed = await run("p", "m", "--zoom", "6", "--no-base", "--changed-since", "1h");
+  t.match(changed, { status: 0, stderr: /^p\/m: [1-9]\d? of [1-9]\d? tiles drawn/ }, changed.stderr);
+  t.equal(await drawnFor("6/63/30.png?base=0", "6/0/30.png?base=0"), 0);
+});
+
 t.test("a polygon chooses tiles; layers that not everybody sees are drawn if that is said", async (t) => {
   const file = join(folder, "area.geojson");
   const geometry = square(10, 10, 1);

@@ -45,6 +45,16 @@ t.test("not again before it is asked for again", async (t) => {
   t.equal(services.tiles.rendered, before);
 });
 
+t.test("an object at the other end of the world, beside the tile", async (t) => {
+  const beyond = tileUrl(server, "m", { lon: -179.9999, lat: 6, z: 9 }, "&base=0");
+  for (let count = 0; count < 4; count++) await get(beyond);
+  const before = services.tiles.rendered;
+  await addObject(server, "a", square(179.9, 5.9, 0.099), { map: "m" });
+  await waitFor(async () => services.tiles.rendered > before);
+  await get(beyond);
+  t.equal(services.tiles.rendered, before + 1);
+});
+
 t.test("a map that was closed is not drawn", async (t) => {
   for (let count = 0; count < 4; count++) await get(hot);
   const before = services.tiles.rendered;
