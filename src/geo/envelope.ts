@@ -25,9 +25,10 @@ function boxesIntersect(a: MercatorBox, b: MercatorBox): boolean {
 export function boxesMeet(a: MercatorBox, b: MercatorBox): boolean {
   if (boxesIntersect(a, b)) return true;
   if (isWithinWorld(a) && isWithinWorld(b)) return false;
-  return [-2 * mercatorHalf, 2 * mercatorHalf].some((shift) =>
-    boxesIntersect([a[0] + shift, a[1], a[2] + shift, a[3]], b),
-  );
+  if (a[1] > b[3] || b[1] > a[3]) return false;
+  // Turns by which the one may be moved so that it meets the other.
+  const turn = 2 * mercatorHalf;
+  return Math.ceil((b[0] - a[2]) / turn) <= Math.floor((b[2] - a[0]) / turn);
 }
 
 const isWithinWorld = (box: MercatorBox): boolean => box[0] >= -mercatorHalf && box[2] <= mercatorHalf;

@@ -1,5 +1,7 @@
 import sharp from "sharp";
 import t from "tap";
+import type { MetatileRequest } from "../../src/hosts/messages.js";
+import type { RenderCalls } from "../../src/tile-path.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 import { fetchVectors } from "../support/vector-tiles.js";
@@ -200,6 +202,47 @@ for (const [index, [name, [css, objects]]] of Object.entries(styles).entries()) 
     await compare(t, ids, { zooms: [5], query: "&retina=2" });
   });
 }
+
+t.test("objects beyond 180 degrees are whole at low zooms, in each copy of the world", async (t) => {
+  const css = "#a { marker-width: 100; marker-fill: #f00; marker-allow-overlap: true; }";
+  const { id } = await makeStyledLayer(server, maps.seam, "beyond", css);
+  const { id: other } = await makeStyledLayer(server, maps.seam, "within", css);
+  for (const lon of [181, 355, -200]) await addObject(server, "beyond", point(lon, 20), { map: maps.seam });
+  for (const lon of [-179, -5, 160]) await addObject(server, "within", point(lon, 20), { map: maps.seam });
+  for (const z of [0, 1, 2]) {
+    for (let x = 0; x < 2 ** z; x++) {
+      const tile = [z, x, rowOf(20, z)];
+      const [one, two] = [await pixelsOf(maps.seam, id, tile), await pixelsOf(maps.seam, other, tile)];
+      t.ok(differing(one, two) <= most, tile.join("/"));
+      t.ok(isPainted(one));
+    }
+  }
+});
+
+t.test("tiles away from the meridian are read by the statements that they had", async (t) => {
+  const css = "#a { marker-width: 40; marker-fill: #f00; } ";
+  const ids = await layers("away", css, [point(90, 10)]);
+  const { render } = node.services as unknown as { render: RenderCalls };
+  const { call } = render;
+  t.teardown(() => {
+    render.call = call;
+  });
+  let xml = "";
+  render.call = ((kind: string, request: MetatileRequest, options: never) => {
+    if (kind === "metatile") xml = request.parts.flatMap((part) => ("map" in part ? [part.map.xml] : []))[0]!;
+    return (call as (...args: unknown[]) => unknown).call(render, kind, request, options);
+  }) as RenderCalls["call"];
+  /** Places of the world that the tile is read from. */
+  const copies = async (z: number, x: number) => {
+    await pixelsOf(maps.seam, ids.seam, [z, x, rowOf(10, z)]);
+    return xml.split("!bbox!").length - 1;
+  };
+  for (const z of [4, 9, 14]) {
+    t.equal(await copies(z, 2 ** z / 4), 1, `zoom ${z}`);
+    t.equal(await copies(z, 0), 3, `beside the meridian, zoom ${z}`);
+    t.equal(await copies(z, 2 ** z - 1), 3);
+  }
+});
 
 t.test("a virtual layer", async (t) => {
   await layers("source", "#a { marker-width: 1; }", points);
