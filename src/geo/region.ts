@@ -40,9 +40,8 @@ export function regionOfPolygons(polygons: readonly (readonly (readonly Position
       insideOf(edges),
       ...[-turn, turn]
         .map((dx) => edges.map(([x0, y0, x1, y1]): Edge => [x0 + dx, y0, x1 + dx, y1]))
-        .filter((moved) =>
-          moved.some(([x0, , x1]) => Math.abs(x0) < mercatorHalf || Math.abs(x1) < mercatorHalf),
-        )
+        // Boxes of tiles reach beyond the edge of the world by their margin.
+        .filter((moved) => moved.some(([x0, , x1]) => Math.min(Math.abs(x0), Math.abs(x1)) < turn))
         .map(insideOf),
     ]),
   );

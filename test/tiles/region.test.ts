@@ -65,6 +65,17 @@ t.test("what lies beyond 180 degrees is on the other side of the world", async (
   t.same(tilesOf(boxes, 3), ["0/3", "7/3"]);
 });
 
+t.test("what lies within the margin beyond 180 degrees is too", async (t) => {
+  const degree = 360 / 2 ** 3 / 256;
+  const west = regionOfPolygons([[ring([179, 1], [180 - degree, 1], [180 - degree, 2], [179, 2])]]);
+  t.same(tilesOf(west, 3), ["7/3"]);
+  t.same(tilesOf(west, 3, 4), ["0/3", "7/3"]);
+  const east = regionOfPolygons([[ring([-179, 1], [degree - 180, 1], [degree - 180, 2], [-179, 2])]]);
+  t.same(tilesOf(east, 3, 4), ["0/3", "7/3"]);
+  const box = regionOfBoxes([[mercatorHalf - 10, 1_000_000, mercatorHalf - 9, 1_000_001]]);
+  t.same(tilesOf(box, 3, 4), ["0/3", "7/3"]);
+});
+
 t.test("a margin is of pixels at each zoom", async (t) => {
   const spot = regionOfBoxes([[10, 10, 11, 11]]);
   t.same(tilesOf(spot, 5), ["16/15"]);
