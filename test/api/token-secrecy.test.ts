@@ -33,7 +33,7 @@ async function travel(secret: string): Promise<Response[]> {
     await fetch(`${base}/m/`, { headers: { authorization: `Bearer ${secret}` } }),
     await fetch(`${base}/nowhere/?token=${secret}`),
     await fetch(`${base}/m/nowhere/?token=${secret}`),
-    await fetch(`${base}/m/?token=${secret}`, { method: "DELETE" }),
+    await fetch(`${base}/m/?token=${secret}`, { method: "POST" }),
     await fetch(`${base}/ext-auth/`, {
       method: "POST",
       body: new URLSearchParams({ token: secret, login: "x" }),
