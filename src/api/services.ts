@@ -67,7 +67,7 @@ export interface Services {
   readonly blobs: BlobStore;
   readonly changes: Changes;
   /** What a node knows of the objects of layers. */
-  readonly versions: Pick<ChangeLog, "trusted" | "epoch" | "track" | "refresh">;
+  readonly versions: Pick<ChangeLog, "trusted" | "epoch" | "track" | "locate" | "refresh">;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
   readonly edgeHeaders: EdgeHeaders;

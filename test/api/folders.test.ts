@@ -71,6 +71,12 @@ t.test("a folder has the name that it was given, in all its languages", async (t
   }
 });
 
+t.test("a change without parent_id is told that it needs one", async (t) => {
+  const answer = await patch("water", { name: "x" });
+  t.equal(answer.status, 404);
+  t.match(answer.text, /parent_id is required in changes, by PATCH too/);
+});
+
 t.test("a change leaves what it does not name, by PUT as by PATCH", async (t) => {
   const made = await post({ code: "whole", name: "Whole", json: { a: [1, { b: null }] } });
   t.same(made.json.json, { a: [1, { b: null }] });

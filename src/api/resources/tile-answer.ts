@@ -8,6 +8,7 @@ import type { DrawnTile, MapAccess } from "../../tiles/answers.js";
 import type { TilePlan } from "../../tiles/plan.js";
 import { callerOrPublic, usedToken } from "../request/caller.js";
 import type { Services } from "../services.js";
+import { centerOf, type LayerScope, unionOf, world } from "./tile-scopes.js";
 
 /** What answers with images and with vector tiles have in common: rights, cache headers, TileJSON. */
 
@@ -74,6 +75,10 @@ interface TileJson {
   /** URL template below the address of the map. */
   readonly tiles: string;
   readonly attribution: string;
+  /** The layers that are drawn. */
+  readonly scopes: readonly LayerScope[];
+  /** Whether something is drawn everywhere, as a base map is. */
+  readonly isEverywhere: boolean;
   /** Further members. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
@@ -81,9 +86,11 @@ interface TileJson {
 /** TileJSON 3.0.0: https://github.com/mapbox/tilejson-spec/tree/master/3.0.0 */
 export function tileJsonOf(
   request: Request,
-  { map, isPublic, language, tiles, attribution, more }: TileJson,
+  { map, isPublic, language, tiles, attribution, scopes, isEverywhere, more }: TileJson,
 ): Reply {
   const main = map.project.languages[0];
+  const drawn = unionOf(scopes.map(({ bounds }) => bounds));
+  const zooms = scopes.filter(({ bounds }) => bounds !== null).map(({ zooms }) => zooms.min);
   return {
     kind: "json",
     value: {
@@ -92,9 +99,11 @@ export function tileJsonOf(
       ...(map.comment ? { description: map.comment } : {}),
       scheme: "xyz",
       tiles: [`${request.baseUrl}/tms/${map.project.code}/${map.code}/${tiles}`],
-      minzoom: 0,
+      minzoom: isEverywhere || zooms.length === 0 ? 0 : Math.min(...zooms),
+      // Beyond the last zoom of a layer a client would enlarge its tiles, which the server does not.
       maxzoom: maxZoom,
-      bounds: [-180, -85.0511287798066, 180, 85.0511287798066],
+      bounds: isEverywhere || drawn === null ? world : drawn,
+      ...(drawn && { center: centerOf(drawn) }),
       attribution,
       ...more,
     },
@@ -114,7 +123,17 @@ export const tileJsonSchema = {
     tiles: { type: "array", items: { type: "string" }, description: "URL template of the tiles" },
     minzoom: { type: "integer" },
     maxzoom: { type: "integer" },
-    bounds: { type: "array", items: { type: "number" }, description: "West, south, east, north in degrees" },
+    bounds: {
+      type: "array",
+      items: { type: "number" },
+      description:
+        "West, south, east, north in degrees: of the layers, or of the world where a base map is drawn",
+    },
+    center: {
+      type: "array",
+      items: { type: "number" },
+      description: "Longitude, latitude and zoom at which the layers are seen",
+    },
     attribution: { type: "string" },
   },
 };

@@ -4,6 +4,7 @@ import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
 import { tileFormats } from "../../tiles/formats.js";
 import { mvt } from "../../tiles/vector/address.js";
+import { seenLayers } from "../../transfer/tile-extent.js";
 import { networkOf } from "../request/database-use.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";
@@ -28,6 +29,7 @@ import {
   tileParameters,
   vectorPathTile,
 } from "./tile-parameters.js";
+import { describedScopes, layerScopes, scopesSchema } from "./tile-scopes.js";
 import { vectorTile } from "./vector-tiles.js";
 
 /** Tiles by TMS query or XYZ path, and TileJSON. Invalid coordinates are refused before anything else is done. */
@@ -84,8 +86,9 @@ async function tileJson(
   services: Services,
   { query }: Input<typeof mapTileParameters, undefined>,
 ): Promise<Reply> {
-  const { map, isPublic } = await readableMap(request, services);
+  const { map, caller, isPublic } = await readableMap(request, services);
   const parameters = query();
+  const scopes = await layerScopes(services, map, seenLayers(map, caller, parameters.layers));
   const tiles = `{z}/{x}/{y}.${parameters.f.name}${queryOf(parameters)}`;
   return tileJsonOf(request, {
     map,
@@ -93,6 +96,9 @@ async function tileJson(
     language: parameters.lng,
     tiles,
     attribution: attribution(map),
+    scopes,
+    isEverywhere: parameters.base === 1 && map.project.baseMap.kind !== "none",
+    more: { layers: describedScopes(map, scopes, parameters.lng) },
   });
 }
 
@@ -166,11 +172,17 @@ export const tileOperations: readonly Operation[] = [
     id: "getTileJson",
     tag: "Tiles",
     summary: "Get the TileJSON of a map",
-    details: "TileJSON 3.0.0. The parameters are added to the tile URLs.",
+    details:
+      "TileJSON 3.0.0. The parameters are added to the tile URLs. `bounds` and `minzoom` are those of the layers that are drawn, " +
+      "unless a base map is drawn below them; `layers` has those of each.",
     methods: ["GET"],
     path: "/tms/:project/:map/tile.json",
     query: mapTileParameters,
-    answer: answers("A TileJSON document.", tileJsonSchema),
+    answer: answers("A TileJSON document.", {
+      ...tileJsonSchema,
+      required: [...tileJsonSchema.required, "layers"],
+      properties: { ...tileJsonSchema.properties, layers: scopesSchema },
+    }),
     handle: tileJson,
   }),
 ];

@@ -23,6 +23,7 @@ import {
   tileJsonSchema,
 } from "./tile-answer.js";
 import { vectorParameters } from "./tile-parameters.js";
+import { layerScopes } from "./tile-scopes.js";
 
 /** Vector tiles, and the TileJSON that lists their layers. */
 
@@ -76,6 +77,11 @@ async function vectorTileJson(
   const { map, caller, isPublic } = await readableMap(request, services);
   const { layers, lng } = query();
   const shown = await services.vectorPlanner.layers(map, caller, layers);
+  const scopes = await layerScopes(
+    services,
+    map,
+    shown.map(({ layer }) => layer),
+  );
   const kept = new URLSearchParams();
   if (layers !== undefined) kept.set("layers", layers.join(","));
   if (lng !== undefined) kept.set("lng", lng);
@@ -85,6 +91,8 @@ async function vectorTileJson(
     language: lng,
     tiles: `{z}/{x}/{y}.${mvt.name}${kept.size > 0 ? `?${kept}` : ""}`,
     attribution: ownAttribution(map),
+    scopes,
+    isEverywhere: false,
     // From the bottom to the top, as in the tiles.
     more: { vector_layers: shown.toReversed().map((layer) => described(map, layer, lng)) },
   });

@@ -118,6 +118,11 @@ export class VectorPlanner {
     return (await this.withZooms(map, shownLayers(map, caller, ids))).vectorLayers;
   }
 
+  /** The zooms at which layers of the map are drawn; those of a style that takes too long are all. */
+  async zoomsOf(map: MapState, layers: readonly LayerNode[]): Promise<readonly ZoomRange[]> {
+    return (await this.withZooms(map, layers)).vectorLayers.map(({ zooms }) => zooms);
+  }
+
   private async withZooms(map: MapState, layers: readonly LayerNode[]) {
     const zooms = await mapAtOnce(layers, layersAtOnce, (layer) => this.zooms(map, layer));
     const vectorLayers = layers.map((layer, index): VectorLayer => {

@@ -71,7 +71,12 @@ export const parent = (description: string) =>
 
 /** As `parent`, for changes, which require it. If it is missing: not_found. */
 export const neededParent = (description: string) =>
-  ruled(parent(description), { absent: () => notFound("parent: parent_id is required") });
+  ruled(parent(description), {
+    absent: () =>
+      notFound(
+        "parent: parent_id is required in changes, by PATCH too; 0, or the map's id, is the map itself",
+      ),
+  });
 
 /** Maximum length of a style, in UTF-16 code units. */
 const maxStyleLength = 1024 ** 2;
