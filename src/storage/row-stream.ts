@@ -49,6 +49,10 @@ export async function* streamRows<Row extends object>(
     // A reader who has got something is not refused soon.
     const timeoutMs = statement === request ? undefined : stallMs;
     const lease = await connections.lease({ purpose: "lists", owner, signal, timeoutMs });
+    if (signal?.aborted) {
+      lease.release();
+      return;
+    }
     const cursor = new OpenCursor<Row>(connections, lease, statement, request);
     let last: Row | undefined;
     let wasPaused = false;

@@ -60,6 +60,22 @@ t.test("a connection that is lost before it was ready again", async (t) => {
   t.equal(await readAll(), 10, "another one is opened");
 });
 
+t.test("a stream whose client leaves while it gets its connection", async (t) => {
+  const own = openDatabase({ url: database.url, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
+  t.teardown(() => own.close());
+  const leaving = new AbortController();
+  const stream = own.stream("select pg_sleep(60)", [], { batch: 1, signal: leaving.signal });
+  const first = stream.next();
+  // It has its place, and the connection is being opened.
+  t.equal(own.counts().purposes.lists.held, 1);
+  leaving.abort();
+  t.match(await first, { done: true });
+  t.equal(own.counts().purposes.lists.held, 0);
+  t.same(await own.query("select 1 as one"), [{ one: 1 }]);
+  await untilWarned();
+  t.same(warnings, []);
+});
+
 t.test("statements of a transaction that are sent at once", async (t) => {
   const many = Array.from({ length: 6 }, (_, n) => n);
   await db.transaction(async (tx) => {
