@@ -1,4 +1,4 @@
-import { busy, Failure } from "../errors.js";
+import { busy, Failure, tooLarge } from "../errors.js";
 import { HostError } from "../hosts/host.js";
 import { type ThreadCounts, WorkerThreads } from "../hosts/threads.js";
 import type { JsonLimits } from "../json.js";
@@ -122,5 +122,6 @@ export class BodyThreads {
 
 function unreadable(error: unknown): never {
   if (!(error instanceof HostError)) throw error;
+  if (error.reason === "died") throw tooLarge("The body needs more memory than the server has for it.");
   throw busy("Reading the body took too long. Send this again later.", 10);
 }

@@ -76,7 +76,7 @@ export class WorkerThreads {
 
   /**
    * Runs a task in a thread.
-   * @throws HostError when it overran its deadline
+   * @throws HostError when it overran its deadline, or died of its memory
    * @throws Failure busy when too many tasks wait, or this one waited too long; the signal's reason
    */
   async run<Response>(request: object, { client, signal, moved }: ThreadTask): Promise<Response> {
@@ -91,6 +91,10 @@ export class WorkerThreads {
       this.done++;
       return response;
     } catch (error) {
+      if ((error as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY") {
+        this.replaced++;
+        throw new HostError("died", `A thread of ${this.options.name} ran out of memory.`);
+      }
       if (!deadline.signal.aborted) throw error;
       this.replaced++;
       throw new HostError("deadline", `A thread of ${this.options.name} overran its deadline.`);
