@@ -9,6 +9,11 @@ import type { PlaceOwner } from "./places.js";
 const stallMs = 30_000;
 /** How long a consumer may take for a batch while others wait for a place, if its stream can be continued later. */
 const patienceMs = 1_000;
+/**
+ * How often a stream that cannot be continued waits for its consumer as long as it may, all its batches together, before it is
+ * closed if other lists wait for a place.
+ */
+const longestWaits = 2;
 /** Time after which the server ends the statement of a stream, should this process be gone. */
 const longestStreamMs = 3_600_000;
 
@@ -95,6 +100,9 @@ class OpenCursor<Row extends object> {
   private cancelling: Cancelling | undefined;
   private finished: Promise<void> | undefined;
   private lost: Error | undefined;
+  /** How long it has waited for the consumer of all batches, and since when it does. */
+  private waitedMs = 0;
+  private waitsSince = 0;
 
   constructor(
     private readonly connections: Connections,
@@ -137,13 +145,22 @@ class OpenCursor<Row extends object> {
     connections.expectNothing(lease.client);
     const since = performance.now();
     const longestMs = request.timeoutMs ?? stallMs;
-    const patience = request.resume ? (request.patienceMs ?? patienceMs) : longestMs;
+    const patience = Math.min(request.patienceMs ?? patienceMs, longestMs);
+    this.waitsSince = since;
     const look = () => {
-      if (performance.now() - since >= longestMs - 1) this.end("stalled");
-      else if (connections.places.waiting > 0) this.end("paused");
+      const ms = performance.now() - since;
+      const { places } = connections;
+      if (ms >= longestMs - 1) this.end("stalled");
+      else if (request.resume && places.waiting > 0) this.end("paused");
+      else if (
+        !request.resume &&
+        this.waitedMs + ms >= longestWaits * longestMs &&
+        places.counts().lists.waiting > 0
+      )
+        this.end("stalled");
       else this.timer = setTimeout(look, Math.min(patience, longestMs - (performance.now() - since)));
     };
-    this.timer = setTimeout(look, Math.min(patience, longestMs));
+    this.timer = setTimeout(look, patience);
   }
 
   private end(how: "stalled" | "paused"): void {
@@ -158,6 +175,7 @@ class OpenCursor<Row extends object> {
    */
   endWait(): boolean {
     clearTimeout(this.timer);
+    this.waitedMs += performance.now() - this.waitsSince;
     if (this.ended === "stalled") throw new Error("The reader of a long result stalled.");
     return this.ended === "paused";
   }

@@ -32,3 +32,30 @@ t.test("the connection keeps the limit of a statement afterwards", async (t) => 
   for await (const _ of db.stream("select generate_series(1, 10)", [], { batch: 3 })) break;
   await t.rejects(db.query("select pg_sleep(60)"), { code: "57014" });
 });
+
+t.test(
+  "one that cannot be continued is closed when its reader is slow again and again, and others wait",
+  async (t) => {
+    const own = openDatabase({
+      url: database.url,
+      connections: 2,
+      statementTimeoutMs: 60_000,
+      log: quietLog,
+    });
+    t.teardown(() => own.close());
+    const statement = "select generate_series(1, 100000) as i";
+    const slow = own.stream(statement, [], { batch: 1, timeoutMs: 1_000, patienceMs: 50 });
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 200));
+    for (let batch = 0; batch < 15; batch++) {
+      t.equal((await slow.next()).done, false, "while nobody waits it may take its time");
+      await pause();
+    }
+    t.equal(own.counts().purposes.lists.held, 1);
+    // There is one place for lists.
+    const other = own.stream(statement, [], { batch: 10 });
+    t.equal((await other.next()).value?.length, 10, "the other one gets it");
+    await t.rejects(slow.next(), /stalled/);
+    await other.return();
+    t.equal(own.counts().purposes.lists.held, 0);
+  },
+);
