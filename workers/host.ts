@@ -42,7 +42,8 @@ const pools = new Map(
       filename: fileURLToPath(new URL(file, import.meta.url)),
       // Printing is rare: its thread starts with the first document.
       minThreads: kind === "print" ? 0 : 1,
-      maxThreads: 1,
+      // While one compiles a style for long, another one is there for those of other projects.
+      maxThreads: kind === "compile" ? 2 : 1,
       concurrentTasksPerWorker: kind === "default" ? Number(concurrency) : 1,
       // With 'sync' the event loop of a worker stops between tasks, and asynchronous renders never finish.
       atomics: "disabled",

@@ -60,8 +60,12 @@ const cacheBytes = 32 * 1024 ** 2;
 const invalidTtlMs = 60_000;
 /** How long a timeout is remembered, so that others are compiled meanwhile: the machine may only have been busy. */
 const timeoutTtlMs = 10_000;
-/** The host compiles one style at a time, so that each has its whole deadline. Others wait here. */
+/**
+ * The host compiles one style at a time, so that each has its whole deadline. Others wait here; beside one that takes long,
+ * those of other projects are compiled in a second thread.
+ */
 const queueOptions = {
+  besideMs: 200,
   timeoutMs: 20_000,
   // Most take some 10 ms, but a few complicated ones can take the whole wait.
   maxWaiting: 32,

@@ -2,6 +2,7 @@ import t from "tap";
 import { loadConfig } from "../../src/config.js";
 import type { MetatileRequest } from "../../src/hosts/messages.js";
 import { type RenderHost, startRenderHost, tasksAtOnce } from "../../src/hosts/render.js";
+import { createStyleCompiler } from "../../src/style/compiler.js";
 import { png } from "../../src/tiles/formats.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
@@ -151,6 +152,23 @@ t.test("a call beyond the queue is refused, one that is aborted leaves it", asyn
   await t.rejects(queued, { message: "left" });
   const place = draw(0);
   for (const work of [...running, ...others, place]) t.equal((await work).tiles.length, 1);
+});
+
+t.test("while a large style is compiled, those of other projects are", async (t) => {
+  const styles = createStyleCompiler(host, { deadlineMs: 63_000 });
+  const rules = Array.from({ length: 6_000 }, (_, n) => `#a[n=${n}]{line-width:${n % 9}}`).join("");
+  const compile = (layerStyle: string, project: number) =>
+    styles.compile(
+      { mapStyle: "", layerStyle, layerCode: "a", deadlineMs: 60_000 },
+      { project, stored: false },
+    );
+  let isDone = false;
+  const large = compile(rules, 1).finally(() => {
+    isDone = true;
+  });
+  for (const project of [2, 3, 4]) await compile(`#a{line-width:${project}}`, project);
+  t.notOk(isDone);
+  await large;
 });
 
 t.test("a style that takes too long to compile is given up without touching renders beside it", async (t) => {

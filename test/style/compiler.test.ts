@@ -5,6 +5,7 @@ import { HostError } from "../../src/hosts/host.js";
 import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
 import { createStyleCompiler, type StyleOwner, StyleTimeout } from "../../src/style/compiler.js";
 import { compileStyle } from "../../workers/render/compile.js";
+import { Hours } from "../support/hours.js";
 
 /** A host in this process that counts what it is asked. */
 function host(
@@ -213,3 +214,30 @@ t.test(
     t.same(begun, ["a", "same", "b", "c"]);
   },
 );
+
+t.test("while a style of one project takes long, those of others are compiled beside it", async (t) => {
+  const hours = new Hours();
+  const ends: (() => void)[] = [];
+  const render = host((asked) =>
+    asked.layerStyle?.includes("width:9")
+      ? new Promise((resolve) => ends.push(() => resolve(compileStyle(asked))))
+      : compileStyle(asked),
+  );
+  const styles = createStyleCompiler(render, { deadlineMs: 5_000, clock: hours });
+  const slow = [styles.compile(request("#a{line-width:9}"), own)];
+  await hours.turn();
+  const others = [2, 3, 4].map((project) =>
+    styles.compile(request(`#a{line-width:${project}}`), { project, stored: project === 4 }),
+  );
+  slow.push(styles.compile(request("#a{line-width:99}"), own));
+  await hours.turn();
+  t.equal(render.asked.length, 1, "short ones are compiled one after the other");
+  await hours.pass(200);
+  await Promise.all(others);
+  t.equal(ends.length, 1, "but none of the same project beside its own");
+  ends[0]!();
+  await hours.turn();
+  ends[1]!();
+  await Promise.all(slow);
+  t.equal(render.asked.length, 5);
+});

@@ -12,6 +12,7 @@ const urgent = (claim: LockRequest): LockRequest => ({ ...claim, urgent: true })
 function desk() {
   const clock = new Hours();
   const turns = new FairMutex({
+    besideMs: Number.MAX_SAFE_INTEGER,
     timeoutMs: 20_000,
     maxWaiting: 4,
     longestPutOffMs: 5_000,
