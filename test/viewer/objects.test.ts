@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, press, startBrowser } from "./support.js";
+import { makeTown, openPage, pixelOf, press, startBrowser } from "./support.js";
 
 /** Asking the map what is at a place, over the real server. */
 
@@ -133,5 +133,25 @@ t.test("the keyboard alone finds an object", async (t) => {
   await page.keyboard.press("Enter");
   await page.waitForSelector(".hits");
   t.equal(await page.textContent(".object h2"), "3 objects here");
+  await page.context().close();
+});
+
+t.test("an object beside 180 degrees is found and marked from both sides", async (t) => {
+  const token = await server.token("admin");
+  const body = { fields: { name: "Last stop" }, geom: { type: "Point", coordinates: [179.95, 40] } };
+  t.equal((await server.api("POST", "town/layers/stops/objects/", { token, body })).status, 200);
+  const { page } = await openPage(browser, `${server.url}/#project=p&map=town&z=6&lat=40&lon=-179`);
+  for (const lon of [-180.05, -179.95]) {
+    await press(page, 40, lon);
+    await page.waitForSelector(".object h2");
+    t.equal(await page.textContent(".object h2"), "Last stop");
+    const marked = await page.locator("path.mark").boundingBox();
+    const { x } = await pixelOf(page, 40, -180.05);
+    t.ok(
+      marked && Math.abs(marked.x + marked.width / 2 - x) < 3,
+      `${lon}: the mark is at ${marked?.x} for ${x}`,
+    );
+    await page.keyboard.press("Escape");
+  }
   await page.context().close();
 });

@@ -9,7 +9,7 @@ import { visibilityOf } from "./style-visibility.js";
 export interface Hit {
   readonly layer: TreeItem;
   readonly object: ObjectItem;
-  /** Degrees of longitude to add to the geometry, when a repeated copy of the world was clicked. */
+  /** Degrees of longitude to add to the geometry, so that it is in the copy of the world that was clicked. */
   readonly shift: number;
 }
 export interface Hits {
@@ -29,6 +29,11 @@ export interface Click {
   readonly latlng: L.LatLng;
   /** Search radius in pixels. */
   readonly radius: number;
+}
+
+interface Measured extends Pick<Hit, "object" | "shift"> {
+  /** From the click. */
+  readonly pixels: number;
 }
 
 const maxPerLayer = 30;
@@ -72,10 +77,18 @@ export async function findObjects(
   const { map } = context;
   const layers = context.tree.queryable;
   const fbbox = boxAround(map, click);
-  const shift = click.latlng.lng - wrapLon(click.latlng.lng);
+  const clicked = click.latlng.lng - wrapLon(click.latlng.lng);
   const at = map.latLngToContainerPoint(click.latlng);
-  const onScreen = (position: readonly number[]): Pixel =>
-    map.latLngToContainerPoint([position[1] ?? 0, (position[0] ?? 0) + shift]);
+  /** How far the object is, where it is nearest: beside 180 degrees, or beyond, that may be a turn away. */
+  const nearest = (object: ObjectItem): Measured =>
+    [0, -360, 360]
+      .map((turn): Measured => {
+        const shift = clicked + turn;
+        const onScreen = (position: readonly number[]): Pixel =>
+          map.latLngToContainerPoint([position[1] ?? 0, (position[0] ?? 0) + shift]);
+        return { object, shift, pixels: pixelDistance(object.geom, at, onScreen) };
+      })
+      .reduce((best, one) => (one.pixels < best.pixels ? one : best));
   const zoom = Math.min(22, Math.round(map.getZoom()));
   const found: (Hit[] | undefined)[] = layers.map(() => undefined);
   const columns = new Map<string, readonly ColumnInfo[]>();
@@ -107,16 +120,13 @@ export async function findObjects(
         const all = await context.server.objects(context.mapId, from, query, signal);
         const objects = all.filter((object) => isVisible(zoom, object.fields ?? {}));
         hasMore ||= objects.length === maxPerLayer;
-        const measured = objects.map((object) => ({
-          object,
-          pixels: pixelDistance(object.geom, at, onScreen),
-        }));
+        const measured = objects.map(nearest);
         // A click inside a polygon selects it, not neighbours whose border is near.
         const inside = measured.some(({ object, pixels }) => pixels === 0 && isArea(object.geom));
         found[index] = measured
           .filter(({ object, pixels }) => !inside || pixels === 0 || !isArea(object.geom))
           .sort((a, b) => (sort ? 0 : a.pixels - b.pixels))
-          .map(({ object }) => ({ layer, object, shift }));
+          .map(({ object, shift }) => ({ layer, object, shift }));
       } catch (error) {
         if (signal.aborted) throw error;
         failure = error;
