@@ -267,7 +267,7 @@ t.test("unknown paths are 404 and other methods 405, both HTML", async (t) => {
     ["POST", "m/folders/box/", 405, /PATCH/],
     ["GET", "m/publish/", 405, /POST/],
     ["PUT", "m/publish/", 405, /POST/],
-    ["DELETE", "m/", 405, /GET/],
+    ["POST", "m/", 405, /GET/],
     ["GET", "m/folders/box/layers/", 404, undefined],
     ["POST", "m/unpublish/", 404, undefined],
   ] as const) {

@@ -74,7 +74,7 @@ async function answerOf({ operations }: BulkPlan, ids: Float64Array): Promise<re
 
 export const objectBulkOperations: readonly Operation[] = [
   operation({
-    id: "editObjects",
+    id: "changeObjects",
     tag: "Objects",
     summary: "Create, change and delete many objects at once",
     details:
