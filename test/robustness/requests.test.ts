@@ -25,7 +25,7 @@ t.test("an unknown path is 404 and an unknown method 405, and both are pages", a
     "/nowhere",
     "//",
     "/api/",
-    "/api/2.8",
+    "/api/2.7",
     "/api/3.0/p/m/",
     "/api/2.8/p/m/layers/l/nothing/",
     "/api/2.8/p//layers/l/",
@@ -42,7 +42,12 @@ t.test("an unknown path is 404 and an unknown method 405, and both are pages", a
     t.match(answer.headers.get("content-type"), /^text\/html/, path);
   }
   for (const method of ["BREW", "PROPFIND", "PURGE", "get", "LOCK", "DELETE", "PATCH"]) {
-    for (const path of [`${base}/m/`, `${base}/m/search/`, "/tms/p/m/?x=0&y=0&z=0", `${base}/login/`]) {
+    for (const path of [
+      `${base}/m/layers/`,
+      `${base}/m/search/`,
+      "/tms/p/m/?x=0&y=0&z=0",
+      `${base}/login/`,
+    ]) {
       const answer = await safe.ask(path, { method });
       // fetch itself writes these in capitals.
       if (method === "get") continue;
@@ -115,6 +120,12 @@ const writers: readonly (readonly [method: string, path: string, around: (value:
   ["PUT", `${base}/m/layers/l/constraints/`, (v) => `[{"type":"enum","columns":["name"],"definition":${v}}]`],
   ["POST", `${base}/m/layers/l/objects/`, (v) => `{"fields":{"name":${v}}}`],
   ["PUT", `${base}/m/layers/l/objects/${object}/`, (v) => `{"fields":{"name":${v}}}`],
+  [
+    "POST",
+    `${base}/m/layers/l/objects/bulk/`,
+    (v) => `[{"op":"update","id":${object},"fields":{"name":${v}}}]`,
+  ],
+  ["PATCH", `${base}/m/`, (v) => `{"name":${v}}`],
   ["PUT", `${base}/m/layers/l/objects/${object}/geom/`, (v) => `{"type":"Point","coordinates":${v}}`],
   ["POST", `${base}/m/layers/l/filter/`, (v) => `{"fields":${v}}`],
   ["PUT", `${base}/m/search/settings/`, (v) => `[{"layer":${v}}]`],
