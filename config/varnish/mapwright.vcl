@@ -3,7 +3,8 @@ vcl 4.1;
 # Varnish 6.5 or newer with varnish-modules (xkey, var), in front of Mapwright:
 #
 #     varnishd -f /path/to/mapwright.vcl -a :6081 -s malloc,1G
-#     MAPWRIGHT_EDGE_KIND=varnish MAPWRIGHT_EDGE_URLS=http://127.0.0.1:6081 mapwright serve
+#     MAPWRIGHT_EDGE_KIND=varnish MAPWRIGHT_EDGE_URLS=http://127.0.0.1:6081 MAPWRIGHT_TRUSTED_PROXIES=127.0.0.1 \
+#         mapwright serve
 #
 # Public answers are kept for long; Mapwright tells Varnish which of them an edit has made old.
 
@@ -31,7 +32,8 @@ sub vcl_recv {
     unset req.http.mapwright-dropped;
 
     if (req.method == "PURGE") {
-        if (client.ip !~ mapwright) {
+        # Somebody whom another proxy on this machine lets through has a second address here.
+        if (client.ip !~ mapwright || req.http.X-Forwarded-For ~ ",") {
             return (synth(403, "Forbidden"));
         }
         # What is being fetched now was asked for before the change.
@@ -59,6 +61,13 @@ sub vcl_recv {
     # Nothing depends on cookies.
     unset req.http.Cookie;
     return (hash);
+}
+
+# Addresses in answers are those by which the client says that it came: nobody else is given his.
+sub vcl_hash {
+    hash_data(req.http.X-Forwarded-Proto);
+    hash_data(req.http.X-Forwarded-Host);
+    hash_data(req.http.X-Forwarded-Prefix);
 }
 
 sub vcl_pipe {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import {
   type Check,
   checkData,
+  checkEdge,
   checkMetrics,
   checkNative,
   checkNode,
@@ -31,6 +32,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           checkPlugins(config.visualPlugins),
           checkData(config.dataDir),
           checkMetrics(config),
+          checkEdge(config),
         ])
       ).flat();
       if (options.json) print(env, JSON.stringify(checks, null, 2));

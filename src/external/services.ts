@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import type { Config } from "../config.js";
@@ -105,6 +106,8 @@ export class RasterServices {
     // When one cannot be waited for, the others are not either.
     const failed = new AbortController();
     const ended = AbortSignal.any([signal, failed.signal]);
+    // Each image listens to it, and a metatile has many.
+    setMaxListeners(0, ended);
     try {
       const images = await Promise.all(
         wanted.urls.map((url) =>

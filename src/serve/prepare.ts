@@ -32,7 +32,10 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
     const client = await db.dedicated();
     try {
       const applied = await migrate(client);
-      if (applied.length > 0) progress(`Database schema brought up to date (${applied.length} steps).`);
+      if (applied.length > 0)
+        progress(
+          `Database schema brought up to date (${applied.length} ${applied.length === 1 ? "step" : "steps"}).`,
+        );
     } finally {
       await client.end();
     }

@@ -149,15 +149,24 @@ export function iconOf({ useIcon, icon }: Settings, find: FindPicture): MarkerPi
   return undefined;
 }
 
-/** @param look.size of its longer side: a number, or an expression of Mapnik */
+/**
+ * @param look.size of its longer side: a number, or an expression of Mapnik
+ * @param look.color of icons of the installation, which are of one colour; other pictures keep theirs
+ */
 export function pictureMarker(
   settings: Settings,
-  look: { readonly picture: MarkerPicture; readonly opacity: unknown; readonly size: number | string },
+  look: {
+    readonly picture: MarkerPicture;
+    readonly color: unknown;
+    readonly opacity: unknown;
+    readonly size: number | string;
+  },
 ): Symbolizer {
   const { allowOverlap } = settings.pointSettings as Settings;
   const { name, side } = look.picture;
   return {
     ...symbolizer("MarkersSymbolizer", {
+      fill: name.startsWith("icon:") ? (look.color as string) : undefined,
       opacity: look.opacity as number,
       // A width would hold for pictures of shapes only.
       transform: `scale(${typeof look.size === "number" ? look.size / side : `${look.size}/${side}`})`,
@@ -216,7 +225,12 @@ export function classRules(
   const symbols = {
     Point: [
       look.icon
-        ? pictureMarker(settings, { picture: look.icon, opacity, size: iconSize(settings, look.icon) })
+        ? pictureMarker(settings, {
+            picture: look.icon,
+            color: look.color,
+            opacity,
+            size: iconSize(settings, look.icon),
+          })
         : marker(settings, {
             fill: look.color,
             opacity,

@@ -121,6 +121,29 @@ t.test("a font that is not there is told of with its place, and drawn in a simil
   t.equal((await save(`#l { ${text}: "No Such", "There Regular"; }`)).json.notices, undefined);
 });
 
+t.test("columns that a style asks for and the layer does not have are told of", async (t) => {
+  await makeMap(server, "columns");
+  await makeStyledLayer(server, "columns", "l", "#l { marker-width: 5; }");
+  await server.api("POST", "columns/layers/l/structure/", {
+    token: admin,
+    body: { code: "kind", type: "string" },
+  });
+  const save = async (css: string) =>
+    (await server.api("PATCH", "columns/layers/l/", { token: admin, body: { parent_id: 0, css_style: css } }))
+      .json;
+  t.match(
+    await save(
+      "#l[nosuch=1] { marker-width: 5; } #l { text-name: [alsono]; text-face-name: 'DejaVu Sans Book'; }",
+    ),
+    {
+      notices: [/no column "alsono"/, /no column "nosuch"/],
+    },
+  );
+  const fine =
+    "#l[kind='a']['mapnik::geometry_type'=1] { marker-width: 5; } #l[svc_id>5] { marker-width: 6; }";
+  t.equal((await save(fine)).notices, undefined);
+});
+
 t.test("what is no font, and paths that no font can have, are refused", async (t) => {
   t.match(await put("a.ttf", Buffer.from("no font")), {
     status: 500,

@@ -71,6 +71,40 @@ t.test(
   },
 );
 
+t.test("what is empty around the shapes of an SVG belongs to it, as it does in a bitmap", async (t) => {
+  const dot = (box: string) =>
+    `<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="${box}"><circle cx="12" cy="12" r="3" fill="red"/></svg>`;
+  await put("dot.svg", dot("0 0 24 24"));
+  await put(
+    "dot.png",
+    await sharp(Buffer.from(dot("0 0 24 24")))
+      .png()
+      .toBuffer(),
+    "image/png",
+  );
+  const painted = async (code: string, style: string, geometry: unknown) => {
+    await makeMap(server, code);
+    await makeStyledLayer(server, code, "l", `#l { ${style} }`);
+    await addObject(server, "l", geometry, { map: code });
+    const answer = await fetch(tileUrl(server, code, { lon: 1, lat: -1, z: 2 }, "&base=0"));
+    return (await picture(await answer.arrayBuffer())).painted;
+  };
+  const all = square(-10, -70, 120);
+  for (const [name, style, geometry] of [
+    ["pattern", "polygon-pattern-file: url(FILE);", all],
+    ["marker", "marker-file: url(FILE); marker-allow-overlap: true;", centre],
+    ["wide", "marker-file: url(FILE); marker-width: 64; marker-allow-overlap: true;", centre],
+  ] as const) {
+    const drawn = await painted(`${name}-svg`, style.replace("FILE", "dot.svg"), geometry);
+    // Bitmaps have no width.
+    const known =
+      name === "wide"
+        ? Math.PI * 8 ** 2
+        : await painted(`${name}-png`, style.replace("FILE", "dot.png"), geometry);
+    t.ok(Math.abs(drawn - known) < 0.35 * known + 10, `${name}: ${drawn} pixels, ${known} of the bitmap`);
+  }
+});
+
 t.test("every symbolizer that shows pictures draws SVG, PNG and WebP", async (t) => {
   const side = { create: { width: 16, height: 16, channels: 4 as const, background: "#008000" } };
   await put("p/green.svg", svg("green"));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { freshDatabase } from "../support/database.js";
+import { startNoting } from "../support/listening.js";
 import { testRedisUrl } from "../support/redis.js";
 import { runCommand } from "./support.js";
 
@@ -228,6 +229,18 @@ t.test("doctor finds everything in order, and says what to do about what is not"
   });
   const ofTiles = (JSON.parse(apart.stdout) as Check[]).find(({ name }) => name === "Redis of tiles");
   t.match(ofTiles, { ok: true, advice: undefined });
+
+  const hook = await startNoting();
+  t.teardown(() => hook.stop());
+  const edge = { MAPWRIGHT_EDGE_KIND: "hook", MAPWRIGHT_EDGE_URLS: hook.url };
+  t.match(
+    (await runCommand(["doctor"], { variables: { ...variables, ...edge } })).stdout,
+    /ok +edge +hook takes/,
+  );
+  t.same(hook.sent[0]!.body, { keys: ["doctor"] });
+  hook.answer = () => ({ status: 405 });
+  const deaf = await runCommand(["doctor"], { variables: { ...variables, ...edge } });
+  t.match(deaf, { status: 1, stdout: /PROBLEM +edge +hook does not take purges: .*405/ });
 
   const sick = await runCommand(["doctor"], {
     variables: { ...nowhere, MAPWRIGHT_DATA_DIR: "/nonexistent/deep/data" },

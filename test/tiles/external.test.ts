@@ -9,6 +9,9 @@ import { startServer } from "../support/server.js";
 
 /** External layers on tiles: images of other servers, here one of the test's own. */
 
+const warnings: Error[] = [];
+process.on("warning", (warning) => warnings.push(warning));
+
 type Colour = readonly [number, number, number, number];
 const png = (colour: Colour, width = 256, height = width) => {
   const key = `${colour} ${width} ${height}`;
@@ -323,4 +326,11 @@ t.test("a service can be the base map of a project", async (t) => {
   t.equal((await tile("based", "3/5/2")).image.painted, 0);
   const json = await (await fetch(`${server.url}/tms/p/based/tile.json`)).json();
   t.equal((json as { attribution: string }).attribution, "Somebody");
+});
+
+t.test("nothing of it warns of a leak", async (t) => {
+  t.same(
+    warnings.map(({ message }) => message),
+    [],
+  );
 });

@@ -71,7 +71,7 @@ async function change(
   const replace = request.method === "PUT";
   const name = changedName(sent, context, replace ? undefined : layer);
   const css = sent.css_style ?? (replace ? "" : undefined);
-  const notices = css ? await check(services, map, { code: sent.code ?? layer.code, css }) : [];
+  const notices = css ? await check(services, map, { code: sent.code ?? layer.code, css }, layer) : [];
   await changeLayer(services.db, map.id, layer.id, {
     code: sent.code,
     parentId: sent.parent_id,
@@ -99,8 +99,9 @@ const check = (
   services: Services,
   map: MapState,
   { code, css }: { readonly code: string; readonly css: string },
+  layer?: LayerNode,
 ): Promise<readonly string[]> =>
-  checkStyle(services, map.project, { mapStyle: map.cssStyle, layerStyle: css, layerCode: code });
+  checkStyle(services, map.project, { mapStyle: map.cssStyle, layerStyle: css, layerCode: code }, layer);
 
 const withNotices = (notices: readonly string[]) => (notices.length > 0 ? { notices: [...notices] } : {});
 

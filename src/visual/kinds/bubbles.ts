@@ -68,7 +68,7 @@ function symbolOf(
   const look = { opacity: classes.opacity, size };
   const picture = iconOf(classes, findPicture);
   return picture
-    ? pictureMarker(settings, { ...look, picture })
+    ? pictureMarker(settings, { ...look, color: classes.color, picture })
     : marker(settings, { ...look, fill: classes.color });
 }
 

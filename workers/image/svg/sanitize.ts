@@ -37,7 +37,10 @@ export function sanitizeSvg(source: string): SafeSvg {
     'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"',
     `width="${width}" height="${height}" viewBox="${viewBox.join(" ")}"${own}`,
   ].join(" ");
-  return { text: `<svg ${attributes}>${inner}</svg>`, width, height };
+  // Mapnik takes the box around all shapes for the size of a picture, also of those that are not seen.
+  const [x, y, across, down] = viewBox;
+  const frame = `<path d="M${x} ${y}h${across}v${down}h-${across}z" fill="none" stroke="none"/>`;
+  return { text: `<svg ${attributes}>${frame}${inner}</svg>`, width, height };
 }
 
 function sizeOf(root: SvgNode): { width: number; height: number; viewBox: number[] } {
