@@ -8,25 +8,23 @@ import { build } from "esbuild";
  * its bytes.
  */
 
-const browser = "dist/src/viewer/browser";
+const modules = "dist/src/viewer/browser";
+const scripts = "dist/src/viewer/scripts";
 const packed = "dist/src/viewer/packed";
 /** Below this it would not save a packet. */
 const leastBytes = 1_400;
 
-/** Puts the modules of the viewer into one file, and removes them. */
+/** Puts the modules of the viewer into one file. */
 export async function bundlePages() {
   await build({
-    entryPoints: [join(browser, "app.js")],
-    outfile: join(browser, "app.js"),
-    allowOverwrite: true,
+    entryPoints: [join(modules, "app.js")],
+    outfile: join(scripts, "app.js"),
     bundle: true,
     minify: true,
     format: "esm",
     target: "es2022",
     logLevel: "warning",
   });
-  for (const name of readdirSync(browser))
-    if (name.endsWith(".js") && name !== "app.js") rmSync(join(browser, name));
 }
 
 /** Compresses the files of the pages that dist has. */

@@ -12,7 +12,7 @@ export interface ViewerFiles extends Build {
 }
 
 /**
- * Reads the built viewer (the folders `static` and `browser` beside this module) and Leaflet. Files are named as `app.js`
+ * Reads the built viewer (the folders `static` and `scripts` beside this module) and Leaflet. Files are named as `app.js`
  * or `images/layers.png`.
  * @throws Error when the viewer has not been built
  */
@@ -21,7 +21,7 @@ export function loadViewerFiles(): ViewerFiles {
   const leaflet = dirname(require.resolve("leaflet/dist/leaflet.js"));
   const entries = new Map<string, Buffer>([
     ...readFolder(join(here, "static")),
-    ...readFolder(join(here, "browser")),
+    ...readFolder(join(here, "scripts")),
     ["leaflet.js", readFileSync(join(leaflet, "leaflet.js"))],
     ["leaflet.css", readFileSync(join(leaflet, "leaflet.css"))],
     ...readFolder(join(leaflet, "images"), "images/"),

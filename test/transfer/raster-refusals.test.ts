@@ -304,7 +304,7 @@ t.test("a host that is killed fails its import alone", async (t) => {
   )
     await new Promise((resolve) => setTimeout(resolve, 5));
   process.kill(transfer.pid!, "SIGKILL");
-  t.match(await importing, { code: "import_failed" });
+  t.match(await importing, { code: "busy" });
   t.equal(await bench.state(layer), before);
   t.same(temporary(), []);
   await bench.import(layer, geoTiff(plain), { extension: "tif" });
