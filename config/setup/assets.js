@@ -8,6 +8,8 @@ import { bundlePages, packPages } from "./pages.js";
 
 /** Files that the program reads at run time from beside its code. */
 const assets = /\.(sql|mss|html|css|svg|json|png|ico|webmanifest|woff2)$/;
+/** What is made of other outputs, below. */
+const madeOf = /^dist\/src\/viewer\/(?:packed|scripts)\//;
 const browserProject = "src/viewer/browser/tsconfig.json";
 const browserFolder = dirname(browserProject);
 
@@ -34,7 +36,8 @@ for (const folder of ["src", "workers", "bench", "test"]) {
   for (const path of filesBelow(join("dist", folder))) {
     const source = path.slice("dist/".length);
     const typescript = source.replace(/\.d\.ts$|\.js(\.map)?$/, ".ts");
-    if (!existsSync(source) && !existsSync(typescript)) rmSync(path);
+    const isMade = madeOf.test(path);
+    if (!isMade && !existsSync(source) && !existsSync(typescript)) rmSync(path);
   }
 }
 
