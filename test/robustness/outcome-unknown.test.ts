@@ -1,7 +1,7 @@
 import t from "tap";
 import { freshDatabase } from "../support/database.js";
 import { DatabaseLink } from "../support/database-link.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** Writes whose connection to the database is lost at the worst moments, and what their clients are told. */
 
@@ -65,7 +65,9 @@ t.test(
 );
 
 t.test("a write whose answer could not be read afterwards says that it was done", async (t) => {
-  // The map is read anew for the answer.
+  // The map is known before, and read anew for the answer.
+  await waitFor(() => server.nodes[0]!.services.changes.trusted);
+  t.equal((await server.api("GET", "m/layers/", { token })).status, 200);
   link.severAt("as node_rows", { before: true });
   const answer = await post("m/folders/", { name: "three" });
   t.equal(answer.status, 503, answer.text);

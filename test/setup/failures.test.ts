@@ -1,6 +1,8 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { failuresOf } from "../failures.js";
-import { outcomeOf } from "../tap.js";
+import { outcomeOf, runTap } from "../tap.js";
 
 /** What a log shows of a run that failed. */
 
@@ -85,3 +87,27 @@ t.test("a file that ends before its tests have failed is a failure", (t) => {
   t.match(outcomeOf("ok 1 - a\n", { name: "x", status: 9 }), { passed: 1, failed: 1, failures: "x" });
   t.end();
 });
+
+t.test(
+  "a file that fails beside others is run again by itself, unless many do or it looks for what must never happen",
+  async (t) => {
+    const root = t.testdir({});
+    const file = (name: string, body: string) => writeFileSync(join(root, name), body);
+    const once = (name: string) =>
+      `import { existsSync, writeFileSync } from "node:fs"; const isSecond = existsSync("${name}.seen"); writeFileSync("${name}.seen", "");
+     console.log(isSecond ? "ok 1 - later" : "not ok 1 - at first"); console.log("1..1"); process.exitCode = isSecond ? 0 : 1;`;
+    file("fine.mjs", 'console.log("ok 1 - fine\\n1..1");');
+    file("bad.mjs", 'console.log("not ok 1 - bad\\n1..1"); process.exitCode = 1;');
+    for (const name of ["a", "b", "c", "d", "e", "freshness"]) file(`${name}.mjs`, once(name));
+    const run = (...files: string[]) => {
+      const folder = mkdtempSync(join(root, "run-"));
+      const signal = new AbortController().signal;
+      return runTap({ ...{ root, folder, signal }, files, environment: process.env });
+    };
+    t.match(await run("fine.mjs", "a.mjs"), { passed: 2, failed: 0 });
+    t.match(await run("fine.mjs", "bad.mjs"), { passed: 1, failed: 1 });
+    t.match(await run("freshness.mjs"), { passed: 0, failed: 1 });
+    t.match(await run("b.mjs", "c.mjs", "d.mjs"), { passed: 0, failed: 3 }, "too many");
+    t.match(await run("e.mjs", "bad.mjs"), { passed: 1, failed: 1 });
+  },
+);
