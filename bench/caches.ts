@@ -12,6 +12,12 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
+/** Debian keeps such programs where not every account looks. */
+export const withSystemPrograms = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  PATH: `${process.env.PATH ?? ""}:/usr/local/sbin:/usr/sbin:/sbin`,
+});
+
 /** A port that nobody uses now. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -47,7 +53,7 @@ export async function startVarnish(port: number, backend: number): Promise<Edge>
       "-s",
       "malloc,256m",
     ],
-    { stdio: ["ignore", "pipe", "pipe"] },
+    { stdio: ["ignore", "pipe", "pipe"], env: withSystemPrograms() },
   );
   return running(child, port, folder);
 }

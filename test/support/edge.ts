@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Edge, replaced, running } from "../../bench/caches.js";
+import { type Edge, replaced, running, withSystemPrograms } from "../../bench/caches.js";
 
 /** nginx on a port, in front of the server at `backend`. */
 export async function startNginx(port: number, backend: number): Promise<Edge> {
@@ -22,6 +22,7 @@ export async function startNginx(port: number, backend: number): Promise<Edge> {
   );
   const child = spawn("nginx", ["-c", join(folder, "nginx.conf"), "-p", folder, "-e", "stderr"], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: withSystemPrograms(),
   });
   return running(child, port, folder);
 }
