@@ -115,6 +115,8 @@ async function runFile(file: string, { root, environment, signal }: TapRun): Pro
   });
   clearTimeout(late);
   signal.removeEventListener("abort", end);
+  // What it started and did not end, as when it broke off.
+  endGroup(child);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   const outcome = outcomeOf(tapText, { name, status });
   const failed = outcome.failed > 0;

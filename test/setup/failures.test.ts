@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { failuresOf } from "../failures.js";
@@ -111,3 +111,28 @@ t.test(
     t.match(await run("e.mjs", "bad.mjs"), { passed: 1, failed: 1 });
   },
 );
+
+t.test("what a file has started ends with it", async (t) => {
+  const root = t.testdir({
+    "left.mjs": `import { spawn } from "node:child_process"; import { writeFileSync } from "node:fs";
+      const child = spawn("sleep", ["300"], { stdio: "ignore" }); writeFileSync("pid", String(child.pid)); child.unref();
+      console.log("ok 1 - fine\\n1..1"); process.exit(0);`,
+  });
+  const folder = mkdtempSync(join(root, "run-"));
+  const signal = new AbortController().signal;
+  t.match(await runTap({ root, folder, signal, files: ["left.mjs"], environment: process.env }), {
+    passed: 1,
+    failed: 0,
+  });
+  const pid = Number(readFileSync(join(root, "pid"), "utf8"));
+  const isThere = () => {
+    try {
+      return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+    } catch {
+      return false;
+    }
+  };
+  for (let waited = 0; isThere() && waited < 10_000; waited += 50)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  t.notOk(isThere());
+});
