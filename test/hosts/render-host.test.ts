@@ -46,6 +46,8 @@ function sleepy(seconds: number): MetatileRequest {
   };
 }
 const draw = (seconds: number, deadlineMs = 20_000) => host.call("metatile", sleepy(seconds), { deadlineMs });
+/** A style that takes seconds to compile. */
+const largeStyle = Array.from({ length: 6_000 }, (_, n) => `#a[n=${n}]{line-width:${n % 9}}`).join("");
 const kill = (signal: NodeJS.Signals) => process.kill(host.pid!, signal);
 
 t.test("it draws", async (t) => {
@@ -156,14 +158,13 @@ t.test("a call beyond the queue is refused, one that is aborted leaves it", asyn
 
 t.test("while a large style is compiled, those of other projects are", async (t) => {
   const styles = createStyleCompiler(host, { deadlineMs: 63_000 });
-  const rules = Array.from({ length: 6_000 }, (_, n) => `#a[n=${n}]{line-width:${n % 9}}`).join("");
   const compile = (layerStyle: string, project: number) =>
     styles.compile(
       { mapStyle: "", layerStyle, layerCode: "a", deadlineMs: 60_000 },
       { project, stored: false },
     );
   let isDone = false;
-  const large = compile(rules, 1).finally(() => {
+  const large = compile(largeStyle, 1).finally(() => {
     isDone = true;
   });
   for (const project of [2, 3, 4]) await compile(`#a{line-width:${project}}`, project);
@@ -176,7 +177,7 @@ t.test("a style that takes too long to compile is given up without touching rend
   const beside = draw(0.5);
   const response = await host.call(
     "compile",
-    { mapStyle: "", layerStyle: "#l { line-width: 1; }", layerCode: "l", deadlineMs: 0 },
+    { mapStyle: "", layerStyle: largeStyle, layerCode: "a", deadlineMs: 100 },
     { deadlineMs: 10_000 },
   );
   t.match(response, { ok: false, deadline: true });
