@@ -8,7 +8,13 @@ export interface ToolbarEvents {
   changeLanguage(language: Language): void;
 }
 
-const ownNames: Readonly<Record<Language, string>> = { en: "English", ru: "Русский" };
+const ownNames: Readonly<Record<Language, string>> = {
+  en: "English",
+  ru: "Русский",
+  de: "Deutsch",
+  fr: "Français",
+  es: "Español",
+};
 
 /** The toolbar at the top right: language, account, share. */
 export class Toolbar {
