@@ -13,13 +13,15 @@ const styles = {
   border: "#a { line-color: rgba(255, 0, 0, 1); line-width: 4; }",
   dot: "#a { marker-width: 6; marker-fill: #0000ff; marker-allow-overlap: true; }",
   disc: "#a { marker-width: 24; marker-fill: #0000ff; }",
-  some: "#a { [zoom > 9] { polygon-fill: #ffff00; } [svc_id > 5] { polygon-fill: #112233; } polygon-fill: #123456; }",
+  some: "#a { [zoom > 19] { polygon-fill: #ffff00; } [svc_id > 5] { polygon-fill: #112233; } polygon-fill: #123456; }",
   plain: "",
+  pictured: "#a { marker-file: url(icon:square); marker-fill: #008000; marker-width: 20; }",
+  hidden: "@unused: 1;",
   wide: "#a { line-width: [svc_id]; line-color: #ff00ff; }",
 };
 for (const [code, css] of Object.entries(styles)) await makeStyledLayer(server, "m", code, css);
 await server.sql.query(`update layer set geometry_kind = case when n.code in ('area', 'some') then 'Polygon'
-  when n.code in ('dot', 'disc') then 'Point' else 'LineString' end from node n where n.id = layer.id and n.code <> 'plain'`);
+  when n.code in ('dot', 'disc', 'pictured') then 'Point' else 'LineString' end from node n where n.id = layer.id and n.code <> 'plain'`);
 await server.nodes[0]!.services.changes.propagate();
 
 const get = async (layer: string, query = "", headers: Record<string, string> = {}) => {
@@ -39,8 +41,14 @@ t.test("an icon shows the kind and the colour of its layer", async (t) => {
   const [dot, disc] = [await icon("dot"), await icon("disc")];
   t.same(dot.at(16, 16), [0, 0, 255, 255]);
   t.ok(dot.painted < 80 && disc.painted > 300, `${dot.painted} ${disc.painted}`);
-  t.same((await icon("some")).at(16, 16), [0x12, 0x34, 0x56, 255], "what is drawn of every object");
+  t.same(
+    (await icon("some")).at(16, 16),
+    [0x12, 0x34, 0x56, 255],
+    "what is drawn of most objects at most zooms",
+  );
   t.ok((await icon("plain")).painted > 0);
+  t.same((await icon("pictured")).at(8, 8), [0, 128, 0, 255], "the corner of a square");
+  t.ok((await icon("hidden")).painted > 0, "nothing is drawn of it");
   t.ok((await icon("wide")).painted > 0, "a width that is told by the object");
 });
 

@@ -95,6 +95,8 @@ t.test("a map that takes too long is refused at once for a while, and no other",
 
 t.test("pictures that a client asks for and leaves keep no others waiting", async (t) => {
   await makeFileLayer(server, "files");
+  // Nothing is drawn of it. The icon of such a layer is made where pictures are made smaller.
+  await makeStyledLayer(server, "m", "undrawn", "@unused: 1;");
   const object = await makeObject(server, "files");
   const bytes = await sharp({ create: { width: 60, height: 40, channels: 3, background: "#f00" } })
     .png()
@@ -115,7 +117,7 @@ t.test("pictures that a client asks for and leaves keep no others waiting", asyn
   );
   await waitFor(() => image.counts().waiting === 6);
   t.equal(image.counts().running, 2, "one kind of work does not take all places");
-  const icon = ask("198.51.100.2", "m/layers/a/icon/?size=33");
+  const icon = ask("198.51.100.2", "m/layers/undrawn/icon/?size=33");
   await waitFor(() => image.counts().running === 3);
   const others = [resized("198.51.100.2", 30), resized("198.51.100.3", 17)];
   await waitFor(() => image.counts().waiting === 7);

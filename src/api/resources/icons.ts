@@ -3,9 +3,7 @@ import { type Caller, type LayerNode, type MapState, publicCaller } from "../../
 import { busy, notFound } from "../../errors.js";
 import { pictureTag } from "../../hosts/pictures.js";
 import type { Reply, Request } from "../../http/types.js";
-import type { CompiledStyle } from "../../style/model.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
-import { drawsStatistics, isVisualized, visualStyle } from "../../visual/style.js";
 import { callerOrPublic, imageUser, usedToken } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
@@ -13,7 +11,7 @@ import { binary } from "../request/schema/bodies.js";
 import { integer } from "../request/schema/parameters.js";
 import type { Services } from "../services.js";
 import { describedHeaders, pictureHeaders, pictureReply } from "./images.js";
-import { classSymbol, type DrawnSymbol, imageSymbol, noStyle, styleOf } from "./layer-symbols.js";
+import { classSymbol, type DrawnSymbol, layerSymbol, noStyle } from "./layer-symbols.js";
 
 /** Icons of layers, drawn from their styles. */
 
@@ -45,13 +43,12 @@ async function icon(
     if (symbol === null) throw busy("What the symbol depends on takes too long now.");
     return symbolReply(request, services, { map, layer, caller }, symbol);
   }
-  const style = isVisualized(layer)
-    ? await visualStyleOf(services, map, layer)
-    : await styleOf(services, map, layer);
-  const image = layer.raster && style ? imageSymbol(layer, style, size) : undefined;
-  if (image) return symbolReply(request, services, { map, layer, caller }, image);
-  const svg = swatchSvg(swatchOf(style ?? noStyle, layer.geometryKind));
-  const headers = style || usedToken(caller) ? pictureHeaders(services, { map, layer, caller }) : notCached;
+  const symbol = await layerSymbol(services, { map, layer }, size);
+  if (symbol) return symbolReply(request, services, { map, layer, caller }, symbol);
+  // Nothing is drawn of the layer, or what it depends on is not there in time.
+  const svg = swatchSvg(swatchOf(noStyle, layer.geometryKind));
+  const isLasting = symbol !== null || usedToken(caller);
+  const headers = isLasting ? pictureHeaders(services, { map, layer, caller }) : notCached;
   return pictureReply(request, pictureTag({ svg, size }), headers, () =>
     services.pictures.drawn({ svg, size }, imageUser(request, caller)),
   );
@@ -72,18 +69,6 @@ const symbolReply = (
 /** For an icon without its style, which may differ on the next request. */
 const notCached = { "cache-control": "no-store" };
 
-/** The style of the layer's visualization; undefined when its statistics are not there in time. */
-async function visualStyleOf(
-  services: Services,
-  map: MapState,
-  layer: LayerNode,
-): Promise<CompiledStyle | undefined> {
-  const needed = drawsStatistics(layer);
-  const values = needed ? await services.visuals.current(layer, map.project.languages[0]) : undefined;
-  // A class with an icon has the symbol of one without.
-  return needed && !values ? undefined : visualStyle(layer, values, () => undefined);
-}
-
 export const iconOperations: readonly Operation[] = [
   operation({
     id: "getIcon",
@@ -91,8 +76,8 @@ export const iconOperations: readonly Operation[] = [
     counts: "pictures",
     summary: "Get the icon of a layer",
     details:
-      "Rendered from the layer's style or visualization: it shows the geometry type, colours and sizes; of a raster layer " +
-      "the image. With `class` the symbol of a class of the legend, as tiles have it.",
+      "The symbol of the layer as tiles have it: that of the objects in no other class, else of the first class of its " +
+      "legend; of a raster layer the image. With `class` the symbol of that class.",
     methods: ["GET"],
     path: `${layerPath}/icon/`,
     query: iconParameters,

@@ -180,6 +180,23 @@ export async function classSymbol(
     : drawing && illustrated(services, map, drawing, size);
 }
 
+/**
+ * The symbol that stands for the whole layer: of the objects in no other class, else of its first class; of a
+ * raster layer the image. As `classSymbol`. */
+export async function layerSymbol(
+  services: Services,
+  { map, layer }: { readonly map: MapState; readonly layer: LayerNode },
+  size: number,
+): Promise<DrawnSymbol | undefined | null> {
+  if (layer.visualSettings || !hasStyledClasses(layer))
+    return classSymbol(services, { map, layer }, { at: 0, size });
+  const style = await styleOf(services, map, layer);
+  if (!style) return null;
+  if (layer.raster) return imageSymbol(layer, style, size);
+  const rest = styleClasses(style).classes.findIndex(({ filter }) => filter === undefined);
+  return classSymbol(services, { map, layer }, { at: Math.max(0, rest), size });
+}
+
 /** A small picture of a raster layer; undefined for other layers. */
 export function imageSymbol(layer: LayerNode, style: CompiledStyle, size: number): DrawnSymbol | undefined {
   const request = layer.raster ? rasterSymbol(style, layer.raster, size) : undefined;
