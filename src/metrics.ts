@@ -206,6 +206,12 @@ export class Metrics {
       "99th percentile of the same, since metrics were read last.",
       () => this.loop.p99,
     );
+    gauge(
+      "event_loop_held_max_seconds",
+      "Longest time that work of the front process held its event loop, since metrics were read last: without what it " +
+        "waited for a core that other programs had.",
+      () => this.loop.held,
+    );
   }
 
   /** What the connections to the database are used for. */

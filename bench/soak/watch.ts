@@ -125,12 +125,15 @@ const inPairs = (values: readonly number[]): number[] =>
 
 const greatest = (values: readonly number[]): number => values.reduce((one, other) => Math.max(one, other));
 
-/** How long the node's event loop was held at most since it was asked last, in ms; 0 while it is away. */
+/**
+ * How long the node's work held its event loop at most since it was asked last, in ms; 0 while it is away. What it waits for
+ * a core is not counted: clients, hostile ones and servers share those of one machine here.
+ */
 async function heldSince(url: string): Promise<number> {
   try {
     const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(10_000) });
     const text = await answer.text();
-    const seconds = /^mapwright_event_loop_delay_max_seconds (\S+)$/m.exec(text)?.[1];
+    const seconds = /^mapwright_event_loop_held_max_seconds (\S+)$/m.exec(text)?.[1];
     return 1_000 * (Number(seconds) || 0);
   } catch {
     return 0;

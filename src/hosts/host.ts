@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, getPriority, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
@@ -286,6 +286,7 @@ export class WorkerHost<M extends Messages> {
       holdsTooMuch: false,
     };
     this.child = child;
+    giveWay(childProcess.pid);
     const startup = setTimeout(() => childProcess.kill("SIGKILL"), startupMs);
     startup.unref();
     const ended = (code: number | null, signal: NodeJS.Signals | null) => {
@@ -554,5 +555,18 @@ function residentBytes(pid: number): number {
     return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * 4096;
   } catch {
     return 0;
+  }
+}
+
+/** By how much hosts are nicer than the server: about a third of its share where they want the same core. */
+const niceness = 5;
+
+/** Lets the server answer first what is there already, where both want the same core. */
+function giveWay(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, Math.min(constants.priority.PRIORITY_LOW, getPriority() + niceness));
+  } catch {
+    // It has ended, or the system does not allow it: then they share evenly.
   }
 }

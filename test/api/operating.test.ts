@@ -88,10 +88,13 @@ t.test("metrics are for this machine and for who has the token, and do not exist
 });
 
 t.test("metrics tell how long the event loop was held since they were read last", async (t) => {
-  const delay = async () => {
+  const told = async () => {
     const text = await (await fetch(`${server.url}/metrics`)).text();
-    return Number(/^mapwright_event_loop_delay_max_seconds (\S+)$/m.exec(text)?.[1]);
+    const value = (name: string) =>
+      Number(new RegExp(`^mapwright_event_loop_${name}_max_seconds (\\S+)$`, "m").exec(text)?.[1]);
+    return { delay: value("delay"), held: value("held") };
   };
+  const delay = async () => (await told()).delay;
   await delay();
   await new Promise((resolve) => setTimeout(resolve, 50));
   const end = performance.now() + 700;
@@ -100,6 +103,9 @@ t.test("metrics tell how long the event loop was held since they were read last"
   t.ok((await delay()) >= 0.65, "700 ms were held");
   await new Promise((resolve) => setTimeout(resolve, 50));
   t.ok((await delay()) < 0.65, "and are told once");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  t.ok((await told()).held >= 0.6, "time in which it waits for what it called is held, too");
 });
 
 t.test("a token is in no log line, wherever it travelled", async (t) => {

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { getPriority } from "node:os";
 import t, { type Test } from "tap";
 import { type HostOptions, WorkerHost } from "../../src/hosts/host.js";
 import type { ImageMessages } from "../../src/hosts/messages.js";
@@ -181,4 +183,15 @@ t.test("a host stops while its process cannot be made", async (t) => {
   const host = open(t);
   const waiting = host.call("ping", null, { deadlineMs });
   await Promise.all([host.stop(), t.rejects(waiting, { name: "HostError", reason: "stopped" })]);
+});
+
+t.test("all threads of a host give way to the server", async (t) => {
+  const host = open(t);
+  await host.whenReady();
+  const folder = `/proc/${host.pid}/task`;
+  for (const thread of readdirSync(folder)) {
+    const [, values = ""] = /\) (.*)/.exec(readFileSync(`${folder}/${thread}/stat`, "utf8")) ?? [];
+    // The 19th value of the line; the name in brackets, which may hold blanks, is the second.
+    t.equal(Number(values.split(" ")[16]), Math.min(19, getPriority() + 5), `thread ${thread}`);
+  }
 });

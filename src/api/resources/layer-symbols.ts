@@ -198,7 +198,7 @@ export async function layerSymbol(
 }
 
 /** A small picture of a raster layer; undefined for other layers. */
-export function imageSymbol(layer: LayerNode, style: CompiledStyle, size: number): DrawnSymbol | undefined {
+function imageSymbol(layer: LayerNode, style: CompiledStyle, size: number): DrawnSymbol | undefined {
   const request = layer.raster ? rasterSymbol(style, layer.raster, size) : undefined;
   return layer.raster && request ? { request, pictures: [], blob: layer.raster.drawn } : undefined;
 }
