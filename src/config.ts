@@ -121,6 +121,8 @@ export const configSchema = z.strictObject({
   /** Longest statement that reads for the public. */
   publicTimeoutMs: count(100, 3_600_000).default(10_000),
   sessionIdleSeconds: count(1, 86_400).default(600),
+  /** Longest life of a key for tiles. */
+  tileKeySeconds: count(1, 604_800).default(43_200),
   login: z
     .strictObject({
       /** Failed logins are counted over this time. */

@@ -6,6 +6,7 @@ import { ExternalTokens } from "./access/issuer-tokens.js";
 import { LoginThrottle } from "./access/login-throttle.js";
 import { hashingGate, Logins } from "./access/logins.js";
 import { openSessions } from "./access/sessions.js";
+import { openTileKeys } from "./access/tile-keys.js";
 import { docsRoutesOf } from "./api/resources/docs.js";
 import { viewerRoutesOf } from "./api/resources/viewer.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
@@ -164,6 +165,11 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     idleSeconds: config.sessionIdleSeconds,
     prefix: config.redisPrefix,
   });
+  const tileKeys = openTileKeys(redis, {
+    idleSeconds: config.sessionIdleSeconds,
+    seconds: config.tileKeySeconds,
+    prefix: config.redisPrefix,
+  });
 
   const limits = new ClientLimits({
     redis,
@@ -201,6 +207,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     redis,
     catalog,
     sessions,
+    tileKeys,
     limits,
     logins,
     externalTokens,

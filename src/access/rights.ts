@@ -3,6 +3,7 @@ import {
   type Grant,
   type MapState,
   type ProjectState,
+  publicCaller,
   Right,
   type Rights,
   type Role,
@@ -64,6 +65,14 @@ export function mayRead(map: GuardedTree, caller: Caller, layer?: GuardedLayer):
     if (rightsOn(map, caller, candidate) & Right.read) return true;
   }
   return false;
+}
+
+/** Whether the caller may read the same layers of the map as the public. */
+export function readsAsPublic(map: GuardedTree, caller: Caller): boolean {
+  if (mayRead(map, caller) !== mayRead(map, publicCaller)) return false;
+  for (const layer of map.layers.values())
+    if (mayRead(map, caller, layer) !== mayRead(map, publicCaller, layer)) return false;
+  return true;
 }
 
 /** @throws Failure forbidden, also for the public, when the caller may not read the map (or the layer) */

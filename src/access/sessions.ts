@@ -32,7 +32,8 @@ export interface SessionOptions {
   readonly prefix: string;
 }
 
-const tokenPattern = /^[A-Za-z0-9_-]{43}$/;
+/** 256 bits as base64url, as tokens and keys of tiles are. */
+export const secretPattern = /^[A-Za-z0-9_-]{43}$/;
 const unavailable = (): Failure => busy("Sessions cannot be checked just now.");
 
 class RedisSessions implements Sessions {
@@ -52,7 +53,7 @@ class RedisSessions implements Sessions {
   }
 
   async find(token: string): Promise<Session | undefined> {
-    if (!tokenPattern.test(token)) return undefined;
+    if (!secretPattern.test(token)) return undefined;
     let text: string | null;
     try {
       text = await this.redis.getex(this.key(token), "EX", this.options.idleSeconds);
@@ -63,7 +64,7 @@ class RedisSessions implements Sessions {
   }
 
   async close(token: string): Promise<void> {
-    if (!tokenPattern.test(token)) return;
+    if (!secretPattern.test(token)) return;
     try {
       await this.redis.del(this.key(token));
     } catch {
@@ -71,13 +72,19 @@ class RedisSessions implements Sessions {
     }
   }
 
-  /** A hash, so that read access to Redis does not give access to sessions. 256 random bits need no slow hash. */
   private key(token: string): string {
-    return `${keyPrefix(this.options.prefix)}${createHash("sha256").update(token).digest("base64url")}`;
+    return `${sessionPrefix(this.options.prefix)}${secretHash(token)}`;
   }
 }
 
-const keyPrefix = (prefix: string): string => `${prefix}s:`;
+/**
+ * What is stored of a token, or of a key of tiles: 43 characters. Whoever reads Redis gets no access by it. 256 random bits need
+ * no slow hash; and as it is looked up, no comparison takes longer for a better guess.
+ */
+export const secretHash = (secret: string): string => createHash("sha256").update(secret).digest("base64url");
+
+/** Followed by the hash of a token. */
+export const sessionPrefix = (prefix: string): string => `${prefix}s:`;
 
 export const openSessions = (redis: Redis, options: SessionOptions): Sessions =>
   new RedisSessions(redis, options);
@@ -95,7 +102,7 @@ export async function closeSessionsOf(redis: Redis, prefix: string, accountId: n
     const [next, keys] = await redis.scan(
       cursor,
       "MATCH",
-      `${globLiteral(keyPrefix(prefix))}*`,
+      `${globLiteral(sessionPrefix(prefix))}*`,
       "COUNT",
       1_000,
     );

@@ -32,6 +32,7 @@ import { searchOperations } from "./resources/search.js";
 import { sessionOperations } from "./resources/sessions.js";
 import { startOperation } from "./resources/start.js";
 import { structureOperations } from "./resources/structure.js";
+import { tileKeyOperations } from "./resources/tile-keys.js";
 import { tileOperations } from "./resources/tiles.js";
 import { vectorTileOperations } from "./resources/vector-tiles.js";
 import { visualizationOperations } from "./resources/visualization.js";
@@ -44,6 +45,7 @@ const resources: readonly Operation[] = [
   ...tileOperations,
   ...mapChangeOperations,
   ...vectorTileOperations,
+  ...tileKeyOperations,
   ...sessionOperations,
   ...mapOperations,
   ...mapEditOperations,

@@ -2,6 +2,7 @@ import type { ClientLimits } from "../access/client-limits.js";
 import type { ExternalTokens } from "../access/issuer-tokens.js";
 import type { Logins } from "../access/logins.js";
 import type { Sessions } from "../access/sessions.js";
+import type { TileKeys } from "../access/tile-keys.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
@@ -45,6 +46,7 @@ export interface Services {
   readonly redis: Redis;
   readonly catalog: Catalog;
   readonly sessions: Sessions;
+  readonly tileKeys: TileKeys;
   readonly limits: ClientLimits;
   readonly logins: Logins;
   readonly externalTokens: ExternalTokens;

@@ -155,6 +155,8 @@ export const extensions: readonly string[] = [
   "DELETE P/fonts/{path}",
   // The path of a File leads here.
   `GET ${L}/objects/{object}/files/{file}/`,
+  "POST P/{map}/tile-key/",
+  "DELETE P/{map}/tile-key/",
   "GET P/{map}/search/settings/",
   "PUT P/{map}/search/settings/",
   "GET /tms/{project}/{map}/{z}/{x}/{tile}",

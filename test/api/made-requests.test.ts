@@ -154,6 +154,7 @@ async function makeWorld(code: string): Promise<Known> {
     y: [0],
     z: [0],
     path: [`${code}.png`],
+    seconds: [60],
   };
 }
 

@@ -199,6 +199,8 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "DELETE P/:map/layers/:layer/import/:job/": { need: "edit objects", ok: 404 },
   "GET P/:map/layers/:layer/export/": { need: "read", query: "format=geojson" },
   "POST P/:map/layers/:layer/export/": { need: "read", body: { format: "geojson" } },
+  "POST P/:map/tile-key/": { need: "read with token" },
+  "DELETE P/:map/tile-key/": { need: "read with token" },
   "GET P/:map/export/": { need: "read", query: "format=pmtiles&maxzoom=0" },
   "POST P/:map/layers/:layer/makevalid/": { need: "edit objects" },
 

@@ -1,6 +1,12 @@
 import { coversRights } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
-import { type Caller, type ProjectState, publicCaller, type UserName } from "../../catalog/state.js";
+import {
+  type Caller,
+  type MapState,
+  type ProjectState,
+  publicCaller,
+  type UserName,
+} from "../../catalog/state.js";
 import { Failure, forbidden, tooLarge, unauthenticated } from "../../errors.js";
 import type { JsonText } from "../../features/json-text.js";
 import type { ImageUser } from "../../hosts/image.js";
@@ -36,6 +42,21 @@ export async function callerOfToken(
   return callerOfSession(await services.sessions.find(token), project);
 }
 
+/**
+ * The caller of a key for the tiles of a map: the user of the session that it belongs to.
+ * @throws Failure unauthenticated for an unknown or ended key; forbidden for one of another map; as `callerOf`
+ */
+async function callerOfTileKey(key: string, services: Services, map: MapState): Promise<Caller> {
+  const session = await services.tileKeys.find(key, map.id);
+  if (session === "other") throw forbidden("This key is for another map.");
+  if (!session) throw unauthenticated("The key is unknown or has expired.");
+  return callerOfSession(session, map.project);
+}
+
+/** The key for tiles in the query. A token counts before it. */
+export const tileKeyOf = (request: Request): string | undefined =>
+  headToken(request) === undefined ? request.query.get("key") || undefined : undefined;
+
 /** The caller of a session. @throws Failure as `callerOf` */
 function callerOfSession(session: Session | undefined, project: ProjectState): Caller {
   const refusal = refusalOf(session, project);
@@ -61,13 +82,14 @@ export function refusalOf(session: Session | undefined, project: ProjectState): 
 const isMember = ({ members }: ProjectState, { accountId, login }: UserName): boolean =>
   members.get(accountId)?.login === login;
 
-/** The public, for requests whose token is invalid and was ignored. */
+/** The public, for requests whose token or key is invalid and was ignored. */
 const ignoredToken: Caller = { ...publicCaller };
 
 /**
- * The caller of a request for a tile, icon, image or legend. If the public may read it, an invalid token (unknown, of
- * another project, or not checkable at present) is ignored.
+ * The caller of a request for a tile, icon, image or legend. If the public may read it, an invalid token or key (unknown,
+ * of another project or map, or not checkable at present) is ignored.
  * @param isPublic whether the public may read it
+ * @param map whose keys for tiles count; undefined = none do
  * @throws Failure as `callerOf` if the public may not read it
  */
 export async function callerOrPublic(
@@ -75,11 +97,16 @@ export async function callerOrPublic(
   services: Services,
   project: ProjectState,
   isPublic: () => boolean,
+  map?: MapState,
 ): Promise<Caller> {
   const token = headToken(request);
-  if (token === undefined) return publicCaller;
+  const key = map && tileKeyOf(request);
+  if (token === undefined && key === undefined) return publicCaller;
   try {
-    const caller = await callerOfToken(token, services, project);
+    const caller =
+      map && key !== undefined
+        ? await callerOfTileKey(key, services, map)
+        : await callerOfToken(token!, services, project);
     noteKnownCaller(request);
     return caller;
   } catch (error) {
@@ -88,7 +115,7 @@ export async function callerOrPublic(
   }
 }
 
-/** Whether the request has a token. Its response may then depend on the caller and must not be shared. */
+/** Whether the request has a token or key. Its response may then depend on the caller and must not be shared. */
 export const usedToken = (caller: Caller): boolean => caller.accountId !== null || caller === ignoredToken;
 
 /** Who takes turns with others: the account, or the network of somebody who is not signed in. */

@@ -2,13 +2,14 @@ import type { LimitedWork } from "../../access/client-limits.js";
 import { quotaHeaders } from "../../http/errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Services } from "../services.js";
-import { headToken } from "./caller.js";
+import { headToken, tileKeyOf } from "./caller.js";
 import { networkOf } from "./database-use.js";
 
 /** Limits of the requests of a client, where the configuration sets them. */
 
 /**
  * Answers a request if its client may send another one of its kind.
+ * @param takesTileKey whether a key for tiles says who the client is
  * @throws Failure too_many; what `handle` throws
  */
 export async function withinLimits(
@@ -16,8 +17,9 @@ export async function withinLimits(
   request: Request,
   services: Services,
   handle: () => Promise<Reply> | Reply,
+  takesTileKey = false,
 ): Promise<Reply> {
-  const client = (await accountOf(request, services)) ?? networkOf(request.remoteAddress);
+  const client = (await accountOf(request, services, takesTileKey)) ?? networkOf(request.remoteAddress);
   const quota = await services.limits.admit(work, client);
   const reply = await handle();
   // Shared caches keep tiles and pictures, and would send these to others.
@@ -25,10 +27,17 @@ export async function withinLimits(
   return { ...reply, headers: { ...reply.headers, ...quotaHeaders(quota) } };
 }
 
-/** The account of a session; undefined without a valid token in the query or a header. */
-async function accountOf(request: Request, { sessions }: Services): Promise<string | undefined> {
+/** The account of a session; undefined without a valid token in the query or a header, or a key where one counts. */
+async function accountOf(
+  request: Request,
+  { sessions, tileKeys }: Services,
+  takesTileKey: boolean,
+): Promise<string | undefined> {
   const token = headToken(request);
-  if (token === undefined) return undefined;
-  const session = await sessions.find(token).catch(() => undefined);
-  return session && `a${session.accountId}`;
+  const key = takesTileKey ? tileKeyOf(request) : undefined;
+  if (token === undefined && key === undefined) return undefined;
+  const session = await (token === undefined ? tileKeys.find(key!, undefined) : sessions.find(token)).catch(
+    () => undefined,
+  );
+  return session && session !== "other" ? `a${session.accountId}` : undefined;
 }

@@ -3,7 +3,7 @@ import type { Method } from "../../http/types.js";
 import { tileFormats } from "../../tiles/formats.js";
 import { answerSchemas } from "./answer-schemas.js";
 import { commonParameters } from "./common-parameters.js";
-import { type Answer, isVersioned, type Operation, tags } from "./operation.js";
+import { type Answer, type Description, isVersioned, type Operation, tags } from "./operation.js";
 import { type JsonSchema, type Members, objectSchema, ref } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
 
@@ -96,12 +96,19 @@ export function openApi(operations: readonly Operation[], { server, config }: In
         query: { type: "apiKey", in: "query", name: "token" },
         bearer: { type: "http", scheme: "bearer" },
         header: { type: "apiKey", in: "header", name: "X-Token" },
+        tileKey: {
+          type: "apiKey",
+          in: "query",
+          name: "key",
+          description: "A key for the tiles of one map, from `tile-key/`; a session token counts before it.",
+        },
       },
     },
   };
 }
 
 const security = [{ query: [] }, { bearer: [] }, { header: [] }];
+const tileKeySecurity = { tileKey: [] };
 
 function described(operation: Operation, method: Method, config: Installation["config"]): OpenApi {
   const { description, path, methods, body } = operation;
@@ -136,10 +143,13 @@ function described(operation: Operation, method: Method, config: Installation["c
         }
       : {}),
     ...(method === "GET" ? {} : { "x-body-limits": limits }),
-    ...(ofProject ? { security: description.access === "token" ? security : [{}, ...security] } : {}),
+    ...(ofProject ? { security: securityOf(description) } : {}),
     responses: responses(operation, method, ofProject),
   };
 }
+
+const securityOf = ({ access, takesTileKey }: Description) =>
+  access === "token" ? security : [{}, ...security, ...(takesTileKey ? [tileKeySecurity] : [])];
 
 /** Size limits of a request body (`x-body-limits`). */
 interface DescribedLimits {

@@ -53,6 +53,8 @@ export interface Description {
   readonly details?: string;
   /** Default: open. */
   readonly access?: Access;
+  /** Whether a key for the tiles of the map counts where no token is. */
+  readonly takesTileKey?: boolean;
   readonly answer: Answer;
   /** The 202 response, of an operation that can go on after it. */
   readonly accepted?: Answer;
@@ -180,7 +182,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     if (counts === undefined) return answered;
     return (request, services) =>
       services.limits.applies(counts)
-        ? withinLimits(counts, request, services, () => answered(request, services))
+        ? withinLimits(counts, request, services, () => answered(request, services), description.takesTileKey)
         : answered(request, services);
   };
   return {

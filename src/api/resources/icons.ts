@@ -31,9 +31,8 @@ async function icon(
   const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
   const map = await services.catalog.map(project, mapCode);
   const layer = map.layers.get(layerCode);
-  const caller = await callerOrPublic(request, services, map.project, () =>
-    mayRead(map, publicCaller, layer),
-  );
+  const isPublic = () => mayRead(map, publicCaller, layer);
+  const caller = await callerOrPublic(request, services, map.project, isPublic, map);
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
   const { size, class: at } = query();
@@ -74,6 +73,7 @@ export const iconOperations: readonly Operation[] = [
     id: "getIcon",
     tag: "Layers",
     counts: "pictures",
+    takesTileKey: true,
     summary: "Get the icon of a layer",
     details:
       "The symbol of the layer as tiles have it: that of the objects in no other class, else of the first class of its " +

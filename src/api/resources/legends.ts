@@ -30,9 +30,8 @@ async function getLegend(
 ): Promise<Reply> {
   const map = await services.catalog.map(request.params.project!, request.params.map!);
   const layer = map.layers.get(request.params.layer!);
-  const caller = await callerOrPublic(request, services, map.project, () =>
-    mayRead(map, publicCaller, layer),
-  );
+  const isPublic = () => mayRead(map, publicCaller, layer);
+  const caller = await callerOrPublic(request, services, map.project, isPublic, map);
   const view = viewOf(request, map.project);
   requireRead(map, caller);
   if (layer) requireRead(map, caller, layer);
@@ -83,6 +82,7 @@ export const legendOperations: readonly Operation[] = [
     methods: ["GET"],
     path: `${layerPath}/legend/`,
     isKeptByEdge: true,
+    takesTileKey: true,
     query: legendParameters,
     answer: answers("The legend, with values and class breaks computed from the objects.", ref("Legend")),
     handle: getLegend,

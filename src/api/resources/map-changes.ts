@@ -24,9 +24,11 @@ async function listen(
   input: Input<unknown, undefined, typeof headers>,
 ): Promise<Reply> {
   const lastEventId = input.headers()["last-event-id"];
-  const { caller } = await readableMap(request, services);
+  // A key shows tiles, and keeps no stream.
+  const access = () => readableMap(request, services, { takesTileKey: false });
+  const { caller } = await access();
   const chunks = services.mapEvents.listen({
-    access: () => readableMap(request, services),
+    access,
     client: caller.accountId === null ? networkOf(request.remoteAddress) : `a${caller.accountId}`,
     lastEventId,
     signal: request.signal,

@@ -1,4 +1,4 @@
-import { mayRead, requireRead } from "../../access/rights.js";
+import { mayRead, readsAsPublic, requireRead } from "../../access/rights.js";
 import { localName, type MapState, publicCaller } from "../../catalog/state.js";
 import { tileKeys } from "../../edge/keys.js";
 import { maxZoom, type TileCoord } from "../../geo/tile.js";
@@ -6,25 +6,54 @@ import type { CachedAnswer } from "../../http/cached.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { DrawnTile, MapAccess } from "../../tiles/answers.js";
 import type { TilePlan } from "../../tiles/plan.js";
-import { callerOrPublic, usedToken } from "../request/caller.js";
+import { callerOrPublic, headToken, tileKeyOf, usedToken } from "../request/caller.js";
 import type { Services } from "../services.js";
 import { centerOf, type LayerScope, unionOf, world } from "./tile-scopes.js";
 
 /** What answers with images and with vector tiles have in common: rights, cache headers, TileJSON. */
 
-/** The map of the path, if the caller may read it. */
-export async function readableMap(request: Request, services: Services) {
+/**
+ * The map of the path, if the caller may read it.
+ * @param takesTileKey whether a key for its tiles counts
+ */
+export async function readableMap(
+  request: Request,
+  services: Services,
+  { takesTileKey }: { readonly takesTileKey: boolean },
+) {
   const { project, map: code } = request.params as { project: string; map: string };
   const map = await services.catalog.map(project, code);
-  const caller = await callerOrPublic(request, services, map.project, () => mayRead(map, publicCaller));
+  const caller = await callerOrPublic(
+    request,
+    services,
+    map.project,
+    () => mayRead(map, publicCaller),
+    takesTileKey ? map : undefined,
+  );
   requireRead(map, caller);
   return { map, caller, isPublic: !usedToken(caller) };
 }
 
-/** As `readableMap`, for a tile. */
+/** As `readableMap`, for a tile: with a token or key. */
 export async function tileAccess(request: Request, services: Services): Promise<MapAccess> {
-  const { map, caller, isPublic } = await readableMap(request, services);
+  const { map, caller, isPublic } = await readableMap(request, services, { takesTileKey: true });
   return { map, caller, publicAddress: isPublic ? rawAddress(request) : undefined };
+}
+
+/**
+ * The key for the addresses in a TileJSON, so that programs that know nothing but its address can ask for the tiles: that of
+ * the request, or one of its session.
+ * @returns undefined where there is no need of one, as the public sees the same, and for users with too many keys
+ */
+export async function addressKey(
+  request: Request,
+  { tileKeys }: Pick<Services, "tileKeys">,
+  { map, caller }: Pick<MapAccess, "map" | "caller">,
+): Promise<string | undefined> {
+  const { accountId } = caller;
+  if (accountId === null || readsAsPublic(map, caller)) return undefined;
+  const token = headToken(request);
+  return token === undefined ? tileKeyOf(request) : tileKeys.shared(token, { accountId, mapId: map.id });
 }
 
 const rawAddress = (request: Request): string =>

@@ -12,6 +12,7 @@ import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import { describedHeaders } from "./images.js";
 import {
+  addressKey,
   cacheHeaders,
   headerBytes,
   ownAttribution,
@@ -86,10 +87,11 @@ async function tileJson(
   services: Services,
   { query }: Input<typeof mapTileParameters, undefined>,
 ): Promise<Reply> {
-  const { map, caller, isPublic } = await readableMap(request, services);
+  const { map, caller, isPublic } = await readableMap(request, services, { takesTileKey: true });
   const parameters = query();
+  const key = await addressKey(request, services, { map, caller });
   const scopes = await layerScopes(services, map, seenLayers(map, caller, parameters.layers));
-  const tiles = `{z}/{x}/{y}.${parameters.f.name}${queryOf(parameters)}`;
+  const tiles = `{z}/{x}/{y}.${parameters.f.name}${queryOf(parameters, key)}`;
   return tileJsonOf(request, {
     map,
     isPublic,
@@ -119,13 +121,17 @@ export function attribution(map: MapState, hasBase = true): string {
   return [own, ...[...others].filter((one) => !own.includes(one))].filter(Boolean).join(", ");
 }
 
-/** The query for the tile URLs. The token is left out, because tile URLs are often shared. */
-function queryOf({ base, layers, lng, q }: Values<typeof mapTileParameters>): string {
+/** The query for the tile URLs. It never has the token, because tile URLs are often shared. */
+function queryOf(
+  { base, layers, lng, q }: Values<typeof mapTileParameters>,
+  key: string | undefined,
+): string {
   const kept = new URLSearchParams();
   if (base === 0) kept.set("base", "0");
   if (layers !== undefined) kept.set("layers", layers.join(","));
   if (lng !== undefined) kept.set("lng", lng);
   if (q !== 0) kept.set("q", String(q));
+  if (key !== undefined) kept.set("key", key);
   return kept.size > 0 ? `?${kept}` : "";
 }
 
@@ -147,6 +153,7 @@ export const tileOperations: readonly Operation[] = [
     summary: "Get a map tile (TMS)",
     details:
       "`y` is counted from the south (TMS). A tile requested after the response to an edit shows that edit.",
+    takesTileKey: true,
     methods: ["GET"],
     path: "/tms/:project/:map/",
     query: contractParameters,
@@ -162,6 +169,7 @@ export const tileOperations: readonly Operation[] = [
       "images. `y.mvt` is a vector tile, for which only `layers` and `lng` count: a layer of the tile for each vector layer " +
       "of the map that is drawn at this zoom, named by its code, with svc_id as the id of features and the values of all " +
       "columns as attributes. It is compressed by gzip if Accept-Encoding allows that.",
+    takesTileKey: true,
     methods: ["GET"],
     path: "/tms/:project/:map/:z/:x/:tile",
     query: tileParameters,
@@ -173,8 +181,10 @@ export const tileOperations: readonly Operation[] = [
     tag: "Tiles",
     summary: "Get the TileJSON of a map",
     details:
-      "TileJSON 3.0.0. The parameters are added to the tile URLs. `bounds` and `minzoom` are those of the layers that are drawn, " +
+      "TileJSON 3.0.0. The parameters are added to the tile URLs; for users who see more than the public, also a key of their " +
+      "session, as of `tile-key/`. `bounds` and `minzoom` are those of the layers that are drawn, " +
       "unless a base map is drawn below them; `layers` has those of each.",
+    takesTileKey: true,
     methods: ["GET"],
     path: "/tms/:project/:map/tile.json",
     query: mapTileParameters,

@@ -14,6 +14,7 @@ import { answers, type Input, type Operation, operation } from "../request/opera
 import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import {
+  addressKey,
   cacheHeaders,
   headerBytes,
   ownAttribution,
@@ -74,7 +75,7 @@ async function vectorTileJson(
   services: Services,
   { query }: Input<typeof vectorParameters, undefined>,
 ): Promise<Reply> {
-  const { map, caller, isPublic } = await readableMap(request, services);
+  const { map, caller, isPublic } = await readableMap(request, services, { takesTileKey: true });
   const { layers, lng } = query();
   const shown = await services.vectorPlanner.layers(map, caller, layers);
   const scopes = await layerScopes(
@@ -85,6 +86,8 @@ async function vectorTileJson(
   const kept = new URLSearchParams();
   if (layers !== undefined) kept.set("layers", layers.join(","));
   if (lng !== undefined) kept.set("lng", lng);
+  const key = await addressKey(request, services, { map, caller });
+  if (key !== undefined) kept.set("key", key);
   return tileJsonOf(request, {
     map,
     isPublic,
@@ -135,6 +138,7 @@ export const vectorTileOperations: readonly Operation[] = [
     tag: "Tiles",
     summary: "Get the TileJSON of a map's vector tiles",
     details: "TileJSON 3.0.0. The parameters are added to the tile URLs.",
+    takesTileKey: true,
     methods: ["GET"],
     path: "/tms/:project/:map/tile.mvt.json",
     query: vectorParameters,
