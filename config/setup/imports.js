@@ -30,7 +30,7 @@ const order = [
   ["src/access"],
   ["src/external"],
   ["src/features", "src/tiles"],
-  ["src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
+  ["src/identify", "src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
   ["src/api/services"],
   ["src/api/request"],
   ["src/api/resources"],

@@ -9,6 +9,7 @@ import { folderOperations } from "./resources/folders.js";
 import { fontOperations } from "./resources/fonts.js";
 import { healthOperations } from "./resources/health.js";
 import { iconOperations } from "./resources/icons.js";
+import { identifyOperations } from "./resources/identify.js";
 import { imageOperations } from "./resources/images.js";
 import { importOperations } from "./resources/import.js";
 import { importJobOperations } from "./resources/import-jobs.js";
@@ -63,6 +64,7 @@ const resources: readonly Operation[] = [
   ...objectOperations,
   ...objectBulkOperations,
   ...objectGeometryOperations,
+  ...identifyOperations,
   ...fileOperations,
   ...imageOperations,
   ...iconOperations,

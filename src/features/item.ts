@@ -17,6 +17,8 @@ export interface ObjectShape {
   readonly readable?: boolean;
   /** One property per language for localised columns, instead of one value. */
   readonly translations?: Translations | undefined;
+  /** Further members of an item, the same for each. */
+  readonly members?: Readonly<Record<string, string | number>>;
 }
 
 /** SQL of an object as JSON text, for a row of its layer's table. */
@@ -25,6 +27,8 @@ export function objectJson(shape: ObjectShape, values: Values): string {
   if (shape.fields) parts.push(`',"fields":'`, fieldsJson(shape.fields, shape, values));
   if (shape.geom) parts.push(`',"geom":'`, geometryJson(shape.geom));
   if (shape.bbox) parts.push(`',"bbox":'`, boxJson(shape.bbox, "contract"));
+  for (const [name, value] of Object.entries(shape.members ?? {}))
+    parts.push(literal(`,${JSON.stringify(name)}:${JSON.stringify(value)}`));
   parts.push("'}'");
   return concat(parts);
 }

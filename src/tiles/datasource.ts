@@ -305,7 +305,8 @@ export function missingThinning(
   return spec && !layer.thinnings.some(({ digest }) => digest === spec.digest) ? spec : undefined;
 }
 
-function fieldSql(
+/** SQL of a value of the object `o$`, as rules see it. */
+export function fieldSql(
   column: Column | undefined,
   options: Pick<DatasourceOptions, "language" | "mainLanguage">,
 ): string {

@@ -147,11 +147,12 @@ const isWide = ({ attributes: { width, height = width } }: Symbolizer): boolean 
 export const rulesAt = (style: CompiledStyle, scaleDenominator: number): Rule[] =>
   style.styles.flatMap(({ rules }) => rules.filter((rule) => appliesAt(rule, scaleDenominator)));
 
-const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
+export const appliesAt = (rule: Rule, scaleDenominator: number): boolean =>
   scaleDenominator >= (rule.minScaleDenominator ?? 0) - 1e-6 &&
   scaleDenominator < (rule.maxScaleDenominator ?? Number.POSITIVE_INFINITY) + 1e-6;
 
-const ruleSql = (
+/** SQL of the rows that a rule is for; undefined = SQL evaluates its filter differently. */
+export const ruleSql = (
   { filter }: Rule,
   columns: ReadonlyMap<string, Column>,
   valueSql: ValueSql,

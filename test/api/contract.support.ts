@@ -136,6 +136,7 @@ export const extensions: readonly string[] = [
   "PATCH P/{map}/",
   "DELETE P/{map}/",
   `POST ${L}/objects/bulk/`,
+  "GET P/{map}/identify/",
   `PUT ${L}/constraints/`,
   `PUT ${L}/visualization/`,
   `DELETE ${L}/visualization/`,

@@ -137,6 +137,8 @@ async function makeWorld(code: string): Promise<Known> {
     fval: ["x"],
     sort: ["s,a|n,d", 1],
     fbbox: ["0,0,10,10"],
+    point: ["5.5,5.5"],
+    zoom: [0, 12],
     field: ["pic"],
     phrase: ["x", "layer"],
     search_column: ["s"],

@@ -232,6 +232,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   },
   "GET P/image/:file/": { need: "look", on: "layer", unknown: { file: 404 } },
 
+  "GET P/:map/identify/": { need: "read", query: "point=0,0&zoom=3" },
   "GET P/:map/search/": { need: "read", query: "phrase=x" },
   "GET P/:map/search/settings/": { need: "administer" },
   "PUT P/:map/search/settings/": { need: "administer", body: [] },

@@ -95,6 +95,7 @@ const wishes: Readonly<Record<string, readonly Wish[]>> = {
   "PUT P/:map/layers/:layer/objects/:object/": [{ body: { fields: { c: "y", n: 2 }, geom: null } }],
   "DELETE P/:map/layers/:layer/objects/:object/": [{}],
   "DELETE P/:map/folders/:folder/": [{ body: { parent_id: 0 } }],
+  "GET P/:map/identify/": [{ query: "point=0,0&zoom=3&fields=*&returnGeom=1&tolerance=64" }],
   "GET P/:map/search/": [{ query: "phrase=x&lang=en" }],
   "PUT P/:map/search/settings/": [
     { body: [] },

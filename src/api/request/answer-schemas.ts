@@ -204,6 +204,14 @@ const schemas = {
     geom: geometry.nullable().optional(),
     bbox: box.nullable().optional(),
   }),
+  FoundObject: z.object({
+    id,
+    fields: anyObject.describe("Values by column code").optional(),
+    geom: geometry.nullable().optional(),
+    bbox: box.nullable().optional(),
+    layer: z.string().describe("Code of the layer"),
+    layer_id: z.int(),
+  }),
   Geometry: geometry,
   FeatureCollection: z.object({
     type: z.literal("FeatureCollection"),

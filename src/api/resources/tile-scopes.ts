@@ -52,7 +52,7 @@ export async function layerScopes(
 }
 
 /** The layer whose table has the objects: of a view that which it is a view of. */
-function tableOf(map: MapState, layer: LayerNode): number | undefined {
+export function tableOf(map: MapState, layer: LayerNode): number | undefined {
   let found: LayerNode = layer;
   while (found.type === "virtual") {
     const source = map.nodes.get(found.sourceId ?? 0);

@@ -1,0 +1,114 @@
+import type { LayerNode } from "../catalog/state.js";
+import { busy } from "../errors.js";
+import { columnsOf, findColumn, type Languages, valueColumns } from "../features/column-sql.js";
+import type { GeometryShape, Srid } from "../features/geometry-sql.js";
+import { columnsRead, type ObjectShape, objectJson } from "../features/item.js";
+import { readList } from "../features/read.js";
+import { layerTable, type Statement, Values } from "../features/sql.js";
+import { readFailed } from "../features/statement-failure.js";
+import type { Database } from "../storage/postgres.js";
+import { type NearRow, nearStatement, type Place, type Searched } from "./near.js";
+
+/** Which objects are drawn at a place. */
+
+export interface FoundObject {
+  readonly layer: LayerNode;
+  readonly id: number;
+}
+
+/** Layers of one statement: planning time grows with the square of their number. */
+const layersPerStatement = 16;
+/** No statement is started after this time. */
+const deadlineMs = 5_000;
+/** Objects and layers of one answer. */
+const mostObjects = 1_000;
+const mostLayers = 100;
+
+/**
+ * The objects at the place: of the first layer first, and in a layer the nearest first. At most `limit` of each layer, and
+ * `mostObjects` in all.
+ * @throws Failure busy when it takes too long
+ */
+export async function objectsAt(
+  db: Database,
+  searched: readonly Searched[],
+  place: Place,
+  { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
+): Promise<readonly FoundObject[]> {
+  const deadline = performance.now() + deadlineMs;
+  const found: FoundObject[] = [];
+  let layers = 0;
+  for (let at = 0; at < searched.length; at += layersPerStatement) {
+    if (performance.now() > deadline) throw busy("There is too much at this place to be looked at now.");
+    const some = searched.slice(at, at + layersPerStatement);
+    const { text, values } = nearStatement(some, place, limit);
+    const rows = await db.query<NearRow>(text, values, { signal }).catch(readFailed);
+    for (const [n, { layer }] of some.entries()) {
+      const ids = atPlace(rows.filter((row) => row.n === n)).map(({ id }) => id);
+      if (ids.length > 0) layers++;
+      found.push(...ids.map((id) => ({ layer, id })));
+      if (found.length >= mostObjects || layers >= mostLayers) return found.slice(0, mostObjects);
+    }
+  }
+  return found;
+}
+
+/** A point within an area is meant for it, not for areas beside it whose borders are near. */
+function atPlace(rows: readonly NearRow[]): readonly NearRow[] {
+  if (!rows.some(({ area, pixels }) => area && pixels === 0)) return rows;
+  return rows.filter(({ area, pixels }) => !area || pixels === 0);
+}
+
+/** Which parts of objects are answered. */
+export interface FoundShape {
+  /** Codes of columns, of which each layer has its own; undefined = items without `fields`. */
+  readonly fields: readonly string[] | "all" | undefined;
+  readonly geom: GeometryShape | undefined;
+  readonly bbox: Srid | undefined;
+  readonly languages: Languages;
+}
+
+/** The objects as a JSON array, in their order. Those that have been deleted meanwhile are left out. */
+export async function readFound(
+  db: Database,
+  found: readonly FoundObject[],
+  shape: FoundShape,
+  signal: AbortSignal,
+): Promise<string | AsyncIterableIterator<string | Uint8Array>> {
+  if (found.length === 0) return "[]";
+  const hasGeometry = shape.geom !== undefined;
+  return readList(db, {
+    statement: foundStatement(found, shape),
+    limit: found.length,
+    text: { opening: "[", closing: "]" },
+    hasGeometry,
+    hasLargeObjects: hasGeometry && found.some(({ layer }) => layer.hasRuns === true),
+    signal,
+  });
+}
+
+/** The ids are sorted first, and an object is read when its row is sent: what is sorted stays small. */
+function foundStatement(found: readonly FoundObject[], { fields, ...shape }: FoundShape): Statement {
+  const values = new Values();
+  const layers = [...new Set(found.map(({ layer }) => layer))];
+  const cases = layers.map((layer, n) => {
+    const own: ObjectShape = {
+      ...shape,
+      fields: fields === "all" ? valueColumns(layer) : fields && columnsOf(layer, ownCodes(layer, fields)),
+      readable: true,
+      members: { layer: layer.code, layer_id: layer.id },
+    };
+    const json = objectJson(own, values);
+    return `when ${n} then (select ${json} from (select ${columnsRead(own).join(",")} from ${layerTable(layer.id)} where svc_id=w$.id) o$)`;
+  });
+  const numbers = values.bind(`{${found.map(({ layer }) => layers.indexOf(layer)).join(",")}}`);
+  const ids = values.bind(`{${found.map(({ id }) => id).join(",")}}`);
+  const wanted = `select * from unnest(${numbers}::int[],${ids}::bigint[]) with ordinality u$ (n,id,place) order by place offset 0`;
+  return {
+    text: `select o from (select case w$.n ${cases.join(" ")} end as o from (${wanted}) w$ offset 0) read$ where o is not null`,
+    values: values.list,
+  };
+}
+
+const ownCodes = (layer: LayerNode, codes: readonly string[]): string[] =>
+  codes.filter((code) => findColumn(layer, code) !== undefined);

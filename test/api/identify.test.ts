@@ -1,0 +1,280 @@
+import t from "tap";
+import { setGrant } from "../../src/access/grants.js";
+import type { LayerNode } from "../../src/catalog/state.js";
+import { nearStatement, placeOf } from "../../src/identify/near.js";
+import { makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+
+/** The objects that a map shows at a place. */
+
+const server = await startServer({ nodes: 1 });
+t.teardown(() => server.stop());
+const { api } = server;
+const sql = async (text: string, values: unknown[] = []) => (await server.sql.query(text, values)).rows;
+const [admin, editor] = [await server.token("admin"), await server.token("editor")];
+
+const point = (lon: number, lat: number) => ({ type: "Point", coordinates: [lon, lat] });
+const line = (...coordinates: number[][]) => ({ type: "LineString", coordinates });
+
+async function layer(map: string, code: string, css = "", columns: readonly object[] = []) {
+  const made = await makeStyledLayer(server, map, code, css);
+  for (const body of columns) {
+    const { status, text } = await api("POST", `${map}/layers/${code}/structure/`, { token: editor, body });
+    if (status !== 200) throw new Error(text);
+  }
+  return made.id;
+}
+const named = [{ code: "name", type: "string" }];
+
+/** Adds objects with these names; without names, objects of a layer that has no columns. */
+async function add(map: string, code: string, objects: readonly (readonly [string | null, object])[]) {
+  const body = objects.map(([name, geom]) => ({ op: "create", fields: name === null ? {} : { name }, geom }));
+  const { status, text, json } = await api("POST", `${map}/layers/${code}/objects/bulk/`, {
+    token: editor,
+    body,
+  });
+  if (status !== 200) throw new Error(text);
+  return json.map(({ id }: { id: number }) => id) as number[];
+}
+
+async function found(map: string, query: string, token?: string): Promise<any[]> {
+  const answer = await api("GET", `${map}/identify/?fields=*&${query}`, token ? { token } : {});
+  if (answer.status !== 200) throw new Error(`${query}: ${answer.status} ${answer.text}`);
+  return answer.json;
+}
+const names = async (map: string, query: string, token?: string) =>
+  (await found(map, query, token)).map(({ layer, fields }) => `${layer}:${fields.name}`);
+
+t.test("objects come from the topmost layer first, and in a layer from the nearest", async (t) => {
+  await makeMap(server, "m");
+  const top = await layer("m", "points", "#a { marker-width: 6; }", named);
+  await layer("m", "lines", "#a { line-width: 1; }", named);
+  await layer("m", "areas", "#a { polygon-fill: red; }", named);
+  await add("m", "points", [
+    ["far", point(10.004, 50)],
+    ["near", point(10.001, 50)],
+    ["elsewhere", point(11, 50)],
+  ]);
+  await add("m", "lines", [["road", line([9, 50], [11, 50])]]);
+  await add("m", "areas", [
+    ["country", square(9, 49, 2)],
+    ["park", square(9.9, 49.9, 0.2)],
+    ["neighbour", square(9.5, 50.0002, 0.5)],
+  ]);
+  // A pixel at zoom 14 has 0.000086 degrees, at zoom 11 eight times as many.
+  t.same(await names("m", "point=50,10&zoom=11"), [
+    "points:near",
+    "points:far",
+    "lines:road",
+    "areas:park",
+    "areas:country",
+  ]);
+  t.same(await names("m", "point=50,10&zoom=14&tolerance=20"), [
+    "points:near",
+    "lines:road",
+    "areas:park",
+    "areas:country",
+  ]);
+  t.same(await names("m", "point=50,10&zoom=14&tolerance=0"), ["lines:road", "areas:park", "areas:country"]);
+  // Beside all areas that are there, their borders count.
+  t.same(await names("m", "point=51.0001,10.5&zoom=11"), ["areas:country"]);
+  t.same(await found("m", "point=0,0&zoom=11"), []);
+  const [item] = await found("m", "point=50,10&zoom=11&limit=1&returnGeom=1&returnBbox=1");
+  t.same(item, {
+    id: item.id,
+    fields: { svc_id: item.id, name: "near" },
+    geom: point(10.001, 50),
+    bbox: { sw: [50, 10.001], ne: [50, 10.001] },
+    layer: "points",
+    layer_id: top,
+  });
+  const bare = await api("GET", "m/identify/?point=50,10&zoom=11&limit=1");
+  t.same(Object.keys(bare.json[0]), ["id", "layer", "layer_id"]);
+  // Each layer has those of the fields that it has.
+  const some = await api("GET", "m/identify/?point=50,10&zoom=11&limit=1&fields=name,nothing");
+  t.same(some.json[0].fields, { name: "near" });
+});
+
+t.test("the limit counts for each layer, and the layers may be chosen", async (t) => {
+  const [points, , areas] = (await api("GET", "m/layers/?type=full")).json.map(({ id }: any) => id);
+  t.same(await names("m", "point=50,10&zoom=11&limit=1"), ["points:near", "lines:road", "areas:park"]);
+  t.same(await names("m", `point=50,10&zoom=11&limit=1&layers=${areas},${points},99999`), [
+    "points:near",
+    "areas:park",
+  ]);
+  t.same(await found("m", "point=50,10&zoom=11&layers="), []);
+  t.same(await found("m", "point=50,10&zoom=11&limit=0"), []);
+});
+
+t.test("what the style does not draw at the zoom is not found", async (t) => {
+  await makeMap(server, "s", "#base[zoom>=12] { marker-width: 5; }");
+  const size = [...named, { code: "size", type: "number" }];
+  await layer(
+    "s",
+    "towns",
+    "#a[size>100][zoom>=4] { marker-width: 5; } #a[zoom>=8] { marker-width: 5; }",
+    size,
+  );
+  await layer("s", "base", "#a {}", named);
+  await layer("s", "matching", "#a[zoom>=3][size='x'] { marker-width: 5; }", size);
+  await add("s", "towns", [
+    ["small", point(20, 20)],
+    ["large", point(20, 20)],
+    ["unknown", point(20, 20)],
+  ]);
+  await sql(
+    `update layers.l${(await api("GET", "s/layers/towns/")).json.id} set c${
+      (await api("GET", "s/layers/towns/structure/")).json.find(({ code }: any) => code === "size").id
+    } = case svc_id when 1 then 5 when 2 then 500 end`,
+  );
+  await add("s", "base", [["base", point(20, 20)]]);
+  await add("s", "matching", [["match", point(20, 20)]]);
+  t.same(await names("s", "point=20,20&zoom=2"), []);
+  t.same(await names("s", "point=20,20&zoom=3"), ["matching:match"]);
+  t.same(await names("s", "point=20,20&zoom=4"), ["towns:large", "matching:match"]);
+  // Of objects at the same place the last is drawn over the others.
+  t.same((await names("s", "point=20,20&zoom=8")).slice(0, 3), [
+    "towns:unknown",
+    "towns:large",
+    "towns:small",
+  ]);
+  t.ok((await names("s", "point=20,20&zoom=12")).includes("base:base"));
+});
+
+t.test("layers that are switched off, hidden from the caller or drawn by clients are left out", async (t) => {
+  await makeMap(server, "r");
+  await layer("r", "open", "", named);
+  const secret = await layer("r", "secret", "", named);
+  const off = await layer("r", "off", "", named);
+  await layer("r", "vector", "", named);
+  for (const code of ["open", "secret", "off", "vector"]) await add("r", code, [[code, point(30, 30)]]);
+  const put = await api("PUT", "r/layers/vector/vector/", { token: admin, body: { vectorSettings: {} } });
+  t.equal(put.status, 200, put.text);
+  await setGrant(server.nodes[0]!.services.db, { project: "p", map: "r", layer: "secret", login: null }, 0);
+  await server.nodes[0]!.services.changes.propagate();
+  const tree = (await api("GET", "r/layers/?type=full", { token: admin })).json.map(
+    ({ id, code }: any, at: number) => ({
+      id: at + 1,
+      parent_id: 0,
+      map_layer_id: id,
+      selected: code !== "off",
+    }),
+  );
+  t.equal((await api("POST", "r/publish/", { token: admin, body: tree })).status, 200);
+  t.same(await names("r", "point=30,30&zoom=10", admin), ["open:open", "secret:secret"]);
+  t.same(await names("r", "point=30,30&zoom=10"), ["open:open"]);
+  t.same(await names("r", `point=30,30&zoom=10&layers=${secret}`), []);
+  t.same(await names("r", `point=30,30&zoom=10&layers=${off},${secret}`, admin), [
+    "secret:secret",
+    "off:off",
+  ]);
+});
+
+t.test("objects beside 180 degrees and beyond are found in each copy of the world", async (t) => {
+  await makeMap(server, "w");
+  await layer("w", "p", "#a { marker-width: 5; }", named);
+  await add("w", "p", [
+    ["west", point(-179.999, 10)],
+    ["east", point(179.999, 10)],
+  ]);
+  for (const lon of [180, -180, 540, -540])
+    t.same((await names("w", `point=10,${lon}&zoom=6`)).sort(), ["p:east", "p:west"], String(lon));
+  t.same(await names("w", "point=10,180.001&zoom=18"), ["p:west"]);
+  await layer("w", "beyond", "#a { polygon-fill: red; }", named);
+  await add("w", "beyond", [["fiji", square(177, -20, 6)]]);
+  for (const lon of [178, 182, -178, -182, 538])
+    t.same(await names("w", `point=-18,${lon}&zoom=6`), ["beyond:fiji"], String(lon));
+  t.same(await names("w", "point=-18,-176&zoom=6"), []);
+});
+
+t.test("objects of derived layers are found, those of images are not", async (t) => {
+  const body = { code: "view", type: "virtual", source: { layer: "points", filter: "name = 'near'" } };
+  t.equal((await api("POST", "m/layers/", { token: editor, body })).status, 200);
+  const view = (await api("GET", "m/layers/view/")).json.id;
+  t.same(await names("m", `point=50,10&zoom=11&layers=${view}`), ["view:near"]);
+});
+
+t.test("an edit is found at once, and what is deleted is not", async (t) => {
+  const [id] = await add("m", "points", [["new", point(-60, -30)]]);
+  t.same(await names("m", "point=-30,-60&zoom=9"), ["points:new"]);
+  await api("DELETE", `m/layers/points/objects/${id}/`, { token: editor });
+  t.same(await names("m", "point=-30,-60&zoom=9"), []);
+});
+
+t.test("values without a translation are shown as labels are", async (t) => {
+  await makeMap(server, "t");
+  await layer("t", "p", "", [{ code: "name", type: "string", localized_value: true }]);
+  await api("POST", "t/layers/p/objects/", {
+    token: editor,
+    body: { fields: { name: { en: "Rome" } }, geom: point(12, 42) },
+  });
+  t.same(await names("t", "point=42,12&zoom=9&lng=ru"), ["p:Rome"]);
+});
+
+t.test("a map of many layers is looked at in a few statements", async (t) => {
+  await makeMap(server, "many");
+  for (let n = 0; n < 40; n++) {
+    await layer("many", `l${n}`);
+    await add("many", `l${n}`, [[null, point(40, 40)]]);
+  }
+  const all = await found("many", "point=40,40&zoom=5");
+  t.same(
+    all.map(({ layer }) => layer),
+    Array.from({ length: 40 }, (_, n) => `l${n}`),
+  );
+});
+
+t.test("what is no place, zoom or number is refused", async (t) => {
+  const missing = await api("GET", "m/identify/");
+  t.match(missing, {
+    status: 500,
+    json: { code: "required_parameters", data: { required: ["point", "zoom"] } },
+  });
+  for (const query of [
+    "point=50&zoom=3",
+    "point=50,10,3&zoom=3",
+    "point=91,0&zoom=3",
+    "point=0,721&zoom=3",
+    "point=NaN,0&zoom=3",
+    "point=1e400,0&zoom=3",
+    "point=a,b&zoom=3",
+    `point=${"9".repeat(1000)},0&zoom=3`,
+    "point=0,0&zoom=23",
+    "point=0,0&zoom=-1",
+    "point=0,0&zoom=3.5",
+    "point=0,0&zoom=3&limit=101",
+    "point=0,0&zoom=3&tolerance=65",
+    "point=0,0&zoom=3&layers=x",
+  ])
+    t.equal((await api("GET", `m/identify/?${query}`)).status, 400, query);
+  t.equal((await api("GET", "nothing/identify/?point=0,0&zoom=3")).status, 404);
+  t.equal((await api("POST", "m/identify/?point=0,0&zoom=3", { token: admin, body: {} })).status, 405);
+  t.same(await found("m", "point=90,0&zoom=12"), []);
+});
+
+t.test("only the nearest objects are read from a large layer, by its index", async (t) => {
+  await makeMap(server, "large");
+  const id = await layer("large", "p", "#a { marker-width: 5; }");
+  await sql(
+    `insert into layers.l${id} (geom) select st_setsrid(st_makepoint(n % 300 * 0.001, n / 300 * 0.001), 4326)
+     from generate_series(0, 59999) n`,
+  );
+  await sql(`analyze layers.l${id}`);
+  const place = placeOf({ lat: 0.1, lon: 0.1 }, { zoom: 8, tolerancePixels: 64 });
+  const searched = { layer: { id, crossesAntimeridian: false } as LayerNode, condition: "true" };
+  const { text, values } = nearStatement([searched], place, 30);
+  const [
+    {
+      "QUERY PLAN": [{ Plan }],
+    },
+  ] = (await sql(`explain (analyze, format json) ${text}`, [...values])) as any;
+  const scans: any[] = [];
+  const walk = (node: any) => {
+    if (/Scan$/.test(node["Node Type"]) && node["Relation Name"]) scans.push(node);
+    for (const inner of node.Plans ?? []) walk(inner);
+  };
+  walk(Plan);
+  t.match(scans, [{ "Node Type": "Index Scan" }]);
+  t.match(scans[0], { "Order By": /<->/, "Index Cond": /&&/ });
+  t.ok(scans[0]["Actual Rows"] < 1_000, `${scans[0]["Actual Rows"]} rows`);
+});
