@@ -10,6 +10,8 @@ export interface TileAddress {
   /** XYZ. */
   readonly coord: TileCoord;
   readonly base: boolean;
+  /** false: without the background colour of the map's style. */
+  readonly background?: boolean;
   /** Ids of layers and folders; undefined = what the map shows by default. */
   readonly layers: readonly number[] | undefined;
   readonly scale: TileScale;

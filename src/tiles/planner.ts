@@ -77,6 +77,8 @@ interface PlanInputs {
   readonly base: MapState | undefined;
   /** Whether a base map was asked for. */
   readonly hasBase: boolean;
+  /** Whether the background colour of the map's style is drawn. */
+  readonly hasBackground: boolean;
   readonly z: number;
   readonly scale: TileScale;
   readonly language: string;
@@ -120,6 +122,7 @@ export class Planner {
       layers,
       base,
       hasBase: address.base,
+      hasBackground: address.background ?? true,
       z: planZoom(address),
       scale: address.scale,
       language,
@@ -128,6 +131,7 @@ export class Planner {
     const key = [
       this.snapshotId(map),
       base ? this.snapshotId(base) : Number(address.base),
+      Number(inputs.hasBackground),
       inputs.z,
       inputs.scale,
       language,
@@ -162,7 +166,7 @@ export class Planner {
   }
 
   private async make(inputs: PlanInputs): Promise<Plan> {
-    const { map, layers, base, hasBase, z, scale, language, asOf } = inputs;
+    const { map, layers, base, hasBase, hasBackground, z, scale, language, asOf } = inputs;
     const { epoch: epochOfStatistics } = this.options.changes;
     // Before the statistics are computed, so that later edits make the plan outdated.
     const visualized = (
@@ -173,7 +177,12 @@ export class Planner {
       )
     ).map((layer) => ({ layer, version: layer.version }));
     const styledMap = await this.styledMap(map, layers, scale);
-    const drawn = buildParts(styledMap, { z, scale, language, isBase: false });
+    const drawn = buildParts(hasBackground ? styledMap : withoutBackground(styledMap), {
+      z,
+      scale,
+      language,
+      isBase: false,
+    });
     let baseDrawing: MapDrawing | undefined;
     let styledBase: StyledMap | undefined;
     if (base) {
@@ -373,6 +382,11 @@ const serviceOf = ({ url, minZoom, maxZoom }: Extract<BaseMap, { kind: "tiles" }
   minZoom: minZoom ?? null,
   maxZoom: maxZoom ?? null,
 });
+
+const withoutBackground = (styled: StyledMap): StyledMap => {
+  const { backgroundColor: _, ...properties } = styled.properties;
+  return { ...styled, properties };
+};
 
 /** In place of a style whose compilation timed out, or whose statistics are missing. */
 const timedOut = Symbol("timed out");

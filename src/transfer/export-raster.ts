@@ -19,7 +19,7 @@ export interface RasterExport {
   /** The file as it was uploaded, in its own format; else the processed image, a GeoTIFF in EPSG:3857. */
   readonly original: boolean;
   /** Language of the layer's title; default: the project's main language. */
-  readonly titleLanguage?: string | undefined;
+  readonly language?: string | undefined;
 }
 
 export interface ExportedImage {
@@ -40,13 +40,13 @@ const originals = {
 /** @throws Failure invalid_format; unsupported_format for another format than geotif */
 export function exportedImage(
   target: ExportTarget & { readonly layer: RasterLayer },
-  { format, original, titleLanguage }: RasterExport,
+  { format, original, language }: RasterExport,
 ): ExportedImage {
   formatOf(format);
   if (format !== "geotif")
     throw failed("unsupported_format", "The layer holds an image, which can be exported as geotif.");
   const { raster, code } = target.layer;
-  const title = fileTitle(localTitle(target, titleLanguage)) || code;
+  const title = fileTitle(localTitle(target, language)) || code;
   const { extension, mediaType } = original ? originals[raster.originalFormat] : originals.GTiff;
   const name = `${title}.${extension}`;
   if (!original) return { blob: raster.processed, bytes: raster.processedBytes, name, mediaType, notes: [] };

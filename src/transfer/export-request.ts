@@ -17,15 +17,15 @@ export interface ExportRequest {
   readonly ids?: readonly number[] | undefined;
   /** Only objects whose geometry intersects this box. */
   readonly envelope?: GeoEnvelope | undefined;
-  /** Only objects that this condition in the filter language selects; it compares localised values of the main language. */
+  /** Only objects that this condition in the filter language selects; it compares localised values of `language`. */
   readonly filter?: string | undefined;
   /** Codes of the columns to write; undefined = all. The object id is always written. */
   readonly fields?: readonly string[] | undefined;
   readonly srid: 4326 | 3857;
   /** Languages of localised columns; undefined = all. */
   readonly languages?: ExportLanguages | undefined;
-  /** Language of the layer's title; default: the project's main language. */
-  readonly titleLanguage?: string | undefined;
+  /** Language of the layer's title, and of values that `filter` compares; default: the project's main language. */
+  readonly language?: string | undefined;
   /** Encoding of CSV files (see csv-encoding.ts); default: utf-8. */
   readonly encoding?: string | undefined;
   /** Separator of CSV files; default: semicolon. */
@@ -38,8 +38,8 @@ export interface ExportRequest {
 export type ExportLanguages = readonly [string, ...string[]];
 
 /** The layer's name in the language of the request; "" if it has none. */
-export const layerTitle = (target: ExportTarget, { titleLanguage }: ExportRequest): string =>
-  localTitle(target, titleLanguage);
+export const layerTitle = (target: ExportTarget, { language }: ExportRequest): string =>
+  localTitle(target, language);
 
 /** The layer's name in a language, by default the project's main one; "" if it has none. */
 export function localTitle({ map, layer }: ExportTarget, language: string | undefined): string {

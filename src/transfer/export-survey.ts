@@ -13,7 +13,7 @@ export const selectionOf = ({ map }: ExportTarget, request: ExportRequest): Sele
     condition: request.filter,
     ids: request.ids,
     envelope: request.envelope,
-    languages: { own: main, main },
+    languages: { own: request.language ?? main, main },
   };
 };
 

@@ -3,6 +3,7 @@ import { readList } from "../features/read.js";
 import type { Translations } from "../features/translations.js";
 import type { ExportContent, ExportServices } from "./export-content.js";
 import type { ExportRequest, ExportTarget } from "./export-request.js";
+import { selectionOf } from "./export-survey.js";
 
 /** Writes layers as GeoJSON; an import of the file restores the same objects. */
 
@@ -15,17 +16,13 @@ export async function writeGeoJson(
   target: ExportTarget,
   request: ExportRequest,
 ): Promise<ExportContent> {
-  const { layer, map } = target;
-  const main = map.project.languages[0];
+  const { layer } = target;
   const statement = listStatement(layer, {
     fields: request.fields ?? "all",
-    ids: request.ids,
-    condition: request.filter,
-    envelope: request.envelope,
+    ...selectionOf(target, request),
     sort: [],
     offset: 0,
     geom: { srid: request.srid },
-    languages: { own: main, main },
     translations: translationsOf(target, request.languages),
     form: "features",
   });

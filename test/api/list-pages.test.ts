@@ -243,3 +243,55 @@ t.test("who prefers JSON to HTML is refused in JSON, and the API says where to b
   t.equal((await fetch(start.tiles!.replace("{project}", "p").replace("{map}", "m"))).status, 200);
   t.equal((await fetch(start.map!.replace("{project}", "p").replace("{map}", "m"))).status, 200);
 });
+
+t.test("a condition selects the objects of a list, its pages and its number", async (t) => {
+  const listed = async (condition: string, more = "") => {
+    const answer = await get(`fields=size&filter=${encodeURIComponent(condition)}${more}`);
+    t.equal(answer.status, 200, condition);
+    const items = (await answer.json()) as { fields: { size: number } }[];
+    return { sizes: items.map(({ fields }) => fields.size), answer };
+  };
+  t.same((await listed("size in (7, 9) or size > 2499")).sizes, [7, 9, 2500]);
+  t.same((await listed("name matches '.*[Oo]THER \"11\".*'")).sizes, []);
+  t.same((await listed("name matches '.*[Oo]ther \"11\".*' and size < 20", "&fbbox=0,0,80,170")).sizes, [11]);
+  const page = await listed("name = 'three'", "&limit=2&count=1");
+  t.same(page.sizes, [3, 6]);
+  t.equal(page.answer.headers.get("x-total-count"), "833");
+  const rest = await fetch(next(page.answer)!);
+  t.same(
+    ((await rest.json()) as { fields: { size: number } }[]).map(({ fields }) => fields.size),
+    [9, 12],
+    "the address of the next page has the condition",
+  );
+  t.same((await listed("size < 4", "&sort=size,d")).sizes, [3, 2, 1]);
+});
+
+t.test(
+  "a condition compares localised values of the request's language, in lists and in exports",
+  async (t) => {
+    await sql.query(
+      `update layers.l${layer.id} set ${label} = ${label} || '{"ru": "первый"}' where ${size} = 1`,
+    );
+    await server.nodes[0]!.services.changes.propagate();
+    const condition = encodeURIComponent("label = 'первый'");
+    const found = async (lng: string) =>
+      ((await (await get(`filter=${condition}${lng}`)).json()) as unknown[]).length;
+    t.equal(await found(""), 0);
+    t.equal(await found("&lng=ru"), 1);
+    for (const format of ["geojson", "csv", "xlsx"]) {
+      const exported = async (lng: string) =>
+        (await (await fetch(`${address}../export/?format=${format}&filter=${condition}${lng}`)).arrayBuffer())
+          .byteLength;
+      t.ok((await exported("&lng=ru")) > (await exported("")), format);
+    }
+  },
+);
+
+t.test("a condition that cannot be read is refused", async (t) => {
+  for (const condition of ["size >", "name matches '('", "nothing = 1"]) {
+    const answer = await get(`filter=${encodeURIComponent(condition)}`);
+    t.equal(answer.status, 500, condition);
+    const { code } = (await answer.json()) as { code: string };
+    t.ok(["invalid_value", "unknown_column"].includes(code), code);
+  }
+});

@@ -59,6 +59,7 @@ t.test("a map's own background covers it", async (t) => {
   await makeMap(server, "red", "Map { background-color: #ff0000; }");
   t.same(await colour(tileUrl(server, "red", atlantic)), [255, 0, 0, 255]);
   t.same(await colour(tileUrl(server, "red", atlantic, "&base=0")), [255, 0, 0, 255]);
+  t.same(await colour(tileUrl(server, "red", atlantic, "&base=0")), [255, 0, 0, 255]);
 });
 
 t.test("a project can do without it", async (t) => {
@@ -67,4 +68,13 @@ t.test("a project can do without it", async (t) => {
   await server.sql.query(`update project set base_map = '{"kind":"none"}' where code = 'p'`);
   await services.changes.propagate();
   t.same(await colour(tileUrl(server, "bare", atlantic)), [0, 0, 0, 0]);
+});
+
+t.test("without the background a picture of a map can lie over another one", async (t) => {
+  await makeMap(server, "above", "Map { background-color: #ff0000; }");
+  await makeStyledLayer(server, "above", "square", "#a { polygon-fill: #0000ff; }");
+  await addObject(server, "square", square(0, 45, 20), { map: "above" });
+  t.same(await colour(tileUrl(server, "above", atlantic, "&base=0&background=0")), [0, 0, 0, 0]);
+  t.same(await colour(tileUrl(server, "above", germany, "&base=0&background=0")), [0, 0, 255, 255]);
+  t.same(await colour(tileUrl(server, "above", atlantic, "&base=0")), [255, 0, 0, 255]);
 });

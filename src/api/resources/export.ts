@@ -75,7 +75,7 @@ const exportParameters = {
     .optional(),
   filter: text(
     "Only objects that this condition selects, in the filter language of virtual layers: `height > 100 and name like 'A%'`. " +
-      "Localised values are compared in the main language.",
+      "Localised values are compared in the language `lng`, by default the main one.",
     100_000,
   ).optional(),
   orig: originalParameter,
@@ -88,7 +88,9 @@ const exportParameters = {
     })
     .optional(),
   dialect: choice("For csv: what separates values.", ["semicolon", "comma", "tab"]),
-  lng: text("Language of the layer name, which is used as file name; default: the main language.").optional(),
+  lng: text(
+    "Language of the layer name, which is used as file name, and of values that `filter` compares; default: the main language.",
+  ).optional(),
 };
 type ExportParameters = Values<typeof exportParameters>;
 
@@ -110,7 +112,7 @@ async function exportFile(
       languages: parameters.langs,
       fields: parameters.fields === "all" ? undefined : parameters.fields,
       filter: parameters.filter?.trim() || undefined,
-      titleLanguage: parameters.lng,
+      language: parameters.lng,
       encoding: parameters.encoding,
       dialect: parameters.dialect,
       signal: request.signal,
@@ -132,7 +134,7 @@ async function exportImage(
   { format, orig, zip, lng }: ExportParameters,
   { request, services }: { readonly request: Request; readonly services: Services },
 ): Promise<Reply> {
-  const image = exportedImage({ map, layer }, { format, original: orig, titleLanguage: lng });
+  const image = exportedImage({ map, layer }, { format, original: orig, language: lng });
   const headersOf = (file: { readonly name: string; readonly mediaType: string }) => ({
     "content-type": file.mediaType,
     "content-disposition": contentDisposition("attachment", file.name),

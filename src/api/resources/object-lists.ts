@@ -1,6 +1,7 @@
 import type { LayerNode, MapState } from "../../catalog/state.js";
 import { badRequest } from "../../errors.js";
 import { countObjects } from "../../features/count.js";
+import { requireExpressions } from "../../features/filter-language.js";
 import { countStatement, type ListRequest, listedIds } from "../../features/list.js";
 import { type PageBounds, readList, readPage } from "../../features/read.js";
 import type { Statement } from "../../features/sql.js";
@@ -38,6 +39,11 @@ const listParameters = {
     "Value of the filter column, converted to its type. An empty value matches empty strings and nulls. Localised " +
       "values are compared and sorted in the language of the request.",
   ).default(""),
+  filter: text(
+    "Only objects that this condition selects, in the filter language of virtual layers: `height > 100 and name like 'A%'`. " +
+      "Localised values are compared in the language of the request.",
+    100_000,
+  ).optional(),
   offset: integer("Number of objects to skip.").default(0),
   limit: integer("Maximum number of objects; default: all.").optional(),
   after: integer(
@@ -83,6 +89,7 @@ async function listReply(
   const { db } = services;
   const { signal } = request;
   const wanted = wantedObjects(map, parameters, type);
+  if (wanted.condition) await requireExpressions(db, wanted.condition);
   const form = await listForm(type, services, {
     map,
     layer,
@@ -141,6 +148,7 @@ function wantedObjects(map: MapState, parameters: ListParameters, type: ListType
   return {
     fields: parameters.fields,
     filter: fcode === undefined ? undefined : { code: fcode, value: fval },
+    condition: parameters.filter?.trim() || undefined,
     sort,
     offset: parameters.offset,
     after,
@@ -214,7 +222,13 @@ const listAnswer = {
     "x-total-count": "With count: how many objects there are on all pages.",
   },
 };
-const listRefusals = [404, "filter_column_not_listed", "unknown_column", "invalid_format"] as const;
+const listRefusals = [
+  404,
+  "filter_column_not_listed",
+  "unknown_column",
+  "invalid_value",
+  "invalid_format",
+] as const;
 
 export const objectListOperations: readonly Operation[] = [
   operation({

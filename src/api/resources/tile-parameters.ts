@@ -46,6 +46,10 @@ const language = z
   .optional();
 
 const base = choice("1 = with base map, 0 = without.", [1, 0]);
+const background = choice(
+  "0 = without the background colour of the map's style, to lie over other images.",
+  [1, 0],
+);
 const quality = choice(tileFormats.map(({ qualities }) => qualities).join(" "), [0, 1]);
 
 const formatNames = tileFormats.map(({ name }) => name);
@@ -63,6 +67,7 @@ export const vectorParameters = { layers, lng: language };
 /** Parameters of a single tile. */
 export const tileParameters = {
   base,
+  background,
   layers,
   retina: choice<TileScale>(
     "Scale factor for high-resolution screens: 2 = tiles of 512 × 512 pixels.",
@@ -119,5 +124,14 @@ function segment(name: string, given: string): number {
 export const addressOf = (
   coord: TileCoord,
   format: TileFormat,
-  { base, layers, retina, lng, q }: Values<typeof tileParameters>,
-): TileAddress => ({ coord, base: base === 1, layers, scale: retina, language: lng, format, quality: q });
+  { base, background, layers, retina, lng, q }: Values<typeof tileParameters>,
+): TileAddress => ({
+  coord,
+  base: base === 1,
+  background: background === 1,
+  layers,
+  scale: retina,
+  language: lng,
+  format,
+  quality: q,
+});
