@@ -12,6 +12,8 @@ export interface StyleClass {
   readonly styles: readonly Style[];
   /** An object of the class. */
   readonly sample: Sample;
+  /** The first and the last zoom at which it is drawn, and not as the objects in no other class; undefined = at all. */
+  readonly zooms: readonly [number, number] | undefined;
 }
 
 export interface StyleClasses {
@@ -54,32 +56,65 @@ export function styleClasses(style: CompiledStyle): StyleClasses {
     for (const { rule, filter } of rules.toReversed())
       if (rule.symbolizers.length > 0) filters.set(rule.filter ?? "", filter);
   const all = [...filters];
+  const others = filters.has("") ? drawnByZoom(styles, "", sampleOf(undefined)).map(looks) : undefined;
   return {
-    classes: all.slice(0, maxClasses).map(([text, filter]) => classOf(styles, text, filter)),
+    classes: all
+      .slice(0, maxClasses)
+      .map(([text, filter]) => classOf(styles, { text, filter, others: filter && others })),
     more: Math.max(0, all.length - maxClasses),
   };
 }
 
-function classOf(styles: readonly ReadStyle[], text: string, filter: Expression | undefined): StyleClass {
+/** What is drawn, to be compared. */
+const looks = (styles: readonly Style[]): string =>
+  JSON.stringify(styles.map(({ name, rules }) => [name, rules]));
+
+/** @param of.others how objects in no other class look by zoom */
+function classOf(
+  styles: readonly ReadStyle[],
+  {
+    text,
+    filter,
+    others,
+  }: {
+    readonly text: string;
+    readonly filter: Expression | undefined;
+    readonly others: readonly string[] | undefined;
+  },
+): StyleClass {
   const sample = sampleOf(filter);
+  const choices = drawnByZoom(styles, text, sample);
+  const amount = (one: readonly Style[]) =>
+    one.reduce((sum, { rules }) => sum + (rules[0]?.symbolizers.length ?? 0), 0);
+  const most = Math.max(...choices.map(amount));
+  const best = choices.filter((one) => amount(one) === most);
+  const drawn = zooms.filter((zoom) => {
+    const choice = choices[zoom]!;
+    return amount(choice) > 0 && looks(choice) !== others?.[zoom];
+  });
+  const isLimited = drawn.length > 0 && drawn.length < zooms.length;
+  return {
+    filter,
+    styles: best[best.length >> 1]!,
+    sample,
+    zooms: isLimited ? [drawn[0]!, drawn.at(-1)!] : undefined,
+  };
+}
+
+function drawnByZoom(styles: readonly ReadStyle[], text: string, sample: Sample): Style[][] {
   const mayDraw = styles.map((one) => ({
     style: one.style,
     isExclusive: one.style.attributes["filter-mode"] === "first",
     rules: rulesFor(one, text, sample),
   }));
-  const drawnAt = (zoom: number): Style[] =>
+  return zooms.map((zoom) =>
     mayDraw.flatMap(({ style, isExclusive, rules }) => {
       const shown = rules.filter((rule) => appliesAt(rule, zoom));
       const drawn = isExclusive ? shown.slice(0, 1) : shown;
       const symbolizers = drawn.flatMap((rule) => rule.symbolizers);
       return symbolizers.length > 0 ? [{ ...style, rules: [{ symbolizers }] }] : [];
-    });
-  const choices = zooms.map(drawnAt);
-  const amount = (one: readonly Style[]) =>
-    one.reduce((sum, { rules }) => sum + (rules[0]?.symbolizers.length ?? 0), 0);
-  const most = Math.max(...choices.map(amount));
-  const best = choices.filter((one) => amount(one) === most);
-  return { filter, styles: best[best.length >> 1]!, sample };
+    }),
+  );
 }
 
 /** Those that select the class's objects. Its own rules do, even where that cannot be told. */

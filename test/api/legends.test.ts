@@ -17,6 +17,8 @@ interface Item {
   readonly fill: string;
   readonly isIcon: boolean;
   readonly icon: string;
+  readonly minZoom: number | null;
+  readonly maxZoom: number | null;
 }
 
 async function layer(code: string, css: string, kind: string, columns: Record<string, string> = {}) {
@@ -138,6 +140,35 @@ t.test("a legend is bounded, however many rules there are", async (t) => {
   t.equal(json.more, 1_900);
 });
 
+t.test("classes tell the zooms at which tiles show them", async (t) => {
+  const css = `#a { [kind = "a"] { polygon-fill: #ff0000; } [kind = "b"][zoom >= 5][zoom < 9] { polygon-fill: #00ff00; }
+    [kind = "c"][zoom >= 12] { polygon-fill: #0000ff; } }`;
+  await layer("zoomed", css, "Polygon", { kind: "string" });
+  t.same(
+    (await items("zoomed")).map(({ minZoom, maxZoom }) => [minZoom, maxZoom]),
+    [
+      [null, null],
+      [12, 22],
+      [5, 8],
+    ],
+  );
+  await layer(
+    "greyed",
+    `#a { polygon-fill: #cccccc; [kind = "lake"][zoom >= 8] { polygon-fill: #0000ff; } }`,
+    "Polygon",
+    {
+      kind: "string",
+    },
+  );
+  t.same(
+    (await items("greyed")).map(({ minZoom, maxZoom }) => [minZoom, maxZoom]),
+    [
+      [null, null],
+      [8, 22],
+    ],
+  );
+});
+
 t.test("classes of visualizations have symbols as on tiles", async (t) => {
   await layer("visual", "", "Polygon", { n: "number", kind: "string" });
   for (const [n, kind] of [
@@ -167,7 +198,7 @@ t.test("classes of visualizations have symbols as on tiles", async (t) => {
     const plain = (await api("GET", "m/layers/visual/legend/")).json.classificators;
     const found = await items("visual");
     t.same(
-      found.map(({ icon: _, ...rest }) => rest),
+      found.map(({ icon: _, minZoom: __, maxZoom: ___, ...rest }) => rest),
       plain,
     );
     t.ok(found.length > 0);

@@ -241,6 +241,16 @@ const schemas = {
         fill: z.string(),
         isIcon: z.boolean(),
         icon: z.string().describe("Path of its symbol; with `extended`").optional(),
+        minZoom: z
+          .int()
+          .nullable()
+          .describe("First zoom at which tiles show it; null = 0; with `extended`")
+          .optional(),
+        maxZoom: z
+          .int()
+          .nullable()
+          .describe("Last such zoom; null = the last of all; with `extended`")
+          .optional(),
       }),
     ),
     more: z.int().describe("How many classes are left out; with `extended`").optional(),

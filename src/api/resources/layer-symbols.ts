@@ -26,6 +26,8 @@ export interface StyledClasses {
   readonly more: number;
   /** In the same order. */
   readonly drawings: readonly (SymbolDrawing | "image")[];
+  /** In the same order: the first and the last zoom at which tiles show the class; absent = all. */
+  readonly zooms?: readonly (readonly [number, number] | undefined)[];
 }
 
 /** A picture to be drawn. */
@@ -122,6 +124,7 @@ function objectClasses(
       classificator(filter && filterWords(filter, words), fillOf(styles, layer), hasPicture(styles)),
     ),
     more,
+    zooms: classes.map(({ zooms }) => zooms),
     drawings: classes.map(({ styles, sample }) => {
       // Of an object with a value in each column, since symbols may show any of them.
       const valueIn = (code: string) =>

@@ -11,7 +11,7 @@ import { layerPath, viewOf } from "../request/paths.js";
 import { flag } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
-import { hasStyledClasses, styledClasses, styleOf } from "./layer-symbols.js";
+import { hasStyledClasses, type StyledClasses, styledClasses, styleOf } from "./layer-symbols.js";
 import { generatedIconPath } from "./present.js";
 
 /** Legends of layers: the classes of their visualizations, or the rules of their styles. */
@@ -19,7 +19,7 @@ import { generatedIconPath } from "./present.js";
 const legendParameters = {
   extended: flag(
     "Whether layers without a visualization have a legend too, by the rules of their style, and each class the path of " +
-      "its symbol.",
+      "its symbol and the zooms at which tiles show it.",
   ),
 };
 
@@ -38,10 +38,12 @@ async function getLegend(
   const { extended } = query();
   const main = map.project.languages[0];
   const { language } = view;
-  const withIcons = (classificators: readonly Classificator[]) =>
+  const withIcons = (classificators: readonly Classificator[], zooms: StyledClasses["zooms"] = []) =>
     classificators.map((one, at) => ({
       ...one,
       icon: `${generatedIconPath(map, layer!, view)}?class=${at}`,
+      minZoom: zooms[at]?.[0] ?? null,
+      maxZoom: zooms[at]?.[1] ?? null,
     }));
   if (layer?.visualSettings) {
     const values = await services.visuals.current(layer, main);
@@ -55,7 +57,7 @@ async function getLegend(
     throw notFound(`visualization layer "${request.params.layer}"`);
   const style = await styleOf(services, map, layer);
   if (!style) throw busy("The style of the layer takes too long to be read now.");
-  const { classificators, more } = styledClasses({ layer, main }, style, language);
+  const { classificators, more, zooms } = styledClasses({ layer, main }, style, language);
   const values = classificators.flatMap(({ value }) => (typeof value === "number" ? [value] : []));
   return answer(caller, {
     name: localName(layer, language, main) || layer.code,
@@ -65,7 +67,7 @@ async function getLegend(
     minValue: values[0] ?? null,
     maxValue: values.at(-1) ?? null,
     type: pluginOf(layer, services.plugins)?.name ?? null,
-    classificators: withIcons(classificators),
+    classificators: withIcons(classificators, zooms),
     more,
   });
 }

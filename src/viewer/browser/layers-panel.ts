@@ -1,5 +1,7 @@
+import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
+import type { LegendSource } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
 import type { Translate } from "./texts.js";
 import { TreeView } from "./tree-view.js";
@@ -25,17 +27,17 @@ export class LayersPanel {
     id: "base-switch",
   });
   private readonly baseRow: HTMLElement;
+  private readonly t: Translate;
   private tree: LayerTree | undefined;
 
-  constructor(
-    private readonly t: Translate,
-    events: LayersPanelEvents,
-  ) {
+  constructor(locale: Locale, events: LayersPanelEvents) {
+    const { t } = locale;
+    this.t = t;
     const changed = () => {
       this.refresh();
       events.changed();
     };
-    this.treeView = new TreeView(t, { switched: changed, zoomTo: (item) => events.zoomTo(item) });
+    this.treeView = new TreeView(locale, { switched: changed, zoomTo: (item) => events.zoomTo(item) });
     this.resetButton = button({ class: "text-button", title: t("resetLayersHint"), hidden: true }, () => {
       this.tree?.reset();
       this.treeView.refresh();
@@ -71,13 +73,18 @@ export class LayersPanel {
   }
 
   /** Shows a map's layers; `base` is undefined where the project has no base map. */
-  show(tree: LayerTree, base: boolean | undefined): void {
+  show(tree: LayerTree, base: boolean | undefined, legends: LegendSource): void {
     this.tree = tree;
-    this.treeView.show(tree);
+    this.treeView.show(tree, legends);
     this.baseRow.hidden = base === undefined;
     this.baseSwitch.checked = base ?? true;
     this.element.hidden = false;
     this.refresh();
+  }
+
+  /** The map shows another zoom. */
+  zoomed(zoom: number): void {
+    this.treeView.zoomed(zoom);
   }
 
   hide(): void {

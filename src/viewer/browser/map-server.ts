@@ -1,4 +1,5 @@
 import type { TreeElement } from "./layer-tree.js";
+import type { Pictures } from "./pictures.js";
 import type { Sessions } from "./sessions.js";
 
 /** Client of the map server. URLs are relative to the page, so that they work with a path prefix. */
@@ -31,6 +32,34 @@ export interface ObjectItem {
   readonly id: number;
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly geom?: GeoJSON.Geometry | null;
+}
+
+export interface LegendClass {
+  /** A number or a text; null = all other objects. */
+  readonly value: unknown;
+  readonly minZoom?: number | null;
+  readonly maxZoom?: number | null;
+}
+export interface Legend {
+  readonly column: string | null;
+  readonly showLegend: boolean;
+  readonly minValue: number | null;
+  readonly maxValue: number | null;
+  readonly classificators: readonly LegendClass[];
+  /** How many classes are left out. */
+  readonly more?: number;
+}
+
+/** Where legends come from. */
+export interface LegendSource {
+  /** Undefined: the layer has none. @throws when it can not be loaded */
+  legend(layer: string): Promise<Legend | undefined>;
+  /**
+   * The address of a symbol: of a class, or of the layer.
+   * @param pixels a side, before those of the display
+   * @throws when it can not be loaded
+   */
+  symbol(layer: string, pixels: number, number?: number): Promise<string>;
 }
 
 /** An error response; status 0 = no response. */
@@ -121,6 +150,24 @@ export class MapServer {
 
   private askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
     return this.get(project, [map, "layers"], { lng, type: "publish", returnBbox: 1, returnCss: 1 });
+  }
+
+  /** Legends of a map's layers. What it keeps for its symbols is let go with `symbols.clear()`. */
+  legends({ project, map }: MapId, symbols: Pictures): LegendSource {
+    const segments = (layer: string, what: string) => [map, "layers", layer, what];
+    return {
+      legend: (layer) =>
+        this.get<Legend>(project, segments(layer, "legend"), { extended: 1 }).catch((error: unknown) => {
+          if (error instanceof ServerError && error.status === 404) return undefined;
+          throw error;
+        }),
+      symbol: (layer, pixels, number) => {
+        const size = Math.ceil(pixels * Math.min(3, Math.max(1, window.devicePixelRatio)));
+        const query = { class: number, size, lng: this.lng(project) };
+        const url = withQuery(`api/2.8/${path(project, ...segments(layer, "icon"))}`, query);
+        return symbols.address(url, this.sessions.of(project)?.token);
+      },
+    };
   }
 
   structure(mapId: MapId, layer: string): Promise<ColumnInfo[]> {

@@ -1,5 +1,8 @@
+import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { FoldedLegends, LayerLegend } from "./legend.js";
+import type { LegendSource } from "./map-server.js";
 import { swatch } from "./swatch.js";
 import type { Translate } from "./texts.js";
 
@@ -12,19 +15,38 @@ export interface TreeViewEvents {
 /** The layer tree as nested lists with switches. */
 export class TreeView {
   readonly element = h("div", { class: "tree" });
+  private readonly t: Translate;
   private tree: LayerTree | undefined;
   /** Functions that update the switches from the tree. */
   private refreshers: (() => void)[] = [];
+  private legends: LayerLegend[] = [];
+  private readonly folded = new FoldedLegends();
+  private source: LegendSource | undefined;
   private nextId = 0;
+  /** Legends are loaded when their layers are seen in the panel. */
+  private readonly seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      this.isSeen.set(target, isIntersecting);
+      if (isIntersecting) this.loaders.get(target)?.();
+    }
+  });
+  private readonly isSeen = new WeakMap<Element, boolean>();
+  private readonly loaders = new WeakMap<Element, () => void>();
+  private zoom = 0;
 
   constructor(
-    private readonly t: Translate,
+    private readonly locale: Locale,
     private readonly events: TreeViewEvents,
-  ) {}
+  ) {
+    this.t = locale.t;
+  }
 
-  show(tree: LayerTree): void {
+  show(tree: LayerTree, source: LegendSource): void {
     this.tree = tree;
+    this.source = source;
     this.refreshers = [];
+    this.legends = [];
+    this.seen.disconnect();
     this.element.replaceChildren(
       tree.roots.length > 0 ? this.list(tree.roots, 0) : h("p", { class: "hint" }, this.t("noLayers")),
     );
@@ -33,6 +55,12 @@ export class TreeView {
 
   refresh(): void {
     for (const refresh of this.refreshers) refresh();
+  }
+
+  /** Shows what the legends have at a zoom. */
+  zoomed(zoom: number): void {
+    this.zoom = zoom;
+    for (const legend of this.legends) legend.zoomed(zoom);
   }
 
   private list(items: readonly TreeItem[], depth: number): HTMLElement {
@@ -48,10 +76,11 @@ export class TreeView {
       this.refresh();
       this.events.switched();
     });
+    const symbol = swatch(item);
     const row = h(
       "div",
       { class: "tree-row", "data-depth": Math.min(depth, 4) },
-      swatch(item),
+      symbol,
       h("label", { class: "tree-name", for: id, title: item.title }, item.title),
       this.zoomButton(item),
       input,
@@ -63,6 +92,7 @@ export class TreeView {
       row.dataset.shown = shown;
     });
     const entry = h("li", {}, row);
+    if (!item.isFolder) this.addLegend(item, symbol, row, entry);
     if (item.isFolder) {
       const inner = this.list(item.children, depth + 1);
       inner.id = `${id}-in`;
@@ -70,6 +100,24 @@ export class TreeView {
       entry.append(inner);
     }
     return entry;
+  }
+
+  private addLegend(item: TreeItem, symbol: HTMLElement, row: HTMLElement, entry: HTMLElement): void {
+    const { source, locale, folded } = this;
+    if (!source) return;
+    const legend = new LayerLegend(item, symbol, { source, locale, folded });
+    legend.zoomed(this.zoom);
+    this.legends.push(legend);
+    row.append(legend.toggle);
+    entry.append(legend.element);
+    const load = () => {
+      const isOn = this.tree?.shown(item) !== "none";
+      entry.classList.toggle("off", !isOn);
+      if (isOn && this.isSeen.get(row)) void legend.load();
+    };
+    this.loaders.set(row, load);
+    this.refreshers.push(load);
+    this.seen.observe(row);
   }
 
   private zoomButton(item: TreeItem): HTMLElement | undefined {

@@ -9,6 +9,7 @@ import { mapControls, scaleBar } from "./map-controls.js";
 import { type MapId, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
 import { MapView } from "./map-view.js";
 import { ObjectFinder } from "./object-finder.js";
+import { Pictures } from "./pictures.js";
 import type { Sessions } from "./sessions.js";
 import { shareLink } from "./share.js";
 import { showSignInDialog } from "./sign-in.js";
@@ -39,6 +40,7 @@ export class Viewer {
   private readonly tiles: MapTiles;
   private readonly live: LiveChanges;
   private readonly finder: ObjectFinder;
+  private readonly symbols = new Pictures();
   private projects: readonly ProjectInfo[] = [];
   private mapId: MapId | undefined;
   private tree: LayerTree | undefined;
@@ -56,7 +58,7 @@ export class Viewer {
     const mapElement = h("div", { class: "map", id: "map" });
     root.append(mapElement);
     this.view = new MapView(mapElement, t("mapLabel"), {
-      moved: () => this.writeAddress(),
+      moved: () => this.moved(),
       clicked: (click) => void this.finder.find(click),
     });
     this.tiles = new MapTiles(this.view.map, {
@@ -71,7 +73,7 @@ export class Viewer {
       this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined,
     );
     this.chooser = new MapChooser(t, (mapId) => this.choose(mapId));
-    this.layers = new LayersPanel(t, {
+    this.layers = new LayersPanel(locale, {
       changed: () => this.layersChanged(),
       zoomTo: (item) => this.view.fit(this.tree?.extent([item])),
     });
@@ -162,7 +164,7 @@ export class Viewer {
     this.stage.clear();
     if (address.view) this.view.setView(address.view);
     else if (isNew) this.view.fit(this.tree.extent(), false);
-    this.layers.show(this.tree, this.hasBase ? address.base : undefined);
+    this.showLayers(this.tree, address.base);
     this.layersChanged();
     this.live.open(this.parts.server.changes(mapId));
   }
@@ -179,9 +181,17 @@ export class Viewer {
       // Who may not read the map any more is told with the next tile.
       return;
     }
-    this.layers.show(this.tree, this.hasBase ? this.layers.base : undefined);
+    this.showLayers(this.tree, this.layers.base);
     this.layersChanged();
     this.tiles.renew(undefined);
+  }
+
+  private showLayers(tree: LayerTree, base: boolean): void {
+    if (!this.mapId) return;
+    this.symbols.clear();
+    const legends = this.parts.server.legends(this.mapId, this.symbols);
+    this.layers.show(tree, this.hasBase ? base : undefined, legends);
+    this.layers.zoomed(this.view.view.zoom);
   }
 
   private closeMap(): void {
@@ -239,6 +249,11 @@ export class Viewer {
   /** The current view; before a map is shown, the address in the URL. */
   private get requested(): Address {
     return this.tree ? this.address : parseAddress(location.hash);
+  }
+
+  private moved(): void {
+    this.layers.zoomed(this.view.view.zoom);
+    this.writeAddress();
   }
 
   private writeAddress(): void {

@@ -1,0 +1,164 @@
+import type { Locale } from "./attributes.js";
+import { button, h, icon } from "./dom.js";
+import type { TreeItem } from "./layer-tree.js";
+import type { Legend, LegendClass, LegendSource } from "./map-server.js";
+
+/** The legend of a layer: its classes under the layer's row, each with its symbol as tiles draw it. */
+
+const symbolPixels = 20;
+
+export class LayerLegend {
+  /** Goes under the layer's row. */
+  readonly element = h("ul", { class: "legend", hidden: true });
+  /** Goes into the layer's row: folds the legend. */
+  readonly toggle: HTMLButtonElement;
+  private state: "none" | "loading" | "loaded" = "none";
+  private entries: { readonly element: HTMLElement; readonly shown: LegendClass }[] = [];
+  private zoom = 0;
+
+  /** @param swatch the symbol in the layer's row, which becomes that of the tiles */
+  constructor(
+    private readonly item: TreeItem,
+    private readonly swatch: HTMLElement,
+    private readonly parts: {
+      readonly source: LegendSource;
+      readonly locale: Locale;
+      readonly folded: FoldedLegends;
+    },
+  ) {
+    this.toggle = button(
+      { class: "icon-button small legend-toggle", hidden: true },
+      () => this.fold(this.isOpen),
+      icon("chevron"),
+    );
+    this.element.id = `legend-${item.layerId}`;
+    this.toggle.setAttribute("aria-controls", this.element.id);
+  }
+
+  /** Loads it, once. A legend that could not be loaded is tried again with the next call. */
+  async load(): Promise<void> {
+    if (this.state !== "none") return;
+    this.state = "loading";
+    const { source, folded } = this.parts;
+    const { code } = this.item.element;
+    try {
+      const [legend, symbol] = await Promise.all([source.legend(code), source.symbol(code, symbolPixels)]);
+      this.swatch.replaceChildren(image(symbol));
+      this.state = "loaded";
+      if (!legend?.showLegend || legend.classificators.length < 2) return;
+      await this.fill(legend);
+      this.toggle.hidden = false;
+      this.fold(folded.has(this.item.layerId));
+    } catch {
+      this.state = "none";
+    }
+  }
+
+  /** Hides the classes that tiles do not show at a zoom. */
+  zoomed(zoom: number): void {
+    this.zoom = zoom;
+    for (const { element, shown } of this.entries)
+      element.hidden = zoom < (shown.minZoom ?? 0) || zoom > (shown.maxZoom ?? Number.POSITIVE_INFINITY);
+  }
+
+  private async fill(legend: Legend): Promise<void> {
+    const { source, locale } = this.parts;
+    const { code } = this.item.element;
+    const texts = classTexts(legend, locale);
+    const symbols = await Promise.all(
+      legend.classificators.map((_, at) => source.symbol(code, symbolPixels, at)),
+    );
+    this.entries = legend.classificators.map((shown, at) => ({
+      shown,
+      element: h(
+        "li",
+        { class: "legend-class" },
+        h("span", { class: "swatch", "aria-hidden": "true" }, image(symbols[at]!)),
+        h("span", { class: "legend-text" }, texts[at] ?? ""),
+      ),
+    }));
+    this.element.replaceChildren(...this.entries.map(({ element }) => element));
+    const more = legend.more ?? 0;
+    if (more > 0)
+      this.element.append(h("li", { class: "legend-class hint" }, locale.t("moreClasses", { n: more })));
+    this.zoomed(this.zoom);
+  }
+
+  private get isOpen(): boolean {
+    return !this.element.hidden;
+  }
+
+  private fold(fold: boolean): void {
+    this.element.hidden = fold;
+    this.parts.folded.put(this.item.layerId, fold);
+    const name = this.parts.locale.t(fold ? "showLegend" : "hideLegend", { name: this.item.title });
+    this.toggle.setAttribute("aria-expanded", String(!fold));
+    this.toggle.setAttribute("aria-label", name);
+    this.toggle.title = name;
+  }
+}
+
+const image = (source: string): HTMLImageElement =>
+  h("img", { src: source, alt: "", width: symbolPixels, height: symbolPixels, decoding: "async" });
+
+/** What the classes stand for, in words. */
+function classTexts(legend: Legend, { language, t }: Locale): string[] {
+  const { classificators, minValue, maxValue } = legend;
+  const format = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 });
+  const values = classificators.map(({ value }) => value);
+  // Colours from few to many objects.
+  if (values.every((value) => value === null))
+    return values.map((_, at) =>
+      at === 0 ? t("legendLeast") : at === values.length - 1 ? t("legendMost") : "",
+    );
+  // Numbers above the least one are the upper borders of their classes.
+  const isRange =
+    minValue !== null &&
+    maxValue !== null &&
+    legend.column !== null &&
+    values.every(
+      (value, at) => typeof value === "number" && value >= (at === 0 ? minValue : Number(values[at - 1])),
+    );
+  if (isRange)
+    return values.map(
+      (value, at) =>
+        `${format.format(Number(at === 0 ? minValue : values[at - 1]))} – ${format.format(Number(value))}`,
+    );
+  return values.map((value) =>
+    value === null ? t("otherObjects") : typeof value === "number" ? format.format(value) : String(value),
+  );
+}
+
+const storageKey = "mapwright.legends.folded";
+/** Of those that are folded the last ones are remembered. */
+const mostRemembered = 500;
+
+/** Which legends the user has folded, remembered by the browser. */
+export class FoldedLegends {
+  private readonly layers: Set<number>;
+
+  constructor() {
+    let stored: unknown;
+    try {
+      stored = JSON.parse(localStorage.getItem(storageKey) ?? "[]");
+    } catch {
+      // Storage is disabled, or what is stored is not ours.
+    }
+    this.layers = new Set(Array.isArray(stored) ? stored.filter((id) => Number.isSafeInteger(id)) : []);
+  }
+
+  has(layer: number): boolean {
+    return this.layers.has(layer);
+  }
+
+  put(layer: number, isFolded: boolean): void {
+    if (this.layers.has(layer) === isFolded) return;
+    this.layers.delete(layer);
+    if (isFolded) this.layers.add(layer);
+    try {
+      localStorage.setItem(storageKey, JSON.stringify([...this.layers].slice(-mostRemembered)));
+    } catch {
+      // Without storage it is forgotten with the page.
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import t from "tap";
+import { makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { startServer } from "../support/server.js";
+import { openPage, startBrowser } from "./support.js";
+
+/** Legends in the layers panel. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const browser = await startBrowser(t);
+const token = await server.token("admin");
+
+async function makeLand(map: string): Promise<void> {
+  await makeMap(server, map);
+  await makeStyledLayer(server, map, "use", "");
+  await makeStyledLayer(server, map, "plain", "#a { polygon-fill: #00ff00; }");
+  const structure = { token, body: { code: "kind", type: "string" } };
+  await server.api("POST", `${map}/layers/use/structure/`, structure);
+  const css_style = `#a { polygon-fill: #cccccc; [kind = "wood"] { polygon-fill: #007700; }
+    [kind = "lake"][zoom >= 8] { polygon-fill: #0000ff; } }`;
+  await server.api("PATCH", `${map}/layers/use/`, { token, body: { parent_id: 0, css_style } });
+  for (const [index, kind] of ["wood", "lake", "road"].entries()) {
+    const body = { fields: { kind }, geom: square(index * 2, 0, 1) };
+    await server.api("POST", `${map}/layers/use/objects/`, { token, body });
+  }
+  await server.api("POST", `${map}/layers/plain/objects/`, { token, body: { geom: square(0, 5, 1) } });
+}
+
+await makeLand("land");
+await makeLand("private");
+await server.sql.query("update map set has_publication = false where code = 'private'");
+await server.nodes[0]!.services.changes.propagate();
+
+const shown = ".legend-class:not([hidden])";
+const address = (map: string, zoom = 10) => `${server.url}/#project=p&map=${map}&z=${zoom}&lat=0.5&lon=2`;
+
+t.test("classes are under their layer, with the symbols of the tiles, at their zooms", async (t) => {
+  const { page, problems, requests } = await openPage(browser, address("land"));
+  await page.waitForSelector(shown);
+  t.same(await page.locator(shown).allInnerTexts(), ["others", "kind = wood", "kind = lake"]);
+  const colour = (at: number) =>
+    page.evaluate<number[]>(`(async () => {
+      const image = document.querySelectorAll(${JSON.stringify(`${shown} img`)})[${at}];
+      await image.decode();
+      const canvas = Object.assign(document.createElement("canvas"), { width: 20, height: 20 });
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0, 20, 20);
+      return [...context.getImageData(10, 10, 1, 1).data];
+    })()`);
+  t.same(
+    [await colour(0), await colour(1), await colour(2)],
+    [
+      [204, 204, 204, 255],
+      [0, 119, 0, 255],
+      [0, 0, 255, 255],
+    ],
+  );
+  t.equal(await page.locator(".legend-toggle:visible").count(), 1, "a layer of one class needs none");
+  t.equal(
+    await page.locator(".tree-row .swatch img").count(),
+    2,
+    "the symbols of the layers are those of tiles",
+  );
+  t.equal(requests.filter((url) => url.includes("/legend/")).length, 2);
+  await page.evaluate(`location.hash = ${JSON.stringify(new URL(address("land", 6)).hash)}`);
+  await page.waitForSelector(".legend-class[hidden]", { state: "attached" });
+  t.same(await page.locator(shown).allInnerTexts(), ["others", "kind = wood"]);
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("a legend is folded, which the browser remembers, and hidden with its layer", async (t) => {
+  const { page } = await openPage(browser, address("land"));
+  const toggle = page.locator(".legend-toggle:visible");
+  await toggle.waitFor();
+  t.equal(await toggle.getAttribute("aria-expanded"), "true");
+  await toggle.focus();
+  await page.keyboard.press("Enter");
+  t.equal(await toggle.getAttribute("aria-expanded"), "false");
+  t.equal(await page.locator(shown).first().isVisible(), false);
+  await page.reload();
+  await toggle.waitFor();
+  t.equal(await toggle.getAttribute("aria-expanded"), "false");
+  await toggle.click();
+  t.equal(await page.locator(shown).first().isVisible(), true);
+  await page.locator('[data-code="use"]').click();
+  t.equal(await page.locator(shown).first().isVisible(), false);
+  await page.context().close();
+});
+
+t.test("the symbols of a private map are shown, and no address has the token", async (t) => {
+  const { page, problems, requests } = await openPage(browser, `${server.url}/#project=p`);
+  await page.click(".sign-in-button");
+  await page.fill("#sign-in-login", "admin");
+  await page.fill("#sign-in-password", "adminadmin");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".user-button");
+  await page.evaluate(`location.hash = ${JSON.stringify(new URL(address("private")).hash)}`);
+  await page.waitForSelector('.legend-class img[src^="blob:"]');
+  t.ok(await page.evaluate(`document.querySelector('.legend-class img').decode().then(() => true)`));
+  t.same(
+    requests.filter((url) => url.includes("/private/") && /icon|legend/.test(url) && url.includes("token")),
+    [],
+  );
+  t.same(problems, []);
+  await page.context().close();
+});
