@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { build } from "esbuild";
 
 /**
- * The built-in pages as they are sent: one script for each page, and what is worth it compressed ahead, under the hash of
- * its bytes.
+ * The built-in pages as they are sent: one script for each page, the viewer's tools, and what is worth it compressed ahead,
+ * under the hash of its bytes.
  */
 
 const modules = "dist/src/viewer/browser";
@@ -14,16 +14,31 @@ const packed = "dist/src/viewer/packed";
 /** Below this it would not save a packet. */
 const leastBytes = 1_400;
 
-/** Puts the modules of the viewer into one file. */
+const options = { bundle: true, minify: true, format: "esm", target: "es2022", logLevel: "warning" };
+
+/**
+ * Puts the modules of the viewer into one file, and its tools, which are loaded when they are opened, into files of their own.
+ * The tools have copies of the few small modules that they share with the viewer: split off, these would be one more file to
+ * wait for before the map is shown.
+ */
 export async function bundlePages() {
+  rmSync(scripts, { recursive: true, force: true });
+  const tools = join(modules, "tools");
+  const opened = readFileSync(join(modules, "tools.js"), "utf8").matchAll(
+    /import\("\.\/tools\/([\w-]+\.js)"\)/g,
+  );
   await build({
+    ...options,
     entryPoints: [join(modules, "app.js")],
     outfile: join(scripts, "app.js"),
-    bundle: true,
-    minify: true,
-    format: "esm",
-    target: "es2022",
-    logLevel: "warning",
+    external: ["./tools/*"],
+  });
+  await build({
+    ...options,
+    entryPoints: [...opened].map(([, name]) => join(tools, name)),
+    outdir: join(scripts, "tools"),
+    splitting: true,
+    chunkNames: "shared-[hash]",
   });
 }
 

@@ -12,8 +12,8 @@ export interface ViewerFiles extends Build {
 }
 
 /**
- * Reads the built viewer (the folders `static` and `scripts` beside this module) and Leaflet. Files are named as `app.js`
- * or `images/layers.png`.
+ * Reads the built viewer (the folders `static` and `scripts` beside this module) and Leaflet. Files are named as `app.js`,
+ * `tools/table.js` or `images/layers.png`.
  * @throws Error when the viewer has not been built
  */
 export function loadViewerFiles(): ViewerFiles {
@@ -22,6 +22,7 @@ export function loadViewerFiles(): ViewerFiles {
   const entries = new Map<string, Buffer>([
     ...readFolder(join(here, "static")),
     ...readFolder(join(here, "scripts")),
+    ...readFolder(join(here, "scripts", "tools"), "tools/"),
     ["leaflet.js", readFileSync(join(leaflet, "leaflet.js"))],
     ["leaflet.css", readFileSync(join(leaflet, "leaflet.css"))],
     ...readFolder(join(leaflet, "images"), "images/"),

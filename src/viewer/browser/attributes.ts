@@ -36,8 +36,7 @@ export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[]
       .filter((column) => (ids.has(column.parent_id) ? column.parent_id : 0) === parent)
       .sort((a, b) => a.sort - b.sort || a.id - b.id)
       .flatMap((column): Row[] => {
-        // Columns of an import have their code as name.
-        const title = column.name && column.name !== column.code ? column.name : titleFromCode(column.code);
+        const title = columnTitle(column);
         if (column.type === "title") {
           const inner = rowsUnder(column.id);
           return inner.length > 0 ? [{ heading: title }, ...inner] : [];
@@ -46,6 +45,10 @@ export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[]
       });
   return rowsUnder(0);
 }
+
+/** The name of a column, or its code as a title. Columns of an import have their code as name. */
+export const columnTitle = ({ name, code }: Pick<ColumnInfo, "name" | "code">): string =>
+  name && name !== code ? name : titleFromCode(code);
 
 /** A column's code as a title: `pop_max` → `Pop max`. */
 function titleFromCode(code: string): string {

@@ -35,7 +35,10 @@ export interface TreeItem {
 /** How many of the layers under an item are on. */
 export type Shown = "all" | "some" | "none";
 
+/** Types of layers whose objects can be listed. */
 const queryableTypes: ReadonlySet<string> = new Set(["layer", "virtual", "material"]);
+
+export const hasObjects = ({ element }: TreeItem): boolean => queryableTypes.has(element.type);
 
 export class LayerTree {
   readonly roots: readonly TreeItem[];
@@ -89,7 +92,7 @@ export class LayerTree {
 
   /** Layers that are on and whose objects can be queried, the top one first. */
   get queryable(): readonly TreeItem[] {
-    return this.visible.filter((leaf) => queryableTypes.has(leaf.element.type));
+    return this.visible.filter(hasObjects);
   }
 
   /** Ids of the layers that are on, ascending; undefined when they are the defaults of the map. */

@@ -10,6 +10,8 @@ export interface LayersPanelEvents {
   /** Layers or the base map were switched. */
   changed(): void;
   zoomTo(item: TreeItem): void;
+  /** Opens the menu of a layer. */
+  menu(item: TreeItem, opener: HTMLElement): void;
 }
 
 /** The panel with the layers and the base map; a bottom sheet on phones. */
@@ -37,7 +39,7 @@ export class LayersPanel {
       this.refresh();
       events.changed();
     };
-    this.treeView = new TreeView(locale, { switched: changed, zoomTo: (item) => events.zoomTo(item) });
+    this.treeView = new TreeView(locale, { ...events, switched: changed });
     this.resetButton = button({ class: "text-button", title: t("resetLayersHint"), hidden: true }, () => {
       this.tree?.reset();
       this.treeView.refresh();

@@ -27,6 +27,8 @@ export interface ColumnInfo {
   readonly type: string;
   readonly sort: number;
   readonly localized_value: boolean;
+  /** How its values are shown, if there is more to it than the type. */
+  readonly format?: Readonly<Record<string, unknown>> | null;
 }
 export interface ObjectItem {
   readonly id: number;
@@ -78,7 +80,7 @@ export interface MapId {
   readonly project: string;
   readonly map: string;
 }
-type Query = Readonly<Record<string, string | number | undefined>>;
+export type Query = Readonly<Record<string, string | number | undefined>>;
 
 const path = (...segments: readonly string[]): string => `${segments.map(encodeURIComponent).join("/")}/`;
 
@@ -242,6 +244,36 @@ export class MapServer {
     return withQuery(`tms/${path(mapId.project, mapId.map)}changes/`, { token });
   }
 
+  /** Whether values are asked for in another language than the project's main one. */
+  isTranslated({ project }: MapId): boolean {
+    return this.lng(project) !== undefined;
+  }
+
+  /** The address of an operation, without a token; undefined when it needs that of a session. */
+  publicAddress(project: string, segments: readonly string[], query: Query): string | undefined {
+    return this.sessions.of(project) ? undefined : this.operation(project, segments, query);
+  }
+
+  /** The answer of an operation; with POST the query is a form. @throws ServerError, AbortError */
+  answer(
+    project: string,
+    segments: readonly string[],
+    query: Query,
+    { method, signal }: { readonly method: "GET" | "POST"; readonly signal: AbortSignal },
+  ): Promise<Response> {
+    const token = this.sessions.of(project)?.token;
+    const headers = token ? { headers: { authorization: `Bearer ${token}` } } : {};
+    const address = this.operation(project, segments, query);
+    const [path = "", form] = address.split("?");
+    return method === "GET"
+      ? this.respond(address, { ...headers, signal })
+      : this.respond(path, { ...headers, signal, method, body: new URLSearchParams(form) });
+  }
+
+  private operation(project: string, segments: readonly string[], query: Query): string {
+    return withQuery(`api/2.8/${path(project, ...segments)}`, { lng: this.lng(project), ...query });
+  }
+
   /** The page's language if the project has it and it is not its main language. */
   private lng(project: string): string | undefined {
     const languages = this.languagesOf.get(project) ?? [];
@@ -255,16 +287,17 @@ export class MapServer {
     signal?: AbortSignal,
   ): Promise<T> {
     const token = this.sessions.of(project)?.token;
-    return this.send(
-      withQuery(`api/2.8/${path(project, ...segments)}`, { lng: this.lng(project), ...query }),
-      {
-        ...(token ? { headers: { authorization: `Bearer ${token}` } } : {}),
-        ...(signal ? { signal } : {}),
-      },
-    );
+    return this.send(this.operation(project, segments, query), {
+      ...(token ? { headers: { authorization: `Bearer ${token}` } } : {}),
+      ...(signal ? { signal } : {}),
+    });
   }
 
   private async send<T>(relative: string, init: RequestInit = {}): Promise<T> {
+    return (await (await this.respond(relative, init)).json()) as T;
+  }
+
+  private async respond(relative: string, init: RequestInit): Promise<Response> {
     let reply: Response;
     try {
       reply = await fetch(relative, { credentials: "omit", referrerPolicy: "no-referrer", ...init });
@@ -272,7 +305,7 @@ export class MapServer {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       throw new ServerError(0, undefined);
     }
-    if (reply.ok) return (await reply.json()) as T;
+    if (reply.ok) return reply;
     const body = (await reply.json().catch(() => undefined)) as { code?: string } | undefined;
     throw new ServerError(reply.status, body?.code);
   }

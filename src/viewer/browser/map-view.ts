@@ -15,6 +15,10 @@ const maxLat = 85.0511;
 
 export class MapView {
   readonly map: L.Map;
+  /** Pixels at the bottom that a panel covers. */
+  covered = 0;
+  /** Is told each object that is highlighted. */
+  highlighted: (hit: Hit) => void = () => undefined;
   private readonly highlights = L.featureGroup();
   private clickMarker: L.Marker | undefined;
   private userPosition: L.FeatureGroup | undefined;
@@ -82,6 +86,7 @@ export class MapView {
     this.clickMarker?.remove();
     this.clickMarker = undefined;
     if (hit?.object.geom) this.highlights.addLayer(highlightOf(hit));
+    if (hit) this.highlighted(hit);
     // The clicked point is only marked without an object geometry.
     if (!latlng || hit?.object.geom) return;
     const icon = L.divIcon({ className: "clicked-place", iconSize: [18, 18] });
@@ -92,6 +97,20 @@ export class MapView {
   uncover(latlng: L.LatLng): void {
     const { paddingTopLeft, paddingBottomRight } = this.padding(true);
     this.map.panInside(latlng, { paddingTopLeft, paddingBottomRight });
+  }
+
+  /** Moves the map when the object is not in sight, and no closer than it is seen now, if it fits. */
+  reveal(hit: Hit): void {
+    const bounds = highlightOf(hit).getBounds();
+    if (!bounds.isValid()) return;
+    const { paddingTopLeft, paddingBottomRight } = this.padding();
+    const size = this.map.getSize();
+    const seen = L.latLngBounds(
+      this.map.containerPointToLatLng(paddingTopLeft),
+      this.map.containerPointToLatLng(size.subtract(paddingBottomRight)),
+    );
+    if (seen.contains(bounds)) return;
+    this.map.fitBounds(bounds, { paddingTopLeft, paddingBottomRight, maxZoom: this.map.getZoom() });
   }
 
   zoomTo(hit: Hit): void {
@@ -122,10 +141,11 @@ export class MapView {
   /** Padding in pixels for the panels that cover the map. */
   private padding(withObject = false): { paddingTopLeft: L.PointTuple; paddingBottomRight: L.PointTuple } {
     if (phone.matches) {
-      const below = withObject ? Math.round(this.map.getSize().y * 0.5) : 90;
+      const below =
+        this.covered > 0 ? this.covered + 24 : withObject ? Math.round(this.map.getSize().y * 0.5) : 90;
       return { paddingTopLeft: [24, 80], paddingBottomRight: [24, below] };
     }
-    return { paddingTopLeft: [344, 72], paddingBottomRight: [withObject ? 392 : 72, 48] };
+    return { paddingTopLeft: [344, 72], paddingBottomRight: [withObject ? 392 : 72, this.covered + 48] };
   }
 
   /** Sets the minimum zoom so that the world fills the height of the page. */

@@ -10,6 +10,8 @@ export interface TreeViewEvents {
   /** A layer or folder was switched on or off. */
   switched(): void;
   zoomTo(item: TreeItem): void;
+  /** Opens the menu of a layer, at a button of its row. */
+  menu(item: TreeItem, opener: HTMLElement): void;
 }
 
 /** The layer tree as nested lists with switches. */
@@ -83,6 +85,7 @@ export class TreeView {
       symbol,
       h("label", { class: "tree-name", for: id, title: item.title }, item.title),
       this.zoomButton(item),
+      this.menuButton(item),
       input,
     );
     this.refreshers.push(() => {
@@ -128,6 +131,22 @@ export class TreeView {
       () => this.events.zoomTo(item),
       icon("target"),
     );
+  }
+
+  private menuButton(item: TreeItem): HTMLElement | undefined {
+    if (item.isFolder) return undefined;
+    const name = this.t("layerMenu", { name: item.title });
+    const opener = button(
+      {
+        class: "icon-button small tree-zoom tree-menu",
+        "aria-label": name,
+        title: name,
+        "aria-expanded": "false",
+      },
+      () => this.events.menu(item, opener),
+      icon("more"),
+    );
+    return opener;
   }
 
   private expander(item: TreeItem, inner: HTMLElement): HTMLElement {

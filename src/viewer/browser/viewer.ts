@@ -1,7 +1,8 @@
 import { type Address, formatAddress, parseAddress } from "./address.js";
 import type { Locale } from "./attributes.js";
 import { h } from "./dom.js";
-import { LayerTree } from "./layer-tree.js";
+import { type LayerAction, LayerMenu } from "./layer-menu.js";
+import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
 import { LayersPanel } from "./layers-panel.js";
 import { LiveChanges } from "./live-changes.js";
 import { MapChooser } from "./map-chooser.js";
@@ -19,6 +20,7 @@ import { type Language, rememberLanguage } from "./texts.js";
 import { MapTiles } from "./tiles.js";
 import { Toasts } from "./toasts.js";
 import { Toolbar } from "./toolbar.js";
+import { Tools } from "./tools.js";
 
 export interface ViewerParts {
   readonly server: MapServer;
@@ -41,6 +43,8 @@ export class Viewer {
   private readonly live: LiveChanges;
   private readonly finder: ObjectFinder;
   private readonly symbols = new Pictures();
+  private readonly layerMenu: LayerMenu;
+  private readonly tools: Tools;
   private projects: readonly ProjectInfo[] = [];
   private mapId: MapId | undefined;
   private tree: LayerTree | undefined;
@@ -66,17 +70,31 @@ export class Viewer {
       failed: () => void this.tilesFailed(),
     });
     this.live = new LiveChanges({
-      changed: (areas) => this.tiles.renew(areas),
+      changed: (areas) => {
+        this.tiles.renew(areas);
+        this.tools.changed();
+      },
       mapChanged: () => void this.mapChanged(),
     });
-    this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, () =>
-      this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined,
-    );
+    const opened = () => (this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined);
+    this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, opened);
+    this.tools = new Tools({
+      ...{ server, locale, view: this.view, toasts: this.toasts, root, opened },
+      showObject: (hit, columns, latlng) =>
+        this.finder.panel.show({
+          hits: [hit],
+          hasMore: false,
+          columns: new Map([[hit.layer.element.code, columns]]),
+          latlng,
+        }),
+    });
     this.chooser = new MapChooser(t, (mapId) => this.choose(mapId));
     this.layers = new LayersPanel(locale, {
       changed: () => this.layersChanged(),
       zoomTo: (item) => this.view.fit(this.tree?.extent([item])),
+      menu: (item, opener) => this.layerMenu.open(opener, item, this.layerActions(item)),
     });
+    this.layerMenu = new LayerMenu(t);
     this.toolbar = new Toolbar(t, parts.language, {
       share: () => void shareLink(this.link(), t, this.toasts),
       signIn: () => void this.signIn(),
@@ -95,6 +113,7 @@ export class Viewer {
       h("div", { class: "side" }, this.chooser.element, this.layers.element),
       this.toolbar.element,
       this.finder.panel.element,
+      this.layerMenu.element,
       controls,
       h("div", { class: "bottom-line" }, scaleBar(this.view.map, locale), this.attribution),
       this.stage.element,
@@ -196,10 +215,19 @@ export class Viewer {
 
   private closeMap(): void {
     this.finder.close();
+    this.tools.closeMap();
     this.live.close();
     this.tiles.clear();
     this.layers.hide();
     this.tree = undefined;
+  }
+
+  /** What the menu of a layer offers. */
+  private layerActions(item: TreeItem): LayerAction[] {
+    const { t } = this.parts.locale;
+    return hasObjects(item)
+      ? [{ icon: "table", label: t("openTable"), press: () => void this.tools.openTable(item) }]
+      : [];
   }
 
   private get project(): ProjectInfo | undefined {

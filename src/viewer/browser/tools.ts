@@ -1,0 +1,63 @@
+import type { TreeItem } from "./layer-tree.js";
+import type { OpenTool, ToolParts } from "./tool-parts.js";
+
+/** What people do with a map besides looking at it. Its parts are loaded when they are first opened. */
+
+export class Tools {
+  private table: OpenTool | undefined;
+  private styles: Promise<void> | undefined;
+
+  constructor(private readonly parts: ToolParts) {
+    parts.view.highlighted = (hit) => this.table?.highlighted(hit);
+  }
+
+  /** Opens the table of a layer's objects. */
+  async openTable(layer: TreeItem): Promise<void> {
+    const tool = await this.load(() => import("./tools/table.js"));
+    const opened = this.parts.opened();
+    if (!tool || !opened) return;
+    this.table?.close();
+    this.table = tool.openTable(this.parts, { ...opened, layer }, () => {
+      this.table = undefined;
+    });
+  }
+
+  /** Closes what belongs to the map that was open. */
+  closeMap(): void {
+    this.table?.close();
+  }
+
+  /** Objects of the map have changed. */
+  changed(): void {
+    this.table?.changed();
+  }
+
+  /** A tool with its styles; undefined when it cannot be loaded, which is said. */
+  private async load<Tool>(load: () => Promise<Tool>): Promise<Tool | undefined> {
+    this.styles ??= loadStyles();
+    try {
+      const [tool] = await Promise.all([load(), this.styles]);
+      return tool;
+    } catch {
+      this.styles = undefined;
+      const { toasts, locale } = this.parts;
+      toasts.show(locale.t("toolFailed"), "bad");
+      return undefined;
+    }
+  }
+}
+
+/** Loads the style sheet of the tools, which lies beside the script. */
+function loadStyles(): Promise<void> {
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = new URL("tools.css", import.meta.url).href;
+  return new Promise((resolve, reject) => {
+    link.addEventListener("load", () => resolve());
+    link.addEventListener("error", () => {
+      link.remove();
+      reject(new Error("the styles could not be loaded"));
+    });
+    document.head.append(link);
+  });
+}

@@ -1,0 +1,605 @@
+import { columnTitle, type Locale } from "../attributes.js";
+import { button, h, icon } from "../dom.js";
+import type { TreeItem } from "../layer-tree.js";
+import { type ColumnInfo, type MapId, type ObjectItem, ServerError } from "../map-server.js";
+import type { Hit } from "../objects.js";
+import { swatch } from "../swatch.js";
+import type { OpenTool, ToolParts } from "../tool-parts.js";
+import { bottomPanel } from "./bottom-panel.js";
+import { cellText } from "./cell-text.js";
+import { downloadObjects } from "./download.js";
+import { fileFormats } from "./file-formats.js";
+import { LayerObjects, type Selected, type Sorting } from "./layer-objects.js";
+import { placeOf } from "./place-in-order.js";
+import { choicesOf, conditionOf } from "./table-filter.js";
+import { TableRows } from "./table-rows.js";
+import { viewBox } from "./view-box.js";
+
+/** The table of a layer's objects, below the map. */
+
+export interface TableOf {
+  readonly mapId: MapId;
+  readonly layer: TreeItem;
+}
+
+/** More columns than these are left out, which is told. */
+const maxColumns = 60;
+/** Browsers do not take elements of any height; a longer list is scrolled through in proportion. */
+const maxHeight = 8_000_000;
+const moreRows = 8;
+/** After the last key, before the server is asked. */
+const typingMs = 350;
+const widths: Readonly<Record<string, number>> = {
+  number: 118,
+  bool: 92,
+  datetime: 172,
+  file: 100,
+  text: 260,
+};
+
+export function openTable(parts: ToolParts, of: TableOf, closed: () => void): OpenTool {
+  return new Table(parts, of, closed);
+}
+
+class Table implements OpenTool {
+  private readonly panel: ReturnType<typeof bottomPanel>;
+  private readonly count = h("span", { class: "pill table-count", role: "status" });
+  private readonly words: HTMLInputElement;
+  private readonly inView = h("input", { type: "checkbox", class: "switch", id: "table-in-view" });
+  private readonly clear: HTMLButtonElement;
+  private readonly head = h("div", { class: "table-head", role: "rowgroup" });
+  private readonly body = h("div", { class: "table-rows", role: "rowgroup" });
+  private readonly note = h("p", { class: "hint table-note", hidden: true });
+  private readonly scroller: HTMLElement;
+  private readonly boxes = new Map<string, string>();
+  private readonly rowHeight = window.matchMedia("(max-width: 640px)").matches ? 44 : 32;
+  private readonly closing = new AbortController();
+  private columns: readonly ColumnInfo[] = [];
+  private objects: LayerObjects | undefined;
+  private rows: TableRows | undefined;
+  private sort: Sorting | undefined;
+  private typing = 0;
+  private refreshing = 0;
+  /** Index of the row that keys act on. */
+  private active = 0;
+  /** Id of the object that is highlighted on the map. */
+  private chosen: number | undefined;
+  private showing: AbortController | undefined;
+  private readonly shown = new Map<number, HTMLElement>();
+
+  constructor(
+    private readonly parts: ToolParts,
+    private readonly of: TableOf,
+    private readonly closed: () => void,
+  ) {
+    const { t } = this.locale;
+    this.words = h("input", {
+      class: "field table-words",
+      type: "search",
+      placeholder: t("tableSearch"),
+      "aria-label": t("tableSearch"),
+      maxlength: 200,
+    });
+    this.words.addEventListener("input", () => this.typed());
+    this.inView.addEventListener("change", () => this.reload());
+    this.clear = button({ class: "text-button", hidden: true }, () => this.clearFilters(), t("clearFilters"));
+    const name = of.layer.title;
+    this.scroller = h(
+      "div",
+      {
+        class: "table-scroll",
+        role: "grid",
+        tabindex: 0,
+        "aria-label": t("tableOf", { name }),
+        "aria-readonly": "true",
+      },
+      this.head,
+      this.body,
+    );
+    this.scroller.style.setProperty("--row", `${this.rowHeight}px`);
+    this.scroller.addEventListener("scroll", () => this.paint(), { passive: true });
+    this.scroller.addEventListener("keydown", (event) => this.key(event));
+    this.body.addEventListener("click", (event) => {
+      const index = (event.target as HTMLElement).closest<HTMLElement>("[data-index]")?.dataset.index;
+      if (index !== undefined) void this.choose(Number(index));
+    });
+    this.body.addEventListener("dblclick", () => void this.details());
+    this.panel = bottomPanel(parts, {
+      label: t("tableOf", { name }),
+      header: [
+        h("h2", {}, swatch(of.layer), h("span", {}, name)),
+        this.count,
+        this.clear,
+        h("label", { class: "table-in-view", for: "table-in-view" }, t("onlyInView"), this.inView),
+        h("div", { class: "table-search" }, icon("search"), this.words),
+        this.downloadButton(),
+      ],
+      body: [this.note, this.scroller],
+      resized: () => this.paint(),
+      closed: () => this.end(),
+    });
+    parts.view.map.on("moveend", this.moved);
+    void this.start();
+  }
+
+  close(): void {
+    this.panel.close();
+  }
+
+  changed(): void {
+    window.clearTimeout(this.refreshing);
+    this.refreshing = window.setTimeout(() => this.reload(true), 1_000);
+  }
+
+  highlighted(hit: Hit): void {
+    if (hit.layer.layerId !== this.of.layer.layerId || hit.object.id === this.chosen) return;
+    this.chosen = hit.object.id;
+    this.paintChosen();
+    void this.reveal(hit.object.id);
+  }
+
+  private get locale(): Locale {
+    return this.parts.locale;
+  }
+
+  private async start(): Promise<void> {
+    const { server } = this.parts;
+    const { mapId, layer } = this.of;
+    try {
+      const all = (await server.structure(mapId, layer.element.code)).filter(
+        ({ type }) => type !== "geom" && type !== "title",
+      );
+      if (this.closing.signal.aborted) return;
+      // The id has another name beside svc_id in some installations.
+      const id = all.find(({ code }) => code === "svc_id");
+      const columns = all.filter((column) => column === id || column.id !== id?.id);
+      this.columns = columns.slice(0, maxColumns);
+      if (columns.length > maxColumns)
+        this.tell(this.locale.t("columnsLeftOut", { n: maxColumns, all: columns.length }));
+    } catch {
+      if (!this.closing.signal.aborted) this.tellFailed(() => void this.start());
+      return;
+    }
+    this.objects = new LayerObjects(server, mapId, layer.element.code, this.columns);
+    this.drawHead();
+    this.reload();
+  }
+
+  private end(): void {
+    this.closing.abort();
+    this.showing?.abort();
+    this.rows?.close();
+    window.clearTimeout(this.typing);
+    window.clearTimeout(this.refreshing);
+    this.parts.view.map.off("moveend", this.moved);
+    this.parts.view.highlight(undefined);
+    this.closed();
+  }
+
+  private readonly moved = (): void => {
+    if (this.inView.checked) this.typed();
+  };
+
+  private typed(): void {
+    window.clearTimeout(this.typing);
+    this.typing = window.setTimeout(() => this.reload(), typingMs);
+  }
+
+  private get asked() {
+    return { words: this.words.value, boxes: this.boxes };
+  }
+
+  private get selected(): Selected {
+    const { view } = this.parts;
+    return {
+      filter: conditionOf(this.asked, this.columns).filter,
+      fbbox: this.inView.checked ? viewBox(view.map, view.covered) : undefined,
+    };
+  }
+
+  /** Asks for the objects anew. @param stays whether to stay at the same place in the list */
+  private reload(stays = false): void {
+    if (!this.objects) return;
+    window.clearTimeout(this.typing);
+    const { wrong } = conditionOf(this.asked, this.columns);
+    for (const box of this.head.querySelectorAll<HTMLElement>("[data-code]"))
+      box.setAttribute("aria-invalid", String(wrong.has(box.dataset.code!)));
+    const { selected } = this;
+    this.clear.hidden = selected.filter === undefined;
+    const last = this.rows;
+    last?.close();
+    this.rows = new TableRows(this.objects, selected, this.sort, {
+      changed: () => this.arrived(),
+      failed: (error) => {
+        const isSlow = error instanceof ServerError && error.code === "timeout";
+        this.tellFailed(() => this.reload(), isSlow);
+      },
+    });
+    if (!stays) {
+      this.scroller.scrollTop = 0;
+      this.active = 0;
+    }
+    this.note.hidden ||= this.note.dataset.kind === "failed";
+    this.panel.element.setAttribute("aria-busy", "true");
+    this.rows.want(this.first, this.first + this.visible);
+  }
+
+  private arrived(): void {
+    const total = this.rows?.total ?? 0;
+    this.panel.element.setAttribute("aria-busy", "false");
+    this.count.textContent = this.locale.t("tableCount", { n: total, shown: this.number(total) });
+    this.scroller.setAttribute("aria-rowcount", String(total + 2));
+    this.active = Math.min(this.active, Math.max(0, total - 1));
+    this.body.style.height = `${Math.min(maxHeight, total * this.rowHeight)}px`;
+    for (const row of this.shown.values()) row.remove();
+    this.shown.clear();
+    this.body.dataset.empty = total === 0 ? this.locale.t("noObjectsFound") : "";
+    this.paint();
+  }
+
+  private number(value: number): string {
+    return new Intl.NumberFormat(this.locale.language).format(value);
+  }
+
+  /** Rows that fit. */
+  private get visible(): number {
+    return Math.max(1, (this.scroller.clientHeight - this.head.offsetHeight) / this.rowHeight);
+  }
+
+  /** The first row that is seen, with a fraction. */
+  private get first(): number {
+    const total = this.rows?.total ?? 0;
+    const range = Math.min(maxHeight, total * this.rowHeight) - this.visible * this.rowHeight;
+    return range <= 0 ? 0 : Math.min(1, this.scroller.scrollTop / range) * (total - this.visible);
+  }
+
+  private scrollTo(index: number): void {
+    const total = this.rows?.total ?? 0;
+    const { first, visible } = this;
+    if (index >= first && index + 1 <= first + visible) return;
+    const range = Math.min(maxHeight, total * this.rowHeight) - visible * this.rowHeight;
+    const wanted = index < first ? index : index + 1 - visible;
+    if (total > visible) this.scroller.scrollTop = (wanted / (total - visible)) * range;
+  }
+
+  /** Shows the rows that are seen. */
+  private paint(): void {
+    const { rows } = this;
+    if (rows?.total === undefined) return;
+    const { first, visible } = this;
+    const from = Math.max(0, Math.floor(first) - moreRows);
+    const end = Math.min(rows.total, Math.ceil(first + visible) + moreRows);
+    for (const [index, row] of this.shown) {
+      if (index >= from && index < end) continue;
+      row.remove();
+      this.shown.delete(index);
+    }
+    for (let index = from; index < end; index++) {
+      let row = this.shown.get(index);
+      if (row && (row.dataset.id !== undefined || !rows.at(index))) {
+        this.place(row, index, first);
+        continue;
+      }
+      row?.remove();
+      row = this.row(index);
+      this.place(row, index, first);
+      this.shown.set(index, row);
+      this.body.append(row);
+    }
+    this.paintChosen();
+    rows.want(first, first + visible);
+  }
+
+  private place(row: HTMLElement, index: number, first: number): void {
+    row.style.transform = `translateY(${Math.round(this.scroller.scrollTop + (index - first) * this.rowHeight)}px)`;
+  }
+
+  private paintChosen(): void {
+    for (const [index, row] of this.shown) {
+      const isChosen = this.chosen !== undefined && row.dataset.id === String(this.chosen);
+      row.setAttribute("aria-selected", String(isChosen));
+      row.classList.toggle("active", index === this.active);
+    }
+    this.scroller.setAttribute("aria-activedescendant", `table-row-${this.active}`);
+  }
+
+  private row(index: number): HTMLElement {
+    const row = this.rows?.at(index);
+    const cells = this.columns.map((column, at) => {
+      const text = row ? cellText(row.fields[column.code], column, this.locale) : "";
+      const isNumber = column.type === "number";
+      return h(
+        "div",
+        { class: isNumber ? "cell number" : "cell", role: "gridcell", "aria-colindex": at + 1 },
+        row ? text || "—" : "…",
+      );
+    });
+    return h(
+      "div",
+      {
+        class: "table-row",
+        role: "row",
+        id: `table-row-${index}`,
+        "aria-rowindex": index + 3,
+        "data-index": index,
+        "data-id": row?.id,
+      },
+      ...cells,
+    );
+  }
+
+  private drawHead(): void {
+    const { t } = this.locale;
+    this.scroller.style.setProperty(
+      "--columns",
+      this.columns.map(({ type, code }) => `${code === "svc_id" ? 96 : (widths[type] ?? 190)}px`).join(" "),
+    );
+    this.scroller.setAttribute("aria-colcount", String(this.columns.length));
+    const heads = this.columns.map((column) => {
+      const title = column.code === "svc_id" ? t("objectId") : columnTitle(column);
+      const sorter = button(
+        { class: "sorter", title },
+        () => this.sortBy(column),
+        h("span", {}, title),
+        icon("chevron"),
+      );
+      sorter.disabled = column.type === "json" || column.type === "file";
+      return h(
+        "div",
+        { class: "cell", role: "columnheader", "data-sort": column.code, "aria-sort": "none" },
+        sorter,
+      );
+    });
+    const boxes = this.columns.map((column) =>
+      h("div", { class: "cell", role: "gridcell" }, this.box(column)),
+    );
+    this.head.replaceChildren(
+      h("div", { class: "table-row", role: "row", "aria-rowindex": 1 }, ...heads),
+      h("div", { class: "table-row", role: "row", "aria-rowindex": 2 }, ...boxes),
+    );
+  }
+
+  /** The box in which a column's condition is typed, or chosen. */
+  private box(column: ColumnInfo): HTMLElement {
+    const { t } = this.locale;
+    const title = column.code === "svc_id" ? t("objectId") : columnTitle(column);
+    const choices = choicesOf(column);
+    const attributes = {
+      class: "field filter-box",
+      "data-code": column.code,
+      "aria-label": t("filterColumn", { name: title }),
+    };
+    if (choices) {
+      const texts = { true: t("yes"), false: t("no"), empty: t("isEmpty"), filled: t("isFilled") };
+      const select = h(
+        "select",
+        attributes,
+        h("option", { value: "" }, t("anyValue")),
+        ...choices.map((choice) => h("option", { value: choice }, texts[choice])),
+      );
+      select.addEventListener("change", () => this.ask(column.code, select.value));
+      return select;
+    }
+    const hints: Record<string, string> = { number: "> 100", datetime: "2024-05" };
+    const input = h("input", {
+      ...attributes,
+      type: "text",
+      maxlength: 200,
+      title: t(
+        column.type === "number" || column.type === "datetime" ? "filterHintNumber" : "filterHintText",
+      ),
+      placeholder: hints[column.type] ?? "…",
+      autocomplete: "off",
+      spellcheck: "false",
+    });
+    input.addEventListener("input", () => {
+      this.boxes.set(column.code, input.value);
+      this.typed();
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.reload();
+      // Keys of the table are for its rows.
+      if (event.key !== "Escape") event.stopPropagation();
+    });
+    return input;
+  }
+
+  /** Sets the condition of a column. */
+  private ask(code: string, text: string): void {
+    this.boxes.set(code, text);
+    for (const box of this.head.querySelectorAll<HTMLInputElement | HTMLSelectElement>("[data-code]"))
+      if (box.dataset.code === code && box.value !== text) box.value = text;
+    this.reload();
+  }
+
+  private clearFilters(): void {
+    this.boxes.clear();
+    this.words.value = "";
+    for (const box of this.head.querySelectorAll<HTMLInputElement | HTMLSelectElement>("[data-code]"))
+      box.value = "";
+    this.words.focus();
+    this.reload();
+  }
+
+  private sortBy({ code }: ColumnInfo): void {
+    const { sort } = this;
+    if (sort?.code !== code) this.sort = { code, descending: false };
+    else this.sort = sort.descending ? undefined : { code, descending: true };
+    for (const head of this.head.querySelectorAll<HTMLElement>("[data-sort]")) {
+      const isSorted = head.dataset.sort === this.sort?.code;
+      head.setAttribute(
+        "aria-sort",
+        isSorted ? (this.sort!.descending ? "descending" : "ascending") : "none",
+      );
+    }
+    this.reload();
+  }
+
+  private key(event: KeyboardEvent): void {
+    const total = this.rows?.total ?? 0;
+    if (event.target !== this.scroller || total === 0) return;
+    const page = Math.max(1, Math.floor(this.visible) - 1);
+    const moves: Readonly<Record<string, number>> = {
+      ArrowDown: this.active + 1,
+      ArrowUp: this.active - 1,
+      PageDown: this.active + page,
+      PageUp: this.active - page,
+      Home: 0,
+      End: total - 1,
+    };
+    const to = moves[event.key];
+    if (to !== undefined) {
+      this.active = Math.min(total - 1, Math.max(0, to));
+      this.scrollTo(this.active);
+      this.paint();
+    } else if (event.key === "Enter") void this.details();
+    else if (event.key === " ") void this.choose(this.active);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Shows the object of a row on the map. */
+  private async choose(index: number): Promise<{ hit: Hit; latlng: L.LatLng } | undefined> {
+    const row = this.rows?.at(index);
+    this.active = index;
+    if (!row || !this.objects) return undefined;
+    const { view, toasts } = this.parts;
+    this.chosen = row.id;
+    this.paintChosen();
+    this.showing?.abort();
+    const showing = new AbortController();
+    this.showing = showing;
+    const zoom = Math.min(22, Math.round(view.map.getZoom()) + 1);
+    let object: ObjectItem | undefined;
+    try {
+      object = await this.objects.object(row.id, zoom, showing.signal);
+    } catch {
+      if (!showing.signal.aborted) toasts.show(this.locale.t("queryFailed"), "bad");
+      return undefined;
+    }
+    if (showing.signal.aborted || !object) return undefined;
+    const bounds = L.geoJSON(object.geom ?? undefined).getBounds();
+    if (!bounds.isValid()) {
+      view.highlight(undefined);
+      toasts.show(this.locale.t("noGeometry"));
+      return undefined;
+    }
+    // In the copy of the world that is looked at.
+    const away = view.map.getCenter().lng - bounds.getCenter().lng;
+    const shift = Math.round(away / 360) * 360;
+    const hit: Hit = { layer: this.of.layer, object, shift };
+    view.highlight(undefined, hit);
+    view.reveal(hit);
+    return { hit, latlng: L.latLng(bounds.getCenter().lat, bounds.getCenter().lng + shift) };
+  }
+
+  /** Shows the object of the row that keys act on, with its attributes. */
+  private async details(): Promise<void> {
+    const found = await this.choose(this.active);
+    if (found) this.parts.showObject(found.hit, this.columns, found.latlng);
+  }
+
+  /** Scrolls to the row of an object, if it is among those that are listed. */
+  private async reveal(id: number): Promise<void> {
+    const { rows, objects, sort } = this;
+    if (!rows || !objects) return;
+    this.showing?.abort();
+    const showing = new AbortController();
+    this.showing = showing;
+    try {
+      const index =
+        rows.indexOf(id) ??
+        (await placeOf(
+          id,
+          { objects, selected: rows.selected, sort, columns: this.columns },
+          showing.signal,
+        ));
+      if (showing.signal.aborted || rows !== this.rows) return;
+      if (index === undefined) {
+        this.parts.toasts.show(this.locale.t("notInTable"));
+        return;
+      }
+      this.active = index;
+      this.scrollTo(index);
+      this.paint();
+    } catch {
+      // The object is shown on the map all the same.
+    }
+  }
+
+  private downloadButton(): HTMLElement {
+    const { t } = this.locale;
+    const menu = h("div", {
+      class: "card menu download-menu",
+      popover: "auto",
+      role: "group",
+      "aria-label": t("download"),
+    });
+    const opener = button(
+      { class: "button small", "aria-haspopup": "true", "aria-expanded": "false", title: t("download") },
+      () => void open(),
+      icon("download"),
+      h("span", { class: "button-text" }, t("download")),
+    );
+    const open = async () => {
+      const formats = await fileFormats();
+      menu.replaceChildren(
+        ...formats.map(({ code, name }) =>
+          button(
+            { class: "menu-entry" },
+            () => {
+              menu.hidePopover();
+              opener.focus();
+              void this.download(code);
+            },
+            name,
+          ),
+        ),
+      );
+      menu.showPopover();
+      const at = opener.getBoundingClientRect();
+      menu.style.left = `${Math.max(8, at.right - menu.offsetWidth)}px`;
+      menu.style.top = `${Math.max(8, at.top - 6 - menu.offsetHeight)}px`;
+      menu.querySelector("button")?.focus();
+    };
+    menu.addEventListener("toggle", (event) =>
+      opener.setAttribute("aria-expanded", String((event as ToggleEvent).newState === "open")),
+    );
+    return h("div", { class: "download" }, opener, menu);
+  }
+
+  private async download(format: string): Promise<void> {
+    const { server, toasts } = this.parts;
+    if (!this.objects) return;
+    const { t } = this.locale;
+    toasts.show(t("downloading"));
+    try {
+      await downloadObjects(server, this.objects, {
+        selected: this.selected,
+        format,
+        signal: this.closing.signal,
+      });
+    } catch {
+      if (!this.closing.signal.aborted) toasts.show(t("downloadFailed"), "bad");
+    }
+  }
+
+  private tell(text: string): void {
+    this.note.dataset.kind = "told";
+    this.note.replaceChildren(text);
+    this.note.hidden = false;
+  }
+
+  private tellFailed(retry: () => void, isSlow = false): void {
+    const { t } = this.locale;
+    this.panel.element.setAttribute("aria-busy", "false");
+    this.note.dataset.kind = "failed";
+    this.note.replaceChildren(
+      t(isSlow ? "tableSlow" : "queryFailed"),
+      " ",
+      button({ class: "text-button" }, retry, t("retry")),
+    );
+    this.note.hidden = false;
+  }
+}
