@@ -10,6 +10,8 @@ export interface TileAddress {
   /** XYZ. */
   readonly coord: TileCoord;
   readonly base: boolean;
+  /** Whether `base` is the built-in one, where the project has another. */
+  readonly builtinBase?: boolean;
   /** false: without the background colour of the map's style. */
   readonly background?: boolean;
   /** Ids of layers and folders; undefined = what the map shows by default. */

@@ -75,7 +75,7 @@ interface PlanInputs {
   readonly map: MapState;
   readonly layers: readonly LayerNode[];
   readonly base: MapState | undefined;
-  /** Whether a base map was asked for. */
+  /** Whether the base map of the project was asked for, if that is not the built-in one. */
   readonly hasBase: boolean;
   /** Whether the background colour of the map's style is drawn. */
   readonly hasBackground: boolean;
@@ -108,7 +108,8 @@ export class Planner {
 
   /** The plan for the layers of the address that `caller` may read. The caller must be allowed to read the map. */
   async plan(map: MapState, caller: Caller, address: TileAddress): Promise<Plan> {
-    const base = address.base && map.project.baseMap.kind === "builtin" ? await this.baseMap() : undefined;
+    const isBuiltin = address.builtinBase || map.project.baseMap.kind === "builtin";
+    const base = address.base && isBuiltin ? await this.baseMap() : undefined;
     const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
     const layers = drawnLayers(map, address.layers, readable);
     const { languages } = map.project;
@@ -121,7 +122,7 @@ export class Planner {
       map,
       layers,
       base,
-      hasBase: address.base,
+      hasBase: address.base && !isBuiltin,
       hasBackground: address.background ?? true,
       z: planZoom(address),
       scale: address.scale,
@@ -130,7 +131,7 @@ export class Planner {
     };
     const key = [
       this.snapshotId(map),
-      base ? this.snapshotId(base) : Number(address.base),
+      base ? this.snapshotId(base) : Number(inputs.hasBase),
       Number(inputs.hasBackground),
       inputs.z,
       inputs.scale,

@@ -11,8 +11,12 @@ t.test("an address survives being written and read", (t) => {
     map: "карта",
     view: { zoom: 12, lat: 55.75123, lon: -37.61845 },
     layers: [3, 14],
-    base: false,
-  };
+    base: "none",
+    opacity: new Map([
+      [3, 0.4],
+      [14, 0],
+    ]),
+  } as const;
   t.same(parseAddress(formatAddress(address)), address);
   t.same(
     parseAddress(formatAddress({ ...address, layers: [] })).layers,
@@ -23,7 +27,7 @@ t.test("an address survives being written and read", (t) => {
 });
 
 t.test("what an address says wrongly is left out", (t) => {
-  const nothing = { project: undefined, map: undefined, view: undefined, layers: undefined, base: true };
+  const nothing = { project: undefined, map: undefined, view: undefined, layers: undefined, base: "own" };
   t.same(parseAddress(""), nothing);
   for (const view of [
     "z=5&lat=91&lon=0",
@@ -31,6 +35,7 @@ t.test("what an address says wrongly is left out", (t) => {
     "z=5&lat=&lon=0",
     "z=NaN&lat=1&lon=2",
     "z=5&lat=1",
+    "base=other&opacity=a:5,3:101,:",
   ]) {
     t.same(parseAddress(`#${view}`), nothing, view);
   }

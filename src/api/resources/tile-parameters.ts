@@ -46,6 +46,10 @@ const language = z
   .optional();
 
 const base = choice("1 = with base map, 0 = without.", [1, 0]);
+const anyBase = choice<1 | 0 | "builtin">(
+  "1 = with the base map of the project, 0 = without, `builtin` = with the built-in one, where the project has another.",
+  [1, 0, "builtin"],
+);
 const background = choice(
   "0 = without the background colour of the map's style, to lie over other images.",
   [1, 0],
@@ -66,7 +70,7 @@ export const vectorParameters = { layers, lng: language };
 
 /** Parameters of a single tile. */
 export const tileParameters = {
-  base,
+  base: anyBase,
   background,
   layers,
   retina: choice<TileScale>(
@@ -127,7 +131,8 @@ export const addressOf = (
   { base, background, layers, retina, lng, q }: Values<typeof tileParameters>,
 ): TileAddress => ({
   coord,
-  base: base === 1,
+  base: base !== 0,
+  builtinBase: base === "builtin",
   background: background === 1,
   layers,
   scale: retina,

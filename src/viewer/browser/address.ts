@@ -7,14 +7,18 @@ export interface View {
   readonly lon: number;
 }
 
+/** The project's own base map, the built-in one where the project has another, or none. */
+export type BaseChoice = "own" | "builtin" | "none";
+
 export interface Address {
   readonly project: string | undefined;
   readonly map: string | undefined;
   readonly view: View | undefined;
   /** Ids of the layers that are on; undefined = the defaults of the map. */
   readonly layers: readonly number[] | undefined;
-  /** Whether the base map is on. */
-  readonly base: boolean;
+  readonly base: BaseChoice;
+  /** Opacity of layers that are not opaque, by id: from 0 to 1. Absent when there are none. */
+  readonly opacity?: ReadonlyMap<number, number>;
 }
 
 const numberIn = (text: string | null, min: number, max: number): number | undefined => {
@@ -35,9 +39,24 @@ export function parseAddress(hash: string): Address {
     map: values.get("map") ?? undefined,
     view: zoom === undefined || lat === undefined || lon === undefined ? undefined : { zoom, lat, lon },
     layers: layers === null ? undefined : (layers.match(/\d+/g) ?? []).map(Number).filter((id) => id > 0),
-    base: values.get("base") !== "0",
+    base: baseIn(values.get("base")),
+    ...opacityIn(values.get("opacity")),
   };
 }
+
+const baseIn = (text: string | null): BaseChoice =>
+  text === "0" ? "none" : text === "builtin" ? "builtin" : "own";
+
+/** Layers with percents: `12:40,15:75`. */
+function opacityIn(text: string | null): Pick<Address, "opacity"> {
+  const found = new Map<number, number>();
+  for (const [, id, percent] of (text ?? "").matchAll(/(?:^|,)(\d{1,15}):(\d{1,2})(?=,|$)/g))
+    if (found.size < maxTranslucent) found.set(Number(id), Number(percent) / 100);
+  return found.size > 0 ? { opacity: found } : {};
+}
+
+/** Layers that can be translucent at once: each of them is a picture of its own, and what is between them another. */
+export const maxTranslucent = 3;
 
 /** Decimals of a degree that are significant at a zoom. */
 const decimals = (zoom: number): number => Math.min(7, Math.max(2, Math.ceil(zoom / 3) + 1));
@@ -55,6 +74,8 @@ export function formatAddress(address: Address): string {
     put("lon", lon.toFixed(decimals(zoom)));
   }
   if (address.layers) put("layers", address.layers.length > 0 ? address.layers.join(",") : "0");
-  if (!address.base) put("base", "0");
+  if (address.base !== "own") put("base", address.base === "none" ? "0" : address.base);
+  const percents = [...(address.opacity ?? [])].map(([id, opacity]) => `${id}:${Math.round(opacity * 100)}`);
+  if (percents.length > 0) put("opacity", percents.join(","));
   return `#${parts.join("&")}`;
 }

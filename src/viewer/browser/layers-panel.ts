@@ -1,7 +1,8 @@
+import type { BaseChoice } from "./address.js";
 import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
-import type { LegendSource } from "./map-server.js";
+import type { LegendSource, ProjectInfo } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
 import type { Translate } from "./texts.js";
 import { TreeView } from "./tree-view.js";
@@ -12,6 +13,23 @@ export interface LayersPanelEvents {
   zoomTo(item: TreeItem): void;
   /** Opens the menu of a layer. */
   menu(item: TreeItem, opener: HTMLElement): void;
+}
+
+/** The base maps that can be chosen, and the one that is. */
+export interface BaseOffer {
+  readonly project: Pick<ProjectInfo, "base"> | undefined;
+  readonly choice: BaseChoice;
+}
+
+/** Whom to name as the author of the base map that is shown. */
+export function baseAttribution(
+  t: Translate,
+  project: Pick<ProjectInfo, "base" | "baseAttribution"> | undefined,
+  choice: BaseChoice,
+): string | undefined {
+  const own = project?.base ?? "builtin";
+  if (choice === "none" || (own === "none" && choice === "own")) return undefined;
+  return choice === "builtin" || own === "builtin" ? t("attributionBase") : project?.baseAttribution;
 }
 
 /** The panel with the layers and the base map; a bottom sheet on phones. */
@@ -28,6 +46,8 @@ export class LayersPanel {
     class: "switch",
     id: "base-switch",
   });
+  private readonly baseSelect: HTMLSelectElement;
+  private hasChoice = false;
   private readonly baseRow: HTMLElement;
   private readonly t: Translate;
   private tree: LayerTree | undefined;
@@ -56,12 +76,21 @@ export class LayersPanel {
       h("span", { class: "fold-mark" }, icon("chevron")),
     );
     this.baseSwitch.addEventListener("change", changed);
+    this.baseSelect = h(
+      "select",
+      { class: "field base-select", id: "base-choice", "aria-label": t("baseMap"), hidden: true },
+      h("option", { value: "own" }, t("baseOwn")),
+      h("option", { value: "builtin" }, t("baseBuiltin")),
+      h("option", { value: "none" }, t("baseNone")),
+    );
+    this.baseSelect.addEventListener("change", changed);
     this.baseRow = h(
       "div",
       { class: "base-row" },
       h("span", { class: "swatch" }, icon("globe")),
       h("label", { class: "tree-name", for: "base-switch" }, t("baseMap"), h("small", {}, t("baseMapHint"))),
       this.baseSwitch,
+      this.baseSelect,
     );
     this.body.append(this.treeView.element, this.baseRow);
     this.element = h(
@@ -74,12 +103,19 @@ export class LayersPanel {
     this.fold(window.matchMedia("(max-width: 640px)").matches);
   }
 
-  /** Shows a map's layers; `base` is undefined where the project has no base map. */
-  show(tree: LayerTree, base: boolean | undefined, legends: LegendSource): void {
+  /** Shows a map's layers, and a choice of base maps where the project has one. */
+  show(tree: LayerTree, { project, choice }: BaseOffer, legends: LegendSource): void {
     this.tree = tree;
     this.treeView.show(tree, legends);
-    this.baseRow.hidden = base === undefined;
-    this.baseSwitch.checked = base ?? true;
+    const own = project?.base ?? "builtin";
+    this.baseRow.hidden = own === "none";
+    // The built-in one is on or off; beside one of the project it is a third choice.
+    this.hasChoice = own === "tiles";
+    this.baseSwitch.hidden = this.hasChoice;
+    this.baseSelect.hidden = !this.hasChoice;
+    const shown = this.hasChoice || choice !== "builtin" ? choice : "own";
+    this.baseSwitch.checked = shown !== "none";
+    this.baseSelect.value = shown;
     this.element.hidden = false;
     this.refresh();
   }
@@ -93,8 +129,9 @@ export class LayersPanel {
     this.element.hidden = true;
   }
 
-  get base(): boolean {
-    return this.baseSwitch.checked;
+  get base(): BaseChoice {
+    if (this.hasChoice) return this.baseSelect.value as BaseChoice;
+    return this.baseSwitch.checked ? "own" : "none";
   }
 
   private get isOpen(): boolean {

@@ -5,7 +5,8 @@ import { button, h, type IconName, icon } from "./dom.js";
 
 export interface ControlEvents {
   home(): void;
-  locate(): void;
+  /** @param control the button that was pressed */
+  locate(control: HTMLElement): void;
 }
 
 export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): HTMLElement {
@@ -23,7 +24,8 @@ export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): H
   const others: HTMLElement[] = [home];
   // Geolocation requires HTTPS (or localhost).
   if (window.isSecureContext && "geolocation" in navigator) {
-    others.push(control("locate", t("locate"), () => events.locate()));
+    const locate: HTMLElement = control("locate", t("locate"), () => events.locate(locate), "locate");
+    others.push(locate);
   }
   if (document.fullscreenEnabled)
     others.push(fullScreenControl(control("fullScreen", t("fullScreen"), toggleFullScreen), t));

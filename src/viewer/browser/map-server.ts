@@ -1,3 +1,4 @@
+import type { BaseChoice } from "./address.js";
 import type { TreeElement } from "./layer-tree.js";
 import type { Pictures } from "./pictures.js";
 import type { Sessions } from "./sessions.js";
@@ -9,6 +10,7 @@ export interface ProjectInfo {
   readonly name: string;
   readonly languages: readonly string[];
   readonly base: "builtin" | "none" | "tiles";
+  readonly baseAttribution?: string;
   readonly maps: readonly MapInfo[];
 }
 export interface MapInfo {
@@ -75,6 +77,15 @@ export class ServerError extends Error {
   }
 }
 
+/** What tiles of a map show. */
+export interface TilesShown {
+  /** Ids; undefined = the defaults of the map. */
+  readonly layers: readonly number[] | undefined;
+  /** The project's base map, the built-in one where the project has another, or none. */
+  readonly base: BaseChoice;
+  /** Whether they have the background colour of the map's style. */
+  readonly background?: boolean;
+}
 /** Codes of a project and a map. */
 export interface MapId {
   readonly project: string;
@@ -227,10 +238,11 @@ export class MapServer {
   }
 
   /** URL parts of the map's tiles. Default values are left out, so that clients share cache entries. */
-  tiles(mapId: MapId, shows: { readonly layers: readonly number[] | undefined; readonly base: boolean }) {
+  tiles(mapId: MapId, shows: TilesShown) {
     const query = withQuery("", {
       layers: shows.layers && (shows.layers.join(",") || "0"),
-      base: shows.base ? undefined : 0,
+      base: shows.base === "none" ? 0 : shows.base === "builtin" ? "builtin" : undefined,
+      background: shows.background === false ? 0 : undefined,
       lng: this.lng(mapId.project),
       retina: L.Browser.retina ? 2 : undefined,
       token: this.sessions.of(mapId.project)?.token,

@@ -7,6 +7,8 @@ import type { Click, Hit } from "./objects.js";
 export interface MapViewEvents {
   moved(): void;
   clicked(click: Click): void;
+  /** The other button, a long press, or the key for menus. */
+  menu(latlng: L.LatLng): void;
 }
 
 const phone = window.matchMedia("(max-width: 640px)");
@@ -21,7 +23,6 @@ export class MapView {
   highlighted: (hit: Hit) => void = () => undefined;
   private readonly highlights = L.featureGroup();
   private clickMarker: L.Marker | undefined;
-  private userPosition: L.FeatureGroup | undefined;
 
   constructor(element: HTMLElement, label: string, events: MapViewEvents) {
     this.map = L.map(element, {
@@ -48,6 +49,10 @@ export class MapView {
     this.map.on("click", (event: L.LeafletMouseEvent) => {
       const touched = (event.originalEvent as PointerEvent).pointerType === "touch";
       events.clicked({ latlng: event.latlng, radius: touched ? 14 : 6 });
+    });
+    this.map.on("contextmenu", (event: L.LeafletMouseEvent) => {
+      L.DomEvent.preventDefault(event.originalEvent);
+      events.menu(event.latlng);
     });
     element.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.target !== element) return;
@@ -119,23 +124,6 @@ export class MapView {
     const isPoint = bounds.getNorthEast().equals(bounds.getSouthWest());
     const maxZoom = isPoint ? Math.max(12, this.map.getZoom()) : 18;
     this.map.flyToBounds(bounds, { ...this.padding(true), maxZoom, duration: 0.8 });
-  }
-
-  /** Locates the user and marks the position. @throws GeolocationPositionError */
-  async locate(): Promise<void> {
-    const found = await new Promise<GeolocationPosition>((resolve, reject) => {
-      navigator.geolocation.getCurrentPosition(resolve, reject, {
-        enableHighAccuracy: true,
-        timeout: 15_000,
-      });
-    });
-    const at = L.latLng(found.coords.latitude, found.coords.longitude);
-    this.userPosition?.remove();
-    this.userPosition = L.featureGroup([
-      L.circle(at, { radius: found.coords.accuracy, className: "me-accuracy", interactive: false }),
-      L.circleMarker(at, { radius: 7, className: "me", interactive: false }),
-    ]).addTo(this.map);
-    this.map.flyTo(at, Math.max(this.map.getZoom(), 13), { duration: 1 });
   }
 
   /** Padding in pixels for the panels that cover the map. */

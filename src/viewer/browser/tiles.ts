@@ -31,8 +31,9 @@ class RetryingTiles extends L.TileLayer {
   constructor(
     private readonly source: TileSource,
     zIndex: number,
+    opacity: number,
   ) {
-    super("", { maxZoom: 22, zIndex, keepBuffer: 3, updateWhenZooming: false });
+    super("", { maxZoom: 22, zIndex, opacity, keepBuffer: 3, updateWhenZooming: false });
     this.on("tileunload", (event: L.TileEvent) => window.clearTimeout(this.retryTimers.get(event.tile)));
   }
 
@@ -135,23 +136,30 @@ export class MapTiles {
   private current: RetryingTiles | undefined;
   /** Previous layers, shown until the current one is complete. */
   private previous: RetryingTiles[] = [];
-  private zIndex = 1;
+  private zIndex: number;
 
   constructor(
     private readonly map: L.Map,
     private readonly events: TileEvents,
-  ) {}
+    /** Of the picture among those that lie over each other, from the lowest. */
+    place = 0,
+  ) {
+    this.zIndex = place * 100_000;
+  }
 
   /** Changes the tile source; the old tiles stay below until the new ones are loaded. */
-  show(source: TileSource): void {
-    if (this.source?.path === source.path && this.source.query === source.query) return;
+  show(source: TileSource, opacity = 1): void {
+    if (this.source?.path === source.path && this.source.query === source.query) {
+      this.current?.setOpacity(opacity);
+      return;
+    }
     if (this.source && this.source.path !== source.path) this.clear();
     this.source = source;
     if (this.current) this.previous.push(this.current);
     // Keeps only the oldest previous layer, which is the most complete.
     for (const unfinished of this.previous.splice(1)) unfinished.remove();
     this.zIndex += 1;
-    const tiles = new RetryingTiles(source, this.zIndex);
+    const tiles = new RetryingTiles(source, this.zIndex, opacity);
     this.current = tiles;
     tiles.on("loading", () => this.events.loading(true));
     tiles.on("load", () => {

@@ -1,23 +1,28 @@
-import { type Address, formatAddress, parseAddress } from "./address.js";
+import { type Address, type BaseChoice, formatAddress, maxTranslucent, parseAddress } from "./address.js";
 import type { Locale } from "./attributes.js";
+import { copyText } from "./clipboard.js";
+import { coordinatesText, pointerCoordinates } from "./coordinates.js";
 import { h } from "./dom.js";
-import { type LayerAction, LayerMenu } from "./layer-menu.js";
 import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
-import { LayersPanel } from "./layers-panel.js";
+import { baseAttribution, LayersPanel } from "./layers-panel.js";
 import { LiveChanges } from "./live-changes.js";
 import { MapChooser } from "./map-chooser.js";
 import { mapControls, scaleBar } from "./map-controls.js";
 import { type MapId, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
 import { MapView } from "./map-view.js";
 import { ObjectFinder } from "./object-finder.js";
+import { Opacities } from "./opacities.js";
+import { opacitySlider } from "./opacity-slider.js";
 import { Pictures } from "./pictures.js";
+import { PopupMenu } from "./popup-menu.js";
+import { MyPosition } from "./position.js";
 import type { Sessions } from "./sessions.js";
 import { shareLink } from "./share.js";
 import { showSignInDialog } from "./sign-in.js";
 import { Stage } from "./stage.js";
 import { loadFailedMessage, noMapsMessage, privateMapMessage, unknownMapMessage } from "./stage-messages.js";
-import { type Language, rememberLanguage } from "./texts.js";
-import { MapTiles } from "./tiles.js";
+import { type Language, rememberLanguage, type TextKey } from "./texts.js";
+import { TileStack } from "./tile-stack.js";
 import { Toasts } from "./toasts.js";
 import { Toolbar } from "./toolbar.js";
 import { Tools } from "./tools.js";
@@ -39,11 +44,12 @@ export class Viewer {
   private readonly layers: LayersPanel;
   private readonly toolbar: Toolbar;
   private readonly view: MapView;
-  private readonly tiles: MapTiles;
+  private readonly tiles: TileStack;
   private readonly live: LiveChanges;
   private readonly finder: ObjectFinder;
   private readonly symbols = new Pictures();
-  private readonly layerMenu: LayerMenu;
+  private readonly menu = new PopupMenu();
+  private readonly opacities = new Opacities();
   private readonly tools: Tools;
   private projects: readonly ProjectInfo[] = [];
   private mapId: MapId | undefined;
@@ -64,8 +70,9 @@ export class Viewer {
     this.view = new MapView(mapElement, t("mapLabel"), {
       moved: () => this.moved(),
       clicked: (click) => void this.finder.find(click),
+      menu: (latlng) => this.openMapMenu(latlng),
     });
-    this.tiles = new MapTiles(this.view.map, {
+    this.tiles = new TileStack(this.view.map, {
       loading: (isLoading) => this.progress.classList.toggle("busy", isLoading),
       failed: () => void this.tilesFailed(),
     });
@@ -92,9 +99,8 @@ export class Viewer {
     this.layers = new LayersPanel(locale, {
       changed: () => this.layersChanged(),
       zoomTo: (item) => this.view.fit(this.tree?.extent([item])),
-      menu: (item, opener) => this.layerMenu.open(opener, item, this.layerActions(item)),
+      menu: (item, opener) => this.openLayerMenu(item, opener),
     });
-    this.layerMenu = new LayerMenu(t);
     this.toolbar = new Toolbar(t, parts.language, {
       share: () => void shareLink(this.link(), t, this.toasts),
       signIn: () => void this.signIn(),
@@ -104,18 +110,25 @@ export class Viewer {
         location.reload();
       },
     });
+    const position = new MyPosition(this.view.map, t, this.toasts);
     const controls = mapControls(this.view.map, locale, {
       home: () => this.view.fit(this.tree?.extent()),
-      locate: () => void this.locate(),
+      locate: (control) => position.press(control),
     });
     root.append(
       this.progress,
       h("div", { class: "side" }, this.chooser.element, this.layers.element),
       this.toolbar.element,
       this.finder.panel.element,
-      this.layerMenu.element,
+      this.menu.element,
       controls,
-      h("div", { class: "bottom-line" }, scaleBar(this.view.map, locale), this.attribution),
+      h(
+        "div",
+        { class: "bottom-line" },
+        pointerCoordinates(this.view.map, t),
+        scaleBar(this.view.map, locale),
+        this.attribution,
+      ),
       this.stage.element,
       this.toasts.element,
     );
@@ -158,7 +171,7 @@ export class Viewer {
   }
 
   private choose(mapId: MapId): void {
-    history.pushState(null, "", formatAddress({ ...mapId, view: undefined, layers: undefined, base: true }));
+    history.pushState(null, "", formatAddress({ ...mapId, view: undefined, layers: undefined, base: "own" }));
     void this.navigate(parseAddress(location.hash));
   }
 
@@ -181,6 +194,7 @@ export class Viewer {
       return;
     }
     this.stage.clear();
+    this.opacities.set(address.opacity);
     if (address.view) this.view.setView(address.view);
     else if (isNew) this.view.fit(this.tree.extent(), false);
     this.showLayers(this.tree, address.base);
@@ -205,11 +219,11 @@ export class Viewer {
     this.tiles.renew(undefined);
   }
 
-  private showLayers(tree: LayerTree, base: boolean): void {
+  private showLayers(tree: LayerTree, choice: BaseChoice): void {
     if (!this.mapId) return;
     this.symbols.clear();
     const legends = this.parts.server.legends(this.mapId, this.symbols);
-    this.layers.show(tree, this.hasBase ? base : undefined, legends);
+    this.layers.show(tree, { project: this.project, choice }, legends);
     this.layers.zoomed(this.view.view.zoom);
   }
 
@@ -222,12 +236,47 @@ export class Viewer {
     this.tree = undefined;
   }
 
-  /** What the menu of a layer offers. */
-  private layerActions(item: TreeItem): LayerAction[] {
+  private openLayerMenu(item: TreeItem, opener: HTMLElement): void {
     const { t } = this.parts.locale;
-    return hasObjects(item)
-      ? [{ icon: "table", label: t("openTable"), press: () => void this.tools.openTable(item) }]
+    const slider = opacitySlider(t, this.opacities.of(item.layerId), {
+      refusal: this.opacities.mayChange(item.layerId)
+        ? undefined
+        : t("opacityRefused", { n: maxTranslucent }),
+      changed: (opacity, isFinal) => {
+        this.opacities.change(item.layerId, opacity);
+        if (isFinal) this.layersChanged();
+        else this.showTiles();
+      },
+    });
+    const actions = hasObjects(item)
+      ? [{ icon: "table", label: t("openTable"), press: () => void this.tools.openTable(item) } as const]
       : [];
+    const label = t("layerMenu", { name: item.title });
+    this.menu.open({ label, at: opener.getBoundingClientRect(), opener, parts: [slider] }, actions);
+  }
+
+  /** What can be done with a place of the map. */
+  private openMapMenu(latlng: L.LatLng): void {
+    const { t } = this.parts.locale;
+    const { map } = this.view;
+    const { x, y } = map.latLngToContainerPoint(latlng);
+    const coordinates = coordinatesText(latlng, Math.max(15, map.getZoom()));
+    const { lat, lng: lon } = latlng.wrap();
+    const copy = async (text: string, done: TextKey) => {
+      if (await copyText(text)) this.toasts.show(t(done), "good");
+      else this.toasts.show(text);
+    };
+    const link = () => {
+      const view = { zoom: map.getZoom(), lat, lon };
+      return new URL(formatAddress({ ...this.address, view }), location.href).href;
+    };
+    this.menu.open(
+      { label: t("placeMenu"), at: { left: x, top: y, bottom: y }, opener: map.getContainer() },
+      [
+        { icon: "copy", label: coordinates, press: () => void copy(coordinates, "coordinatesCopied") },
+        { icon: "share", label: t("linkHere"), press: () => void copy(link(), "linkCopied") },
+      ],
+    );
   }
 
   private get project(): ProjectInfo | undefined {
@@ -244,33 +293,37 @@ export class Viewer {
     document.title = `${title} · Mapwright`;
   }
 
-  /** Whether tiles have a base map; only the built-in one is rendered. */
-  private get hasBase(): boolean {
-    return (this.project?.base ?? "builtin") === "builtin";
-  }
-
   private layersChanged(): void {
     if (!this.mapId || !this.tree) return;
     const { t } = this.parts.locale;
-    const base = this.layers.base && this.hasBase;
-    // The default is left out of tile URLs; `base` has no effect when the project has no base map.
-    const showsBase = base || !this.hasBase;
-    this.tiles.show(this.parts.server.tiles(this.mapId, { layers: this.tree.selection, base: showsBase }));
+    this.showTiles();
     const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
-    const sources = [map?.attribution, base ? t("attributionBase") : undefined];
+    const sources = [map?.attribution, baseAttribution(t, this.project, this.layers.base)];
     this.attribution.replaceChildren(
       ...["Mapwright", ...sources].filter((source) => source).map((source) => h("span", {}, source)),
     );
     this.writeAddress();
   }
 
+  private showTiles(): void {
+    const { mapId, tree } = this;
+    if (!mapId || !tree) return;
+    this.tiles.show(
+      this.opacities
+        .pictures(tree, this.layers.base)
+        .map(({ opacity, ...shows }) => ({ source: this.parts.server.tiles(mapId, shows), opacity })),
+    );
+  }
+
   private get address(): Address {
+    const opacity = this.opacities.changed;
     return {
       project: this.mapId?.project,
       map: this.mapId?.map,
       view: this.view.view,
       layers: this.tree?.selection,
       base: this.layers.base,
+      ...(opacity && { opacity }),
     };
   }
 
@@ -330,17 +383,6 @@ export class Viewer {
     });
     this.toasts.show(t(isValid ? "tilesFailed" : "sessionEnded"), "bad");
     if (!isValid) await this.reload();
-  }
-
-  private async locate(): Promise<void> {
-    const { t } = this.parts.locale;
-    this.toasts.show(t("locating"));
-    try {
-      await this.view.locate();
-    } catch (error) {
-      const isDenied = error instanceof GeolocationPositionError && error.code === error.PERMISSION_DENIED;
-      this.toasts.show(t(isDenied ? "locateDenied" : "locateFailed"), "bad");
-    }
   }
 
   private showEmpty(): void {
