@@ -127,6 +127,7 @@ t.test("a shared link opens the same view", async (t) => {
   await page.waitForURL(/z=5/);
   await pictureComplete(page);
   await page.click(".share");
+  await page.locator("dialog .copy-row .button").first().click();
   await page.waitForSelector(".toast:has-text('Link copied')");
   const link = await page.evaluate<string>("navigator.clipboard.readText()");
   t.notMatch(link, /token/);

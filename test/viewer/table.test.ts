@@ -215,7 +215,11 @@ t.test("the panel is made higher by keys, closes by Escape, and gives the place 
   const before = await height();
   await page.focus("[role=separator]");
   await page.keyboard.press("ArrowUp");
-  t.equal(await height(), before + 40);
+  await until(
+    page,
+    `document.querySelector(".bottom-panel").getBoundingClientRect().height === ${before + 40}`,
+  );
+  t.equal(await page.getAttribute("[role=separator]", "aria-valuenow"), String(before + 40));
   await page.keyboard.press("Escape");
   t.notOk(await page.isVisible(".bottom-panel"));
   t.notOk(await page.locator(".with-bottom-panel").count());

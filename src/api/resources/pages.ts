@@ -13,8 +13,9 @@ export const immutable = "public, max-age=31536000, immutable";
  * Content-Security-Policy that allows only this origin: no inline scripts, no other hosts, no plug-ins, no framing by
  * other sites.
  * @param styles additional sources of styles
+ * @param framedBy who may show the page in a frame
  */
-export const ownContent = (styles = ""): string =>
+export const ownContent = (styles = "", framedBy = "'self'"): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -23,7 +24,7 @@ export const ownContent = (styles = ""): string =>
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'self'",
+    `frame-ancestors ${framedBy}`,
   ].join("; ");
 
 export interface PageRules {

@@ -12,6 +12,8 @@ import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
 /** The map viewer at `/`, its files, and its list of maps. */
 
 const contentSecurityPolicy = ownContent();
+/** Any page may show it in a frame: it uses no session and has nothing to sign in with. */
+const embeddedPolicy = ownContent("", "*");
 
 const fileReply = (request: Request, file: PageFile, cacheControl: string): Reply =>
   pageReply(request, file, { cacheControl, contentSecurityPolicy });
@@ -52,6 +54,18 @@ export function viewerRoutesOf(table: ViewerFiles): Route<Services>[] {
       methods: ["GET"],
       path: "/",
       handler: (request) => fileReply(request, table.index, revalidate),
+    },
+    {
+      methods: ["GET"],
+      path: "/embed",
+      handler: (request) =>
+        request.path.endsWith("/")
+          ? // Its files are named relative to the page.
+            { kind: "bytes", status: 308, body: "", headers: { location: "../embed" } }
+          : pageReply(request, table.index, {
+              cacheControl: revalidate,
+              contentSecurityPolicy: embeddedPolicy,
+            }),
     },
     {
       methods: ["GET"],

@@ -1,7 +1,8 @@
 import type { Locale } from "./attributes.js";
 import { h } from "./dom.js";
+import { isEmbedded } from "./embed.js";
 import { MapServer } from "./map-server.js";
-import { Sessions } from "./sessions.js";
+import { openStorage, Sessions } from "./sessions.js";
 import { chooseLanguage, translator } from "./texts.js";
 import { Viewer } from "./viewer.js";
 
@@ -12,7 +13,12 @@ const locale: Locale = { language, t };
 document.documentElement.lang = language;
 document.title = `${t("viewerTitle")} · Mapwright`;
 
-const sessions = new Sessions();
+// A page of others shows what everybody may see, so that it cannot lead the user of a session to press what he does not see.
+const embedded = isEmbedded();
+const sessions = new Sessions(embedded ? undefined : openStorage());
 const root = h("div", { class: "viewer" });
 document.body.replaceChildren(root);
-await new Viewer(root, { server: new MapServer(language, sessions), sessions, locale, language }).start();
+await new Viewer(root, {
+  ...{ server: new MapServer(language, sessions), sessions, locale, language },
+  isEmbedded: embedded,
+}).start();

@@ -52,7 +52,7 @@ export class LayersPanel {
   private readonly t: Translate;
   private tree: LayerTree | undefined;
 
-  constructor(locale: Locale, events: LayersPanelEvents) {
+  constructor(locale: Locale, isFolded: boolean, events: LayersPanelEvents) {
     const { t } = locale;
     this.t = t;
     const changed = () => {
@@ -100,7 +100,7 @@ export class LayersPanel {
       this.body,
     );
     dragToFold(this.header, (fold) => this.fold(fold));
-    this.fold(window.matchMedia("(max-width: 640px)").matches);
+    this.fold(isFolded || window.matchMedia("(max-width: 640px)").matches);
   }
 
   /** Shows a map's layers, and a choice of base maps where the project has one. */

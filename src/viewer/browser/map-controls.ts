@@ -5,6 +5,8 @@ import { button, h, type IconName, icon } from "./dom.js";
 
 export interface ControlEvents {
   home(): void;
+  measure(): void;
+  bookmarks(): void;
   /** @param control the button that was pressed */
   locate(control: HTMLElement): void;
 }
@@ -32,6 +34,12 @@ export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): H
   return h(
     "div",
     { class: "controls" },
+    h(
+      "div",
+      { class: "control-group tools" },
+      control("ruler", t("measure"), () => events.measure()),
+      control("bookmark", t("bookmarks"), () => events.bookmarks()),
+    ),
     h("div", { class: "control-group" }, ...others),
     h("div", { class: "control-group" }, zoomIn, zoomOut),
   );

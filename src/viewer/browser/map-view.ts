@@ -19,6 +19,8 @@ export class MapView {
   readonly map: L.Map;
   /** Pixels at the bottom that a panel covers. */
   covered = 0;
+  /** Takes the places that are pressed, in place of a search for objects. */
+  take: ((latlng: L.LatLng) => void) | undefined;
   /** Is told each object that is highlighted. */
   highlighted: (hit: Hit) => void = () => undefined;
   private readonly highlights = L.featureGroup();
@@ -48,15 +50,17 @@ export class MapView {
     this.limitZoom();
     this.map.on("click", (event: L.LeafletMouseEvent) => {
       const touched = (event.originalEvent as PointerEvent).pointerType === "touch";
-      events.clicked({ latlng: event.latlng, radius: touched ? 14 : 6 });
+      if (this.take) this.take(event.latlng);
+      else events.clicked({ latlng: event.latlng, radius: touched ? 14 : 6 });
     });
     this.map.on("contextmenu", (event: L.LeafletMouseEvent) => {
       L.DomEvent.preventDefault(event.originalEvent);
       events.menu(event.latlng);
     });
     element.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.target !== element) return;
-      events.clicked({ latlng: this.map.getCenter(), radius: 10 });
+      if (event.key !== "Enter" || event.shiftKey || event.target !== element) return;
+      if (this.take) this.take(this.map.getCenter());
+      else events.clicked({ latlng: this.map.getCenter(), radius: 10 });
     });
   }
 

@@ -7,13 +7,23 @@ export interface UserSession {
 
 const storageKey = "mapwright.sessions";
 
+/** The storage of this tab; undefined when the browser has it disabled. */
+export function openStorage(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
+
 export class Sessions {
   private readonly byProject: Map<string, UserSession>;
 
-  constructor() {
+  /** @param storage undefined = sessions are neither found nor kept */
+  constructor(private readonly storage: Storage | undefined) {
     let stored: unknown;
     try {
-      stored = JSON.parse(sessionStorage.getItem(storageKey) ?? "[]");
+      stored = JSON.parse(storage?.getItem(storageKey) ?? "[]");
     } catch {
       // Storage is disabled or its content is not valid: start without sessions.
     }
@@ -41,7 +51,7 @@ export class Sessions {
 
   private store(): void {
     try {
-      sessionStorage.setItem(storageKey, JSON.stringify([...this.byProject]));
+      this.storage?.setItem(storageKey, JSON.stringify([...this.byProject]));
     } catch {
       // Without storage sessions end with the page.
     }

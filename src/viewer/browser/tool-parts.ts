@@ -19,9 +19,12 @@ export interface ToolParts {
   readonly showObject: (hit: Hit, columns: readonly ColumnInfo[], latlng: L.LatLng) => void;
 }
 
-/** A panel that a tool has opened. */
-export interface OpenTool {
+export interface ClosableTool {
   close(): void;
+}
+
+/** A panel about objects that a tool has opened. */
+export interface OpenTool extends ClosableTool {
   /** Objects of the map have changed. */
   changed(): void;
   /** An object was highlighted on the map. */

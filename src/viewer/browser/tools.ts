@@ -1,10 +1,13 @@
 import type { TreeItem } from "./layer-tree.js";
-import type { OpenTool, ToolParts } from "./tool-parts.js";
+import type { ClosableTool, OpenTool, ToolParts } from "./tool-parts.js";
+import type { BookmarkEvents } from "./tools/bookmarks.js";
+import type { Shared } from "./tools/share-dialog.js";
 
 /** What people do with a map besides looking at it. Its parts are loaded when they are first opened. */
 
 export class Tools {
   private table: OpenTool | undefined;
+  private measure: ClosableTool | undefined;
   private styles: Promise<void> | undefined;
 
   constructor(private readonly parts: ToolParts) {
@@ -22,9 +25,33 @@ export class Tools {
     });
   }
 
+  /** Begins to measure, at a place; without one, ends what was begun. */
+  async openMeasure(from?: L.LatLng): Promise<void> {
+    if (this.measure) {
+      this.measure.close();
+      if (!from) return;
+    }
+    const tool = await this.load(() => import("./tools/measure.js"));
+    if (!tool || this.measure) return;
+    this.measure = tool.openMeasure(this.parts, from, () => {
+      this.measure = undefined;
+    });
+  }
+
+  async share(shared: () => Shared): Promise<void> {
+    const tool = await this.load(() => import("./tools/share-dialog.js"));
+    tool?.showShareDialog(this.parts, shared());
+  }
+
+  async showBookmarks(events: () => BookmarkEvents): Promise<void> {
+    const tool = await this.load(() => import("./tools/bookmarks.js"));
+    tool?.showBookmarks(this.parts, events());
+  }
+
   /** Closes what belongs to the map that was open. */
   closeMap(): void {
     this.table?.close();
+    this.measure?.close();
   }
 
   /** Objects of the map have changed. */

@@ -3,6 +3,7 @@ import type { Locale } from "./attributes.js";
 import { copyText } from "./clipboard.js";
 import { coordinatesText, pointerCoordinates } from "./coordinates.js";
 import { h } from "./dom.js";
+import { openWhole } from "./embed.js";
 import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
 import { baseAttribution, LayersPanel } from "./layers-panel.js";
 import { LiveChanges } from "./live-changes.js";
@@ -17,7 +18,6 @@ import { Pictures } from "./pictures.js";
 import { PopupMenu } from "./popup-menu.js";
 import { MyPosition } from "./position.js";
 import type { Sessions } from "./sessions.js";
-import { shareLink } from "./share.js";
 import { showSignInDialog } from "./sign-in.js";
 import { Stage } from "./stage.js";
 import { loadFailedMessage, noMapsMessage, privateMapMessage, unknownMapMessage } from "./stage-messages.js";
@@ -28,6 +28,8 @@ import { Toolbar } from "./toolbar.js";
 import { Tools } from "./tools.js";
 
 export interface ViewerParts {
+  /** Whether it is shown in a page of others: without sessions, with its panels folded. */
+  readonly isEmbedded: boolean;
   readonly server: MapServer;
   readonly sessions: Sessions;
   readonly locale: Locale;
@@ -96,13 +98,14 @@ export class Viewer {
         }),
     });
     this.chooser = new MapChooser(t, (mapId) => this.choose(mapId));
-    this.layers = new LayersPanel(locale, {
+    root.classList.toggle("embedded", parts.isEmbedded);
+    this.layers = new LayersPanel(locale, parts.isEmbedded, {
       changed: () => this.layersChanged(),
       zoomTo: (item) => this.view.fit(this.tree?.extent([item])),
       menu: (item, opener) => this.openLayerMenu(item, opener),
     });
     this.toolbar = new Toolbar(t, parts.language, {
-      share: () => void shareLink(this.link(), t, this.toasts),
+      share: () => void this.tools.share(() => ({ link: this.link(), ...this.titled })),
       signIn: () => void this.signIn(),
       signOut: () => void this.signOut(),
       changeLanguage: (language) => {
@@ -113,12 +116,22 @@ export class Viewer {
     const position = new MyPosition(this.view.map, t, this.toasts);
     const controls = mapControls(this.view.map, locale, {
       home: () => this.view.fit(this.tree?.extent()),
+      measure: () => void this.tools.openMeasure(),
+      bookmarks: () =>
+        void this.tools.showBookmarks(() => ({
+          title: this.titled.title,
+          address: formatAddress(this.requested),
+          open: (address) => {
+            history.pushState(null, "", address);
+            void this.navigate(parseAddress(address));
+          },
+        })),
       locate: (control) => position.press(control),
     });
     root.append(
       this.progress,
       h("div", { class: "side" }, this.chooser.element, this.layers.element),
-      this.toolbar.element,
+      parts.isEmbedded ? openWhole(t, () => this.link()) : this.toolbar.element,
       this.finder.panel.element,
       this.menu.element,
       controls,
@@ -275,6 +288,7 @@ export class Viewer {
       [
         { icon: "copy", label: coordinates, press: () => void copy(coordinates, "coordinatesCopied") },
         { icon: "share", label: t("linkHere"), press: () => void copy(link(), "linkCopied") },
+        { icon: "ruler", label: t("measureHere"), press: () => void this.tools.openMeasure(latlng) },
       ],
     );
   }
@@ -341,12 +355,25 @@ export class Viewer {
     if (this.tree) history.replaceState(null, "", formatAddress(this.address));
   }
 
+  /** The link to what is shown; that of the whole viewer. */
   private link(): string {
-    return new URL(formatAddress(this.address), location.href).href;
+    const page = new URL("./", location.href);
+    return new URL(formatAddress(this.address), page).href;
+  }
+
+  /** The open map, as it is named. */
+  private get titled(): { readonly title: string; readonly isPublic: boolean } {
+    const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
+    return { title: map?.name || this.mapId?.map || "", isPublic: map !== undefined && !map.isPrivate };
   }
 
   private async signIn(): Promise<void> {
-    const { server, locale } = this.parts;
+    const { server, locale, isEmbedded } = this.parts;
+    // A page of others could show its own text around the fields.
+    if (isEmbedded) {
+      window.open(new URL(`./${location.hash}`, location.href), "_blank", "noopener");
+      return;
+    }
     const current = this.mapId?.project ?? this.requested.project ?? this.projects[0]?.code;
     const project = await showSignInDialog({ server, t: locale.t }, this.projects, current);
     if (project === undefined) return;

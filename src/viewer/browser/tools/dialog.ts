@@ -1,0 +1,34 @@
+import { button, h, icon } from "../dom.js";
+import type { ToolParts } from "../tool-parts.js";
+
+/** Shows a dialog; it is removed when it is closed. */
+export function showDialog(
+  { root, locale }: ToolParts,
+  title: string,
+  ...parts: HTMLElement[]
+): HTMLDialogElement {
+  const { t } = locale;
+  const id = "tool-dialog-title";
+  const dialog = h(
+    "dialog",
+    { class: "card dialog tool-dialog", "aria-labelledby": id },
+    h(
+      "header",
+      {},
+      h("h2", { id }, title),
+      button(
+        { class: "icon-button", "aria-label": t("close"), title: t("close") },
+        () => dialog.close(),
+        icon("close"),
+      ),
+    ),
+    ...parts,
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  root.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
