@@ -54,13 +54,13 @@ t.test("values that the page's language lacks are the main one's, as on labels",
     await page.waitForSelector(".object h2");
     const cells = await page.$$eval(".attributes td", (all) => all.map((cell) => cell.textContent));
     await page.context().close();
-    return { cells, asked: requests.filter((address) => address.includes("/parks/objects/")).length };
+    return { cells, asked: requests.filter((address) => /\/(identify|objects)\//.test(address)).length };
   };
   const russian = await shown("ru-RU");
   for (const text of ["Green park", "Only English", "Обоих"]) t.ok(russian.cells.includes(text), text);
   const english = await shown("en-GB");
   for (const text of ["Green park", "Only English", "Both"]) t.ok(english.cells.includes(text), text);
-  t.same([russian.asked, english.asked], [2, 1]);
+  t.same([russian.asked, english.asked], [1, 1]);
 });
 
 t.test("a click on several objects lists them, the top layer's first", async (t) => {
@@ -79,18 +79,54 @@ t.test("a click on several objects lists them, the top layer's first", async (t)
   await page.context().close();
 });
 
+t.test("one after the other of several objects is shown, with buttons and with keys", async (t) => {
+  const { page, requests } = await openPage(browser, home);
+  await press(page, 10, 10);
+  await page.waitForSelector(".hits");
+  t.notOk(
+    requests.some((address) => address.includes("/structure/")),
+    "what the attributes are called is not asked for a list",
+  );
+  const titles: (string | null)[] = [];
+  const note = async () => titles.push(await page.textContent(".object h2"));
+  await page.click("text=South stop");
+  await note();
+  t.equal(await page.textContent(".page-number"), "1 of 3");
+  await page.click("[aria-label='Next object']");
+  await note();
+  t.equal(await page.textContent(".object-pages [role=status]"), "2 of 3: North stop");
+  t.equal(
+    await page.evaluate("document.activeElement.getAttribute('aria-label')"),
+    "Next object",
+    "the focus stays where it was",
+  );
+  await page.keyboard.press("ArrowRight");
+  await note();
+  await page.keyboard.press("ArrowRight");
+  await note();
+  await page.keyboard.press("ArrowLeft");
+  await note();
+  t.same(titles, ["South stop", "North stop", "Green park", "South stop", "Green park"]);
+  t.equal(await page.locator("path.mark").count(), 1);
+  t.equal(requests.filter((address) => address.includes("/identify/")).length, 1);
+  t.equal(requests.filter((address) => address.includes("/structure/")).length, 2, "once for each layer");
+  await page.context().close();
+});
+
 t.test("a layer that is off is not asked for objects", async (t) => {
   const { page, requests } = await openPage(browser, home);
   await page.click("[data-code=transport]");
   await press(page, 10, 10);
   await page.waitForSelector(".object h2");
   t.equal(await page.textContent(".object h2"), "Green park");
-  t.notOk(requests.some((address) => /layers\/(stops|stations|plans)\/objects/.test(address)));
+  const asked = requests.filter((address) => address.includes("/identify/"));
+  t.equal(asked.length, 1);
+  t.equal(new URL(asked[0]!).searchParams.get("layers"), String(town.parks));
   await page.context().close();
 });
 
 t.test("a layer without attributes is passed over", async (t) => {
-  const { page, requests } = await openPage(browser, home);
+  const { page } = await openPage(browser, home);
   await server.sql.query("delete from layer_column where code = 'name' and layer_id = $1", [town.stations]);
   await waitFor(async () => {
     const { json } = await server.api("GET", "town/layers/stations/structure/");
@@ -99,7 +135,6 @@ t.test("a layer without attributes is passed over", async (t) => {
   await press(page, 15, 15);
   await page.waitForSelector(".object h2");
   t.equal(await page.textContent(".object h2"), "Green park");
-  t.notOk(requests.some((address) => address.includes("layers/stations/objects")));
   await page.context().close();
 });
 

@@ -1,7 +1,6 @@
 import t from "tap";
 import { formatAddress, parseAddress } from "../../src/viewer/browser/address.js";
 import { LayerTree } from "../../src/viewer/browser/layer-tree.js";
-import { visibilityOf } from "../../src/viewer/browser/style-visibility.js";
 
 /** Parts of the viewer that need no page. */
 
@@ -39,35 +38,6 @@ t.test("what an address says wrongly is left out", (t) => {
   ]) {
     t.same(parseAddress(`#${view}`), nothing, view);
   }
-  t.end();
-});
-
-t.test("a style tells which objects it draws", (t) => {
-  const cases: [css: string, zoom: number, fields: Record<string, unknown>, drawn: boolean][] = [
-    ["", 5, {}, true],
-    ["#a { line-color: red", 5, {}, true],
-    ["#a { line-color: red; }", 5, {}, true],
-    ["#a[zoom>=6] { line-color: red; }", 5, {}, false],
-    ["#a[zoom>=6] { line-color: red; }", 6, {}, true],
-    ["#a { [zoom=3][rank<=2], [zoom>3] { marker-width: 3; } }", 3, { rank: 3 }, false],
-    ["#a { [zoom=3][rank<=2], [zoom>3] { marker-width: 3; } }", 3, { rank: 2 }, true],
-    ["#a { [zoom=3][rank<=2], [zoom>3] { marker-width: 3; } }", 4, { rank: 3 }, true],
-    ["#a[kind='x;{'] { line-color: red; }", 5, { kind: "x;{" }, true],
-    ["#a[kind='x'] { line-color: red; }", 5, { kind: "y" }, false],
-    ["#a[kind!='x'] { line-color: red; }", 5, { kind: null }, true],
-    ["#a[kind='x'] { line-color: red; }", 5, { kind: null }, false],
-    ["#a[other='x'] { line-color: red; }", 5, { kind: "y" }, true],
-    ["#a[name =~ '^x'] { line-color: red; }", 5, { name: "y" }, true],
-    ["/* #a { */ #a::glow { a/line-color: red; } // }", 5, {}, true],
-    ["@c: red; #a { [n>1] { text-name: [name]; } }", 5, { n: 1 }, false],
-    ["Map { background-color: red; }", 5, {}, true],
-  ];
-  for (const [css, zoom, fields, drawn] of cases) {
-    t.equal(visibilityOf(css)(zoom, fields), drawn, `${css} z${zoom} ${JSON.stringify(fields)}`);
-  }
-  t.equal(visibilityOf("#a[zoom>3][rank<=2] { marker-width: 3; }").sort, "rank,a");
-  t.equal(visibilityOf("#a[area>=20] { text-name: [n]; }").sort, "area,d");
-  t.equal(visibilityOf("#a[zoom>3][kind='x'] { marker-width: 3; }").sort, undefined);
   t.end();
 });
 

@@ -39,6 +39,7 @@ export function button(
 const shapes = {
   layers: "M12 3 3 8l9 5 9-5-9-5Z|m3 12.5 9 5 9-5|m3 17 9 5 9-5",
   chevron: "m9 6 6 6-6 6",
+  chevronLeft: "m15 6-6 6 6 6",
   back: "M19 12H5|m11 6-6 6 6 6",
   close: "M6 6l12 12|M18 6 6 18",
   plus: "M12 5v14|M5 12h14",

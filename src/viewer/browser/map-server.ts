@@ -64,6 +64,10 @@ export interface LegendSource {
    * @throws when it can not be loaded
    */
   symbol(layer: string, pixels: number, number?: number): Promise<string>;
+/** An object with its layer. */
+export interface FoundItem extends ObjectItem {
+  readonly layer: string;
+  readonly layer_id: number;
 }
 
 /** An error response; status 0 = no response. */
@@ -185,6 +189,11 @@ export class MapServer {
 
   structure(mapId: MapId, layer: string): Promise<ColumnInfo[]> {
     return this.get(mapId.project, [mapId.map, "layers", layer, "structure"]);
+  }
+
+  /** The objects that the map shows at a place, from its topmost layer on. */
+  identify(mapId: MapId, query: Query, signal: AbortSignal): Promise<FoundItem[]> {
+    return this.get(mapId.project, [mapId.map, "identify"], query, signal);
   }
 
   /** Objects of a layer. Values without a translation are in the project's main language, as in labels on the map. */

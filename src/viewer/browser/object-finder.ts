@@ -1,9 +1,10 @@
 import type { Locale } from "./attributes.js";
 import { copyText } from "./clipboard.js";
+import { LayerColumns } from "./columns.js";
 import type { LayerTree } from "./layer-tree.js";
-import { type ColumnInfo, type MapId, type MapServer, ServerError } from "./map-server.js";
+import type { MapId, MapServer } from "./map-server.js";
 import type { MapView } from "./map-view.js";
-import { ObjectPanel } from "./object-panel.js";
+import { type Found, ObjectPanel } from "./object-panel.js";
 import { type Click, findObjects } from "./objects.js";
 import type { Toasts } from "./toasts.js";
 
@@ -12,8 +13,7 @@ export class ObjectFinder {
   readonly panel: ObjectPanel;
   private running: AbortController | undefined;
   private clicked: L.LatLng | undefined;
-  /** Columns by map and layer; requested once. */
-  private readonly columns = new Map<string, Promise<readonly ColumnInfo[]>>();
+  private readonly columns: LayerColumns;
 
   constructor(
     private readonly parts: {
@@ -25,6 +25,7 @@ export class ObjectFinder {
     private readonly opened: () => { readonly mapId: MapId; readonly tree: LayerTree } | undefined,
   ) {
     const { view, toasts, locale } = parts;
+    this.columns = new LayerColumns(parts.server);
     this.panel = new ObjectPanel(locale, {
       highlight: (hit) => view.highlight(this.clicked, hit),
       zoomTo: (hit) => view.zoomTo(hit),
@@ -50,7 +51,7 @@ export class ObjectFinder {
     this.clicked = click.latlng;
     view.highlight(click.latlng);
     try {
-      const columnsOf = (mapId: MapId, layer: string) => this.columnsOf(mapId, layer);
+      const columnsOf = (mapId: MapId, layer: string) => this.columns.of(mapId, layer);
       const of = { server, map: view.map, ...opened, columnsOf };
       const found = await findObjects(of, click, running.signal);
       if (running.signal.aborted) return;
@@ -59,7 +60,8 @@ export class ObjectFinder {
         toasts.show(locale.t("nothingHere"));
         return;
       }
-      this.panel.show({ ...found, latlng: click.latlng });
+      await this.show({ ...found, latlng: click.latlng }, opened.mapId, running.signal);
+      if (running.signal.aborted) return;
       view.uncover(click.latlng);
     } catch {
       if (running.signal.aborted) return;
@@ -78,17 +80,18 @@ export class ObjectFinder {
     this.parts.view.highlight(undefined);
   }
 
-  private columnsOf(mapId: MapId, layer: string): Promise<readonly ColumnInfo[]> {
-    const key = JSON.stringify([mapId.project, mapId.map, layer]);
-    let columns = this.columns.get(key);
-    if (!columns) {
-      // After an error codes are shown instead of titles, and the next click retries; 404 means that there are no titles.
-      columns = this.parts.server.structure(mapId, layer).catch((error: unknown) => {
-        if (!(error instanceof ServerError && error.status === 404)) this.columns.delete(key);
-        return [];
-      });
-      this.columns.set(key, columns);
-    }
-    return columns;
+  /** Shows what was found; of a single object at once with the titles of its attributes. */
+  private async show(found: Omit<Found, "columns">, mapId: MapId, signal: AbortSignal): Promise<void> {
+    const { columns } = this;
+    const [only, second] = found.hits;
+    if (only && !second) await columns.of(mapId, only.layer.element.code);
+    if (signal.aborted) return;
+    this.panel.show({
+      ...found,
+      columns: {
+        known: (layer) => columns.known(mapId, layer.element.code),
+        of: (layer) => columns.of(mapId, layer.element.code),
+      },
+    });
   }
 }

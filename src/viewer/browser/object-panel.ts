@@ -2,6 +2,7 @@ import { attributeRows, type Locale, objectTitle } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 import type { ColumnInfo } from "./map-server.js";
+import { ObjectPages } from "./object-pages.js";
 import { type Hit, type Hits, viewerSetting } from "./objects.js";
 import { dragToFold } from "./sheet.js";
 import { swatch } from "./swatch.js";
@@ -16,13 +17,21 @@ export interface ObjectPanelEvents {
 
 export interface Found extends Hits {
   readonly latlng: L.LatLng;
+  readonly columns: {
+    /** The columns of a layer, if they have come. */
+    known(layer: TreeItem): readonly ColumnInfo[] | undefined;
+    of(layer: TreeItem): Promise<readonly ColumnInfo[]>;
+  };
 }
 
 /** The panel with the objects at a click: a list of several objects, or the attributes of one. */
 export class ObjectPanel {
   readonly element: HTMLElement;
   private readonly content = h("div", { class: "object-content" });
+  private readonly pages: ObjectPages;
   private found: Found | undefined;
+  /** The object whose attributes are shown. */
+  private shown: Hit | undefined;
 
   constructor(
     private readonly locale: Locale,
@@ -36,8 +45,14 @@ export class ObjectPanel {
       this.content,
     );
     dragToFold(grip, (isDown) => isDown && this.close());
+    this.pages = new ObjectPages(locale.t, (step) => this.turn(step));
     this.element.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.close();
+      const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+      const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+      if (step === 0 || !isPlain || !this.shown || event.target instanceof HTMLInputElement) return;
+      event.preventDefault();
+      this.turn(step);
     });
   }
 
@@ -58,12 +73,13 @@ export class ObjectPanel {
     if (!this.isOpen) return;
     this.element.hidden = true;
     this.found = undefined;
+    this.shown = undefined;
     this.events.highlight(undefined);
     this.events.closed();
   }
 
   private columnsOf(layer: TreeItem): readonly ColumnInfo[] {
-    return this.found?.columns.get(layer.element.code) ?? [];
+    return this.found?.columns.known(layer) ?? [];
   }
 
   private titleOf(hit: Hit): string {
@@ -72,8 +88,14 @@ export class ObjectPanel {
   }
 
   private put(...parts: Node[]): void {
+    const focused = document.activeElement;
+    const hadFocus = this.content.contains(focused);
     this.content.replaceChildren(...parts);
     this.content.scrollTop = 0;
+    // What had the focus may have stayed.
+    if (!hadFocus) return;
+    if (focused instanceof HTMLElement && focused.isConnected) focused.focus({ preventScroll: true });
+    else this.element.focus({ preventScroll: true });
   }
 
   private closeButton(): HTMLElement {
@@ -88,6 +110,7 @@ export class ObjectPanel {
   private showList(): void {
     const { t } = this.locale;
     const hits = this.found?.hits ?? [];
+    this.shown = undefined;
     this.events.highlight(undefined);
     const byLayer = new Map<TreeItem, Hit[]>();
     for (const hit of hits) byLayer.set(hit.layer, [...(byLayer.get(hit.layer) ?? []), hit]);
@@ -130,15 +153,33 @@ export class ObjectPanel {
     return entry;
   }
 
+  /** Shows the object before or after the one that is shown, of those at the click. */
+  private turn(step: 1 | -1): void {
+    const hits = this.found?.hits ?? [];
+    if (!this.shown || hits.length < 2) return;
+    const at = hits.indexOf(this.shown) + step;
+    this.showObject(hits[(at + hits.length) % hits.length]!);
+  }
+
   private showObject(hit: Hit): void {
     const { t } = this.locale;
+    const { found } = this;
+    this.shown = hit;
     this.events.highlight(hit);
+    if (found && !found.columns.known(hit.layer)) {
+      // Until they come, titles are the codes of the columns.
+      void found.columns.of(hit.layer).then((columns) => {
+        if (columns.length > 0 && this.found === found && this.shown === hit) this.showObject(hit);
+      });
+    }
     const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale).map((row) =>
       "heading" in row
         ? h("tr", { class: "group" }, h("th", { colspan: 2, scope: "colgroup" }, row.heading))
         : h("tr", {}, h("th", { scope: "row" }, row.title), h("td", {}, row.value)),
     );
-    const several = (this.found?.hits.length ?? 0) > 1;
+    const hits = found?.hits ?? [];
+    const several = hits.length > 1;
+    if (several) this.pages.show(hits.indexOf(hit) + 1, hits.length, this.titleOf(hit));
     const back = t("backToList");
     this.put(
       h(
@@ -158,6 +199,7 @@ export class ObjectPanel {
         ),
         this.closeButton(),
       ),
+      ...(several ? [this.pages.element] : []),
       h(
         "div",
         { class: "object-body" },

@@ -1,8 +1,7 @@
 import { ownColumns } from "./attributes.js";
 import { type Pixel, pixelDistance } from "./distance.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
-import type { ColumnInfo, MapId, MapServer, ObjectItem } from "./map-server.js";
-import { visibilityOf } from "./style-visibility.js";
+import type { ColumnInfo, FoundItem, MapId, MapServer, ObjectItem } from "./map-server.js";
 
 /** Finds the objects at a click on the map. */
 
@@ -17,13 +16,7 @@ export interface Hits {
   readonly hits: readonly Hit[];
   /** A layer has more objects here than were requested. */
   readonly hasMore: boolean;
-  /** Columns by layer code; empty when they are not known. */
-  readonly columns: ReadonlyMap<string, readonly ColumnInfo[]>;
 }
-
-/** Whether a layer's objects have attributes; assumed when its columns are not known. */
-const hasAttributes = (columns: readonly ColumnInfo[]): boolean =>
-  columns.length === 0 || ownColumns(columns).some(({ type }) => type !== "title");
 
 export interface Click {
   readonly latlng: L.LatLng;
@@ -31,13 +24,7 @@ export interface Click {
   readonly radius: number;
 }
 
-interface Measured extends Pick<Hit, "object" | "shift"> {
-  /** From the click. */
-  readonly pixels: number;
-}
-
 const maxPerLayer = 30;
-const maxConcurrent = 4;
 
 /** Reads a viewer setting from a layer's `json`: `{"viewer": {"sort": "population,d", "title": "name"}}`. */
 export function viewerSetting(layer: TreeItem, name: "sort" | "title"): string | undefined {
@@ -49,19 +36,9 @@ export function viewerSetting(layer: TreeItem, name: "sort" | "title"): string |
 
 const wrapLon = (lon: number): number => ((((lon + 180) % 360) + 360) % 360) - 180;
 
-/** The box around a click as `fbbox` of the API: SW_LAT,SW_LON,NE_LAT,NE_LON. */
-function boxAround(map: L.Map, click: Click): string {
-  const at = map.latLngToContainerPoint(click.latlng);
-  const sw = map.containerPointToLatLng(at.add([-click.radius, click.radius]));
-  const ne = map.containerPointToLatLng(at.add([click.radius, -click.radius]));
-  const lon = ne.lng - sw.lng >= 360 ? [-180, 180] : [wrapLon(sw.lng), wrapLon(ne.lng)];
-  const corners = [Math.max(-90, sw.lat), lon[0]!, Math.min(90, ne.lat), lon[1]!];
-  return corners.map((degrees) => Number(degrees.toFixed(7))).join(",");
-}
-
 /**
- * Visible objects at a click. Layers without attributes are skipped.
- * @throws ServerError when all layers failed; single layers that fail count as empty
+ * Visible objects at a click, in one request. Layers without attributes are skipped.
+ * @throws ServerError
  */
 export async function findObjects(
   context: {
@@ -71,76 +48,75 @@ export async function findObjects(
     readonly tree: LayerTree;
     columnsOf(mapId: MapId, layer: string): Promise<readonly ColumnInfo[]>;
   },
-  click: Click,
+  { latlng, radius }: Click,
   signal: AbortSignal,
 ): Promise<Hits> {
-  const { map } = context;
-  const layers = context.tree.queryable;
-  const fbbox = boxAround(map, click);
-  const clicked = click.latlng.lng - wrapLon(click.latlng.lng);
-  const at = map.latLngToContainerPoint(click.latlng);
-  /** How far the object is, where it is nearest: beside 180 degrees, or beyond, that may be a turn away. */
-  const nearest = (object: ObjectItem): Measured =>
-    [0, -360, 360]
-      .map((turn): Measured => {
-        const shift = clicked + turn;
-        const onScreen = (position: readonly number[]): Pixel =>
-          map.latLngToContainerPoint([position[1] ?? 0, (position[0] ?? 0) + shift]);
-        return { object, shift, pixels: pixelDistance(object.geom, at, onScreen) };
-      })
-      .reduce((best, one) => (one.pixels < best.pixels ? one : best));
+  const { map, mapId, tree } = context;
+  if (tree.queryable.length === 0) return { hits: [], hasMore: false };
   const zoom = Math.min(22, Math.round(map.getZoom()));
-  const found: (Hit[] | undefined)[] = layers.map(() => undefined);
-  const columns = new Map<string, readonly ColumnInfo[]>();
-  let hasMore = false;
-  let failure: unknown;
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < layers.length; index = next++) {
-      const layer = layers[index]!;
-      const isVisible = visibilityOf(layer.element.css_style ?? "");
-      const sort = viewerSetting(layer, "sort");
-      try {
-        const layerColumns = await context.columnsOf(context.mapId, layer.element.code);
-        if (!hasAttributes(layerColumns)) {
-          found[index] = [];
-          continue;
-        }
-        columns.set(layer.element.code, layerColumns);
-        const query = {
-          fields: "*",
-          fbbox,
-          limit: maxPerLayer,
-          sort: sort ?? validSort(isVisible.sort, layerColumns),
-          returnGeom: 1,
-          // One zoom more for screens with a high pixel density.
-          geomZoom: Math.min(22, zoom + 1),
-        };
-        const from = { layer: layer.element.code, columns: layerColumns };
-        const all = await context.server.objects(context.mapId, from, query, signal);
-        const objects = all.filter((object) => isVisible(zoom, object.fields ?? {}));
-        hasMore ||= objects.length === maxPerLayer;
-        const measured = objects.map(nearest);
-        // A click inside a polygon selects it, not neighbours whose border is near.
-        const inside = measured.some(({ object, pixels }) => pixels === 0 && isArea(object.geom));
-        found[index] = measured
-          .filter(({ object, pixels }) => !inside || pixels === 0 || !isArea(object.geom))
-          .sort((a, b) => (sort ? 0 : a.pixels - b.pixels))
-          .map(({ object, shift }) => ({ layer, object, shift }));
-      } catch (error) {
-        if (signal.aborted) throw error;
-        failure = error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: maxConcurrent }, worker));
-  if (failure && found.every((hits) => hits === undefined)) throw failure;
-  return { hits: found.flatMap((hits) => hits ?? []), hasMore, columns };
+  const found = await context.server.identify(
+    mapId,
+    {
+      point: `${Number(latlng.lat.toFixed(7))},${Number(wrapLon(latlng.lng).toFixed(7))}`,
+      zoom,
+      tolerance: radius,
+      layers: tree.selection && (tree.selection.join(",") || "0"),
+      limit: maxPerLayer,
+      fields: "*",
+      returnGeom: 1,
+      // One zoom more for screens with a high pixel density.
+      geomZoom: Math.min(22, zoom + 1),
+    },
+    signal,
+  );
+  const byLayer = new Map<number, FoundItem[]>();
+  for (const item of found) byLayer.set(item.layer_id, [...(byLayer.get(item.layer_id) ?? []), item]);
+  const hits = await Promise.all(
+    [...byLayer].map(async ([id, objects]): Promise<Hit[]> => {
+      const layer = tree.leaves.find(({ layerId }) => layerId === id);
+      if (!layer) return [];
+      const isBare = objects.every(hasIdAlone);
+      if (isBare && !hasAttributes(await context.columnsOf(mapId, layer.element.code))) return [];
+      return sorted(layer, objects).map((object) => ({ layer, object, shift: shiftOf(map, latlng, object) }));
+    }),
+  );
+  return { hits: hits.flat(), hasMore: [...byLayer.values()].some((all) => all.length === maxPerLayer) };
 }
 
-/** The sort order from the style, if the layer has that column. */
-const validSort = (sort: string | undefined, columns: readonly ColumnInfo[]): string | undefined =>
-  columns.some(({ code }) => code === sort?.split(",")[0]) ? sort : undefined;
+/** Whether an object may have no attributes: all its values are its id, which may have several names. */
+const hasIdAlone = ({ id, fields = {} }: ObjectItem): boolean =>
+  Object.values(fields).every((value) => value === id);
 
-const isArea = (geometry: GeoJSON.Geometry | null | undefined): boolean =>
-  geometry?.type === "Polygon" || geometry?.type === "MultiPolygon";
+/** Whether a layer's objects have attributes; assumed when its columns are not known. */
+const hasAttributes = (columns: readonly ColumnInfo[]): boolean =>
+  columns.length === 0 || ownColumns(columns).some(({ type }) => type !== "title");
+
+/** The objects in the order that the layer asks for, else as they are; empty values last. */
+function sorted(layer: TreeItem, objects: readonly ObjectItem[]): readonly ObjectItem[] {
+  const [code = "", direction] = viewerSetting(layer, "sort")?.split(",") ?? [];
+  if (code === "") return objects;
+  const sign = direction === "d" ? -1 : 1;
+  const valueIn = ({ fields }: ObjectItem) => fields?.[code];
+  return [...objects].sort((a, b) => {
+    const [one, other] = [valueIn(a) ?? undefined, valueIn(b) ?? undefined];
+    if (one === undefined || other === undefined)
+      return Number(one === undefined) - Number(other === undefined);
+    if (typeof one === "number" && typeof other === "number") return sign * (one - other);
+    return sign * String(one).localeCompare(String(other));
+  });
+}
+
+/** Where the object is nearest to the click: beside 180 degrees, or beyond, that may be a turn away. */
+function shiftOf(map: L.Map, latlng: L.LatLng, { geom }: ObjectItem): number {
+  const clicked = latlng.lng - wrapLon(latlng.lng);
+  const at = map.latLngToContainerPoint(latlng);
+  const nearest = [0, -360, 360]
+    .map((turn) => {
+      const shift = clicked + turn;
+      const onScreen = (position: readonly number[]): Pixel =>
+        map.latLngToContainerPoint([position[1] ?? 0, (position[0] ?? 0) + shift]);
+      return { shift, pixels: pixelDistance(geom, at, onScreen) };
+    })
+    .reduce((best, one) => (one.pixels < best.pixels ? one : best));
+  return nearest.shift;
+}
