@@ -18,6 +18,8 @@ export interface SearchEntry {
   readonly layer: LayerNode;
   readonly search: Column;
   readonly name: Column;
+  /** Objects that match as well as others are ordered by its numbers, the greatest first. */
+  readonly weight?: Column | undefined;
 }
 
 /** The published layers that the caller may read, without duplicates, in tree order. */
@@ -53,7 +55,10 @@ export function searchEntries(
       if (!layer || !isLayer(layer) || !hasObjects(layer) || !mayRead(map, caller, layer)) return [];
       const search = layer.columns.find((column) => column.id === setting.searchColumnId);
       const name = layer.columns.find((column) => column.id === setting.nameColumnId);
-      return search && name && isSearchable(search) && isNaming(name) ? [{ layer, search, name }] : [];
+      const weight = layer.columns.find((column) => column.id === setting.weightColumnId);
+      return search && name && isSearchable(search) && isNaming(name)
+        ? [{ layer, search, name, weight: weight && isWeighing(weight) ? weight : undefined }]
+        : [];
     });
 }
 
@@ -68,3 +73,6 @@ export const isSearchable = (column: Column): boolean =>
 
 /** Whether a column's values can be used as names of objects. */
 export const isNaming = (column: Column): boolean => hasValues(column) && definitionOf(column).isComparable;
+
+/** Whether objects can be ordered by a column's values. */
+export const isWeighing = (column: Column): boolean => column.type === "number" && !column.localizedValue;

@@ -9,6 +9,8 @@ export type Hit = LayerHit | ObjectHit;
 export interface LayerHit {
   readonly kind: "layer";
   readonly priority: Priority;
+  /** How well it matches among those of the same priority (`rank.ts`). */
+  readonly rank: number;
   /** The folded value, by which results are sorted. */
   readonly key: string;
   readonly layer: LayerNode;
@@ -19,6 +21,9 @@ export interface LayerHit {
 export interface ObjectHit {
   readonly kind: "object";
   readonly priority: Priority;
+  /** 0 = its words are only like those of the phrase. */
+  readonly rank: number;
+  readonly weight: number | null;
   readonly key: string;
   readonly entry: SearchEntry;
   readonly id: number;
@@ -26,7 +31,7 @@ export interface ObjectHit {
   readonly value: string | null;
 }
 
-/** Collects hits. An object found by several columns counts once, with its highest priority. */
+/** Collects hits. An object found by several columns counts once, with its best match. */
 export class Found {
   private readonly layers: LayerHit[] = [];
   private readonly objects = new Map<string, ObjectHit>();
@@ -36,24 +41,27 @@ export class Found {
   }
 
   addObjects(entry: SearchEntry, rows: readonly FoundRow[]): void {
-    for (const { id, priority, key, name, value } of rows) {
-      const object = `${entry.layer.id}/${id}`;
+    for (const row of rows) {
+      const object = `${entry.layer.id}/${row.id}`;
       const known = this.objects.get(object);
-      if (known && known.priority >= priority) continue;
-      this.objects.set(object, { kind: "object", priority, key, entry, id, name, value });
+      if (known && (known.priority - row.priority || known.rank - row.rank) >= 0) continue;
+      this.objects.set(object, { kind: "object", entry, ...row });
     }
   }
 
-  /** How many hits have at least this priority. */
-  count(least: Priority): number {
-    return this.hits().filter(({ priority }) => priority >= least).length;
+  /** How many hits have at least this priority, and exact ones or those of at least this rank. */
+  count(least: Priority, leastRank = 0): number {
+    return this.hits().filter(
+      ({ priority, rank }) => priority >= least && (priority === 30 || rank >= leastRank),
+    ).length;
   }
 
-  /** The best hits, sorted by priority, layers before objects, then by value; the sort is stable. */
+  /**
+   * The best hits, sorted by priority, layers before objects, then by how well they match, by weight and by value; the sort is
+   * stable.
+   */
   best(limit: number): Hit[] {
-    const byPriorityAndValue = (a: Hit, b: Hit) =>
-      b.priority - a.priority || (a.kind === b.kind ? compare(a.key, b.key) : a.kind === "layer" ? -1 : 1);
-    return this.hits().sort(byPriorityAndValue).slice(0, limit);
+    return this.hits().sort(byWorth).slice(0, limit);
   }
 
   private hits(): Hit[] {
@@ -61,4 +69,14 @@ export class Found {
   }
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const weightOf = (hit: Hit): number =>
+  (hit.kind === "object" ? hit.weight : null) ?? Number.NEGATIVE_INFINITY;
+
+const byWorth = (a: Hit, b: Hit): number =>
+  b.priority - a.priority ||
+  Number(b.kind === "layer") - Number(a.kind === "layer") ||
+  b.rank - a.rank ||
+  compare(weightOf(b), weightOf(a)) ||
+  compare(a.key, b.key);
+
+const compare = <Value extends string | number>(a: Value, b: Value): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -5,7 +5,9 @@ import { type ColumnStatistics, indexedValues, readStatistics } from "./column-s
 import type { SearchEntry } from "./entries.js";
 import { type Estimate, estimateOf } from "./estimate.js";
 import type { Found } from "./found.js";
-import { lettered } from "./phrase.js";
+import type { NearWord } from "./near-words.js";
+import { lettered, type Phrase } from "./phrase.js";
+import { rankOfBeginnings, rankOfWholes } from "./rank.js";
 import {
   type Explained,
   estimateStatement,
@@ -32,14 +34,30 @@ const frequentRows = 50_000;
 /** Maximum number of words used as prefixes. */
 const maxStarts = 4;
 
+/** What values are to have: all words as whole words, words that begin with them, all words, or some. */
+type Match = "whole" | "beginning" | "all" | "some";
+
+/** What is looked for one after the other, and the rank that no more than enough results may have to go on. */
+function stagesOf(phrase: Phrase): readonly { readonly match: Match; readonly isEnough?: number }[] {
+  const { needles } = phrase;
+  // Then what begins with them is all.
+  const areShort = needles.every((needle) => needle.startsWith(" "));
+  return [
+    { match: "whole" },
+    ...(areShort ? [] : [{ match: "beginning", isEnough: rankOfWholes(phrase) } as const]),
+    { match: "all", isEnough: areShort ? rankOfWholes(phrase) : rankOfBeginnings(phrase) },
+    ...(needles.length > 1 ? [{ match: "some", isEnough: 0 } as const] : []),
+  ];
+}
+
 /** A searched column with its statistics. */
 interface SearchedColumn extends ColumnStatistics {
   readonly entry: SearchEntry;
 }
 
 interface IndexedColumn extends SearchedColumn {
-  /** Whether the first values in sort order gave enough results with some of the words. */
-  firstHaveSome: boolean;
+  /** The matches among the first values in sort order; none = not looked for. */
+  first?: readonly FoundRow[];
   estimate?: Estimate;
 }
 
@@ -48,8 +66,9 @@ const mayHaveIndexes = ({ virtual, indexed, rows }: ColumnStatistics): boolean =
   virtual ? rows >= indexedValues : indexed;
 
 /**
- * One search of the entries, in its own transaction. In indexed columns it finds exact matches first. Then, for all
- * words, and after that for some words if there are too few results, it tries in turn: the first values in sort order,
+ * One search of the entries, in its own transaction. In indexed columns it finds exact matches first, then values with all
+ * words as whole words, and those where words begin with them. Then, for all words, and after that for some words if there
+ * are too few results, it tries in turn: the first values in sort order,
  * values that begin with a frequent word, a sample for frequent words, and the index of words. Statements that time out
  * are skipped.
  */
@@ -57,6 +76,10 @@ export class SearchRun {
   private readonly deadline = performance.now() + startLimitMs;
   /** Remaining number of values that may be scanned without an index. */
   private valuesLeft = allTableValues;
+  /** Whether every statement was run to its end. */
+  private isComplete = true;
+  private indexed: readonly IndexedColumn[] = [];
+  private readonly scanned: SearchedColumn[] = [];
   /** Whether a layer or column was dropped or changed during the search. */
   isStale = false;
 
@@ -80,30 +103,52 @@ export class SearchRun {
       const column = { ...statistics[i]!, entry };
       if (this.found.count(30) >= limit) return false;
       if (mayHaveIndexes(column) && (await this.find(column, { by: "exact" }))) {
-        indexed.push({ ...column, firstHaveSome: false });
+        indexed.push(column);
         continue;
       }
       await this.scan(column);
       indexMissing ||= !column.virtual && column.rows * column.weight >= indexedValues;
     }
-    for (const match of ["all", "some"] as const) {
-      if (this.found.count(20) >= limit || (match === "some" && phrase.needles.length === 1)) break;
+    this.indexed = indexed;
+    for (const { match, isEnough } of stagesOf(phrase)) {
+      if (isEnough !== undefined && this.found.count(20, isEnough) >= limit) break;
       for (const column of indexed) await this.findMatches(column, match);
     }
     return indexMissing;
   }
 
+  /** Finds values with words like those of the phrase, in the same entries, if it is sure that they have none of it. */
+  async findNear(words: readonly NearWord[]): Promise<void> {
+    if (words.length === 0 || !this.isComplete) return;
+    for (const column of this.indexed)
+      await this.find(column, { by: "near", words, indexed: true, rows: rowsOf(indexValues, column) });
+    this.valuesLeft = allTableValues;
+    for (const column of this.scanned) {
+      const values = this.valuesToScan(column);
+      if (values > 0)
+        await this.find(column, { by: "near", words, indexed: false, rows: rowsOf(values, column) });
+    }
+  }
+
   /** Scans a column without indexes, up to the limits. */
   private async scan(column: SearchedColumn): Promise<void> {
-    const values = Math.min(tableValues, this.valuesLeft);
+    const values = this.valuesToScan(column);
     if (values === 0) return;
-    this.valuesLeft -= Math.min(values, Math.ceil(column.rows * column.weight));
+    this.scanned.push(column);
     await this.find(column, { by: "scan", rows: rowsOf(values, column) });
   }
 
+  /** How many values of a column may be scanned; these count as scanned then. */
+  private valuesToScan({ rows, weight }: SearchedColumn): number {
+    const values = Math.min(tableValues, this.valuesLeft);
+    this.valuesLeft -= Math.min(values, Math.ceil(rows * weight));
+    return values;
+  }
+
   /** Finds values with all (or some) words in a column with indexes. */
-  private async findMatches(column: IndexedColumn, match: "all" | "some"): Promise<void> {
-    if (match === "all" ? await this.findFirst(column) : column.firstHaveSome) return;
+  private async findMatches(column: IndexedColumn, match: Match): Promise<void> {
+    if (await this.isFirst(column, match)) return;
+    if (match === "whole" || match === "beginning") return this.findBest(column, match);
     column.estimate ??= await this.estimate(column);
     const needles = match === "all" ? column.estimate.needles : lettered(column.estimate.needles);
     const expected = column.estimate[match];
@@ -112,12 +157,32 @@ export class SearchRun {
     await this.find(column, { by: "index", match, needles, rows });
   }
 
-  /** Searches the first values in sort order; returns whether enough of these have all words. */
-  private async findFirst(column: IndexedColumn): Promise<boolean> {
-    if (isLocalised(column.entry.search)) return false;
-    const first = await this.find(column, { by: "order", start: "", rows: rowsOf(orderValues, column) });
-    column.firstHaveSome = this.isEnough(first, "some");
-    return this.isEnough(first, "all");
+  /** Finds values with all words as whole words, or where words begin with them. */
+  private async findBest(column: IndexedColumn, match: "whole" | "beginning"): Promise<void> {
+    const { phrase } = this.query;
+    column.estimate ??= await this.estimate(column);
+    if (column.estimate.all < frequentRows) {
+      const rows = Math.max(rowsOf(indexValues, column), 2 * this.query.limit);
+      const { needles } = column.estimate;
+      await this.find(
+        column,
+        match === "whole"
+          ? { by: "index", match, needles, rows }
+          : { by: "index", match: "all", needles: needles.map((needle) => ` ${needle.trim()}`), rows },
+      );
+    } else if (!isLocalised(column.entry.search)) {
+      const rows = rowsOf(startValues, column);
+      await this.find(column, { by: "order", start: phrase.folded, isWord: match === "whole", rows });
+    }
+  }
+
+  /** Whether enough of the first values in sort order match so; of equal worth they are the first results. */
+  private async isFirst(column: IndexedColumn, match: Match): Promise<boolean> {
+    const { search, weight } = column.entry;
+    if (isLocalised(search) || weight) return false;
+    column.first ??=
+      (await this.find(column, { by: "order", start: "", rows: rowsOf(orderValues, column) })) ?? [];
+    return this.isEnough(column.first, match);
   }
 
   /** Finds values that begin with the phrase (or a word), else those in a sample; returns whether these are enough. */
@@ -145,10 +210,15 @@ export class SearchRun {
     return this.isEnough(await this.find(column, { by: "scan", percent, rows }), match);
   }
 
-  /** Whether enough distinct objects have all (or some) words. */
-  private isEnough(rows: readonly FoundRow[] | undefined, match: "all" | "some"): boolean {
-    const matching = rows?.filter(({ priority }) => match === "some" || priority >= 20);
-    return new Set(matching?.map(({ id }) => id)).size >= this.query.limit;
+  /** Whether enough distinct objects match so. */
+  private isEnough(rows: readonly FoundRow[] | undefined, match: Match): boolean {
+    const { phrase, limit } = this.query;
+    const leastRank =
+      match === "whole" ? rankOfWholes(phrase) : match === "beginning" ? rankOfBeginnings(phrase) : 0;
+    const matching = rows?.filter(
+      ({ priority, rank }) => match === "some" || (priority >= 20 && rank >= leastRank),
+    );
+    return new Set(matching?.map(({ id }) => id)).size >= limit;
   }
 
   private async estimate({ entry, rows }: SearchedColumn): Promise<Estimate> {
@@ -164,7 +234,10 @@ export class SearchRun {
     { entry }: SearchedColumn,
     strategy: SearchStrategy,
   ): Promise<readonly FoundRow[] | undefined> {
-    if (performance.now() > this.deadline || this.signal.aborted) return undefined;
+    if (performance.now() > this.deadline || this.signal.aborted) {
+      this.isComplete = false;
+      return undefined;
+    }
     const rows = await this.attempt<FoundRow>(searchStatement(entry, this.query, strategy));
     if (rows) this.found.addObjects(entry, rows);
     return rows;
@@ -179,6 +252,7 @@ export class SearchRun {
       if (["42P01", "42703", "42804"].includes(code)) this.isStale = true;
       // query_canceled: out of time
       else if (code !== "57014") throw error;
+      this.isComplete = false;
       await this.tx.execute("rollback to savepoint search");
       return undefined;
     }

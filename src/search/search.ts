@@ -3,7 +3,9 @@ import { notFound } from "../errors.js";
 import type { Database } from "../storage/postgres.js";
 import { publishedLayers, searchEntries } from "./entries.js";
 import { Found, type Hit } from "./found.js";
+import { nearWords } from "./near-words.js";
 import { phraseTexts, priorityOf, readPhrase } from "./phrase.js";
+import { rankOf } from "./rank.js";
 import { SearchRun } from "./search-run.js";
 import { type SearchSetting, settingsSql } from "./settings.js";
 
@@ -33,7 +35,8 @@ const statementTimeoutMs = 250;
 
 /**
  * Finds layers and objects that the caller may read: exact matches first, then those with all words of the phrase, then
- * those with some. If thousands of objects match, only some of them are examined, and sorting by value applies to
+ * those with some; of these whole words, then beginnings of words, first. Where nothing matches, those with words like the
+ * phrase's are found. If thousands of objects match, only some of them are examined, and sorting by value applies to
  * these.
  * @throws Failure not_found when the map is deleted meanwhile
  */
@@ -59,7 +62,15 @@ export async function search(db: Database, map: MapState, request: SearchRequest
     for (const [i, layer] of published.entries()) {
       const key = folds[texts.length + i]!;
       const priority = priorityOf(key, phrase);
-      if (priority) found.addLayer({ kind: "layer", priority, key, layer, name: names[i]! });
+      if (priority)
+        found.addLayer({
+          kind: "layer",
+          priority,
+          rank: rankOf(key, phrase),
+          key,
+          layer,
+          name: names[i]!,
+        });
     }
     const entries = searchEntries(map, request.caller, published, settings);
     const run = new SearchRun(tx, request.signal, found, {
@@ -68,6 +79,16 @@ export async function search(db: Database, map: MapState, request: SearchRequest
       limit: request.limit,
     });
     const indexMissing = entries.length > 0 && (await run.run(entries));
+    if (found.count(10) === 0) {
+      const near = nearWords(phrase);
+      const patterns = near.map(({ pattern }) => new RegExp(pattern, "u"));
+      for (const [i, layer] of published.entries()) {
+        const key = folds[texts.length + i]!;
+        if (near.length > 0 && patterns.every((pattern) => pattern.test(key)))
+          found.addLayer({ kind: "layer", priority: 10, rank: 0, key, layer, name: names[i]! });
+      }
+      await run.findNear(near);
+    }
     // A deleted layer is just omitted; for a deleted map, the response is 404.
     if (run.isStale && (await tx.query("select from map where id = $1", [map.id])).length === 0)
       throw notFound(`map "${map.code}"`);

@@ -4,7 +4,9 @@ import { isLocalised, type Languages, readableValue } from "../features/column-s
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import { foldOf, keyLength, orderOf, termsOf, valuesOf } from "./column-indexes.js";
 import type { SearchEntry } from "./entries.js";
+import type { NearWord } from "./near-words.js";
 import { containing, type Phrase } from "./phrase.js";
+import { rankSql } from "./rank.js";
 import { needsTrigrams, requiredTerms } from "./terms.js";
 
 /** SQL statements that search one column of a layer. */
@@ -13,6 +15,9 @@ import { needsTrigrams, requiredTerms } from "./terms.js";
 export interface FoundRow {
   readonly id: number;
   readonly priority: 30 | 20 | 10;
+  /** See rank.ts. */
+  readonly rank: number;
+  readonly weight: number | null;
   /** Prefix of the searched value, folded; results are sorted by it. */
   readonly key: string;
   /** The searched value and the object's name in the request's language. */
@@ -31,11 +36,12 @@ export type SearchStrategy =
    */
   | { readonly by: "exact" }
   /**
-   * The first values in sort order, of those that begin with `start` ("" = of all). Only for non-localised values. For
+   * The first values in sort order, of those that begin with `start` ("" = of all), `isWord` as with a whole word. Only for
+   * non-localised values. For
    * a part of a word that occurs in 40 % of the names: 5 ms (a sample: 8 ms, and not the first results). With `start`,
    * a hundred results of such a word take 7 ms (a sample: 11 ms, the index: 46 ms).
    */
-  | { readonly by: "order"; readonly start: string; readonly rows: number }
+  | { readonly by: "order"; readonly start: string; readonly isWord?: boolean; readonly rows: number }
   /**
    * Any values with all (or some) needles, from the index of words, which is scanned in the order of the needles. The
    * only strategy for rare words. Three frequent words that never occur together take 23 ms with the rarest first, 36
@@ -43,7 +49,8 @@ export type SearchStrategy =
    */
   | {
       readonly by: "index";
-      readonly match: "all" | "some";
+      /** `whole`: with all needles as whole words, of which the index knows each. */
+      readonly match: "whole" | "all" | "some";
       readonly needles: readonly string[];
       readonly rows: number;
     }
@@ -52,7 +59,14 @@ export type SearchStrategy =
    * words that are not at the beginning of values, or are in localised values: two letters take 10 ms (the index: 30
    * ms), a frequent word in localised values 11 ms (28 ms).
    */
-  | { readonly by: "scan"; readonly percent?: number; readonly rows: number };
+  | { readonly by: "scan"; readonly percent?: number; readonly rows: number }
+  /** Values with words like those of the phrase, from the index of words, or of the first rows of a table. */
+  | {
+      readonly by: "near";
+      readonly words: readonly NearWord[];
+      readonly indexed: boolean;
+      readonly rows: number;
+    };
 
 export interface TextQuery {
   readonly phrase: Phrase;
@@ -66,34 +80,59 @@ export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: 
   const values = new Values();
   const { search, name } = entry;
   const { phrase, languages, limit } = query;
-  const names = [...new Set(["svc_id", search.physical, name.physical])].join(",");
+  const names = [
+    ...new Set(["svc_id", ...[search, name, entry.weight ?? []].flat().map((column) => column.physical)]),
+  ].join(",");
   const value = textOf(search, languages, values);
+  const weight = entry.weight ? `nullif(${entry.weight.physical}::float8,'NaN')` : "null::float8";
+  const rows = `select ${names} from ${layerTable(entry.layer.id)}${candidatesOf(entry, query, strategy, values)}`;
   const candidates =
-    `select ${names},${foldOf(search)} as folded from ${layerTable(entry.layer.id)}` +
-    candidatesOf(search, query, strategy, values);
-  const whole = `${values.bind(phrase.folded)}::text`;
-  const isWhole = isLocalised(search) ? `position(e'\\n'||${whole}||e'\\n' in folded)>0` : `folded=${whole}`;
-  const patterns = `${values.bind(phrase.needles.map(containing))}::text[]`;
+    // Values are folded after that.
+    entry.weight && "rows" in strategy && isWeighed(strategy)
+      ? `select * from (${rows}) more order by ${entry.weight.physical} desc nulls last limit ${values.bind(strategy.rows)}::bigint`
+      : rows;
   const key = isLocalised(search) ? `left(mapwright.search_fold(${value}),200)` : `left(folded,200)`;
   return {
+    // OFFSET: a value is folded once.
     text:
-      `select svc_id as id,priority,key,${value} as value,${textOf(name, languages, values)} as name ` +
-      `from (select c.*,${key} as key,case when ${isWhole} then 30 when folded like all(${patterns}) then 20 ` +
-      `when folded like any(${patterns}) then 10 end as priority ` +
-      `from (${candidates}) c) found where priority is not null ` +
-      `order by priority desc,key collate "C",svc_id limit ${values.bind(limit)}::bigint`,
+      `select svc_id as id,priority,rank,weight,key,${value} as value,${textOf(name, languages, values)} as name ` +
+      `from (select c.*,${key} as key,${priorityAndRank(search, phrase, strategy, values)} ` +
+      `from (select c.*,${foldOf(search)} as folded,${weight} as weight from (${candidates}) c offset 0) c) found ` +
+      "where priority is not null order by priority desc,rank desc,weight desc nulls last," +
+      `key collate "C",svc_id limit ${values.bind(limit)}::bigint`,
     values: values.list,
   };
 }
 
+/** SQL of the priority, null = no match, and the rank of the column `folded`. */
+function priorityAndRank(search: Column, phrase: Phrase, strategy: SearchStrategy, values: Values): string {
+  if (strategy.by === "near") {
+    const patterns = strategy.words.map(({ pattern }) => `folded ~ ${values.bind(pattern)}`);
+    return `case when ${patterns.join(" and ")} then 10 end as priority,0 as rank`;
+  }
+  const whole = `${values.bind(phrase.folded)}::text`;
+  const isWhole = isLocalised(search) ? `position(e'\\n'||${whole}||e'\\n' in folded)>0` : `folded=${whole}`;
+  const patterns = `${values.bind(phrase.needles.map(containing))}::text[]`;
+  return (
+    `case when ${isWhole} then 30 when folded like all(${patterns}) then 20 when folded like any(${patterns}) then 10 end ` +
+    `as priority,${rankSql(phrase, values)} as rank`
+  );
+}
+
+/** How many more rows are read where the heaviest of them count. */
+const weighedRows = 20;
+/** Whether the rows are any of those that match. */
+const isWeighed = ({ by }: SearchStrategy): boolean => by === "index" || by === "order" || by === "near";
+
 /** SQL after the table in FROM. */
 function candidatesOf(
-  column: Column,
+  { search: column, weight }: SearchEntry,
   { phrase, limit }: TextQuery,
   strategy: SearchStrategy,
   values: Values,
 ): string {
-  const limitTo = (rows: number) => ` limit ${values.bind(rows)}::bigint`;
+  const limitTo = (rows: number) =>
+    ` limit ${values.bind(weight && isWeighed(strategy) ? weighedRows * rows : rows)}::bigint`;
   const order = orderOf(column);
   switch (strategy.by) {
     case "exact": {
@@ -101,22 +140,36 @@ function candidatesOf(
       if (isLocalised(column))
         return ` where ${valuesOf(column)} @> array[${beginning}]${limitTo(1_000 + limit)}`;
       const isWhole = `${foldOf(column)}=${values.bind(phrase.folded)}`;
+      if (weight)
+        return ` where ${order}=${beginning} and ${isWhole} order by ${weight.physical} desc nulls last,svc_id${limitTo(limit)}`;
       return ` where ${order}=${beginning} and ${isWhole} order by ${order},svc_id${limitTo(limit)}`;
     }
     case "order": {
-      const { start, rows } = strategy;
+      const { start, isWord, rows } = strategy;
       // Folded values have a space before each word. U+10FFFF sorts last. (`^@` would fold each value again.)
-      const first = start && `${values.bind(` ${start.trim()}`)}::text`;
+      const first = start && `${values.bind(` ${start.trim()}${isWord ? " " : ""}`)}::text`;
       const range = first && ` where ${order}>=${first} and ${order}<${first}||U&'\\+10FFFF'`;
       return `${range} order by ${order},svc_id${limitTo(rows)}`;
     }
     case "index": {
       const { match, needles, rows } = strategy;
+      if (match === "whole") {
+        const words = needles.flatMap((needle) => needle.split(" ").filter(Boolean));
+        return ` where ${termsOf(column)} @> ${values.bind([...new Set(words)])}::text[]${limitTo(rows)}`;
+      }
       const condition =
         match === "all"
           ? containsAll(column, needles, values)
           : needles.map((needle) => `(${containsAll(column, [needle], values)})`).join(" or ");
       return ` where ${condition}${limitTo(rows)}`;
+    }
+    case "near": {
+      const { words, indexed, rows } = strategy;
+      if (!indexed) return limitTo(rows);
+      const conditions = words.map(
+        ({ variants }) => `${termsOf(column)} && ${values.bind(variants)}::text[]`,
+      );
+      return ` where ${conditions.join(" and ")}${limitTo(rows)}`;
     }
     case "scan": {
       const { percent, rows } = strategy;

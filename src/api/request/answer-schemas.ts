@@ -280,6 +280,7 @@ const schemas = {
     search_column: z.string(),
     name_column: z.string(),
     priority: z.number().optional(),
+    weight_column: z.string().optional(),
   }),
   Error: z.object({
     error: z.enum(["error", "warning", "notice"]),

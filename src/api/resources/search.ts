@@ -4,7 +4,7 @@ import { isStorable } from "../../catalog/codes.js";
 import { type LayerNode, localName, type MapState, Right } from "../../catalog/state.js";
 import { excerpt, failed, notFound, Reasons } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
-import { isNaming, isSearchable } from "../../search/entries.js";
+import { isNaming, isSearchable, isWeighing } from "../../search/entries.js";
 import type { Hit } from "../../search/found.js";
 import { loadSettings, type SearchSetting, saveSettings } from "../../search/settings.js";
 import type { Answered } from "../request/answer-schemas.js";
@@ -117,6 +117,10 @@ const settingFields = {
     "Code of the column with the name of the objects; default: the searched column.",
   ).optional(),
   priority: number("Priority in the search order.").optional(),
+  weight_column: text(
+    "Code of a number column, such as the population: of objects that match as well as others, those with the greatest numbers " +
+      "come first.",
+  ).optional(),
 };
 type Setting = Values<typeof settingFields>;
 
@@ -134,10 +138,11 @@ async function saveAll(
 
 /** `SearchSetting` response objects, in search order. */
 function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"SearchSetting">[] {
-  return list.flatMap(({ layerId, searchColumnId, nameColumnId, priority }) => {
+  return list.flatMap(({ layerId, searchColumnId, nameColumnId, priority, weightColumnId }) => {
     const layer = map.nodes.get(layerId) as LayerNode | undefined;
     const search = layer?.columns.find((column) => column.id === searchColumnId);
     const name = layer?.columns.find((column) => column.id === nameColumnId);
+    const weight = layer?.columns.find((column) => column.id === weightColumnId);
     if (!layer || !search || !name) return [];
     return [
       {
@@ -145,6 +150,7 @@ function settingItems(map: MapState, list: readonly SearchSetting[]): Answered<"
         search_column: search.code,
         name_column: name.code,
         ...(priority === null ? {} : { priority }),
+        ...(weight ? { weight_column: weight.code } : {}),
       },
     ];
   });
@@ -159,6 +165,8 @@ function toStored(map: MapState, setting: Setting): SearchSetting {
     searchColumnId: columnId(layer, setting.search_column, isSearchable),
     nameColumnId: columnId(layer, setting.name_column ?? setting.search_column, isNaming),
     priority: setting.priority ?? null,
+    weightColumnId:
+      setting.weight_column === undefined ? null : columnId(layer, setting.weight_column, isWeighing),
   };
 }
 
@@ -170,7 +178,7 @@ function columnId(
   const column = layer.columns.find((candidate) => candidate.code === code);
   if (column && suits(column)) return column.id;
   const reason = column
-    ? "A column of this type cannot be searched or name objects."
+    ? "A column of this type cannot be searched, name objects or weigh them."
     : "The layer has no such column.";
   throw failed(
     "unknown_column",

@@ -1,0 +1,141 @@
+import t from "tap";
+import { keepSearchIndexes } from "../../src/search/indexes.js";
+import { nearWords } from "../../src/search/near-words.js";
+import { loadSettings, saveSettings } from "../../src/search/settings.js";
+import { quietLog } from "../support/log.js";
+import { searchBench } from "./support.js";
+
+/** Of what matches, the best first; where nothing does, what is like it. */
+
+const bench = await searchBench();
+const indexes = keepSearchIndexes(bench.db, quietLog);
+t.teardown(async () => {
+  await indexes.stop();
+  await bench.stop();
+});
+const { sql } = bench;
+const towns = await bench.layer("towns", [
+  { code: "name", type: "string" },
+  { code: "people", type: "number" },
+]);
+const { name, people } = towns.physical as Record<"name" | "people", string>;
+const values: readonly (readonly [name: string, people: number | null])[] = [
+  ["Aberlady", 1_200],
+  ["Berlin", 3_700_000],
+  ["Berlin, New Hampshire", 10_000],
+  ["Berlingen", 900],
+  ["East Berlin", 40_000],
+  ["Kaberl", null],
+  ["Kamberlough", 5_000_000],
+  ["Old Berl", 20],
+  ["Springfield", 60_000],
+  ["Springfield", 170_000],
+  ["Springfield", null],
+  ["Санкт-Петербург", 5_600_000],
+];
+const fill = async (more: number) => {
+  await sql.query(`truncate ${towns.table}`);
+  await sql.query(
+    `insert into ${towns.table} (${name}, ${people})
+     select n, p from unnest($1::text[], $2::float8[]) u (n, p)
+     union all select 'Aa' || g || ' place', g from generate_series(1, $3::int) g`,
+    [values.map(([name]) => name), values.map(([, people]) => people), more],
+  );
+  await sql.query(`analyze ${towns.table}`);
+  indexes.kick();
+  await indexes.idle();
+};
+const names = async (phrase: string, limit = 10) =>
+  (await bench.search(phrase, { limit })).hits.map((hit) => (hit.kind === "object" ? hit.value : hit.name));
+const setting = (weight: number | null) => ({
+  layerId: towns.id,
+  searchColumnId: towns.ids.name!,
+  nameColumnId: towns.ids.name!,
+  priority: null,
+  weightColumnId: weight,
+});
+
+for (const rows of [0, 6_000]) {
+  const among = rows === 0 ? "in a small table" : `by the indexes of ${rows} values`;
+
+  t.test(`whole words come before beginnings, and these before the rest, ${among}`, async (t) => {
+    await fill(rows);
+    t.same(await names("berl"), [
+      "Old Berl",
+      "Berlin",
+      "Berlin, New Hampshire",
+      "Berlingen",
+      "East Berlin",
+      "Aberlady",
+      "Kaberl",
+      "Kamberlough",
+    ]);
+    t.same(await names("berl", 3), ["Old Berl", "Berlin", "Berlin, New Hampshire"]);
+    t.same(await names("berlin new"), ["Berlin, New Hampshire", "Berlin", "East Berlin", "Berlingen"]);
+    t.same((await names("berl east", 2))[0], "East Berlin");
+  });
+
+  t.test(`of equal ones the heaviest comes first, if the settings name a column, ${among}`, async (t) => {
+    await saveSettings(bench.db, bench.mapId, [setting(towns.ids.people!)]);
+    t.match(await loadSettings(bench.db, bench.mapId), [{ weightColumnId: towns.ids.people }]);
+    t.same(await names("berl"), [
+      "Old Berl",
+      "Berlin",
+      "East Berlin",
+      "Berlin, New Hampshire",
+      "Berlingen",
+      "Kamberlough",
+      "Aberlady",
+      "Kaberl",
+    ]);
+    t.same(await names("berl", 2), ["Old Berl", "Berlin"]);
+    const weights = (await bench.search("springfield")).hits.map(
+      (hit) => hit.kind === "object" && hit.weight,
+    );
+    t.same(weights, [170_000, 60_000, null]);
+    t.same(
+      (await bench.search("springfield", { limit: 1 })).hits.map(
+        (hit) => hit.kind === "object" && hit.weight,
+      ),
+      [170_000],
+    );
+    if (rows > 0) t.same(await names("place", 2), [`Aa${rows} place`, `Aa${rows - 1} place`]);
+    await saveSettings(bench.db, bench.mapId, []);
+  });
+
+  t.test(`a small typing error is forgiven where nothing else matches, ${among}`, async (t) => {
+    for (const phrase of ["berlni", "berln", "berrlin", "bwrlin", "Berlín".replace("l", "")])
+      t.ok((await names(phrase)).includes("Berlin"), phrase);
+    t.same(await names("east berlni"), ["East Berlin", "Berlin", "Berlin, New Hampshire"].slice(0, 1));
+    t.same(await names("питербург"), ["Санкт-Петербург"]);
+    t.same(
+      (await bench.search("berlni")).hits.every(({ priority }) => priority === 10),
+      true,
+    );
+    t.same(await names("abc"), []);
+    t.same(await names("nilreb"), [], "that is another word");
+    t.notOk(
+      (await names("berlin")).includes("Berlingen, almost"),
+      "what matches is not mixed with what does not",
+    );
+  });
+}
+
+t.test("a column of weights that is gone weighs no more", async (t) => {
+  await saveSettings(bench.db, bench.mapId, [setting(towns.ids.people!)]);
+  await sql.query("delete from layer_column where id = $1", [towns.ids.people]);
+  t.match(await loadSettings(bench.db, bench.mapId), [{ weightColumnId: null }]);
+  t.same((await names("springfield")).length, 3);
+});
+
+t.test("words that are short, long or no words are looked for as they are", (t) => {
+  const near = (...needles: string[]) => nearWords({ folded: "", needles });
+  t.same(near("abc"), []);
+  t.same(near("a".repeat(25)), []);
+  t.same(near("2499"), []);
+  t.same(near("c#c#c"), []);
+  t.same(near("one", "more", "than", "four", "words"), []);
+  t.ok(near("x".repeat(24))[0]!.variants.length < 1_500);
+  t.same(near("abc", "berlin")[0], { variants: ["abc"], pattern: " abc " });
+  t.end();
+});
