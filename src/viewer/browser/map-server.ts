@@ -64,10 +64,22 @@ export interface LegendSource {
    * @throws when it can not be loaded
    */
   symbol(layer: string, pixels: number, number?: number): Promise<string>;
+}
+
 /** An object with its layer. */
 export interface FoundItem extends ObjectItem {
   readonly layer: string;
   readonly layer_id: number;
+}
+
+/** An object that a search has found. */
+export interface FoundName {
+  readonly type: "object";
+  readonly svc_id: number;
+  readonly name: string;
+  readonly value: string;
+  readonly layer: string;
+  readonly layer_name: string;
 }
 
 /** An error response; status 0 = no response. */
@@ -194,6 +206,29 @@ export class MapServer {
   /** The objects that the map shows at a place, from its topmost layer on. */
   identify(mapId: MapId, query: Query, signal: AbortSignal): Promise<FoundItem[]> {
     return this.get(mapId.project, [mapId.map, "identify"], query, signal);
+  }
+
+  /** Layers and objects whose texts have the phrase, the best first. */
+  search(
+    { project, map }: MapId,
+    phrase: string,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<(FoundName | { readonly type: "layer" })[]> {
+    return this.get(project, [map, "search"], { phrase, lang: this.language, limit }, signal);
+  }
+
+  /** The object with that id; undefined when there is none. */
+  async object(
+    mapId: MapId,
+    from: { readonly layer: string; readonly columns: readonly ColumnInfo[] },
+    id: number,
+    signal: AbortSignal,
+  ): Promise<ObjectItem | undefined> {
+    // The geometry at a zoom is close enough for its outline.
+    const query = { fields: "*", after: id - 1, limit: 1, returnGeom: 1, geomZoom: 17 };
+    const [found] = await this.objects(mapId, from, query, signal);
+    return found?.id === id ? found : undefined;
   }
 
   /** Objects of a layer. Values without a translation are in the project's main language, as in labels on the map. */

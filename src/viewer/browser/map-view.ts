@@ -135,7 +135,7 @@ export class MapView {
     if (phone.matches) {
       const below =
         this.covered > 0 ? this.covered + 24 : withObject ? Math.round(this.map.getSize().y * 0.5) : 90;
-      return { paddingTopLeft: [24, 80], paddingBottomRight: [24, below] };
+      return { paddingTopLeft: [24, 134], paddingBottomRight: [24, below] };
     }
     return { paddingTopLeft: [344, 72], paddingBottomRight: [withObject ? 392 : 72, this.covered + 48] };
   }

@@ -1,11 +1,11 @@
 import type { Locale } from "./attributes.js";
 import { copyText } from "./clipboard.js";
 import { LayerColumns } from "./columns.js";
-import type { LayerTree } from "./layer-tree.js";
-import type { MapId, MapServer } from "./map-server.js";
+import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { type MapId, type MapServer, ServerError } from "./map-server.js";
 import type { MapView } from "./map-view.js";
 import { type Found, ObjectPanel } from "./object-panel.js";
-import { type Click, findObjects } from "./objects.js";
+import { type Click, centerOf, findObjects, shiftOf } from "./objects.js";
 import type { Toasts } from "./toasts.js";
 
 /** Finds the objects at a click and shows them in the object panel. */
@@ -69,6 +69,42 @@ export class ObjectFinder {
       toasts.show(locale.t("queryFailed"), "bad");
     } finally {
       if (this.running === running) container.classList.remove("searching");
+    }
+  }
+
+  /**
+   * Shows an object that was not clicked, and goes to it unless the view is to stay. Says so if there is none.
+   * @returns whether it is shown
+   */
+  async open(layer: TreeItem, id: number, { goTo }: { readonly goTo: boolean }): Promise<boolean> {
+    const opened = this.opened();
+    this.running?.abort();
+    if (!opened) return false;
+    const { server, view, toasts, locale } = this.parts;
+    const { code } = layer.element;
+    const running = new AbortController();
+    this.running = running;
+    try {
+      const columns = await this.columns.of(opened.mapId, code);
+      const object = await server.object(opened.mapId, { layer: code, columns }, id, running.signal);
+      if (running.signal.aborted) return false;
+      if (!object) {
+        this.close();
+        toasts.show(locale.t("objectGone"), "bad");
+        return false;
+      }
+      const center = centerOf(object) ?? view.map.getCenter();
+      const hit = { layer, object, shift: shiftOf(view.map, view.map.getCenter(), object) };
+      this.clicked = object.geom ? L.latLng(center.lat, center.lng + hit.shift) : undefined;
+      await this.show({ hits: [hit], hasMore: false, latlng: center }, opened.mapId, running.signal);
+      if (goTo && object.geom) view.zoomTo(hit);
+      return true;
+    } catch (error) {
+      if (running.signal.aborted) return false;
+      this.close();
+      const isGone = error instanceof ServerError && [403, 404].includes(error.status);
+      toasts.show(locale.t(isGone ? "objectGone" : "queryFailed"), "bad");
+      return false;
     }
   }
 

@@ -107,7 +107,7 @@ function sorted(layer: TreeItem, objects: readonly ObjectItem[]): readonly Objec
 }
 
 /** Where the object is nearest to the click: beside 180 degrees, or beyond, that may be a turn away. */
-function shiftOf(map: L.Map, latlng: L.LatLng, { geom }: ObjectItem): number {
+export function shiftOf(map: L.Map, latlng: L.LatLng, { geom }: ObjectItem): number {
   const clicked = latlng.lng - wrapLon(latlng.lng);
   const at = map.latLngToContainerPoint(latlng);
   const nearest = [0, -360, 360]
@@ -119,4 +119,10 @@ function shiftOf(map: L.Map, latlng: L.LatLng, { geom }: ObjectItem): number {
     })
     .reduce((best, one) => (one.pixels < best.pixels ? one : best));
   return nearest.shift;
+}
+
+/** The middle of an object; undefined when it has no place. */
+export function centerOf({ geom }: ObjectItem): L.LatLng | undefined {
+  const bounds = geom ? L.geoJSON(geom).getBounds() : undefined;
+  return bounds?.isValid() ? bounds.getCenter() : undefined;
 }

@@ -17,6 +17,8 @@ import { opacitySlider } from "./opacity-slider.js";
 import { Pictures } from "./pictures.js";
 import { PopupMenu } from "./popup-menu.js";
 import { MyPosition } from "./position.js";
+import { SearchBox } from "./search-box.js";
+import { goToResult } from "./search-choice.js";
 import type { Sessions } from "./sessions.js";
 import { showSignInDialog } from "./sign-in.js";
 import { Stage } from "./stage.js";
@@ -53,6 +55,7 @@ export class Viewer {
   private readonly menu = new PopupMenu();
   private readonly opacities = new Opacities();
   private readonly tools: Tools;
+  private readonly search: SearchBox;
   private projects: readonly ProjectInfo[] = [];
   private mapId: MapId | undefined;
   private tree: LayerTree | undefined;
@@ -93,8 +96,21 @@ export class Viewer {
         this.finder.panel.show({
           hits: [hit],
           hasMore: false,
-          columns: new Map([[hit.layer.element.code, columns]]),
+          columns: { known: () => columns, of: () => Promise.resolve(columns) },
           latlng,
+        }),
+    });
+    this.search = new SearchBox({
+      server,
+      t,
+      opened,
+      choose: (result) =>
+        this.tree &&
+        goToResult(result, {
+          tree: this.tree,
+          view: this.view,
+          finder: this.finder,
+          switchOn: (layer) => this.switchOn(layer),
         }),
     });
     this.chooser = new MapChooser(t, (mapId) => this.choose(mapId));
@@ -130,7 +146,7 @@ export class Viewer {
     });
     root.append(
       this.progress,
-      h("div", { class: "side" }, this.chooser.element, this.layers.element),
+      h("div", { class: "side" }, this.chooser.element, this.search.element, this.layers.element),
       parts.isEmbedded ? openWhole(t, () => this.link()) : this.toolbar.element,
       this.finder.panel.element,
       this.menu.element,
@@ -211,6 +227,7 @@ export class Viewer {
     if (address.view) this.view.setView(address.view);
     else if (isNew) this.view.fit(this.tree.extent(), false);
     this.showLayers(this.tree, address.base);
+    this.search.show(true);
     this.layersChanged();
     this.live.open(this.parts.server.changes(mapId));
   }
@@ -243,6 +260,7 @@ export class Viewer {
   private closeMap(): void {
     this.finder.close();
     this.tools.closeMap();
+    this.search.show(false);
     this.live.close();
     this.tiles.clear();
     this.layers.hide();
@@ -327,6 +345,13 @@ export class Viewer {
         .pictures(tree, this.layers.base)
         .map(({ opacity, ...shows }) => ({ source: this.parts.server.tiles(mapId, shows), opacity })),
     );
+  }
+
+  private switchOn(layer: TreeItem): void {
+    if (!this.tree || this.tree.shown(layer) === "all") return;
+    this.tree.set(layer, true);
+    this.showLayers(this.tree, this.layers.base);
+    this.layersChanged();
   }
 
   private get address(): Address {

@@ -1,0 +1,45 @@
+/** Which parts of a text match what is searched for. Does not depend on the DOM. */
+
+export interface TextPart {
+  readonly text: string;
+  readonly isMatch: boolean;
+}
+
+/** Without case and accents, as the server compares texts. */
+const folded = (text: string): string =>
+  text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ß", "ss").replaceAll("ё", "е");
+
+/** The words of a phrase, as they are compared. */
+const wordsOf = (phrase: string): string[] => folded(phrase).split(/\s+/u).filter(Boolean);
+
+/** Whether the text has all words of the phrase. */
+export function matches(text: string, phrase: string): boolean {
+  const words = wordsOf(phrase);
+  const own = folded(text);
+  return words.length > 0 && words.every((word) => own.includes(word));
+}
+
+/** The text in parts, those that have a word of the phrase apart. */
+export function matchedParts(text: string, phrase: string): TextPart[] {
+  const characters = [...text];
+  const folds = characters.map(folded);
+  const whole = folds.join("");
+  const marked = new Array<boolean>(whole.length).fill(false);
+  for (const word of wordsOf(phrase)) {
+    for (let at = whole.indexOf(word); at >= 0; at = whole.indexOf(word, at + word.length))
+      marked.fill(true, at, at + word.length);
+  }
+  const parts: { text: string; isMatch: boolean }[] = [];
+  let at = 0;
+  let isMatch = false;
+  for (const [index, character] of characters.entries()) {
+    const { length } = folds[index]!;
+    // An accent of its own belongs to its letter.
+    if (length > 0) isMatch = marked.slice(at, at + length).some(Boolean);
+    at += length;
+    const last = parts.at(-1);
+    if (last?.isMatch === isMatch) last.text += character;
+    else parts.push({ text: character, isMatch });
+  }
+  return parts;
+}

@@ -1,0 +1,49 @@
+import type { LayerTree, TreeItem } from "./layer-tree.js";
+import type { MapView } from "./map-view.js";
+import type { ObjectFinder } from "./object-finder.js";
+import type { SearchResult } from "./search-results.js";
+
+/** Goes to what was chosen from the results of a search. */
+export function goToResult(
+  result: SearchResult,
+  {
+    tree,
+    view,
+    finder,
+    switchOn,
+  }: {
+    readonly tree: LayerTree;
+    readonly view: MapView;
+    readonly finder: ObjectFinder;
+    switchOn(layer: TreeItem): void;
+  },
+): void {
+  switch (result.kind) {
+    case "place": {
+      const { lat, lon } = result.place;
+      finder.close();
+      view.map.setView([lat, lon], Math.max(view.map.getZoom(), 13));
+      view.highlight(L.latLng(lat, lon));
+      return;
+    }
+    case "layer":
+      switchOn(result.layer);
+      view.fit(tree.extent([result.layer]));
+      return;
+    case "object": {
+      const own = tree.leaves.find(({ element }) => element.code === result.layer);
+      if (own) switchOn(own);
+      void finder.open(own ?? unlisted(result.layer, result.layerTitle), result.id, { goTo: true });
+      return;
+    }
+  }
+}
+
+/** A layer whose objects are found, but which the tree of the map does not show. */
+const unlisted = (code: string, title: string): TreeItem => ({
+  element: { id: 0, type: "layer", code, name: title, sort: 0, parent_id: 0, selected: false },
+  layerId: 0,
+  title,
+  isFolder: false,
+  children: [],
+});

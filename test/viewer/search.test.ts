@@ -1,0 +1,212 @@
+import t from "tap";
+import { parseCoordinates } from "../../src/viewer/browser/typed-coordinates.js";
+import { matchedParts, matches } from "../../src/viewer/browser/matched-text.js";
+import { startServer } from "../support/server.js";
+import { makeTown, openPage, startBrowser, until } from "./support.js";
+
+/** The search field of the viewer, over the real server. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+await makeTown(server);
+const browser = await startBrowser(t);
+const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
+const field = ".search-field";
+const options = ".search-option";
+
+t.test("objects, layers and coordinates are found in one field, with what matches marked", async (t) => {
+  const { page, requests, problems } = await openPage(browser, home);
+  await page.fill(field, "park");
+  await page.waitForSelector(`${options}:has-text('Far park')`);
+  t.same(await page.$$eval(".search-results h3", (all) => all.map((one) => one.textContent)), [
+    "Layers",
+    "Objects",
+  ]);
+  t.same(await page.$$eval(".search-title", (all) => all.map((one) => one.textContent)), [
+    "parks",
+    "Far park",
+    "Green park",
+  ]);
+  t.same(await page.$$eval(".search-title mark", (all) => all.map((one) => one.textContent)), [
+    "park",
+    "park",
+    "park",
+  ]);
+  t.equal(requests.filter((address) => address.includes("/search/")).length, 1);
+  await page.fill(field, "12.5, -3");
+  await page.waitForSelector(`${options}:has-text('12.50000, -3.00000')`);
+  t.same(problems, []);
+  await page.context().close();
+});
+
+t.test("the keyboard chooses an object, which is gone to and opened", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.focus(field);
+  await page.keyboard.type("stop");
+  await page.waitForSelector(`${options}:has-text('South stop')`);
+  t.equal(await page.getAttribute(field, "aria-expanded"), "true");
+  t.equal(await page.getAttribute(field, "aria-activedescendant"), null);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  const active = await page.getAttribute(field, "aria-activedescendant");
+  t.equal(await page.textContent(`#${active} .search-title`), "North stop");
+  t.equal(await page.getAttribute(`#${active}`, "aria-selected"), "true");
+  t.equal(await page.evaluate("document.activeElement.className"), "search-field", "the focus stays");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "North stop");
+  t.notOk(await page.isVisible(".search-results"));
+  t.equal(await page.inputValue(field), "North stop");
+  await page.waitForURL(/z=12/);
+  t.equal(await page.locator("path.mark").count(), 1);
+  await page.context().close();
+});
+
+t.test("an object of a layer that is off switches it on, and a layer is gone to", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.fill(field, "plan");
+  await page.waitForSelector(`${options}:has-text('Plan'):has(.search-detail)`);
+  await page.click(`${options}:has-text('Plan'):has(.search-detail)`);
+  await page.waitForSelector(".object h2");
+  t.ok(await page.isChecked("[data-code=plans]"));
+  await page.keyboard.press("Escape");
+  await page.fill(field, "stations");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/z=16/);
+  await page.context().close();
+});
+
+t.test("Enter waits for the answer, and Escape closes and empties", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.focus(field);
+  await page.keyboard.type("green pa");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "Green park");
+  await page.fill(field, "north");
+  await page.waitForSelector(`${options}:has-text('North stop')`);
+  await page.focus(field);
+  await page.keyboard.press("Escape");
+  t.notOk(await page.isVisible(".search-results"));
+  t.equal(await page.inputValue(field), "north");
+  t.ok(await page.isVisible(".object"), "the object stays open");
+  await page.keyboard.press("Escape");
+  t.equal(await page.inputValue(field), "");
+  await page.context().close();
+});
+
+t.test("coordinates are gone to and marked", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.fill(field, "52.5, 13.4");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/z=13&lat=52\.5\d*&lon=13\.4/);
+  t.ok(await page.isVisible(".clicked-place"));
+  await page.context().close();
+});
+
+t.test("nothing found and a server that does not answer are told in words", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.fill(field, "xyzzyq");
+  await page.waitForSelector(".search-status:has-text('Nothing is called “xyzzyq”.')");
+  t.equal(await page.getAttribute(field, "aria-expanded"), "false");
+  await page.route(/\/search\//, (route) => route.fulfill({ status: 503, body: "" }));
+  await page.fill(field, "xyzzyqx");
+  await page.waitForSelector(".search-status:has-text('The search failed.')");
+  await page.route(/\/search\//, (route) => route.abort());
+  await page.fill(field, "xyzzyqy");
+  await page.waitForSelector(".search-status:has-text('cannot be reached')");
+  await page.context().close();
+});
+
+t.test("a slow answer to an earlier text is dropped", async (t) => {
+  const { page } = await openPage(browser, home);
+  let late = 0;
+  await page.route(/phrase=gre&/, async (route) => {
+    late++;
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await route.continue().catch(() => undefined);
+  });
+  await page.fill(field, "gre");
+  await until(page, `document.querySelector(".search-status").textContent === "Searching…"`);
+  await page.waitForRequest(/phrase=gre&/);
+  await page.fill(field, "south");
+  await page.waitForSelector(`${options}:has-text('South stop')`);
+  await page.waitForTimeout(1_200);
+  t.equal(late, 1);
+  t.same(await page.$$eval(".search-title", (all) => all.map((one) => one.textContent)), ["South stop"]);
+  await page.context().close();
+});
+
+t.test("on a phone the field is as wide as the page, and one tap away", async (t) => {
+  const { page } = await openPage(browser, home, {
+    viewport: { width: 360, height: 740 },
+    hasTouch: true,
+    isMobile: true,
+  });
+  const box = (await page.locator(".search-card").boundingBox())!;
+  t.ok(box.width >= 336 && box.x >= 0 && box.x + box.width <= 360, `${box.x} ${box.width}`);
+  t.ok(box.height >= 44 && box.y < 120);
+  await page.tap(field);
+  await page.keyboard.type("main");
+  await page.waitForSelector(`${options}:has-text('Main station')`);
+  await page.tap(`${options}:has-text('Main station')`);
+  await page.waitForSelector(".object h2");
+  t.equal(await page.textContent(".object h2"), "Main station");
+  t.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+  await page.context().close();
+});
+
+t.test("coordinates are read as people write them", (t) => {
+  const read: [text: string, lat: number, lon: number][] = [
+    ["52.5, 13.4", 52.5, 13.4],
+    ["52.5 13.4", 52.5, 13.4],
+    ["52,5; 13,4", 52.5, 13.4],
+    ["52,5 13,4", 52.5, 13.4],
+    ["-33.9,-151", -33.9, -151],
+    ["52.5N 13.4W", 52.5, -13.4],
+    ["S 52.5, E 13.4", -52.5, 13.4],
+    ["52°30'N 13°24'36\"E", 52.5, 13.41],
+    ["52° 30′ 0″ N, 13° 24′ 0″ O", 52.5, 13.4],
+    ["52.5°, 13.4°", 52.5, 13.4],
+  ];
+  for (const [text, lat, lon] of read) {
+    const found = parseCoordinates(text);
+    t.ok(
+      found && Math.abs(found.lat - lat) < 1e-9 && Math.abs(found.lon - lon) < 1e-9,
+      `${text}: ${JSON.stringify(found)}`,
+    );
+  }
+  for (const text of [
+    "",
+    "52.5",
+    "Berlin",
+    "91, 0",
+    "0, 181",
+    "1, 2, 3",
+    "52°70'N 13°E",
+    "1e3, 2",
+    "52.5, x",
+  ])
+    t.equal(parseCoordinates(text), undefined, text);
+  t.equal(parseCoordinates(`${"1".repeat(10_000)}, 2`), undefined);
+  t.end();
+});
+
+t.test("what matches is marked whatever its case and accents", (t) => {
+  const marked = (text: string, phrase: string) =>
+    matchedParts(text, phrase)
+      .map((part) => (part.isMatch ? `[${part.text}]` : part.text))
+      .join("");
+  t.equal(marked("São Paulo", "sao"), "[São] Paulo");
+  t.equal(marked("Sa\u0303o Paulo", "SAO pau"), "[Sa\u0303o] [Pau]lo");
+  t.equal(marked("Straße", "strass"), "[Straß]e");
+  t.equal(marked("Ёлка ёлка", "елка"), "[Ёлка] [ёлка]");
+  t.equal(marked("a.b*c", ".b*"), "a[.b*]c");
+  t.equal(marked("abc", ""), "abc");
+  t.equal(marked("", "x"), "");
+  t.ok(matches("Grüne Parks", "park grun"));
+  t.notOk(matches("Parks", "park x"));
+  t.end();
+});
