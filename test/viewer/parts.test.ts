@@ -15,6 +15,7 @@ t.test("an address survives being written and read", (t) => {
       [3, 0.4],
       [14, 0],
     ]),
+    object: { layer: 12, id: -345 },
   } as const;
   t.same(parseAddress(formatAddress(address)), address);
   t.same(
@@ -26,7 +27,14 @@ t.test("an address survives being written and read", (t) => {
 });
 
 t.test("what an address says wrongly is left out", (t) => {
-  const nothing = { project: undefined, map: undefined, view: undefined, layers: undefined, base: "own" };
+  const nothing = {
+    project: undefined,
+    map: undefined,
+    view: undefined,
+    layers: undefined,
+    base: "own",
+    object: undefined,
+  };
   t.same(parseAddress(""), nothing);
   for (const view of [
     "z=5&lat=91&lon=0",
@@ -35,6 +43,10 @@ t.test("what an address says wrongly is left out", (t) => {
     "z=NaN&lat=1&lon=2",
     "z=5&lat=1",
     "base=other&opacity=a:5,3:101,:",
+    "object=12",
+    "object=x.1",
+    "object=1.2.3",
+    "object=1.1e9",
   ]) {
     t.same(parseAddress(`#${view}`), nothing, view);
   }

@@ -1,6 +1,6 @@
 import t from "tap";
-import { parseCoordinates } from "../../src/viewer/browser/typed-coordinates.js";
 import { matchedParts, matches } from "../../src/viewer/browser/matched-text.js";
+import { parseCoordinates } from "../../src/viewer/browser/typed-coordinates.js";
 import { startServer } from "../support/server.js";
 import { makeTown, openPage, startBrowser, until } from "./support.js";
 

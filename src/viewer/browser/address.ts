@@ -10,6 +10,12 @@ export interface View {
 /** The project's own base map, the built-in one where the project has another, or none. */
 export type BaseChoice = "own" | "builtin" | "none";
 
+/** An object by the id of its layer and its own. */
+export interface ObjectRef {
+  readonly layer: number;
+  readonly id: number;
+}
+
 export interface Address {
   readonly project: string | undefined;
   readonly map: string | undefined;
@@ -19,6 +25,8 @@ export interface Address {
   readonly base: BaseChoice;
   /** Opacity of layers that are not opaque, by id: from 0 to 1. Absent when there are none. */
   readonly opacity?: ReadonlyMap<number, number>;
+  /** The object whose attributes are shown. */
+  readonly object: ObjectRef | undefined;
 }
 
 const numberIn = (text: string | null, min: number, max: number): number | undefined => {
@@ -41,6 +49,7 @@ export function parseAddress(hash: string): Address {
     layers: layers === null ? undefined : (layers.match(/\d+/g) ?? []).map(Number).filter((id) => id > 0),
     base: baseIn(values.get("base")),
     ...opacityIn(values.get("opacity")),
+    object: objectOf(values.get("object")),
   };
 }
 
@@ -57,6 +66,12 @@ function opacityIn(text: string | null): Pick<Address, "opacity"> {
 
 /** Layers that can be translucent at once: each of them is a picture of its own, and what is between them another. */
 export const maxTranslucent = 3;
+
+/** `12.345`: layer 12, object 345. */
+function objectOf(text: string | null): ObjectRef | undefined {
+  const [, layer, id] = /^(\d{1,15})\.(-?\d{1,15})$/.exec(text ?? "") ?? [];
+  return layer === undefined ? undefined : { layer: Number(layer), id: Number(id) };
+}
 
 /** Decimals of a degree that are significant at a zoom. */
 const decimals = (zoom: number): number => Math.min(7, Math.max(2, Math.ceil(zoom / 3) + 1));
@@ -77,5 +92,6 @@ export function formatAddress(address: Address): string {
   if (address.base !== "own") put("base", address.base === "none" ? "0" : address.base);
   const percents = [...(address.opacity ?? [])].map(([id, opacity]) => `${id}:${Math.round(opacity * 100)}`);
   if (percents.length > 0) put("opacity", percents.join(","));
+  if (address.object) put("object", `${address.object.layer}.${address.object.id}`);
   return `#${parts.join("&")}`;
 }

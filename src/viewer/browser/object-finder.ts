@@ -1,3 +1,4 @@
+import type { ObjectRef } from "./address.js";
 import type { Locale } from "./attributes.js";
 import { copyText } from "./clipboard.js";
 import { LayerColumns } from "./columns.js";
@@ -5,7 +6,7 @@ import type { LayerTree, TreeItem } from "./layer-tree.js";
 import { type MapId, type MapServer, ServerError } from "./map-server.js";
 import type { MapView } from "./map-view.js";
 import { type Found, ObjectPanel } from "./object-panel.js";
-import { type Click, centerOf, findObjects, shiftOf } from "./objects.js";
+import { type Click, centerOf, findObjects, type Hit, shiftOf } from "./objects.js";
 import type { Toasts } from "./toasts.js";
 
 /** Finds the objects at a click and shows them in the object panel. */
@@ -13,6 +14,8 @@ export class ObjectFinder {
   readonly panel: ObjectPanel;
   private running: AbortController | undefined;
   private clicked: L.LatLng | undefined;
+  /** The object that is being loaded. */
+  private wanted: ObjectRef | undefined;
   private readonly columns: LayerColumns;
 
   constructor(
@@ -23,10 +26,12 @@ export class ObjectFinder {
       readonly toasts: Toasts;
     },
     private readonly opened: () => { readonly mapId: MapId; readonly tree: LayerTree } | undefined,
+    private readonly changed: () => void,
   ) {
     const { view, toasts, locale } = parts;
     this.columns = new LayerColumns(parts.server);
     this.panel = new ObjectPanel(locale, {
+      shown: () => this.changed(),
       highlight: (hit) => view.highlight(this.clicked, hit),
       zoomTo: (hit) => view.zoomTo(hit),
       copy: (text) =>
@@ -39,9 +44,34 @@ export class ObjectFinder {
     });
   }
 
+  /** The object that is shown, or being loaded; none if the tree of the map has not its layer. */
+  get shown(): ObjectRef | undefined {
+    const { shown } = this.panel;
+    if (this.wanted || !shown) return this.wanted;
+    return shown.layer.layerId > 0 ? { layer: shown.layer.layerId, id: shown.object.id } : undefined;
+  }
+
+  /** Shows the object of a link, or none. */
+  async follow(object: ObjectRef | undefined, { goTo }: { readonly goTo: boolean }): Promise<void> {
+    const { shown } = this;
+    if (object && shown?.layer === object.layer && shown.id === object.id) return;
+    if (!object) {
+      if (shown) this.close();
+      return;
+    }
+    const layer = this.opened()?.tree.leaves.find(({ layerId }) => layerId === object.layer);
+    if (layer) await this.open(layer, object.id, { goTo });
+    else {
+      this.close();
+      this.parts.toasts.show(this.parts.locale.t("objectGone"), "bad");
+      this.changed();
+    }
+  }
+
   async find(click: Click): Promise<void> {
     const opened = this.opened();
     this.running?.abort();
+    this.wanted = undefined;
     if (!opened) return;
     const { server, view, toasts, locale } = this.parts;
     const running = new AbortController();
@@ -72,45 +102,57 @@ export class ObjectFinder {
     }
   }
 
-  /**
-   * Shows an object that was not clicked, and goes to it unless the view is to stay. Says so if there is none.
-   * @returns whether it is shown
-   */
-  async open(layer: TreeItem, id: number, { goTo }: { readonly goTo: boolean }): Promise<boolean> {
+  /** Shows an object that was not clicked, and goes to it unless the view is to stay. Says so if there is none. */
+  async open(layer: TreeItem, id: number, { goTo }: { readonly goTo: boolean }): Promise<void> {
     const opened = this.opened();
     this.running?.abort();
-    if (!opened) return false;
+    if (!opened) return;
     const { server, view, toasts, locale } = this.parts;
     const { code } = layer.element;
     const running = new AbortController();
+    const wanted = { layer: layer.layerId, id };
     this.running = running;
+    this.wanted = layer.layerId > 0 ? wanted : undefined;
+    let problem: "objectGone" | "queryFailed" | undefined;
     try {
       const columns = await this.columns.of(opened.mapId, code);
       const object = await server.object(opened.mapId, { layer: code, columns }, id, running.signal);
-      if (running.signal.aborted) return false;
-      if (!object) {
-        this.close();
-        toasts.show(locale.t("objectGone"), "bad");
-        return false;
-      }
-      const center = centerOf(object) ?? view.map.getCenter();
-      const hit = { layer, object, shift: shiftOf(view.map, view.map.getCenter(), object) };
-      this.clicked = object.geom ? L.latLng(center.lat, center.lng + hit.shift) : undefined;
-      await this.show({ hits: [hit], hasMore: false, latlng: center }, opened.mapId, running.signal);
-      if (goTo && object.geom) view.zoomTo(hit);
-      return true;
+      if (running.signal.aborted) return;
+      if (object) await this.showAlone({ layer, object }, opened.mapId, { goTo, signal: running.signal });
+      else problem = "objectGone";
     } catch (error) {
-      if (running.signal.aborted) return false;
-      this.close();
-      const isGone = error instanceof ServerError && [403, 404].includes(error.status);
-      toasts.show(locale.t(isGone ? "objectGone" : "queryFailed"), "bad");
-      return false;
+      if (running.signal.aborted) return;
+      problem =
+        error instanceof ServerError && [403, 404].includes(error.status) ? "objectGone" : "queryFailed";
     }
+    if (running.signal.aborted) return;
+    this.wanted = undefined;
+    if (problem) {
+      this.close();
+      toasts.show(locale.t(problem), "bad");
+    }
+    this.changed();
+    if (!problem && !goTo && this.clicked && view.map.getBounds().contains(this.clicked))
+      view.uncover(this.clicked);
+  }
+
+  private async showAlone(
+    { layer, object }: Pick<Hit, "layer" | "object">,
+    mapId: MapId,
+    { goTo, signal }: { readonly goTo: boolean; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { view } = this.parts;
+    const center = centerOf(object) ?? view.map.getCenter();
+    const hit = { layer, object, shift: shiftOf(view.map, view.map.getCenter(), object) };
+    this.clicked = object.geom ? L.latLng(center.lat, center.lng + hit.shift) : undefined;
+    await this.show({ hits: [hit], hasMore: false, latlng: center }, mapId, signal);
+    if (goTo && object.geom && !signal.aborted) view.zoomTo(hit);
   }
 
   /** Closes the panel and removes the highlight. */
   close(): void {
     this.running?.abort();
+    this.wanted = undefined;
     this.panel.close();
     this.clicked = undefined;
     this.parts.view.highlight(undefined);

@@ -12,6 +12,8 @@ export interface ObjectPanelEvents {
   highlight(hit: Hit | undefined): void;
   zoomTo(hit: Hit): void;
   copy(text: string): void;
+  /** The attributes of another object are shown now, or of none. */
+  shown(): void;
   closed(): void;
 }
 
@@ -30,8 +32,7 @@ export class ObjectPanel {
   private readonly content = h("div", { class: "object-content" });
   private readonly pages: ObjectPages;
   private found: Found | undefined;
-  /** The object whose attributes are shown. */
-  private shown: Hit | undefined;
+  private shownHit: Hit | undefined;
 
   constructor(
     private readonly locale: Locale,
@@ -50,7 +51,7 @@ export class ObjectPanel {
       if (event.key === "Escape") this.close();
       const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
       const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey;
-      if (step === 0 || !isPlain || !this.shown || event.target instanceof HTMLInputElement) return;
+      if (step === 0 || !isPlain || !this.shownHit || event.target instanceof HTMLInputElement) return;
       event.preventDefault();
       this.turn(step);
     });
@@ -58,6 +59,17 @@ export class ObjectPanel {
 
   get isOpen(): boolean {
     return !this.element.hidden;
+  }
+
+  /** The object whose attributes are shown. */
+  get shown(): Hit | undefined {
+    return this.shownHit;
+  }
+
+  private setShown(hit: Hit | undefined): void {
+    if (this.shownHit === hit) return;
+    this.shownHit = hit;
+    this.events.shown();
   }
 
   show(found: Found): void {
@@ -73,7 +85,7 @@ export class ObjectPanel {
     if (!this.isOpen) return;
     this.element.hidden = true;
     this.found = undefined;
-    this.shown = undefined;
+    this.setShown(undefined);
     this.events.highlight(undefined);
     this.events.closed();
   }
@@ -110,7 +122,7 @@ export class ObjectPanel {
   private showList(): void {
     const { t } = this.locale;
     const hits = this.found?.hits ?? [];
-    this.shown = undefined;
+    this.setShown(undefined);
     this.events.highlight(undefined);
     const byLayer = new Map<TreeItem, Hit[]>();
     for (const hit of hits) byLayer.set(hit.layer, [...(byLayer.get(hit.layer) ?? []), hit]);
@@ -156,20 +168,20 @@ export class ObjectPanel {
   /** Shows the object before or after the one that is shown, of those at the click. */
   private turn(step: 1 | -1): void {
     const hits = this.found?.hits ?? [];
-    if (!this.shown || hits.length < 2) return;
-    const at = hits.indexOf(this.shown) + step;
+    if (!this.shownHit || hits.length < 2) return;
+    const at = hits.indexOf(this.shownHit) + step;
     this.showObject(hits[(at + hits.length) % hits.length]!);
   }
 
   private showObject(hit: Hit): void {
     const { t } = this.locale;
     const { found } = this;
-    this.shown = hit;
+    this.setShown(hit);
     this.events.highlight(hit);
     if (found && !found.columns.known(hit.layer)) {
       // Until they come, titles are the codes of the columns.
       void found.columns.of(hit.layer).then((columns) => {
-        if (columns.length > 0 && this.found === found && this.shown === hit) this.showObject(hit);
+        if (columns.length > 0 && this.found === found && this.shownHit === hit) this.showObject(hit);
       });
     }
     const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale).map((row) =>

@@ -1,7 +1,7 @@
-import { type LatLon, parseCoordinates } from "./typed-coordinates.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
 import type { FoundName, MapId, MapServer } from "./map-server.js";
 import { matches } from "./matched-text.js";
+import { type LatLon, parseCoordinates } from "./typed-coordinates.js";
 
 /** What the search box finds for a text. */
 

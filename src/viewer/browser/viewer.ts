@@ -89,7 +89,9 @@ export class Viewer {
       mapChanged: () => void this.mapChanged(),
     });
     const opened = () => (this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined);
-    this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, opened);
+    this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, opened, () =>
+      this.writeAddress(),
+    );
     this.tools = new Tools({
       ...{ server, locale, view: this.view, toasts: this.toasts, root, opened },
       showObject: (hit, columns, latlng) =>
@@ -200,7 +202,11 @@ export class Viewer {
   }
 
   private choose(mapId: MapId): void {
-    history.pushState(null, "", formatAddress({ ...mapId, view: undefined, layers: undefined, base: "own" }));
+    history.pushState(
+      null,
+      "",
+      formatAddress({ ...mapId, view: undefined, layers: undefined, base: "own", object: undefined }),
+    );
     void this.navigate(parseAddress(location.hash));
   }
 
@@ -230,6 +236,7 @@ export class Viewer {
     this.search.show(true);
     this.layersChanged();
     this.live.open(this.parts.server.changes(mapId));
+    void this.finder.follow(address.object, { goTo: !address.view });
   }
 
   /** Shows the open map as it is now, with the layers that are switched on. */
@@ -258,13 +265,14 @@ export class Viewer {
   }
 
   private closeMap(): void {
+    // First, so that nothing of it is written to the address any more.
+    this.tree = undefined;
     this.finder.close();
     this.tools.closeMap();
     this.search.show(false);
     this.live.close();
     this.tiles.clear();
     this.layers.hide();
-    this.tree = undefined;
   }
 
   private openLayerMenu(item: TreeItem, opener: HTMLElement): void {
@@ -363,6 +371,7 @@ export class Viewer {
       layers: this.tree?.selection,
       base: this.layers.base,
       ...(opacity && { opacity }),
+      object: this.finder.shown,
     };
   }
 
