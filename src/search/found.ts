@@ -41,7 +41,7 @@ export class Found {
   }
 
   addObjects(entry: SearchEntry, rows: readonly FoundRow[]): void {
-    for (const row of rows) {
+    for (const { total: _, ...row } of rows) {
       const object = `${entry.layer.id}/${row.id}`;
       const known = this.objects.get(object);
       if (known && (known.priority - row.priority || known.rank - row.rank) >= 0) continue;

@@ -58,6 +58,8 @@ interface SearchedColumn extends ColumnStatistics {
 interface IndexedColumn extends SearchedColumn {
   /** The matches among the first values in sort order; none = not looked for. */
   first?: readonly FoundRow[];
+  /** Whether more values have all words than were looked at. */
+  hasMore?: boolean;
   estimate?: Estimate;
 }
 
@@ -148,32 +150,46 @@ export class SearchRun {
   /** Finds values with all (or some) words in a column with indexes. */
   private async findMatches(column: IndexedColumn, match: Match): Promise<void> {
     if (await this.isFirst(column, match)) return;
-    if (match === "whole" || match === "beginning") return this.findBest(column, match);
     column.estimate ??= await this.estimate(column);
-    const needles = match === "all" ? column.estimate.needles : lettered(column.estimate.needles);
-    const expected = column.estimate[match];
-    if (expected >= frequentRows && (await this.findFrequent(column, match, expected))) return;
-    const rows = Math.max(rowsOf(indexValues, column), 2 * this.query.limit);
-    await this.find(column, { by: "index", match, needles, rows });
-  }
-
-  /** Finds values with all words as whole words, or where words begin with them. */
-  private async findBest(column: IndexedColumn, match: "whole" | "beginning"): Promise<void> {
-    const { phrase } = this.query;
-    column.estimate ??= await this.estimate(column);
-    if (column.estimate.all < frequentRows) {
-      const rows = Math.max(rowsOf(indexValues, column), 2 * this.query.limit);
-      const { needles } = column.estimate;
-      await this.find(
-        column,
-        match === "whole"
-          ? { by: "index", match, needles, rows }
-          : { by: "index", match: "all", needles: needles.map((needle) => ` ${needle.trim()}`), rows },
-      );
+    if (match === "some") {
+      const { some, needles } = column.estimate;
+      if (some >= frequentRows && (await this.findFrequent(column, match, some))) return;
+      await this.findByIndex(column, "some", lettered(needles));
+    } else if (column.estimate.all < frequentRows) await this.findSelective(column, match);
+    else if (match === "all") {
+      if (await this.findFrequent(column, match, column.estimate.all)) return;
+      await this.findByIndex(column, "all", column.estimate.needles);
     } else if (!isLocalised(column.entry.search)) {
       const rows = rowsOf(startValues, column);
-      await this.find(column, { by: "order", start: phrase.folded, isWord: match === "whole", rows });
+      const start = this.query.phrase.folded;
+      await this.find(column, { by: "order", start, isWord: match === "whole", rows });
     }
+  }
+
+  /**
+   * Finds values with all words, as whole words, or where words begin with them. If the index has no more that match at all than
+   * are looked at, they are looked at once.
+   */
+  private async findSelective(column: IndexedColumn, match: "whole" | "beginning" | "all"): Promise<void> {
+    const { needles } = column.estimate!;
+    column.hasMore ??= await this.findByIndex(column, "all", needles);
+    if (!column.hasMore) return;
+    if (match === "whole") await this.findByIndex(column, "whole", needles);
+    if (match === "beginning") {
+      const beginnings = needles.map((needle) => ` ${needle.trim()}`);
+      await this.findByIndex(column, "all", beginnings);
+    }
+  }
+
+  /** Returns whether there may be more that match than were looked at. */
+  private async findByIndex(
+    column: IndexedColumn,
+    match: "whole" | "all" | "some",
+    needles: readonly string[],
+  ): Promise<boolean> {
+    const rows = Math.max(rowsOf(indexValues, column), 2 * this.query.limit);
+    const found = await this.find(column, { by: "index", match, needles, rows });
+    return found === undefined || (found[0]?.total ?? 0) >= rows;
   }
 
   /** Whether enough of the first values in sort order match so; of equal worth they are the first results. */

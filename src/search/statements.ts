@@ -18,6 +18,8 @@ export interface FoundRow {
   /** See rank.ts. */
   readonly rank: number;
   readonly weight: number | null;
+  /** How many of the candidates match, at least. */
+  readonly total: number;
   /** Prefix of the searched value, folded; results are sorted by it. */
   readonly key: string;
   /** The searched value and the object's name in the request's language. */
@@ -95,7 +97,7 @@ export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: 
   return {
     // OFFSET: a value is folded once.
     text:
-      `select svc_id as id,priority,rank,weight,key,${value} as value,${textOf(name, languages, values)} as name ` +
+      `select svc_id as id,priority,rank,weight,count(*) over () as total,key,${value} as value,${textOf(name, languages, values)} as name ` +
       `from (select c.*,${key} as key,${priorityAndRank(search, phrase, strategy, values)} ` +
       `from (select c.*,${foldOf(search)} as folded,${weight} as weight from (${candidates}) c offset 0) c) found ` +
       "where priority is not null order by priority desc,rank desc,weight desc nulls last," +
