@@ -96,17 +96,14 @@ export const openSessions = (redis: Redis, options: SessionOptions): Sessions =>
  * @returns number of closed sessions
  */
 export async function closeSessionsOf(redis: Redis, prefix: string, accountId: number): Promise<number> {
+  const start = sessionPrefix(prefix);
   let closed = 0;
   let cursor = "0";
   do {
-    const [next, keys] = await redis.scan(
-      cursor,
-      "MATCH",
-      `${globLiteral(sessionPrefix(prefix))}*`,
-      "COUNT",
-      1_000,
-    );
+    const [next, found] = await redis.scan(cursor, "MATCH", `${globLiteral(start)}*`, "COUNT", 1_000);
     cursor = next;
+    // Compiled styles were stored under such names, too.
+    const keys = found.filter((key) => secretPattern.test(key.slice(start.length)));
     if (keys.length === 0) continue;
     const values = await redis.mget(keys);
     const own = keys.filter((_, i) => {

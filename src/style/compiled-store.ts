@@ -20,7 +20,7 @@ export interface CompiledStoreOptions {
 }
 
 /** What the keys begin with, after the prefix of the installation. */
-const compiledKeys = "s:";
+const compiledKeys = "c:";
 const seconds = 7 * 86_400;
 /** Styles of 2,000 rules take a third of it; larger ones are compiled by each node. */
 const mostCharacters = 1024 ** 2;

@@ -2,6 +2,7 @@ import t from "tap";
 import { addMember, findAccount, removeMember, setPassword } from "../../src/access/accounts.js";
 import { closeSessionsOf } from "../../src/access/sessions.js";
 import { createProject } from "../../src/catalog/projects.js";
+import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
 const server = await startServer({ nodes: 2, config: { sessionIdleSeconds: 5 } });
@@ -82,6 +83,20 @@ t.test("a token of another project is refused everywhere", async (t) => {
 });
 
 t.test("a new password or a removal ends the user's sessions", async (t) => {
+  // Compiled styles and tiles are in the same Redis.
+  await makeMap(server, "drawn");
+  await makeStyledLayer(server, "drawn", "a", "#a { polygon-fill: #f00; }");
+  await addObject(server, "a", square(5, 5, 1), { map: "drawn" });
+  const tile = await fetch(tileUrl(server, "drawn", { lon: 5.5, lat: 5.5, z: 6 }));
+  t.equal(tile.status, 200);
+  await tile.arrayBuffer();
+  const stored = await redis.keys(`${config.redisPrefix}*`);
+  t.ok(
+    stored.some((key) => key.startsWith(`${config.redisPrefix}c:`)),
+    stored.join(),
+  );
+  // As an older version stored them.
+  await redis.set(`${config.redisPrefix}s:${"0".repeat(20)}:${"A".repeat(43)}`, "no session");
   const { id } = await addMember(services.db, {
     login: "guest",
     password: "guest",
