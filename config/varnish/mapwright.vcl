@@ -55,7 +55,7 @@ sub vcl_recv {
         return (pipe);
     }
     # Whoever says who he is may see something else.
-    if (req.http.Authorization || req.http.X-Token || req.url ~ "[?&]token=") {
+    if (req.http.Authorization || req.http.X-Token || req.url ~ "[?&](token|key)=") {
         return (pass);
     }
     # Nothing depends on cookies.

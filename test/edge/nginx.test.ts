@@ -48,10 +48,12 @@ t.test("an edit is seen at once", async (t) => {
 });
 
 t.test("what somebody sees is not kept for others", async (t) => {
+  const { key } = (await server.api("POST", "m/tile-key/", { token, body: {} })).json;
   for (const [headers, url] of [
     [{ "x-token": token }, address],
     [{ authorization: `Bearer ${token}` }, address],
     [{}, `${address}&token=${token}`],
+    [{}, `${address}&key=${key}`],
   ] as const) {
     const answer = await get(headers, url);
     t.equal(answer.headers.get("cache-control"), "private, no-store");

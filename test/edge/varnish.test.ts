@@ -67,9 +67,11 @@ t.test("a public tile is kept, a tile for somebody is not", async (t) => {
   t.equal(second.headers.get("surrogate-key"), null, "nobody else needs the keys");
   const etag = second.headers.get("etag")!;
   t.equal((await get(path, { "if-none-match": etag })).status, 304);
+  const { key } = (await server.api("POST", "m/tile-key/", { token, body: {} })).json;
   for (const [own, headers] of [
     [path, { "x-token": token }],
     [`${path}&token=${token}`, {}],
+    [`${path}&key=${key}`, {}],
     [path, { authorization: `Bearer ${token}` }],
   ] as const) {
     t.notOk((await get(own, headers)).isHit);
