@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
 import t from "tap";
+import { setPublication } from "../../src/catalog/maps.js";
 import { createLog } from "../../src/log.js";
 import { makeMap } from "../support/maps.js";
 import { startServer } from "../support/server.js";
@@ -17,12 +18,16 @@ const log = createLog(
 );
 const server = await startServer({ log });
 t.teardown(() => server.stop());
-const { redis, config } = server.nodes[0]!.services;
+const { catalog, redis, config } = server.nodes[0]!.services;
 const base = `${server.url}/api/2.8/p`;
 const tile = `${server.url}/tms/p/m/?x=0&y=0&z=0`;
 await makeMap(server, "m");
 const token = await server.token("admin");
 const madeUp = "M".repeat(43);
+await makeMap(server, "closed");
+await setPublication(server.nodes[0]!.services.db, (await catalog.project("p")).id, "closed", false);
+await server.nodes[0]!.services.changes.propagate();
+const key: string = (await server.api("POST", "closed/tile-key/", { token, body: {} })).json.key;
 
 /** Every way in which a token travels, in requests that succeed and in others that fail. */
 async function travel(secret: string): Promise<Response[]> {
@@ -57,12 +62,41 @@ async function travel(secret: string): Promise<Response[]> {
   ];
 }
 
+/** The ways of a key for tiles, in requests that succeed and in others that fail; but TileJSON, which is to have it. */
+async function travelAsKey(secret: string): Promise<Response[]> {
+  const closed = `${server.url}/tms/p/closed`;
+  return Promise.all(
+    [
+      ...["0/0/0.png", "0/0/0.webp", "0/0/0.mvt", "0/0/9.png", "0/0/x.png", "99/0/0.png"].map(
+        (path) => `${closed}/${path}?key=${secret}`,
+      ),
+      `${closed}/?x=0&y=0&z=0&key=${secret}`,
+      `${closed}/?x=0&key=${secret}`,
+      `${closed}/changes/?key=${secret}`,
+      `${tile}&key=${secret}`,
+      `${server.url}/tms/p/none/0/0/0.png?key=${secret}`,
+      `${server.url}/tms/p/none/tile.json?key=${secret}`,
+      `${server.url}/tms/p/m/tile.json?key=${secret}`,
+      `${server.url}/tms/none/closed/0/0/0.png?key=${secret}`,
+      `${base}/closed/layers/none/icon/?key=${secret}`,
+      `${base}/closed/layers/none/legend/?key=${secret}`,
+      `${base}/closed/?key=${secret}`,
+      `${server.url}/nowhere?key=${secret}`,
+    ].flatMap((url) => [
+      fetch(url),
+      fetch(url, { headers: { accept: "application/problem+json" } }),
+      fetch(url, { method: "DELETE" }),
+    ]),
+  );
+}
+
 for (const [name, secret] of [
   ["a good token", token],
   ["a made-up one", madeUp],
+  ["a key for tiles", key],
 ] as const) {
   t.test(`${name} is in no answer, and no answer sends it on`, async (t) => {
-    for (const answer of await travel(secret)) {
+    for (const answer of [...(await travel(secret)), ...(await travelAsKey(secret))]) {
       const text = await answer.text();
       const path = new URL(answer.url).pathname;
       t.notMatch(text, secret, `${answer.status} ${path}`);
@@ -91,11 +125,14 @@ t.test("no cache has a token in a key or beside it", async (t) => {
   t.ok(tileAnswers.ready("/tms/p/m/?x=0&y=0&z=0"), "a public answer is kept by its address");
   t.equal(tileAnswers.ready(`/tms/p/m/?x=0&y=0&z=0&token=${token}`), undefined);
   t.equal(tileAnswers.ready(`/tms/p/m/?x=0&y=0&z=0&token=${madeUp}`), undefined);
-  const keys = await redis.keys(`${config.redisPrefix}*`);
-  t.ok(keys.length > 1);
-  for (const key of keys) {
-    t.notMatch(key, token);
-    if ((await redis.type(key)) === "string") t.notOk((await redis.getBuffer(key))!.includes(token), key);
+  for (const path of ["0/0/0.png", "0/0/0.mvt", "tile.json"])
+    t.equal(tileAnswers.ready(`/tms/p/closed/${path}?key=${key}`), undefined);
+  const names = await redis.keys(`${config.redisPrefix}*`);
+  t.ok(names.some((name) => name.includes("k:")) && names.some((name) => name.includes("s:")));
+  for (const name of names) {
+    const type = await redis.type(name);
+    const value = type === "string" ? await redis.getBuffer(name) : await redis.zrange(name, "0", "-1");
+    for (const secret of [token, key]) t.notOk(name.includes(secret) || String(value).includes(secret), name);
   }
 });
 
@@ -103,5 +140,5 @@ t.test("no log line has a token or a password", async (t) => {
   await server.api("POST", "login/", { body: { user: "editor", pass: "wrong-password" } });
   await fetch(`${base}/login/?user=editor&pass=wrong-password`, { method: "POST" });
   t.match(logged, "/api/2.8/p/m/", "requests are logged");
-  for (const secret of [token, madeUp, "wrong-password", "adminadmin"]) t.notOk(logged.includes(secret));
+  for (const secret of [token, key, madeUp, "wrong-password", "adminadmin"]) t.notOk(logged.includes(secret));
 });
