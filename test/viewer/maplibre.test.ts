@@ -3,11 +3,12 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
+import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { makeTown, openPage, screen, startBrowser, until } from "./support.js";
 
-/** Vector tiles, drawn by MapLibre GL JS from their TileJSON on a page of another server. */
+/** Tiles, drawn by MapLibre GL JS from their TileJSON on a page of another server. */
 
 const server = await startServer({ config: { "tiles.cacheControl": "public, max-age=0, must-revalidate" } });
 t.teardown(() => server.stop());
@@ -45,7 +46,27 @@ const style = {
   ],
 };
 
-const page = `<!doctype html><title>MapLibre</title>
+/** Of a map that is not public: images, and vector tiles with the same areas, shown as their outlines. */
+const secretStyle = (images: string) => ({
+  version: 8,
+  sources: {
+    images: { type: "raster", url: images, tileSize: 256 },
+    vault: { type: "vector", url: images.replace("tile.json", "tile.mvt.json") },
+  },
+  layers: [
+    { id: "ground", type: "background", paint: { "background-color": "#ffffff" } },
+    { id: "images", type: "raster", source: "images", paint: { "raster-fade-duration": 0 } },
+    {
+      id: "outlines",
+      type: "line",
+      source: "vault",
+      "source-layer": "vault",
+      paint: { "line-color": "#000000", "line-width": 20 },
+    },
+  ],
+});
+
+const page = (style: object) => `<!doctype html><title>MapLibre</title>
 <style>body { margin: 0 } #map { width: 800px; height: 600px }</style><div id="map"></div>
 <script type="module">
   import * as maplibre from "./maplibre-gl.mjs";
@@ -57,10 +78,12 @@ const page = `<!doctype html><title>MapLibre</title>
   map.on("error", ({ error }) => failures.push(String(error)));
 </script>`;
 
+let shown: object = style;
+
 /** Serves the page and the library. */
 const site = createServer(async (request, response) => {
   const name = new URL(request.url ?? "/", "http://localhost").pathname.slice(1);
-  if (name === "") return void response.setHeader("content-type", "text/html").end(page);
+  if (name === "") return void response.setHeader("content-type", "text/html").end(page(shown));
   const file = /^[\w-]+\.mjs$/.test(name)
     ? await readFile(join(library, name)).catch(() => undefined)
     : undefined;
@@ -102,4 +125,36 @@ t.test("MapLibre draws the layers of the tiles by the values of their columns, a
   await page.waitForTimeout(100);
   t.same(await colourAt(5, 5), [255, 0, 255]);
   await page.context().close();
+});
+
+t.test("MapLibre draws a map that is not public by the address of its TileJSON with a key", async (t) => {
+  const token = await server.token("viewer");
+  const made = await server.api("POST", "secret/tile-key/", { token, body: {} });
+  t.equal(made.status, 200, made.text);
+  const { key, tilejson } = made.json;
+  shown = secretStyle(`${tilejson}&base=0`);
+  const open = () => openPage(browser, address, { waitForMap: false });
+  const idle = (page: Page) =>
+    until(page, "window.map !== undefined && map.loaded() && map.areTilesLoaded()");
+  const { page, requests } = await open();
+  await idle(page);
+  t.same(await page.evaluate("failures"), []);
+  const tiles = requests.filter((url) => /\/\d+\.(png|mvt)/.test(url));
+  t.ok(tiles.some((url) => url.includes(".png")) && tiles.some((url) => url.includes(".mvt")));
+  t.ok(tiles.every((url) => url.includes(`key=${key}`)));
+  await page.waitForTimeout(100);
+  const colourAt = async (lon: number, lat: number) => {
+    const { x, y } = await page.evaluate<{ x: number; y: number }>(`map.project([${lon}, ${lat}])`);
+    return [...(await screen(page)).at(Math.round(x), Math.round(y))].slice(0, 3);
+  };
+  t.same(await colourAt(10, 10), [255, 0, 255], "the area of the image");
+  t.same(await colourAt(0, 10), [0, 0, 0], "its outline, of the vector tiles");
+  t.same(await colourAt(-10, 10), [255, 255, 255], "nothing beside it");
+  await page.context().close();
+
+  t.same((await server.api("DELETE", "secret/tile-key/", { token })).json, { ended: 1 });
+  const closed = await open();
+  await until(closed.page, "window.failures?.length >= 2");
+  t.match(await closed.page.evaluate<string[]>("failures"), [/401|Unauthorized/, /401|Unauthorized/]);
+  await closed.page.context().close();
 });
