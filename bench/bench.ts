@@ -13,6 +13,7 @@ import { edge } from "./measures/edge.js";
 import { exports } from "./measures/exports.js";
 import { attacked } from "./measures/hostile.js";
 import { imports } from "./measures/imports.js";
+import { keyedTile } from "./measures/keys.js";
 import { largeLayers } from "./measures/large.js";
 import { liveEdits } from "./measures/live.js";
 import { objectsByHttp } from "./measures/objects.js";
@@ -30,6 +31,7 @@ import { startWorld, type World } from "./world.js";
 
 const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> = {
   cached: cachedTile,
+  keys: keyedTile,
   redis: tileFromRedis,
   cold: coldTiles,
   vector: vectorTiles,

@@ -1,7 +1,4 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { addMember } from "../../src/access/accounts.js";
-import { openSessions } from "../../src/access/sessions.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { valueColumns } from "../../src/features/column-sql.js";
@@ -20,8 +17,8 @@ import type { PostsRequest } from "../posts.js";
 import type { Row } from "../report.js";
 import { compare } from "../rounds.js";
 import { startServer } from "../server.js";
+import { openSession } from "../sessions.js";
 import { type Done, throughput, throughputFigures } from "../throughput.js";
-import type { World } from "../world.js";
 
 /**
  * New objects over HTTP, beside pgbench with the same INSERT into the same table, so with the same triggers, by as
@@ -114,24 +111,8 @@ async function prepare({ world, tiles }: Context): Promise<Prepared> {
         values: values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : value)),
       };
     });
-    const token = await openSession(world, {
-      ...(await addMember(db, {
-        login: "bench",
-        password: randomUUID(),
-        projectId: project.id,
-        role: "editor",
-      })),
-      projectId: project.id,
-    });
+    const user = { login: "bench", role: "editor", prefix: redisPrefix } as const;
+    const { token } = await openSession(world, { db, project }, user);
     return { token, bodies: made.map((object) => JSON.stringify(object)), statements };
   });
-}
-
-function openSession(
-  { redis, config }: World,
-  account: { readonly id: number; readonly login: string; readonly projectId: number },
-): Promise<string> {
-  const { id: accountId, login, projectId } = account;
-  const sessions = openSessions(redis, { idleSeconds: config().sessionIdleSeconds, prefix: redisPrefix });
-  return sessions.open({ accountId, login, projectId, origin: "console" });
 }

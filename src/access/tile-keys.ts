@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { busy, type Failure, failed, unauthenticated } from "../errors.js";
 import type { Redis } from "../storage/redis.js";
 import { type Session, secretHash, secretPattern, sessionPrefix } from "./sessions.js";
@@ -253,13 +253,31 @@ class RedisTileKeys implements TileKeys {
     keys: readonly string[],
     values: readonly (string | number)[],
   ): Promise<unknown> {
+    const given = [keys.length, ...keys, ...values] as const;
     try {
-      return await this.redis.eval(script, keys.length, ...keys, ...values);
+      return await this.redis.evalsha(digestOf(script), ...given);
+    } catch (error) {
+      if (!isUnknownScript(error)) throw unavailable();
+    }
+    try {
+      return await this.redis.eval(script, ...given);
     } catch {
       throw unavailable();
     }
   }
 }
+
+/** By which Redis knows a script that it has run before. */
+const digests = new Map(
+  [findScript, makeScript, revokeScript].map((script) => [
+    script,
+    createHash("sha1").update(script).digest("hex"),
+  ]),
+);
+const digestOf = (script: string): string => digests.get(script)!;
+
+const isUnknownScript = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith("NOSCRIPT");
 
 const unavailable = (): Failure => busy("Keys cannot be checked just now.");
 
