@@ -169,6 +169,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     idleSeconds: config.sessionIdleSeconds,
     seconds: config.tileKeySeconds,
     prefix: config.redisPrefix,
+    clock: systemClock,
   });
 
   const limits = new ClientLimits({

@@ -1,4 +1,5 @@
 import { openTileKeys } from "../../src/access/tile-keys.js";
+import { systemClock } from "../../src/clock.js";
 import { withCatalogue } from "../catalogue.js";
 import type { Context } from "../context.js";
 import { ownCpuSeconds } from "../cpu.js";
@@ -31,6 +32,7 @@ export async function keyedTile({ world, tiles, size }: Context): Promise<Row[]>
         idleSeconds: config.sessionIdleSeconds,
         seconds: config.tileKeySeconds,
         prefix: redisPrefix,
+        clock: systemClock,
       });
       const { id: mapId } = await catalogue.map(mapCode);
       return { token, ...(await keys.make(token, { accountId, mapId })) };

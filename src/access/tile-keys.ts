@@ -1,4 +1,6 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../clock.js";
 import { busy, type Failure, failed, unauthenticated } from "../errors.js";
 import type { Redis } from "../storage/redis.js";
 import { type Session, secretHash, secretPattern, sessionPrefix } from "./sessions.js";
@@ -39,7 +41,8 @@ export interface TileKeys {
    */
   shared(token: string, owner: KeyOwner): Promise<string | undefined>;
   /**
-   * Finds the session of a key and restarts its idle time; undefined if the key is unknown or its session has ended.
+   * Finds the session of a key; undefined if the key is unknown or its session has ended. It restarts the idle time of the
+   * session, of which at most a sixtieth is over by then.
    * @param mapId the map that it is used for; undefined = any
    * @returns "other" for a key of another map
    * @throws Failure busy while Redis is unavailable
@@ -63,6 +66,7 @@ export interface TileKeyOptions {
   readonly seconds: number;
   /** Prefix of all keys of this installation in Redis. */
   readonly prefix: string;
+  readonly clock: Pick<Clock, "now">;
 }
 
 /** Keys that a session may have at a time, and as many again for TileJSON. */
@@ -83,8 +87,7 @@ type Kind = (typeof kinds)[keyof typeof kinds];
 
 /**
  * KEYS: the key. ARGV: its hash, the map ("" = any), prefix of the sets of accounts, prefix of sessions, their idle time in
- * seconds. Returns the session, 0 (unknown) or 1 (of another map, which is no use of the session). One call, as it precedes each
- * tile.
+ * seconds. Returns the session and the value of the key, 0 (unknown) or 1 (of another map, which is no use of the session).
  */
 const findScript = `
 local found = redis.call('GET', KEYS[1])
@@ -92,7 +95,8 @@ if not found then return 0 end
 local listed, map, account = string.match(found, '^(%S+ (%S+) %S+ %S+) (%S+)$')
 if not redis.call('ZSCORE', ARGV[3] .. account, ARGV[1] .. ' ' .. listed) then return 0 end
 if ARGV[2] ~= '' and map ~= ARGV[2] then return 1 end
-return redis.call('GETEX', ARGV[4] .. string.sub(found, 1, 43), 'EX', ARGV[5]) or 0
+local session = redis.call('GETEX', ARGV[4] .. string.sub(found, 1, 43), 'EX', ARGV[5])
+return session and {session, found} or 0
 `;
 
 /**
@@ -155,7 +159,25 @@ end
 return ended
 `;
 
+/**
+ * What a node knows of a key that it found: what never changes of it. As each tile is preceded by a look-up, which should cost
+ * no more than that of a token, only those that come after a while run the script, and the others ask whether key and session
+ * are still there.
+ */
+interface KnownKey {
+  /** Name of the session in Redis. */
+  readonly session: string;
+  readonly mapId: number;
+  /** When the script was run, by the clock. */
+  readonly foundAt: number;
+}
+const mostKnown = 10_000;
+/** The script is run after this part of the idle time. */
+const restShare = 1 / 60;
+
 class RedisTileKeys implements TileKeys {
+  /** By the hash of the key. */
+  private readonly known = new LRUCache<string, KnownKey>({ max: mostKnown });
   private readonly keys: string;
   private readonly accounts: string;
   private readonly sessions: string;
@@ -187,14 +209,45 @@ class RedisTileKeys implements TileKeys {
 
   async find(key: string, mapId: number | undefined): Promise<Session | "other" | undefined> {
     if (!secretPattern.test(key)) return undefined;
+    const { clock, idleSeconds } = this.options;
     const hash = secretHash(key);
-    const found = await this.eval(
+    const known = this.known.get(hash);
+    const foundAt = clock.now();
+    if (known && foundAt - known.foundAt < idleSeconds * 1_000 * restShare)
+      return this.findAgain(hash, known, mapId);
+    const result = await this.eval(
       findScript,
       [this.keys + hash],
-      [hash, mapId ?? "", this.accounts, this.sessions, this.options.idleSeconds],
+      [hash, mapId ?? "", this.accounts, this.sessions, idleSeconds],
     );
-    if (typeof found === "string") return JSON.parse(found) as Session;
-    return found === 1 ? "other" : undefined;
+    if (result === 1) return "other";
+    if (!Array.isArray(result)) {
+      this.known.delete(hash);
+      return undefined;
+    }
+    const [session, found] = result as [string, string];
+    const [ofToken, map] = found.split(" ");
+    this.known.set(hash, { session: `${this.sessions}${ofToken}`, mapId: Number(map), foundAt });
+    return JSON.parse(session) as Session;
+  }
+
+  private async findAgain(
+    hash: string,
+    known: KnownKey,
+    mapId: number | undefined,
+  ): Promise<Session | "other" | undefined> {
+    let found: readonly (string | null)[];
+    try {
+      found = await this.redis.mget(this.keys + hash, known.session);
+    } catch {
+      throw unavailable();
+    }
+    const [key, session] = found;
+    if (!key || !session) {
+      this.known.delete(hash);
+      return undefined;
+    }
+    return mapId === undefined || mapId === known.mapId ? (JSON.parse(session) as Session) : "other";
   }
 
   async revoke(key: string, mapId: number, accountId: number | undefined): Promise<boolean> {
