@@ -1,11 +1,25 @@
 import { type Command, Option } from "commander";
-import { findAccount } from "../access/accounts.js";
+import { type Account, findAccount } from "../access/accounts.js";
+import { mayRead } from "../access/rights.js";
 import { openSessions, type SessionOrigin } from "../access/sessions.js";
+import { openTileKeys } from "../access/tile-keys.js";
+import { withAddresses } from "../api/resources/tile-keys.js";
 import { loadProject } from "../catalog/load.js";
-import { failed, notFound } from "../errors.js";
-import { type CommandEnvironment, isJson, print, say, withServices } from "./environment.js";
+import type { ProjectState } from "../catalog/state.js";
+import { systemClock } from "../clock.js";
+import { failed, forbidden, notFound } from "../errors.js";
+import {
+  type CommandEnvironment,
+  type CommandServices,
+  isJson,
+  print,
+  say,
+  UsageError,
+  withServices,
+} from "./environment.js";
+import { findMap } from "./find-map.js";
 
-/** mapwright session open */
+/** mapwright session open | tile-key */
 export function register(program: Command, env: CommandEnvironment): void {
   const session = program.command("session").description("open sessions without a password");
 
@@ -24,23 +38,96 @@ export function register(program: Command, env: CommandEnvironment): void {
       '\nExample:\n  $ TOKEN=$(mapwright session open anna --project city)\n  $ curl -H "X-Token: $TOKEN" …',
     )
     .action(async (login: string, options: { project: string; origin: SessionOrigin }, command: Command) => {
-      await withServices(env, command, async ({ db, config, redis }) => {
-        const project = await loadProject(db, options.project);
+      await withServices(env, command, async (services) => {
+        const project = await loadProject(services.db, options.project);
         if (!project || project.hidden)
           throw failed("project_not_found", `There is no project "${options.project}".`);
-        const account = await findAccount(db, login);
-        if (!account || !project.members.has(account.id)) throw notFound(`user "${login}" in this project`);
-        const { sessionIdleSeconds: idleSeconds, redisPrefix: prefix } = config;
-        const sessions = openSessions(await redis(), { idleSeconds, prefix });
-        const token = await sessions.open({
-          accountId: account.id,
-          login: account.login,
-          projectId: project.id,
-          origin: options.origin,
-        });
+        const token = await openSession(services, project, login, options.origin);
+        const { sessionIdleSeconds: idleSeconds } = services.config;
         if (isJson(command)) return print(env, JSON.stringify({ token, idleSeconds }));
         print(env, token);
         say(env, `The session ends ${idleSeconds} s after its last use.`);
       });
     });
+
+  session
+    .command("tile-key")
+    .description(
+      "open a session for a user and print the address of a map's tiles with a key of it, as for QGIS",
+    )
+    .argument("<login>")
+    .requiredOption("--project <code>", "the project")
+    .requiredOption("--map <code>", "the map")
+    .option("--seconds <number>", "how long the key lives at most (default: tileKeySeconds)")
+    .option("--base-url <url>", "public address of the server (default: baseUrl, else this machine)")
+    .addHelpText(
+      "after",
+      "\nThe session ends when nobody asks for tiles by the key, as any other that is not used.\n\n" +
+        "Examples:\n  $ mapwright session tile-key anna --project city --map main\n" +
+        "  $ mapwright session tile-key anna --project city --map main --json | jq -r .tilejson",
+    )
+    .action(async (login: string, options: KeyOptions, command: Command) => {
+      const seconds = secondsOf(options.seconds);
+      await withServices(env, command, async (services) => {
+        const { config, redis } = services;
+        const map = await findMap(services.db, options.project, options.map);
+        const { project } = map;
+        const account = await findMember(services, project, login);
+        if (!mayRead(map, { accountId: account.id, login, projectId: project.id }))
+          throw forbidden(`${login} may not read this map.`);
+        const token = await openSession(services, project, login, "console");
+        const keys = openTileKeys(await redis(), {
+          idleSeconds: config.sessionIdleSeconds,
+          seconds: config.tileKeySeconds,
+          prefix: config.redisPrefix,
+          clock: systemClock,
+        });
+        const made = await keys.make(token, { accountId: account.id, mapId: map.id }, seconds);
+        const value = withAddresses(made, options.baseUrl?.replace(/\/+$/, "") ?? addressOf(config), map);
+        if (isJson(command)) return print(env, JSON.stringify(value));
+        print(env, value.url);
+        say(
+          env,
+          `It ends ${config.sessionIdleSeconds} s after its last use, and at ${value.expires} at the latest.`,
+        );
+      });
+    });
+}
+
+interface KeyOptions {
+  readonly project: string;
+  readonly map: string;
+  readonly seconds?: string;
+  readonly baseUrl?: string;
+}
+
+/** @throws UsageError */
+function secondsOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError("--seconds: must be a whole number from 1 on.");
+  return Number(text);
+}
+
+/** The public address, as far as the configuration has it. */
+const addressOf = ({ baseUrl, port }: CommandServices["config"]): string =>
+  /^https?:/.test(baseUrl) ? baseUrl : `http://localhost:${port}${baseUrl}`;
+
+/** @throws Failure not_found */
+async function findMember({ db }: CommandServices, project: ProjectState, login: string): Promise<Account> {
+  const account = await findAccount(db, login);
+  if (!account || !project.members.has(account.id)) throw notFound(`user "${login}" in this project`);
+  return account;
+}
+
+/** @throws Failure not_found, busy */
+async function openSession(
+  services: CommandServices,
+  project: ProjectState,
+  login: string,
+  origin: SessionOrigin,
+): Promise<string> {
+  const account = await findMember(services, project, login);
+  const { sessionIdleSeconds: idleSeconds, redisPrefix: prefix } = services.config;
+  const sessions = openSessions(await services.redis(), { idleSeconds, prefix });
+  return sessions.open({ accountId: account.id, login: account.login, projectId: project.id, origin });
 }

@@ -31,6 +31,14 @@ t.test("a running node knows what a command changed when the command ends", asyn
   const token = await run("session open guest --project p --origin api");
   t.equal(await status("users/list/", token), 200);
   t.equal((await server.api("GET", "authorized/", { token })).text, "true");
+  const address = await run(`session tile-key guest --project p --map m --base-url ${server.url}/`);
+  t.match(address, /^http:\/\/127\.0\.0\.1:\d+\/tms\/p\/m\/\{z\}\/\{x\}\/\{y\}\.png\?key=[\w-]{43}$/);
+  const shown = async (url: string) => (await fetch(url.replace(/\{[zxy]\}/g, "0"))).status;
+  t.equal(await shown(address.replace(/\?.*/, "")), 403);
+  t.equal(await shown(address), 200);
+  const made = JSON.parse(await run("session tile-key guest --project p --map m --seconds 60 --json"));
+  t.match(made, { url: /^http:\/\/localhost:\d+\/tms\/p\/m\//, tilejson: /tile\.json\?key=/ });
+  t.ok(Date.parse(made.expires) - Date.now() < 61_000);
   await run("user add guest --project p --role viewer");
   t.equal(await status("users/list/", token), 403);
   await run("user remove guest --yes");

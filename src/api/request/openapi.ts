@@ -50,6 +50,9 @@ const introduction = `Maps, layers and their objects: Map Publishing and Data RE
 first in this order is used. A session expires some time after its last use, ten minutes if the installation does not say
 otherwise. For tiles, icons, images and legends that the public may read, an invalid token is ignored.
 
+**Keys for tiles** are made by \`tile-key/\`, for programs that cannot send a token: as the query parameter \`key\` one stands
+for its session in requests for tiles, TileJSON, icons and legends of one map.
+
 **Request bodies** may have up to ${sizes.small.bytes} bytes if the token is in the body, or if the operation states no
 other limit. Operations state their limits in \`x-body-limits\`: \`bytes\` (without the file), \`bytesWithoutToken\` (if
 neither query nor headers have a token) and \`fileBytes\`. Larger bodies are refused with 413 before they are read. In

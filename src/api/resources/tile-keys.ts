@@ -1,5 +1,6 @@
 import { requireRight } from "../../access/rights.js";
-import { Right } from "../../catalog/state.js";
+import type { TileKey } from "../../access/tile-keys.js";
+import { type MapState, Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer, tokenOf } from "../request/caller.js";
 import { signedInMapContext } from "../request/context.js";
@@ -26,6 +27,17 @@ const endParameters = {
   all: flag("Whether all keys for the map end, of all users; for administrators."),
 };
 
+/** A key as it is answered. @param baseUrl public address of the server, without a trailing slash */
+export function withAddresses({ key, expiresAt }: TileKey, baseUrl: string, { project, code }: MapState) {
+  const base = `${baseUrl}/tms/${project.code}/${code}`;
+  return {
+    key,
+    url: `${base}/{z}/{x}/{y}.png?key=${key}`,
+    tilejson: `${base}/tile.json?key=${key}`,
+    expires: new Date(expiresAt).toISOString(),
+  };
+}
+
 async function makeKey(
   request: Request,
   services: Services,
@@ -34,14 +46,8 @@ async function makeKey(
   const { map, caller } = await signedInMapContext(request, services);
   const { seconds } = await body();
   const owner = { accountId: caller.accountId!, mapId: map.id };
-  const { key, expiresAt } = await services.tileKeys.make((await tokenOf(request))!, owner, seconds);
-  const base = `${request.baseUrl}/tms/${map.project.code}/${map.code}`;
-  return answer(caller, {
-    key,
-    url: `${base}/{z}/{x}/{y}.png?key=${key}`,
-    tilejson: `${base}/tile.json?key=${key}`,
-    expires: new Date(expiresAt).toISOString(),
-  });
+  const made = await services.tileKeys.make((await tokenOf(request))!, owner, seconds);
+  return answer(caller, withAddresses(made, request.baseUrl, map));
 }
 
 async function endKeys(
