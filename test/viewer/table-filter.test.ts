@@ -81,6 +81,7 @@ t.test("a box asks its column, as numbers, times, texts and choices are written"
     ["size", "<= 5", "OÉ"],
     ["size", "!=5", "ДLÉ"],
     ["size", "5..6", "OД"],
+    ["size", "5..<5.5", "O"],
     ["size", "..0", "É"],
     ["size", "5.2..", "Д"],
     ["size", "=", "L"],

@@ -14,13 +14,13 @@ export class Tools {
     parts.view.highlighted = (hit) => this.table?.highlighted(hit);
   }
 
-  /** Opens the table of a layer's objects. */
-  async openTable(layer: TreeItem): Promise<void> {
+  /** Opens the table of a layer's objects, or with it a chart of those in view. */
+  async openTable(layer: TreeItem, withChart = false): Promise<void> {
     const tool = await this.load(() => import("./tools/table.js"));
     const opened = this.parts.opened();
     if (!tool || !opened) return;
     this.table?.close();
-    this.table = tool.openTable(this.parts, { ...opened, layer }, () => {
+    this.table = tool.openTable(this.parts, { ...opened, layer, withChart }, () => {
       this.table = undefined;
     });
   }

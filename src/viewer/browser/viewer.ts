@@ -288,7 +288,10 @@ export class Viewer {
       },
     });
     const actions = hasObjects(item)
-      ? [{ icon: "table", label: t("openTable"), press: () => void this.tools.openTable(item) } as const]
+      ? ([
+          { icon: "table", label: t("openTable"), press: () => void this.tools.openTable(item) },
+          { icon: "chart", label: t("openChart"), press: () => void this.tools.openTable(item, true) },
+        ] as const)
       : [];
     const label = t("layerMenu", { name: item.title });
     this.menu.open({ label, at: opener.getBoundingClientRect(), opener, parts: [slider] }, actions);

@@ -101,6 +101,17 @@ export class LayerObjects {
     return total ?? 0;
   }
 
+  /** The values of a column, of the first objects, and how many objects there are. */
+  async column(
+    selected: Selected,
+    code: string,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly values: readonly unknown[]; readonly total: number }> {
+    const { items, total } = await this.list({ ...selected, fields: code, limit, count: 1 }, signal);
+    return { values: items.map(({ fields }) => fields?.[code]), total: total ?? items.length };
+  }
+
   /** The values of some columns, as the server has them. */
   async values(
     selected: Selected,

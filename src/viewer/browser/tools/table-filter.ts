@@ -96,9 +96,17 @@ function termOf(column: FilterColumn, typed: string): string | undefined {
   const ends = rest!.split("..");
   if (ends.length > 2 || (ends.length === 2 && sign)) return undefined;
   if (ends.length === 2) {
-    const [from, to] = ends.map((end) => (end.trim() === "" ? null : read(end.trim())));
+    // 5..<6 is without its end.
+    const isBefore = ends[1]!.trim().startsWith("<");
+    const [from, to] = ends.map((end, at) => {
+      const text = (at === 1 && isBefore ? end.trim().slice(1) : end).trim();
+      return text === "" ? null : read(text);
+    });
     if (from === undefined || to === undefined || (from === null && to === null)) return undefined;
-    const terms = [from && `${code} >= ${from.least}`, to && within(code, to)];
+    const terms = [
+      from && `${code} >= ${from.least}`,
+      to && (isBefore ? `${code} < ${to.least}` : within(code, to)),
+    ];
     return `(${terms.filter(Boolean).join(" and ")})`;
   }
   const span = read(rest!.trim());

@@ -7,6 +7,7 @@ import { swatch } from "../swatch.js";
 import type { OpenTool, ToolParts } from "../tool-parts.js";
 import { bottomPanel } from "./bottom-panel.js";
 import { cellText } from "./cell-text.js";
+import type { Chart } from "./charts.js";
 import { downloadObjects } from "./download.js";
 import { fileFormats } from "./file-formats.js";
 import { LayerObjects, type Selected, type Sorting } from "./layer-objects.js";
@@ -18,6 +19,8 @@ import { viewBox } from "./view-box.js";
 /** The table of a layer's objects, below the map. */
 
 export interface TableOf {
+  /** Whether it opens with a chart of what is in view. */
+  readonly withChart: boolean;
   readonly mapId: MapId;
   readonly layer: TreeItem;
 }
@@ -51,6 +54,7 @@ class Table implements OpenTool {
   private readonly body = h("div", { class: "table-rows", role: "rowgroup" });
   private readonly note = h("p", { class: "hint table-note", hidden: true });
   private readonly scroller: HTMLElement;
+  private readonly main: HTMLElement;
   private readonly boxes = new Map<string, string>();
   private readonly rowHeight = window.matchMedia("(max-width: 640px)").matches ? 44 : 32;
   private readonly closing = new AbortController();
@@ -65,6 +69,8 @@ class Table implements OpenTool {
   /** Id of the object that is highlighted on the map. */
   private chosen: number | undefined;
   private showing: AbortController | undefined;
+  private chart: Chart | undefined;
+  private readonly chartButton: HTMLButtonElement;
   private readonly shown = new Map<number, HTMLElement>();
 
   constructor(
@@ -84,6 +90,13 @@ class Table implements OpenTool {
     this.inView.addEventListener("change", () => this.reload());
     this.clear = button({ class: "text-button", hidden: true }, () => this.clearFilters(), t("clearFilters"));
     const name = of.layer.title;
+    this.chartButton = button(
+      { class: "button small", "aria-pressed": "false", title: t("chart") },
+      () => void this.toggleChart(),
+      icon("chart"),
+      h("span", { class: "button-text" }, t("chart")),
+    );
+    this.inView.checked = of.withChart;
     this.scroller = h(
       "div",
       {
@@ -96,6 +109,7 @@ class Table implements OpenTool {
       this.head,
       this.body,
     );
+    this.main = h("div", { class: "table-main" }, this.scroller);
     this.scroller.style.setProperty("--row", `${this.rowHeight}px`);
     this.scroller.addEventListener("scroll", () => this.paint(), { passive: true });
     this.scroller.addEventListener("keydown", (event) => this.key(event));
@@ -112,9 +126,10 @@ class Table implements OpenTool {
         this.clear,
         h("label", { class: "table-in-view", for: "table-in-view" }, t("onlyInView"), this.inView),
         h("div", { class: "table-search" }, icon("search"), this.words),
+        this.chartButton,
         this.downloadButton(),
       ],
-      body: [this.note, this.scroller],
+      body: [this.note, this.main],
       resized: () => this.paint(),
       closed: () => this.end(),
     });
@@ -163,12 +178,41 @@ class Table implements OpenTool {
     this.objects = new LayerObjects(server, mapId, layer.element.code, this.columns);
     this.drawHead();
     this.reload();
+    if (this.of.withChart) await this.toggleChart();
+  }
+
+  /** Shows a chart beside the rows, or hides it. */
+  private async toggleChart(): Promise<void> {
+    if (this.chart) {
+      this.chart.close();
+      this.chart.element.remove();
+      this.chart = undefined;
+    } else {
+      const loaded = await import("./charts.js").catch(() => undefined);
+      const { objects, locale, columns } = this;
+      if (this.closing.signal.aborted || this.chart || !objects) return;
+      if (!loaded) {
+        this.parts.toasts.show(locale.t("toolFailed"), "bad");
+        return;
+      }
+      this.chart = loaded.makeChart({
+        ...{ locale, columns, objects },
+        selectedWithout: (code) => this.selectedWithout(code),
+        typedFor: (code) => this.boxes.get(code) ?? "",
+        ask: (code, condition) => this.ask(code, condition),
+      });
+      this.main.append(this.chart.element);
+      this.chart.refresh();
+    }
+    this.chartButton.setAttribute("aria-pressed", String(this.chart !== undefined));
+    this.paint();
   }
 
   private end(): void {
     this.closing.abort();
     this.showing?.abort();
     this.rows?.close();
+    this.chart?.close();
     window.clearTimeout(this.typing);
     window.clearTimeout(this.refreshing);
     this.parts.view.map.off("moveend", this.moved);
@@ -190,9 +234,15 @@ class Table implements OpenTool {
   }
 
   private get selected(): Selected {
+    return this.selectedWithout(undefined);
+  }
+
+  /** What is asked for, but for the condition of a column. */
+  private selectedWithout(code: string | undefined): Selected {
     const { view } = this.parts;
+    const boxes = new Map([...this.boxes].filter(([one]) => one !== code));
     return {
-      filter: conditionOf(this.asked, this.columns).filter,
+      filter: conditionOf({ words: this.words.value, boxes }, this.columns).filter,
       fbbox: this.inView.checked ? viewBox(view.map, view.covered) : undefined,
     };
   }
@@ -222,6 +272,7 @@ class Table implements OpenTool {
     this.note.hidden ||= this.note.dataset.kind === "failed";
     this.panel.element.setAttribute("aria-busy", "true");
     this.rows.want(this.first, this.first + this.visible);
+    this.chart?.refresh();
   }
 
   private arrived(): void {
