@@ -78,3 +78,20 @@ t.test("without the background a picture of a map can lie over another one", asy
   t.same(await colour(tileUrl(server, "above", germany, "&base=0&background=0")), [0, 0, 255, 255]);
   t.same(await colour(tileUrl(server, "above", atlantic, "&base=0")), [255, 0, 0, 255]);
 });
+
+t.test("where the project has another base map, or none, the built-in one can be asked for", async (t) => {
+  await makeMap(server, "choice");
+  const setBase = async (base: object) => {
+    await server.sql.query("update project set base_map = $1 where code = 'p'", [base]);
+    await services.changes.propagate();
+  };
+  await setBase({ kind: "builtin" });
+  const own = await colour(tileUrl(server, "choice", germany));
+  t.equal(own[3], 255);
+  await setBase({ kind: "none" });
+  t.same(await colour(tileUrl(server, "choice", germany)), [0, 0, 0, 0]);
+  t.same(await colour(tileUrl(server, "choice", germany, "&base=builtin")), own);
+  t.equal((await fetch(tileUrl(server, "choice", germany, "&base=other"))).status, 400);
+  await setBase({ kind: "builtin" });
+  t.same(await colour(tileUrl(server, "choice", germany, "&base=builtin")), own);
+});

@@ -69,13 +69,9 @@ t.test(
     await page.mouse.move(640, 300, { steps: 5 });
     await page.mouse.up();
     await page.waitForSelector("[aria-label='Follow my position']");
-    // The map glides on for a moment.
-    let moved = lat();
-    await page.waitForTimeout(300);
-    while (lat() !== moved) {
-      moved = lat();
-      await page.waitForTimeout(300);
-    }
+    // The address is written when the map has glided to its end.
+    await until(page, "!/lat=40\\.0(49|5)/.test(location.hash)");
+    const moved = lat();
     await page.context().setGeolocation({ latitude: 40.06, longitude: 20, accuracy: 100 });
     await page.waitForTimeout(500);
     t.equal(lat(), moved, "the map stays where it was moved to");
