@@ -93,6 +93,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /api/2.8/": { need: "nothing" },
 
   "GET /": { need: "nothing" },
+  "GET /embed": { need: "nothing" },
   "GET /favicon.ico": { need: "nothing" },
   "GET /viewer/maps.json": { need: "good token", query: "project=p" },
   "GET /viewer/:build/:file": { need: "nothing", params: { build: "any", file: "app.js" } },
