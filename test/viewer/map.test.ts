@@ -228,16 +228,3 @@ t.test("a Russian browser gets Russian texts and names", async (t) => {
   t.same(problems, []);
   await page.context().close();
 });
-
-t.test("the language can be changed, and stays changed", async (t) => {
-  const { page } = await openPage(browser, home);
-  await page.click("[data-code=plans]");
-  await page.click(".segment[lang=ru]");
-  await page.waitForSelector(".layers-title:has-text('Слои')");
-  await pictureComplete(page);
-  t.ok(await page.isChecked("[data-code=plans]"), "the view stays");
-  await page.reload();
-  await page.waitForSelector(".layers-title:has-text('Слои')");
-  t.pass("after a reload too");
-  await page.context().close();
-});

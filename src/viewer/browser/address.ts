@@ -27,6 +27,8 @@ export interface Address {
   readonly opacity?: ReadonlyMap<number, number>;
   /** The object whose attributes are shown. */
   readonly object: ObjectRef | undefined;
+  /** Of the data; absent = that of the reader's interface. */
+  readonly language?: string;
 }
 
 const numberIn = (text: string | null, min: number, max: number): number | undefined => {
@@ -35,6 +37,10 @@ const numberIn = (text: string | null, min: number, max: number): number | undef
   return Number.isFinite(value) && value >= min && value <= max ? value : undefined;
 };
 
+/** Whether a text may be the code of a language, such as `ru` or `sr-Latn`. */
+export const isLanguage = (text: unknown): text is string =>
+  typeof text === "string" && /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,7}$/.test(text);
+
 /** Parses a fragment; missing or invalid parts are undefined, never an error. */
 export function parseAddress(hash: string): Address {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
@@ -42,6 +48,7 @@ export function parseAddress(hash: string): Address {
   const lat = numberIn(values.get("lat"), -90, 90);
   const lon = numberIn(values.get("lon"), -180, 180);
   const layers = values.get("layers");
+  const language = values.get("lng");
   return {
     project: values.get("project") ?? undefined,
     map: values.get("map") ?? undefined,
@@ -50,6 +57,7 @@ export function parseAddress(hash: string): Address {
     base: baseIn(values.get("base")),
     ...opacityIn(values.get("opacity")),
     object: objectOf(values.get("object")),
+    ...(isLanguage(language) && { language }),
   };
 }
 
@@ -93,5 +101,6 @@ export function formatAddress(address: Address): string {
   const percents = [...(address.opacity ?? [])].map(([id, opacity]) => `${id}:${Math.round(opacity * 100)}`);
   if (percents.length > 0) put("opacity", percents.join(","));
   if (address.object) put("object", `${address.object.layer}.${address.object.id}`);
+  if (address.language !== undefined) put("lng", encodeURIComponent(address.language));
   return `#${parts.join("&")}`;
 }

@@ -1,4 +1,5 @@
 import type { Locale } from "./attributes.js";
+import { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
 import { isEmbedded } from "./embed.js";
 import { MapServer } from "./map-server.js";
@@ -16,9 +17,10 @@ document.title = `${t("viewerTitle")} · Mapwright`;
 // A page of others shows what everybody may see, so that it cannot lead the user of a session to press what he does not see.
 const embedded = isEmbedded();
 const sessions = new Sessions(embedded ? undefined : openStorage());
+const dataLanguages = new DataLanguages();
 const root = h("div", { class: "viewer" });
 document.body.replaceChildren(root);
 await new Viewer(root, {
-  ...{ server: new MapServer(language, sessions), sessions, locale, language },
+  ...{ server: new MapServer(language, sessions, dataLanguages), sessions, locale, language, dataLanguages },
   isEmbedded: embedded,
 }).start();

@@ -1,20 +1,20 @@
 import { type ColumnInfo, type MapId, type MapServer, ServerError } from "./map-server.js";
 
-/** The columns of layers, each asked for once. */
+/** The columns of layers, each asked for once in a language. */
 export class LayerColumns {
   private readonly asked = new Map<string, Promise<readonly ColumnInfo[]>>();
   private readonly answered = new Map<string, readonly ColumnInfo[]>();
 
-  constructor(private readonly server: Pick<MapServer, "structure">) {}
+  constructor(private readonly server: Pick<MapServer, "structure" | "lng">) {}
 
   /** The columns, if they have come. */
   known(mapId: MapId, layer: string): readonly ColumnInfo[] | undefined {
-    return this.answered.get(keyOf(mapId, layer));
+    return this.answered.get(this.keyOf(mapId, layer));
   }
 
   /** The columns; none when they could not be read, and the next time they are asked for again. */
   of(mapId: MapId, layer: string): Promise<readonly ColumnInfo[]> {
-    const key = keyOf(mapId, layer);
+    const key = this.keyOf(mapId, layer);
     let columns = this.asked.get(key);
     if (!columns) {
       columns = this.server.structure(mapId, layer).then(
@@ -32,6 +32,9 @@ export class LayerColumns {
     }
     return columns;
   }
-}
 
-const keyOf = ({ project, map }: MapId, layer: string): string => JSON.stringify([project, map, layer]);
+  /** Titles are in the language of the data. */
+  private keyOf({ project, map }: MapId, layer: string): string {
+    return JSON.stringify([project, map, layer, this.server.lng(project)]);
+  }
+}

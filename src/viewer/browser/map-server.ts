@@ -1,4 +1,5 @@
 import type { BaseChoice } from "./address.js";
+import type { DataLanguages } from "./data-languages.js";
 import type { TreeElement } from "./layer-tree.js";
 import type { Pictures } from "./pictures.js";
 import type { Sessions } from "./sessions.js";
@@ -130,20 +131,30 @@ function withFallback(objects: readonly ObjectItem[], others: readonly ObjectIte
 export class MapServer {
   private readonly languagesOf = new Map<string, readonly string[]>();
   /** Undefined elements: they could not be loaded. */
-  private expected: (MapId & { readonly elements: Promise<TreeElement[] | undefined> }) | undefined;
+  private expected:
+    | (MapId & { readonly language: string; readonly elements: Promise<TreeElement[] | undefined> })
+    | undefined;
 
   constructor(
+    /** Of the interface. */
     private readonly language: string,
     private readonly sessions: Sessions,
+    private readonly dataLanguages: DataLanguages,
   ) {}
 
   /**
    * The projects with public maps, and the projects with a session, with the maps that its user may see. Removes sessions
-   * that have ended.
+   * that have ended. Names are in the language of a project's data.
    */
   async projects(): Promise<ProjectInfo[]> {
     const found = new Map<string, ProjectInfo>();
-    const listed = await this.send<ProjectInfo[]>(withQuery("viewer/maps.json", { lng: this.language }));
+    const list = (lng: string) => this.send<ProjectInfo[]>(withQuery("viewer/maps.json", { lng }));
+    const chosen = this.dataLanguages.chosen.map(async (language) =>
+      (await list(language)).filter(
+        ({ code, languages }) => this.dataLanguages.of(code) === language && languages.includes(language),
+      ),
+    );
+    const listed = (await Promise.all([list(this.language), ...chosen])).flat();
     const own = await Promise.all(this.sessions.projects().map((code) => this.asUser(code)));
     for (const project of [...listed, ...own.flat()]) found.set(project.code, project);
     for (const { code, languages } of found.values()) this.languagesOf.set(code, languages);
@@ -152,8 +163,9 @@ export class MapServer {
 
   private async asUser(project: string): Promise<ProjectInfo[]> {
     const headers = { authorization: `Bearer ${this.sessions.of(project)?.token}` };
+    const lng = this.dataLanguages.of(project) ?? this.language;
     try {
-      return await this.send(withQuery("viewer/maps.json", { lng: this.language, project }), { headers });
+      return await this.send(withQuery("viewer/maps.json", { lng, project }), { headers });
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
       if (error.status === 401 || error.status === 403) this.sessions.remove(project);
@@ -163,14 +175,16 @@ export class MapServer {
 
   /** Asks for the layers of a map that will be opened, before it is known whether there is one. */
   expect(mapId: MapId): void {
-    const elements = this.askForLayers(mapId, this.language).catch(() => undefined);
-    this.expected = { ...mapId, elements };
+    const language = this.dataLanguages.of(mapId.project) ?? this.language;
+    const elements = this.askForLayers(mapId, language).catch(() => undefined);
+    this.expected = { ...mapId, language, elements };
   }
 
   async layers(mapId: MapId): Promise<TreeElement[]> {
     const { expected } = this;
     this.expected = undefined;
-    if (expected?.project === mapId.project && expected.map === mapId.map) {
+    const { project, map } = mapId;
+    if (expected?.project === project && expected.map === map && this.isRead(expected)) {
       const elements = await expected.elements;
       if (elements) return elements;
     }
@@ -330,10 +344,20 @@ export class MapServer {
     return withQuery(`api/2.8/${path(project, ...segments)}`, { lng: this.lng(project), ...query });
   }
 
-  /** The page's language if the project has it and it is not its main language. */
-  private lng(project: string): string | undefined {
-    const languages = this.languagesOf.get(project) ?? [];
-    return languages.indexOf(this.language) > 0 ? this.language : undefined;
+  /** Whether names asked for in a language are those that are read. */
+  private isRead({ project, language }: { readonly project: string; readonly language: string }): boolean {
+    const languages = this.languagesOf.get(project);
+    return !languages || this.lng(project) === (languages.indexOf(language) > 0 ? language : undefined);
+  }
+
+  /** The language of a project's data; undefined = its main language. */
+  lng(project: string): string | undefined {
+    const chosen = this.dataLanguages.of(project);
+    const languages = this.languagesOf.get(project);
+    // Of a project that is not listed the languages are not known.
+    if (!languages) return chosen;
+    const language = chosen !== undefined && languages.includes(chosen) ? chosen : this.language;
+    return languages.indexOf(language) > 0 ? language : undefined;
   }
 
   private get<T>(

@@ -1,24 +1,17 @@
 import { button, h, icon } from "./dom.js";
-import { type Language, languages, type Translate } from "./texts.js";
+import { type LanguageEvents, LanguageMenu } from "./language-menu.js";
+import type { Language, Translate } from "./texts.js";
 
-export interface ToolbarEvents {
+export interface ToolbarEvents extends LanguageEvents {
   share(): void;
   signIn(): void;
   signOut(): void;
-  changeLanguage(language: Language): void;
 }
 
-const ownNames: Readonly<Record<Language, string>> = {
-  en: "English",
-  ru: "Русский",
-  de: "Deutsch",
-  fr: "Français",
-  es: "Español",
-};
-
-/** The toolbar at the top right: language, account, share. */
+/** The toolbar at the top right: languages, account, share. */
 export class Toolbar {
   readonly element: HTMLElement;
+  readonly languages: LanguageMenu;
   private readonly account = h("div", { class: "account" });
   private closeMenu: () => void = () => undefined;
 
@@ -27,23 +20,11 @@ export class Toolbar {
     language: Language,
     private readonly events: ToolbarEvents,
   ) {
-    const choices = languages.map((code) =>
-      button(
-        {
-          class: "segment",
-          "aria-pressed": String(code === language),
-          lang: code,
-          title: ownNames[code],
-          "aria-label": ownNames[code],
-        },
-        () => code !== language && events.changeLanguage(code),
-        code.toUpperCase(),
-      ),
-    );
+    this.languages = new LanguageMenu(t, language, events);
     this.element = h(
       "div",
       { class: "toolbar" },
-      h("div", { class: "card segments", role: "group", "aria-label": t("language") }, ...choices),
+      this.languages.element,
       this.account,
       button(
         { class: "button main share", title: t("share") },

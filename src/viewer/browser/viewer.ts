@@ -2,6 +2,7 @@ import { type Address, type BaseChoice, formatAddress, maxTranslucent, parseAddr
 import type { Locale } from "./attributes.js";
 import { copyText } from "./clipboard.js";
 import { coordinatesText, pointerCoordinates } from "./coordinates.js";
+import type { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
 import { openWhole } from "./embed.js";
 import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
@@ -36,6 +37,7 @@ export interface ViewerParts {
   readonly sessions: Sessions;
   readonly locale: Locale;
   readonly language: Language;
+  readonly dataLanguages: DataLanguages;
 }
 
 /** The page: connects its parts, opens maps, and keeps the URL fragment in step with what is shown. */
@@ -130,6 +132,7 @@ export class Viewer {
         rememberLanguage(language);
         location.reload();
       },
+      changeDataLanguage: (language) => void this.changeDataLanguage(language),
     });
     const position = new MyPosition(this.view.map, t, this.toasts);
     const controls = mapControls(this.view.map, locale, {
@@ -172,7 +175,8 @@ export class Viewer {
   async start(): Promise<void> {
     const { t } = this.parts.locale;
     this.stage.loading(t("loadingMap"));
-    const { project, map } = parseAddress(location.hash);
+    const { project, map, language } = parseAddress(location.hash);
+    if (project !== undefined) this.parts.dataLanguages.follow(project, language);
     if (project !== undefined && map !== undefined) this.parts.server.expect({ project, map });
     try {
       await this.loadProjects();
@@ -196,6 +200,8 @@ export class Viewer {
     // Projects without public maps are not listed, so that only the server can tell whether the map exists.
     const project = address.project ?? listed?.code;
     const map = address.map ?? listed?.maps[0]?.code;
+    if (project !== undefined && this.parts.dataLanguages.follow(project, address.language))
+      await this.loadProjects().catch(() => undefined); // the previous list stays
     if (project !== undefined && map !== undefined) await this.open({ project, map }, address);
     else if (address.project !== undefined && !listed && this.projects.length > 0) this.showUnknown();
     else this.showEmpty();
@@ -326,12 +332,27 @@ export class Viewer {
     return this.projects.find(({ code }) => code === this.mapId?.project);
   }
 
-  /** Updates map chooser, user and page title for the open map. */
+  /** The language that was chosen for the data of the open map, if its project has it. */
+  private get dataLanguage(): string | undefined {
+    const chosen = this.mapId && this.parts.dataLanguages.of(this.mapId.project);
+    return this.project?.languages.includes(chosen ?? "") === false ? undefined : chosen;
+  }
+
+  private async changeDataLanguage(language: string | undefined): Promise<void> {
+    if (!this.mapId) return;
+    this.finder.close();
+    this.tools.closeMap();
+    this.parts.dataLanguages.choose(this.mapId.project, language);
+    await this.reload();
+  }
+
+  /** Updates map chooser, languages, user and page title for the open map. */
   private showMapInfo(): void {
     const { t } = this.parts.locale;
     this.chooser.update(this.projects, this.mapId);
     this.toolbar.showUser(this.mapId && this.parts.sessions.of(this.mapId.project)?.login);
     const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
+    this.toolbar.languages.showData(this.project?.languages ?? [], this.dataLanguage);
     const title = map?.name || this.mapId?.map || t("viewerTitle");
     document.title = `${title} · Mapwright`;
   }
@@ -367,6 +388,7 @@ export class Viewer {
 
   private get address(): Address {
     const opacity = this.opacities.changed;
+    const language = this.dataLanguage;
     return {
       project: this.mapId?.project,
       map: this.mapId?.map,
@@ -375,6 +397,7 @@ export class Viewer {
       base: this.layers.base,
       ...(opacity && { opacity }),
       object: this.finder.shown,
+      ...(language !== undefined && { language }),
     };
   }
 
@@ -426,7 +449,7 @@ export class Viewer {
     await this.reload();
   }
 
-  /** Loads the projects and the open map again after the end of a session. */
+  /** Loads the projects and the open map again, for another user or in another language. */
   private async reload(): Promise<void> {
     await this.loadProjects().catch(() => undefined); // opening the map shows the error
     if (this.mapId) await this.open(this.mapId, this.requested);

@@ -93,6 +93,9 @@ export const russian: Texts = {
   searchFailed: "Поиск не удался. Повторите чуть позже.",
   searchOffline: "Сервер недоступен. Проверьте соединение.",
   objectGone: "Этого объекта больше нет.",
+  interfaceLanguage: "Интерфейс",
+  dataLanguage: "Данные карты",
+  likeInterface: "Как у интерфейса",
   objectDetails: "Объект",
   objectsHere: {
     one: "Здесь {n} объект",
