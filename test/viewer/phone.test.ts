@@ -1,5 +1,7 @@
+import type { Page } from "playwright-core";
 import t from "tap";
-import { startServer } from "../support/server.js";
+import { makeStyledLayer, square } from "../support/maps.js";
+import { startServer, waitFor } from "../support/server.js";
 import { makeTown, openPage, pictureComplete, pixelOf, startBrowser, until } from "./support.js";
 
 /** The viewer on a phone, over the real server. */
@@ -7,6 +9,16 @@ import { makeTown, openPage, pictureComplete, pixelOf, startBrowser, until } fro
 const server = await startServer();
 t.teardown(() => server.stop());
 await makeTown(server);
+{
+  // An object with more attributes than the sheet has room for.
+  const token = await server.token("admin");
+  await makeStyledLayer(server, "town", "squares", "#a { polygon-fill: #ffff00; }");
+  const properties = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`about_${at}`, `Text ${at}`]));
+  const at = [0, 15, 15].map((lon) => square(lon, -20, 10));
+  const features = at.map((geometry) => ({ type: "Feature", geometry, properties }));
+  const body = { type: "FeatureCollection", features };
+  await server.api("POST", "town/layers/squares/import/", { token, body });
+}
 const browser = await startBrowser(t);
 const phone = {
   viewport: { width: 390, height: 844 },
@@ -77,5 +89,38 @@ t.test("a touch shows the object in a sheet and keeps the place in sight", async
   t.ok(place.y < sheet!.y, "the place is above the sheet");
   await page.tap(".object [aria-label=Close]");
   t.notOk(await page.isVisible(".object"));
+  await page.context().close();
+});
+
+/** Whether the sheet with an object comes to rest below a place. */
+async function comesToRestBelow(page: Page, lat: number, lon: number): Promise<void> {
+  await page.waitForSelector(".object .attributes");
+  await until(page, "document.querySelector('.object').getAnimations().length === 0");
+  const sheet = (await page.locator(".object").boundingBox())!;
+  t.ok(sheet.height > 844 * 0.5, "the sheet is high");
+  await waitFor(async () => (await pixelOf(page, lat, lon)).y < sheet.y - 8);
+  t.pass("the place is above it");
+}
+
+t.test("a place under a high sheet comes out above it", async () => {
+  for (const [lat, lon] of [
+    [-12, 5],
+    [-18, 8],
+  ] as const) {
+    const { page } = await openPage(browser, home.replace("lat=10", "lat=-5"), phone);
+    const { x, y } = await pixelOf(page, lat, lon);
+    t.ok(y > 844 * 0.44, "the sheet comes over the place");
+    await page.touchscreen.tap(x, y);
+    await comesToRestBelow(page, lat, lon);
+    await page.context().close();
+  }
+});
+
+t.test("a list that becomes a high sheet does not cover the place either", async () => {
+  const { page } = await openPage(browser, home.replace("lat=10", "lat=-5"), phone);
+  const { x, y } = await pixelOf(page, -12, 20);
+  await page.touchscreen.tap(x, y);
+  await page.locator(".hit").first().tap();
+  await comesToRestBelow(page, -12, 20);
   await page.context().close();
 });

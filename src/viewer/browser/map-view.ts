@@ -23,6 +23,8 @@ export class MapView {
   take: ((latlng: L.LatLng) => void) | undefined;
   /** Is told each object that is highlighted. */
   highlighted: (hit: Hit) => void = () => undefined;
+  /** What covers the map. */
+  panels: { readonly side: HTMLElement; readonly object: HTMLElement } | undefined;
   private readonly highlights = L.featureGroup();
   private clickMarker: L.Marker | undefined;
 
@@ -130,14 +132,20 @@ export class MapView {
     this.map.flyToBounds(bounds, { ...this.padding(true), maxZoom, duration: 0.8 });
   }
 
-  /** Padding in pixels for the panels that cover the map. */
+  /** Padding in pixels for the panels that cover the map, where they come to rest. */
   private padding(withObject = false): { paddingTopLeft: L.PointTuple; paddingBottomRight: L.PointTuple } {
+    const size = this.map.getSize();
+    const { side, object } = this.panels ?? {};
+    const isOpen = object !== undefined && !object.hidden;
     if (phone.matches) {
-      const below =
-        this.covered > 0 ? this.covered + 24 : withObject ? Math.round(this.map.getSize().y * 0.5) : 90;
-      return { paddingTopLeft: [24, 134], paddingBottomRight: [24, below] };
+      const below = withObject && isOpen ? size.y - object.offsetTop : 66;
+      return { paddingTopLeft: [24, 134], paddingBottomRight: [24, Math.max(this.covered, below) + 24] };
     }
-    return { paddingTopLeft: [344, 72], paddingBottomRight: [withObject ? 392 : 72, this.covered + 48] };
+    const right = withObject && isOpen ? size.x - object.offsetLeft + 24 : 72;
+    const left = side ? side.offsetLeft + side.offsetWidth + 16 : 24;
+    // Between two panels there may be no room.
+    const hasRoom = left + right + 96 <= size.x;
+    return { paddingTopLeft: [hasRoom ? left : 24, 72], paddingBottomRight: [right, this.covered + 48] };
   }
 
   /** Sets the minimum zoom so that the world fills the height of the page. */

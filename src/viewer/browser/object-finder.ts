@@ -42,6 +42,10 @@ export class ObjectFinder {
         view.map.getContainer().focus({ preventScroll: true });
       },
     });
+    // It may become higher, as when one of several objects is chosen.
+    new ResizeObserver(() => {
+      if (this.clicked && this.panel.isOpen) view.uncover(this.clicked);
+    }).observe(this.panel.element);
   }
 
   /** The object that is shown, or being loaded; none if the tree of the map has not its layer. */

@@ -149,9 +149,11 @@ export class Viewer {
         })),
       locate: (control) => position.press(control),
     });
+    const side = h("div", { class: "side" }, this.chooser.element, this.search.element, this.layers.element);
+    this.view.panels = { side, object: this.finder.panel.element };
     root.append(
       this.progress,
-      h("div", { class: "side" }, this.chooser.element, this.search.element, this.layers.element),
+      side,
       parts.isEmbedded ? openWhole(t, () => this.link()) : this.toolbar.element,
       this.finder.panel.element,
       this.menu.element,
