@@ -64,6 +64,7 @@ export class MapChooser {
     const project = projects.find((candidate) => candidate.code === current?.project);
     const map = project?.maps.find((candidate) => candidate.code === current?.map);
     this.title.textContent = map?.name || current?.map || this.t("chooseMap");
+    this.title.title = this.title.textContent;
     this.subtitle.textContent = project?.name || project?.code || "Mapwright";
     this.list();
   }

@@ -21,6 +21,7 @@ import { MyPosition } from "./position.js";
 import { SearchBox } from "./search-box.js";
 import { goToResult } from "./search-choice.js";
 import type { Sessions } from "./sessions.js";
+import { withMovableBorder } from "./side-width.js";
 import { showSignInDialog } from "./sign-in.js";
 import { Stage } from "./stage.js";
 import { loadFailedMessage, noMapsMessage, privateMapMessage, unknownMapMessage } from "./stage-messages.js";
@@ -149,7 +150,8 @@ export class Viewer {
         })),
       locate: (control) => position.press(control),
     });
-    const side = h("div", { class: "side" }, this.chooser.element, this.search.element, this.layers.element);
+    const layers = withMovableBorder(this.layers.element, t);
+    const side = h("div", { class: "side" }, this.chooser.element, this.search.element, layers);
     this.view.panels = { side, object: this.finder.panel.element };
     root.append(
       this.progress,

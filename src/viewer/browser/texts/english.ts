@@ -33,6 +33,7 @@ export const english = {
   showPanel: "Show layers",
   hidePanel: "Hide layers",
   panel: "Map and layers",
+  panelWidth: "Width of the panel",
   share: "Share",
   linkCopied: "Link copied",
   copy: "Copy",

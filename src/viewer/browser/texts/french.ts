@@ -34,6 +34,7 @@ export const french: Texts = {
   showPanel: "Afficher les couches",
   hidePanel: "Masquer les couches",
   panel: "Carte et couches",
+  panelWidth: "Largeur du panneau",
   share: "Partager",
   linkCopied: "Lien copié",
   copy: "Copier",

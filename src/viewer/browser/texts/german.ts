@@ -34,6 +34,7 @@ export const german: Texts = {
   showPanel: "Ebenen einblenden",
   hidePanel: "Ebenen ausblenden",
   panel: "Karte und Ebenen",
+  panelWidth: "Breite der Leiste",
   share: "Teilen",
   linkCopied: "Link kopiert",
   copy: "Kopieren",

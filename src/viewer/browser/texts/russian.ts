@@ -34,6 +34,7 @@ export const russian: Texts = {
   showPanel: "Показать слои",
   hidePanel: "Скрыть слои",
   panel: "Карта и слои",
+  panelWidth: "Ширина панели",
   share: "Поделиться",
   linkCopied: "Ссылка скопирована",
   copy: "Скопировать",

@@ -34,6 +34,7 @@ export const spanish: Texts = {
   showPanel: "Mostrar las capas",
   hidePanel: "Ocultar las capas",
   panel: "Mapa y capas",
+  panelWidth: "Ancho del panel",
   share: "Compartir",
   linkCopied: "Enlace copiado",
   copy: "Copiar",
