@@ -153,6 +153,29 @@ export async function filesOfObject(
   ]);
 }
 
+/** Files that the object lists, ordered by id; undefined if there is no such object. @param most how many at most */
+export async function listedFilesOfObject(
+  db: Queryable,
+  layer: LayerNode,
+  objectId: number,
+  most: number,
+): Promise<readonly AttachedFile[] | undefined> {
+  const columns = layer.columns.filter(({ type }) => type === "file");
+  const values: (number | string)[] = [layer.id, objectId, most];
+  const lists = columns.map((column) => {
+    values.push(column.id);
+    return `(f.column_id = $${values.length} and ${listsSql(column, "f.id")})`;
+  });
+  // A row without a file for an object without files.
+  const rows = await db.query<AttachedFile | { readonly id: null }>(
+    `select ${fileRow} from ${layerTable(layer.id)} o
+     left join file f on f.object_id = o.svc_id and f.layer_id = $1 and (${lists.join(" or ") || "false"})
+     where o.svc_id = $2 order by f.id limit $3`,
+    values,
+  );
+  return rows.length === 0 ? undefined : rows.filter((row): row is AttachedFile => row.id !== null);
+}
+
 /** Finds a file by uuid, without checking that its object still lists it (`isListed`). */
 export async function findFile(db: Queryable, uuid: string): Promise<FoundFile | undefined> {
   const [file] = await db.query<FoundFile>(

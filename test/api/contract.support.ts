@@ -155,6 +155,7 @@ export const extensions: readonly string[] = [
   "PUT P/fonts/{path}",
   "DELETE P/fonts/{path}",
   // The path of a File leads here.
+  `GET ${L}/objects/{object}/files/`,
   `GET ${L}/objects/{object}/files/{file}/`,
   "POST P/{map}/tile-key/",
   "DELETE P/{map}/tile-key/",

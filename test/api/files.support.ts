@@ -47,9 +47,11 @@ export interface Sent {
   readonly token?: string | undefined;
   /** Where the token travels; default: a header. */
   readonly tokenIn?: "header" | "form";
+  /** Code of its map; default: `m`. */
+  readonly map?: string;
 }
 
-/** Posts a file to an object; the path begins after `/api/2.8/p/m/layers/`. */
+/** Posts a file to an object; the path begins after the map's `layers/`. */
 export async function send(server: TestServer, object: string, sent: Sent): Promise<ApiAnswer> {
   const form = new FormData();
   const token = "token" in sent ? sent.token : await server.token("editor");
@@ -57,7 +59,7 @@ export async function send(server: TestServer, object: string, sent: Sent): Prom
   if (sent.field !== "") form.set("field", sent.field ?? "files");
   if (sent.lng) form.set("lng", sent.lng);
   form.set("file", new File([sent.bytes as never], sent.name ?? "a.txt"));
-  const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${object}/files/`, {
+  const answer = await fetch(`${server.url}/api/2.8/p/${sent.map ?? "m"}/layers/${object}/files/`, {
     method: "POST",
     body: form,
     headers: token && sent.tokenIn !== "form" ? { "x-token": token } : {},

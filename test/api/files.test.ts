@@ -289,3 +289,24 @@ t.test("files follow the rights of their layer", async (t) => {
   t.equal(await own.text(), "secret");
   await server.sql.query("update map set has_publication = true where code = 'm'");
 });
+
+t.test("the files that an object lists are told with their sizes", async (t) => {
+  const id = await makeObject(server, "a");
+  const list = async () => (await server.api("GET", `m/layers/a/objects/${id}/files/`)).json;
+  t.same(await list(), []);
+  const { json: one } = await send(server, `a/objects/${id}`, { bytes: "12345", name: "one.txt" });
+  const { json: other } = await send(server, `a/objects/${id}`, {
+    ...{ bytes: "1", name: "other.txt", field: "papers", lng: "ru" },
+  });
+  t.same(await list(), [
+    { ...one, size: 5 },
+    { ...other, size: 1 },
+  ]);
+  await server.api("PUT", `m/layers/a/objects/${id}/`, { token, body: { fields: { files: "" } } });
+  t.same(
+    (await list()).map((file: { id: number }) => file.id),
+    [other.id],
+    "what the object does not list any more is not told",
+  );
+  t.equal((await server.api("GET", "m/layers/a/objects/999999999/files/")).status, 404);
+});

@@ -225,6 +225,7 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     need: "edit objects",
     body: file(),
   },
+  "GET P/:map/layers/:layer/objects/:object/files/": { need: "read" },
   "GET P/:map/layers/:layer/objects/:object/files/:file/": { need: "read" },
   "DELETE P/:map/layers/:layer/objects/:object/files/:file/": {
     need: "edit objects",

@@ -224,6 +224,14 @@ const schemas = {
     ),
   }),
   File: z.object({ name: z.string(), path: z.string(), mime: z.string(), id, uuid: z.uuid() }),
+  ListedFile: z.object({
+    name: z.string(),
+    path: z.string(),
+    mime: z.string(),
+    id,
+    uuid: z.uuid(),
+    size: z.int().describe("Bytes"),
+  }),
   Legend: z.object({
     name: z.string(),
     column: z.string().nullable(),

@@ -8,6 +8,7 @@ import {
   type FilePlace,
   fileColumn,
   fileOfObject,
+  listedFilesOfObject,
 } from "../../catalog/files.js";
 import type { Column, LayerNode, MapState } from "../../catalog/state.js";
 import { Failure, failed, notFound } from "../../errors.js";
@@ -76,6 +77,22 @@ async function detach(
   if (blob !== undefined) await services.blobs.setAside(blob);
   await services.changes.propagate();
   return answer(context.caller, null);
+}
+
+/** Of one answer. */
+const mostListed = 1_000;
+
+async function listFiles(request: Request, services: Services): Promise<Reply> {
+  const context = await layerContext(request, services, toRead);
+  const { layer, caller } = context;
+  if (!hasTable(layer)) throw notFound(`layer with objects "${layer.code}"`);
+  const id = objectId(request.params.object);
+  const files = await listedFilesOfObject(services.db, layer, id, mostListed);
+  if (!files) throw notFound(`object ${id}`);
+  return answer(
+    caller,
+    files.map((file) => ({ ...fileObject(context, id, file), size: file.bytes })),
+  );
 }
 
 /**
@@ -172,6 +189,16 @@ export const fileOperations: readonly Operation[] = [
     answer: answers("The stored file.", ref("File")),
     refuses: ["file_column_required", "invalid_value"],
     handle: attach,
+  }),
+  operation({
+    id: "listFiles",
+    tag: "Files",
+    summary: "List the files of an object",
+    details: `In the order in which they came, at most ${mostListed.toLocaleString("en")}.`,
+    methods: ["GET"],
+    path: objectFiles,
+    answer: answers("The files with their sizes.", { type: "array", items: ref("ListedFile") }),
+    handle: listFiles,
   }),
   operation({
     id: "detachFile",

@@ -21,8 +21,16 @@ export function ownColumns(columns: readonly ColumnInfo[]): ColumnInfo[] {
   return columns.filter((column) => column.id !== id && column.type !== "geom");
 }
 
-/** Rows in the order of the layer's columns; without columns, in the order of the fields, titled by code. */
-export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[], locale: Locale): Row[] {
+/**
+ * Rows in the order of the layer's columns; without columns, in the order of the fields, titled by code.
+ * @param filesOf the files with these ids; absent = only their number is shown
+ */
+export function attributeRows(
+  object: ObjectItem,
+  columns: readonly ColumnInfo[],
+  locale: Locale,
+  filesOf?: (ids: string) => Node,
+): Row[] {
   const fields = object.fields ?? {};
   if (columns.length === 0) {
     return Object.keys(fields)
@@ -41,7 +49,9 @@ export function attributeRows(object: ObjectItem, columns: readonly ColumnInfo[]
           const inner = rowsUnder(column.id);
           return inner.length > 0 ? [{ heading: title }, ...inner] : [];
         }
-        return [{ title, value: valueNode(fields[column.code], column.type, locale) }];
+        const value = fields[column.code];
+        const files = column.type === "file" && value ? filesOf?.(String(value)) : undefined;
+        return [{ title, value: files ?? valueNode(value, column.type, locale) }];
       });
   return rowsUnder(0);
 }

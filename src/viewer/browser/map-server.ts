@@ -2,6 +2,7 @@ import type { BaseChoice } from "./address.js";
 import type { DataLanguages } from "./data-languages.js";
 import type { TreeElement } from "./layer-tree.js";
 import type { Pictures } from "./pictures.js";
+import { saveBytes, saveFile } from "./save-file.js";
 import type { Sessions } from "./sessions.js";
 
 /** Client of the map server. URLs are relative to the page, so that they work with a path prefix. */
@@ -81,6 +82,16 @@ export interface FoundName {
   readonly value: string;
   readonly layer: string;
   readonly layer_name: string;
+}
+
+/** A file of an object. */
+export interface AttachedFile {
+  readonly id: number;
+  readonly uuid: string;
+  readonly name: string;
+  readonly mime: string;
+  /** Bytes. */
+  readonly size: number;
 }
 
 /** An error response; status 0 = no response. */
@@ -209,6 +220,29 @@ export class MapServer {
         const query = { class: number, size, lng: this.lng(project) };
         const url = withQuery(`api/2.8/${path(project, ...segments(layer, "icon"))}`, query);
         return symbols.address(url, this.sessions.of(project)?.token);
+      },
+    };
+  }
+
+  /** The files of an object. @param pictures keeps those of private maps */
+  attachments({ project, map }: MapId, layer: string, object: number, pictures: Pictures) {
+    const files = [map, "layers", layer, "objects", String(object), "files"];
+    return {
+      files: () => this.get<AttachedFile[]>(project, files),
+      picture: ({ uuid }: AttachedFile, pixels: number) => {
+        const side = Math.ceil(pixels * Math.min(2, Math.max(1, window.devicePixelRatio)));
+        const address = withQuery(`api/2.8/${path(project, "image", uuid)}`, { w: side, h: side });
+        return pictures.address(address, this.sessions.of(project)?.token);
+      },
+      download: async ({ uuid, name }: AttachedFile) => {
+        const address = this.publicAddress(project, [...files, uuid], {});
+        if (address !== undefined) {
+          saveFile(address, name);
+          return;
+        }
+        const { signal } = new AbortController();
+        const answer = await this.answer(project, [...files, uuid], {}, { method: "GET", signal });
+        saveBytes(await answer.blob(), name);
       },
     };
   }

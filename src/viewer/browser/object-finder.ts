@@ -1,4 +1,5 @@
 import type { ObjectRef } from "./address.js";
+import { attachmentList } from "./attachments.js";
 import type { Locale } from "./attributes.js";
 import { copyText } from "./clipboard.js";
 import { LayerColumns } from "./columns.js";
@@ -7,6 +8,7 @@ import { type MapId, type MapServer, ServerError } from "./map-server.js";
 import type { MapView } from "./map-view.js";
 import { type Found, ObjectPanel } from "./object-panel.js";
 import { type Click, centerOf, findObjects, type Hit, shiftOf } from "./objects.js";
+import { Pictures } from "./pictures.js";
 import type { Toasts } from "./toasts.js";
 
 /** Finds the objects at a click and shows them in the object panel. */
@@ -17,6 +19,7 @@ export class ObjectFinder {
   /** The object that is being loaded. */
   private wanted: ObjectRef | undefined;
   private readonly columns: LayerColumns;
+  private readonly pictures = new Pictures(60);
 
   constructor(
     private readonly parts: {
@@ -34,10 +37,12 @@ export class ObjectFinder {
       shown: () => this.changed(),
       highlight: (hit) => view.highlight(this.clicked, hit),
       zoomTo: (hit) => view.zoomTo(hit),
+      files: (hit, ids) => this.files(hit, ids),
       copy: (text) =>
         void copyText(text).then((copied) => copied && toasts.show(locale.t("coordinatesCopied"), "good")),
       closed: () => {
         this.clicked = undefined;
+        this.pictures.clear();
         view.highlight(undefined);
         view.map.getContainer().focus({ preventScroll: true });
       },
@@ -46,6 +51,15 @@ export class ObjectFinder {
     new ResizeObserver(() => {
       if (this.clicked && this.panel.isOpen) view.uncover(this.clicked);
     }).observe(this.panel.element);
+  }
+
+  private files(hit: Hit, ids: string): Node {
+    const { server, locale, toasts } = this.parts;
+    const mapId = this.opened()?.mapId;
+    if (!mapId) return document.createTextNode("");
+    const source = server.attachments(mapId, hit.layer.element.code, hit.object.id, this.pictures);
+    const failed = () => toasts.show(locale.t("downloadFailed"), "bad");
+    return attachmentList(ids, { ...source, failed }, locale);
   }
 
   /** The object that is shown, or being loaded; none if the tree of the map has not its layer. */

@@ -12,6 +12,8 @@ export interface ObjectPanelEvents {
   highlight(hit: Hit | undefined): void;
   zoomTo(hit: Hit): void;
   copy(text: string): void;
+  /** The files of an object with these ids. */
+  files(hit: Hit, ids: string): Node;
   /** The attributes of another object are shown now, or of none. */
   shown(): void;
   closed(): void;
@@ -184,7 +186,9 @@ export class ObjectPanel {
         if (columns.length > 0 && this.found === found && this.shownHit === hit) this.showObject(hit);
       });
     }
-    const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale).map((row) =>
+    const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale, (ids) =>
+      this.events.files(hit, ids),
+    ).map((row) =>
       "heading" in row
         ? h("tr", { class: "group" }, h("th", { colspan: 2, scope: "colgroup" }, row.heading))
         : h("tr", {}, h("th", { scope: "row" }, row.title), h("td", {}, row.value)),

@@ -159,6 +159,11 @@ export const german: Texts = {
   no: "Nein",
   empty: "leer",
   files: { one: "{n} Datei", other: "{n} Dateien" },
+  downloadFile: "{name} herunterladen",
+  pictures: "Bilder",
+  previousPicture: "Voriges Bild",
+  nextPicture: "Nächstes Bild",
+  pictureFailed: "Das Bild konnte nicht geladen werden.",
   loadingMap: "Die Karte wird geladen …",
   failedTitle: "Die Karte konnte nicht geladen werden",
   failedOffline:

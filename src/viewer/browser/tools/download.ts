@@ -1,4 +1,5 @@
 import type { MapServer } from "../map-server.js";
+import { saveBytes, saveFile } from "../save-file.js";
 import type { LayerObjects, Selected } from "./layer-objects.js";
 
 /** Longer addresses are not taken by all servers in between. */
@@ -22,25 +23,12 @@ export async function downloadObjects(
   const { project } = objects.mapId;
   const address = server.publicAddress(project, path, query);
   if (address !== undefined && address.length <= maxAddress) {
-    save(address, "");
+    saveFile(address, "");
     return;
   }
   const answer = await server.answer(project, path, query, { method: "POST", signal });
-  const file = URL.createObjectURL(await answer.blob());
-  save(file, fileName(answer.headers.get("content-disposition") ?? "") ?? `objects.${format}`);
-  // The browser has begun to read it by then.
-  window.setTimeout(() => URL.revokeObjectURL(file), 60_000);
-}
-
-function save(address: string, name: string): void {
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.rel = "noreferrer";
-  link.className = "off-screen";
-  document.body.append(link);
-  link.click();
-  link.remove();
+  const name = fileName(answer.headers.get("content-disposition") ?? "") ?? `objects.${format}`;
+  saveBytes(await answer.blob(), name);
 }
 
 /** The name in Content-Disposition (RFC 6266). */
