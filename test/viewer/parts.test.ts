@@ -104,3 +104,13 @@ t.test("where elements have ids of their own, layers go by theirs", (t) => {
   );
   t.end();
 });
+
+t.test("layers on both sides of 180 degrees are shown together there", (t) => {
+  const box = (west: number, east: number) => ({ sw: [-20, west], ne: [-10, east] }) as const;
+  const extent = (...boxes: readonly ReturnType<typeof box>[]) =>
+    new LayerTree(boxes.map((bbox, at) => ({ ...element(at + 1, "layer", 0), bbox }))).extent();
+  t.same(extent(box(170, 180), box(-180, -175)), box(170, 185));
+  t.same(extent(box(170, 190)), box(170, 190));
+  t.same(extent(box(-20, -10), box(5, 15)), box(-20, 15));
+  t.end();
+});

@@ -46,7 +46,7 @@ export function parseAddress(hash: string): Address {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
   const zoom = numberIn(values.get("z"), 0, 22);
   const lat = numberIn(values.get("lat"), -90, 90);
-  const lon = numberIn(values.get("lon"), -180, 180);
+  const lon = numberIn(values.get("lon"), -540, 540);
   const layers = values.get("layers");
   const language = values.get("lng");
   return {

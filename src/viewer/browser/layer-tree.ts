@@ -125,19 +125,27 @@ export class LayerTree {
 
   /** Bounding box of the items (by default of all layers); undefined when none has one. */
   extent(items: readonly TreeItem[] = this.leaves): Box | undefined {
-    let box: Box | undefined;
-    for (const leaf of items.flatMap(leavesOf)) {
-      const next = leaf.element.bbox;
-      if (!next) continue;
-      box = box
-        ? {
-            sw: [Math.min(box.sw[0], next.sw[0]), Math.min(box.sw[1], next.sw[1])],
-            ne: [Math.max(box.ne[0], next.ne[0]), Math.max(box.ne[1], next.ne[1])],
-          }
-        : next;
-    }
-    return box;
+    const boxes = items.flatMap(leavesOf).flatMap(({ element }) => element.bbox ?? []);
+    const plain = union(boxes);
+    // What lies on both sides of 180° is closer together there than across Greenwich.
+    const across = union(boxes.map((box) => (box.sw[1] + box.ne[1] < 0 ? eastward(box) : box)));
+    return plain && across && widthOf(across) < widthOf(plain) ? across : plain;
   }
+}
+
+const widthOf = ({ sw, ne }: Box): number => ne[1] - sw[1];
+const eastward = ({ sw, ne }: Box): Box => ({ sw: [sw[0], sw[1] + 360], ne: [ne[0], ne[1] + 360] });
+
+function union(boxes: readonly Box[]): Box | undefined {
+  let box: Box | undefined;
+  for (const next of boxes)
+    box = box
+      ? {
+          sw: [Math.min(box.sw[0], next.sw[0]), Math.min(box.sw[1], next.sw[1])],
+          ne: [Math.max(box.ne[0], next.ne[0]), Math.max(box.ne[1], next.ne[1])],
+        }
+      : next;
+  return box;
 }
 
 function leavesOf(item: TreeItem): readonly TreeItem[] {

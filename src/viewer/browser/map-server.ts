@@ -99,6 +99,8 @@ export class ServerError extends Error {
   constructor(
     readonly status: number,
     readonly code: string | undefined,
+    /** When the server would look at it again. */
+    readonly retryAfterSeconds?: number,
   ) {
     super(`${status} ${code ?? ""}`.trim());
     this.name = "ServerError";
@@ -421,6 +423,7 @@ export class MapServer {
     }
     if (reply.ok) return reply;
     const body = (await reply.json().catch(() => undefined)) as { code?: string } | undefined;
-    throw new ServerError(reply.status, body?.code);
+    const seconds = Number(reply.headers.get("retry-after") ?? Number.NaN);
+    throw new ServerError(reply.status, body?.code, Number.isFinite(seconds) ? seconds : undefined);
   }
 }

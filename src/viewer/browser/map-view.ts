@@ -72,7 +72,12 @@ export class MapView {
   }
 
   setView(view: View): void {
+    // Steps go to whole zooms, but a link may name one between them.
+    const { options } = this.map;
+    const { zoomSnap } = options;
+    options.zoomSnap = 0;
     this.map.setView([view.lat, view.lon], view.zoom, { animate: false });
+    if (zoomSnap !== undefined) options.zoomSnap = zoomSnap;
   }
 
   /** Zooms to a box, in the part of the map that panels do not cover. Without a box: the world. */
@@ -156,8 +161,9 @@ export class MapView {
 
 /** The highlight of an object's geometry: a coloured line on a light casing, visible on any map. */
 function highlightOf(hit: Hit): L.FeatureGroup {
-  const coordsToLatLng = (position: [number, number] | [number, number, number]) =>
-    L.latLng(position[1], position[0] + hit.shift);
+  const isAcross = liesAcross180(hit.object.geom);
+  const coordsToLatLng = ([lon, lat]: [number, number] | [number, number, number]) =>
+    L.latLng(lat, lon + (isAcross && lon < 0 ? 360 : 0) + hit.shift);
   const geometryLayer = (className: string, radius: number) =>
     L.geoJSON(hit.object.geom ?? undefined, {
       coordsToLatLng,
@@ -166,4 +172,26 @@ function highlightOf(hit: Hit): L.FeatureGroup {
       pointToLayer: (_, latlng) => L.circleMarker(latlng, { radius, className, interactive: false }),
     });
   return L.featureGroup([geometryLayer("mark-casing", 9), geometryLayer("mark", 9)]);
+}
+
+/** Whether its parts on both sides of 180° are closer together there than across Greenwich. */
+function liesAcross180(geometry: GeoJSON.Geometry | null | undefined): boolean {
+  let [west, east, westAcross, eastAcross] = [Infinity, -Infinity, Infinity, -Infinity];
+  const read = (part: unknown): void => {
+    if (!Array.isArray(part)) return;
+    const [lon] = part;
+    if (typeof lon !== "number") {
+      for (const each of part) read(each);
+      return;
+    }
+    const moved = lon < 0 ? lon + 360 : lon;
+    [west, east] = [Math.min(west, lon), Math.max(east, lon)];
+    [westAcross, eastAcross] = [Math.min(westAcross, moved), Math.max(eastAcross, moved)];
+  };
+  const readAll = (one: GeoJSON.Geometry): void => {
+    if (one.type === "GeometryCollection") for (const each of one.geometries) readAll(each);
+    else read(one.coordinates);
+  };
+  if (geometry) readAll(geometry);
+  return east - west > 180 && eastAcross - westAcross < east - west;
 }

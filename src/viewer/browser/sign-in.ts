@@ -98,7 +98,10 @@ export function showSignInDialog(
       .catch((error: unknown) => {
         const failure = error instanceof ServerError ? error : new ServerError(500, undefined);
         const { status } = failure;
-        if (status === 403) fail(t("wrongPassword"), password);
+        const { retryAfterSeconds: seconds } = failure;
+        if (status === 403 && seconds !== undefined)
+          fail(t("tooManyAttempts", { n: Math.max(1, Math.ceil(seconds / 60)) }), password);
+        else if (status === 403) fail(t("wrongPassword"), password);
         else if (failure.code === "project_not_found") fail(t("unknownProject"), project);
         else fail(t(status === 0 ? "failedOffline" : status === 503 ? "busyServer" : "failedServer"), login);
       })

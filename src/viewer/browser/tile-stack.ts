@@ -43,7 +43,9 @@ export class TileStack {
         else this.loading.delete(place);
         this.events.loading(this.loading.size > 0);
       },
+      doubtful: () => this.events.doubtful(),
       failed: () => this.events.failed(),
+      complete: () => this.events.complete(),
     };
     return new MapTiles(this.map, events, place);
   }

@@ -11,18 +11,25 @@ export interface TileSource {
 export interface TileEvents {
   /** Whether tiles are being loaded. */
   loading(isLoading: boolean): void;
-  /** A tile failed after all retries. */
+  /** A tile failed for the first time. */
+  doubtful(): void;
+  /** A tile failed several times. It is tried again, at longer and longer intervals. */
   failed(): void;
+  /** No tile is missing any more. */
+  complete(): void;
 }
 
+/** After so many attempts the user is told. */
 const attempts = 4;
 const firstPauseMs = 600;
+const longestPauseMs = 60_000;
 
 /** Symbols and labels of what changed reach into tiles beside it. */
 const reachTiles = 2;
 
 class RetryingTiles extends L.TileLayer {
-  private readonly retryTimers = new WeakMap<HTMLElement, number>();
+  /** Tiles that failed, with what tries them again at once. */
+  private readonly failing = new Map<HTMLElement, { readonly timer: number; readonly retry: () => void }>();
   /** Tiles that are loaded again; true = they have to be once more. */
   private readonly renewing = new Map<HTMLImageElement, boolean>();
   /** Since it was opened. The browser may then have pictures that are not current any more. */
@@ -34,7 +41,20 @@ class RetryingTiles extends L.TileLayer {
     opacity: number,
   ) {
     super("", { maxZoom: 22, zIndex, opacity, keepBuffer: 3, updateWhenZooming: false });
-    this.on("tileunload", (event: L.TileEvent) => window.clearTimeout(this.retryTimers.get(event.tile)));
+    this.on("tileunload", (event: L.TileEvent) => this.forget(event.tile));
+    const online = () => {
+      for (const [tile, { retry }] of [...this.failing]) {
+        this.forget(tile);
+        retry();
+      }
+    };
+    this.on("add", () => window.addEventListener("online", online));
+    this.on("remove", () => window.removeEventListener("online", online));
+  }
+
+  private forget(tile: HTMLElement): void {
+    window.clearTimeout(this.failing.get(tile)?.timer);
+    this.failing.delete(tile);
   }
 
   /** The API counts y from the bottom (TMS). */
@@ -90,16 +110,19 @@ class RetryingTiles extends L.TileLayer {
     tile.alt = "";
     tile.onload = () => {
       if (tile.src.startsWith("blob:")) URL.revokeObjectURL(tile.src);
+      const hadFailed = attempt > 1;
+      attempt = 1;
+      this.forget(tile);
       done(undefined, tile);
+      if (hadFailed && this.failing.size === 0) this.fire("complete");
     };
     tile.onerror = () => {
-      if (attempt === attempts) {
-        done(new Error("the tile could not be loaded"), tile);
-        return;
-      }
-      const pause = firstPauseMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
+      if (attempt === 1) this.fire("doubtful");
+      if (attempt === attempts) done(new Error("the tile could not be loaded"), tile);
+      const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)) * (0.75 + Math.random() / 2);
       attempt += 1;
-      this.retryTimers.set(tile, window.setTimeout(load, pause));
+      this.forget(tile);
+      this.failing.set(tile, { timer: window.setTimeout(load, pause), retry: load });
     };
     load();
     return tile;
@@ -171,6 +194,8 @@ export class MapTiles {
       }, 250);
     });
     tiles.on("tileerror", () => this.events.failed());
+    tiles.on("doubtful", () => this.events.doubtful());
+    tiles.on("complete", () => this.events.complete());
     tiles.addTo(this.map);
   }
 

@@ -41,6 +41,9 @@ export interface ViewerParts {
   readonly dataLanguages: DataLanguages;
 }
 
+/** A session that was good is not asked for again for so long. */
+const sessionCheckMs = 5_000;
+
 /** The page: connects its parts, opens maps, and keeps the URL fragment in step with what is shown. */
 export class Viewer {
   private readonly toasts: Toasts;
@@ -64,7 +67,8 @@ export class Viewer {
   private tree: LayerTree | undefined;
   /** Number of maps opened, so that a late response for a previous map is ignored. */
   private opening = 0;
-  private checkingSession = false;
+  private isSessionChecked = false;
+  private hasToldFailure = false;
 
   constructor(
     root: HTMLElement,
@@ -82,7 +86,11 @@ export class Viewer {
     });
     this.tiles = new TileStack(this.view.map, {
       loading: (isLoading) => this.progress.classList.toggle("busy", isLoading),
-      failed: () => void this.tilesFailed(),
+      doubtful: () => void this.checkSession(),
+      failed: () => this.tilesFailed(),
+      complete: () => {
+        this.hasToldFailure = false;
+      },
     });
     this.live = new LiveChanges({
       changed: (areas) => {
@@ -459,21 +467,23 @@ export class Viewer {
     if (this.mapId) await this.open(this.mapId, this.requested);
   }
 
-  /** Tiles may fail because the session has ended. */
-  private async tilesFailed(): Promise<void> {
-    const { t } = this.parts.locale;
+  private tilesFailed(): void {
+    if (this.hasToldFailure) return;
+    this.hasToldFailure = true;
+    this.toasts.show(this.parts.locale.t(navigator.onLine ? "tilesFailed" : "offline"), "bad");
+  }
+
+  /** Tiles may fail because the session has ended: this is asked at the first, before many more are refused. */
+  private async checkSession(): Promise<void> {
     const project = this.mapId?.project;
-    if (project === undefined || this.checkingSession) return;
-    if (!this.parts.sessions.of(project)) {
-      this.toasts.show(t("tilesFailed"), "bad");
-      return;
-    }
-    this.checkingSession = true;
-    const isValid = await this.parts.server.checkSession(project).finally(() => {
-      this.checkingSession = false;
-    });
-    this.toasts.show(t(isValid ? "tilesFailed" : "sessionEnded"), "bad");
-    if (!isValid) await this.reload();
+    if (project === undefined || this.isSessionChecked || !this.parts.sessions.of(project)) return;
+    this.isSessionChecked = true;
+    window.setTimeout(() => {
+      this.isSessionChecked = false;
+    }, sessionCheckMs);
+    if (await this.parts.server.checkSession(project)) return;
+    this.toasts.show(this.parts.locale.t("sessionEnded"), "bad");
+    await this.reload();
   }
 
   private showEmpty(): void {
@@ -485,6 +495,7 @@ export class Viewer {
   private showUnknown(): void {
     const { t } = this.parts.locale;
     this.closeMap();
+    document.title = `${t("unknownTitle")} · Mapwright`;
     this.stage.message(unknownMapMessage(t, () => this.chooser.open(true)));
   }
 

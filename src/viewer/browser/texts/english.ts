@@ -78,6 +78,10 @@ export const english = {
   showPassword: "Show the password",
   hidePassword: "Hide the password",
   wrongPassword: "The login or the password is wrong.",
+  tooManyAttempts: {
+    one: "Too many attempts. Try again in {n} minute.",
+    other: "Too many attempts. Try again in {n} minutes.",
+  },
   fillIn: "Fill in all fields.",
   unknownProject: "There is no such project.",
   close: "Close",
@@ -177,6 +181,7 @@ export const english = {
   emptyTitle: "No maps yet",
   emptyHint: "Maps appear here as soon as they are published.",
   tilesFailed: "Parts of the map could not be loaded.",
+  offline: "You are offline. The map goes on when the connection is back.",
   queryFailed: "The objects could not be loaded.",
   mapLabel: "Map. Arrow keys move it, plus and minus zoom, Enter shows what is in the middle.",
   attributionBase: "Base map: Natural Earth",

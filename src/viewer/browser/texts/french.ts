@@ -79,6 +79,10 @@ export const french: Texts = {
   showPassword: "Afficher le mot de passe",
   hidePassword: "Masquer le mot de passe",
   wrongPassword: "L’identifiant ou le mot de passe est incorrect.",
+  tooManyAttempts: {
+    one: "Trop de tentatives. Réessayez dans {n} minute.",
+    other: "Trop de tentatives. Réessayez dans {n} minutes.",
+  },
   fillIn: "Remplissez tous les champs.",
   unknownProject: "Ce projet n’existe pas.",
   close: "Fermer",
@@ -178,6 +182,7 @@ export const french: Texts = {
   emptyTitle: "Pas encore de cartes",
   emptyHint: "Les cartes apparaissent ici dès qu’elles sont publiées.",
   tilesFailed: "Des parties de la carte n’ont pas pu être chargées.",
+  offline: "Vous êtes hors ligne. La carte se chargera au retour de la connexion.",
   queryFailed: "Les objets n’ont pas pu être chargés.",
   mapLabel:
     "Carte. Les flèches la déplacent, plus et moins changent l’échelle, Entrée montre ce qui est au milieu.",

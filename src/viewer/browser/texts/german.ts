@@ -79,6 +79,10 @@ export const german: Texts = {
   showPassword: "Passwort zeigen",
   hidePassword: "Passwort verbergen",
   wrongPassword: "Der Benutzername oder das Passwort ist falsch.",
+  tooManyAttempts: {
+    one: "Zu viele Versuche. Versuchen Sie es in {n} Minute wieder.",
+    other: "Zu viele Versuche. Versuchen Sie es in {n} Minuten wieder.",
+  },
   fillIn: "Füllen Sie alle Felder aus.",
   unknownProject: "Dieses Projekt gibt es nicht.",
   close: "Schließen",
@@ -179,6 +183,7 @@ export const german: Texts = {
   emptyTitle: "Noch keine Karten",
   emptyHint: "Karten erscheinen hier, sobald sie veröffentlicht sind.",
   tilesFailed: "Teile der Karte konnten nicht geladen werden.",
+  offline: "Sie sind offline. Die Karte lädt weiter, sobald die Verbindung wieder da ist.",
   queryFailed: "Die Objekte konnten nicht geladen werden.",
   mapLabel:
     "Karte. Pfeiltasten bewegen sie, Plus und Minus ändern den Maßstab, die Eingabetaste zeigt, was in der Mitte liegt.",

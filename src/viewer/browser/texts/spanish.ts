@@ -79,6 +79,10 @@ export const spanish: Texts = {
   showPassword: "Mostrar la contraseña",
   hidePassword: "Ocultar la contraseña",
   wrongPassword: "El usuario o la contraseña no son correctos.",
+  tooManyAttempts: {
+    one: "Demasiados intentos. Inténtelo de nuevo en {n} minuto.",
+    other: "Demasiados intentos. Inténtelo de nuevo en {n} minutos.",
+  },
   fillIn: "Rellene todos los campos.",
   unknownProject: "Ese proyecto no existe.",
   close: "Cerrar",
@@ -178,6 +182,7 @@ export const spanish: Texts = {
   emptyTitle: "Todavía no hay mapas",
   emptyHint: "Los mapas aparecen aquí en cuanto se publican.",
   tilesFailed: "No se pudieron cargar partes del mapa.",
+  offline: "Está sin conexión. El mapa seguirá cuando vuelva la conexión.",
   queryFailed: "No se pudieron cargar los objetos.",
   mapLabel:
     "Mapa. Las flechas lo mueven, más y menos cambian la escala, Intro muestra lo que hay en el centro.",

@@ -1,0 +1,92 @@
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { makeTown, type OpenPage, openPage, pictureComplete, startBrowser } from "./support.js";
+
+/** The viewer when the network, a session or a link fails. */
+
+const server = await startServer({ config: { "login.failuresPerLoginAndAddress": 2 } });
+t.teardown(() => server.stop());
+await makeTown(server);
+const browser = await startBrowser(t);
+const address = (map: string) => `${server.url}/#project=p&map=${map}&z=4&lat=10&lon=10`;
+/** By the map itself: a link would load the map again. */
+const zoomIn = (page: OpenPage["page"]) => page.press(".map", "+");
+const isTile = (url: string) => url.includes("/tms/") && url.includes("x=");
+
+async function signIn({ page }: OpenPage, password = "viewerviewer"): Promise<void> {
+  await page.click(".sign-in-button");
+  await page.fill("#sign-in-login", "viewer");
+  await page.fill("#sign-in-password", password);
+  await page.keyboard.press("Enter");
+}
+
+t.test("tiles that failed while offline load when the connection is back", async (t) => {
+  const { page, requests } = await openPage(browser, address("town"));
+  await page.context().setOffline(true);
+  await zoomIn(page);
+  await page.waitForSelector(".toast");
+  t.match(await page.locator(".toast").allInnerTexts(), [
+    "You are offline. The map goes on when the connection is back.",
+  ]);
+  t.equal(await page.locator(".toast").count(), 1, "told once, not for each tile");
+  const asked = requests.length;
+  await page.context().setOffline(false);
+  await pictureComplete(page);
+  t.ok(requests.length > asked);
+  const shown = await page.evaluate<boolean>(
+    `[...document.querySelectorAll(".leaflet-tile")].every((tile) => tile.complete && tile.naturalWidth > 0)`,
+  );
+  t.ok(shown, "no tile is missing");
+  await page.context().close();
+});
+
+t.test("an expired session is told once, and its tiles are asked for no more", async (t) => {
+  const opened = await openPage(browser, address("secret"), { waitForMap: false });
+  const { page, requests } = opened;
+  await page.waitForSelector("text=This map is private");
+  await signIn(opened);
+  await pictureComplete(page);
+  const token = await page.evaluate<string>(
+    "JSON.parse(sessionStorage.getItem('mapwright.sessions'))[0][1].token",
+  );
+  await server.api("POST", "logout/", { token });
+  const before = requests.filter(isTile).length;
+  await zoomIn(page);
+  await page.waitForSelector("text=This map is private");
+  t.equal(await page.locator(".toast").count(), 1);
+  const refused = requests.filter(isTile);
+  await page.waitForTimeout(2_500);
+  t.equal(requests.filter(isTile).length, refused.length, "nothing is asked again");
+  t.equal(new Set(refused.slice(before)).size, refused.length - before, "each once");
+  await signIn(opened);
+  await pictureComplete(page);
+  t.match(page.url(), /z=5/, "the view has stayed");
+  await page.context().close();
+});
+
+t.test("a login that is locked out is told so, and for how long", async (t) => {
+  const opened = await openPage(browser, address("town"));
+  await signIn(opened, "wrong");
+  const { page } = opened;
+  const problem = () => page.locator("#sign-in-problem").innerText();
+  await page.waitForSelector(".problem:has-text('wrong')");
+  for (let attempt = 0; attempt < 4 && !(await problem()).includes("Too many"); attempt++) {
+    await page.keyboard.press("Enter");
+    await page.waitForTimeout(700);
+  }
+  t.match(await problem(), /^Too many attempts\. Try again in \d+ minutes?\.$/);
+  await page.context().close();
+});
+
+t.test(
+  "links may name places between zooms and beyond 180 degrees, and a bad one has its own title",
+  async (t) => {
+    const { page } = await openPage(browser, `${server.url}/#project=p&map=town&z=4.5&lat=10&lon=190`);
+    t.match(page.url(), /z=4\.5&lat=10\.\d+&lon=-170\./);
+    t.match(await page.title(), /^Town/);
+    await page.evaluate(`location.hash = "#project=p&map=nothing"`);
+    await page.waitForSelector("text=There is no such map");
+    t.match(await page.title(), /^There is no such map/);
+    await page.context().close();
+  },
+);
