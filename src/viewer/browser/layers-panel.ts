@@ -125,6 +125,11 @@ export class LayersPanel {
     this.treeView.zoomed(zoom);
   }
 
+  /** Loads the legends of the layers that are on, also of those that are not seen. */
+  loadLegends(): Promise<void> {
+    return this.treeView.loadLegends();
+  }
+
   hide(): void {
     this.element.hidden = true;
   }

@@ -12,7 +12,7 @@ export class LayerLegend {
   readonly element = h("ul", { class: "legend", hidden: true });
   /** Goes into the layer's row: folds the legend. */
   readonly toggle: HTMLButtonElement;
-  private state: "none" | "loading" | "loaded" = "none";
+  private loaded: Promise<void> | undefined;
   private entries: { readonly element: HTMLElement; readonly shown: LegendClass }[] = [];
   private zoom = 0;
 
@@ -36,22 +36,22 @@ export class LayerLegend {
   }
 
   /** Loads it, once. A legend that could not be loaded is tried again with the next call. */
-  async load(): Promise<void> {
-    if (this.state !== "none") return;
-    this.state = "loading";
+  load(): Promise<void> {
+    this.loaded ??= this.read().catch(() => {
+      this.loaded = undefined;
+    });
+    return this.loaded;
+  }
+
+  private async read(): Promise<void> {
     const { source, folded } = this.parts;
     const { code } = this.item.element;
-    try {
-      const [legend, symbol] = await Promise.all([source.legend(code), source.symbol(code, symbolPixels)]);
-      this.swatch.replaceChildren(image(symbol));
-      this.state = "loaded";
-      if (!legend?.showLegend || legend.classificators.length < 2) return;
-      await this.fill(legend);
-      this.toggle.hidden = false;
-      this.fold(folded.has(this.item.layerId));
-    } catch {
-      this.state = "none";
-    }
+    const [legend, symbol] = await Promise.all([source.legend(code), source.symbol(code, symbolPixels)]);
+    this.swatch.replaceChildren(image(symbol));
+    if (!legend?.showLegend || legend.classificators.length < 2) return;
+    await this.fill(legend);
+    this.toggle.hidden = false;
+    this.fold(folded.has(this.item.layerId));
   }
 
   /** Hides the classes that tiles do not show at a zoom. */

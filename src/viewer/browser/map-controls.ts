@@ -1,7 +1,7 @@
 import type { Locale } from "./attributes.js";
 import { button, h, type IconName, icon } from "./dom.js";
 
-/** Controls of the map: zoom, whole map, location, full screen; and the scale bar. */
+/** Controls of the map: zoom, whole map, location, full screen, print; and the scale bar. */
 
 export interface ControlEvents {
   home(): void;
@@ -9,6 +9,7 @@ export interface ControlEvents {
   bookmarks(): void;
   /** @param control the button that was pressed */
   locate(control: HTMLElement): void;
+  print(): void;
 }
 
 export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): HTMLElement {
@@ -31,6 +32,7 @@ export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): H
   }
   if (document.fullscreenEnabled)
     others.push(fullScreenControl(control("fullScreen", t("fullScreen"), toggleFullScreen), t));
+  others.push(control("print", t("print"), () => events.print()));
   return h(
     "div",
     { class: "controls" },

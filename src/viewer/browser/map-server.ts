@@ -142,6 +142,8 @@ function withFallback(objects: readonly ObjectItem[], others: readonly ObjectIte
 }
 
 export class MapServer {
+  /** Whether tiles have twice the pixels. */
+  hasSharpTiles: boolean = L.Browser.retina;
   private readonly languagesOf = new Map<string, readonly string[]>();
   /** Undefined elements: they could not be loaded. */
   private expected:
@@ -338,7 +340,7 @@ export class MapServer {
       base: shows.base === "none" ? 0 : shows.base === "builtin" ? "builtin" : undefined,
       background: shows.background === false ? 0 : undefined,
       lng: this.lng(mapId.project),
-      retina: L.Browser.retina ? 2 : undefined,
+      retina: this.hasSharpTiles ? 2 : undefined,
       token: this.sessions.of(mapId.project)?.token,
     });
     return { path: `tms/${path(mapId.project, mapId.map)}`, query: query.replace("?", "&") };

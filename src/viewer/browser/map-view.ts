@@ -25,6 +25,8 @@ export class MapView {
   highlighted: (hit: Hit) => void = () => undefined;
   /** What covers the map. */
   panels: { readonly side: HTMLElement; readonly object: HTMLElement } | undefined;
+  /** Whether the map has the size of a paper, not of the page. */
+  private isOnPaper = false;
   private readonly highlights = L.featureGroup();
   private clickMarker: L.Marker | undefined;
 
@@ -78,6 +80,18 @@ export class MapView {
     options.zoomSnap = 0;
     this.map.setView([view.lat, view.lon], view.zoom, { animate: false });
     if (zoomSnap !== undefined) options.zoomSnap = zoomSnap;
+  }
+
+  /** Gives the map a size of its own in pixels, as for paper; undefined = that of the page. */
+  resize(size: { readonly width: number; readonly height: number } | undefined): void {
+    const { map } = this;
+    const [center, zoom] = [map.getCenter(), map.getZoom()];
+    this.isOnPaper = size !== undefined;
+    const { style } = map.getContainer();
+    style.width = size ? `${size.width}px` : "";
+    style.height = size ? `${size.height}px` : "";
+    map.invalidateSize({ animate: false });
+    map.setView(center, zoom, { animate: false, reset: true } as L.ZoomPanOptions);
   }
 
   /** Zooms to a box, in the part of the map that panels do not cover. Without a box: the world. */
@@ -155,6 +169,7 @@ export class MapView {
 
   /** Sets the minimum zoom so that the world fills the height of the page. */
   private limitZoom(): void {
+    if (this.isOnPaper) return;
     this.map.setMinZoom(Math.max(0, Math.floor(Math.log2(this.map.getSize().y / 256))));
   }
 }

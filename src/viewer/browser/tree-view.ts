@@ -21,7 +21,7 @@ export class TreeView {
   private tree: LayerTree | undefined;
   /** Functions that update the switches from the tree. */
   private refreshers: (() => void)[] = [];
-  private legends: LayerLegend[] = [];
+  private legends: { readonly item: TreeItem; readonly legend: LayerLegend }[] = [];
   private readonly folded = new FoldedLegends();
   private source: LegendSource | undefined;
   private nextId = 0;
@@ -62,7 +62,13 @@ export class TreeView {
   /** Shows what the legends have at a zoom. */
   zoomed(zoom: number): void {
     this.zoom = zoom;
-    for (const legend of this.legends) legend.zoomed(zoom);
+    for (const { legend } of this.legends) legend.zoomed(zoom);
+  }
+
+  /** Loads the legends of the layers that are on, also of those that are not seen. */
+  async loadLegends(): Promise<void> {
+    const isOn = (item: TreeItem) => this.tree?.shown(item) !== "none";
+    await Promise.all(this.legends.filter(({ item }) => isOn(item)).map(({ legend }) => legend.load()));
   }
 
   private list(items: readonly TreeItem[], depth: number): HTMLElement {
@@ -110,7 +116,7 @@ export class TreeView {
     if (!source) return;
     const legend = new LayerLegend(item, symbol, { source, locale, folded });
     legend.zoomed(this.zoom);
-    this.legends.push(legend);
+    this.legends.push({ item, legend });
     row.append(legend.toggle);
     entry.append(legend.element);
     const load = () => {

@@ -18,6 +18,7 @@ import { opacitySlider } from "./opacity-slider.js";
 import { Pictures } from "./pictures.js";
 import { PopupMenu } from "./popup-menu.js";
 import { MyPosition } from "./position.js";
+import { type PrintedMap, Printer } from "./print.js";
 import { SearchBox } from "./search-box.js";
 import { goToResult } from "./search-choice.js";
 import type { Sessions } from "./sessions.js";
@@ -157,6 +158,16 @@ export class Viewer {
           },
         })),
       locate: (control) => position.press(control),
+      print: () => void printer.ask(),
+    });
+    const printer = new Printer({
+      ...{ root, locale, view: this.view },
+      shown: () => this.printed,
+      loadLegends: () => this.layers.loadLegends(),
+      sharpen: (isOnPaper) => {
+        server.hasSharpTiles = isOnPaper || L.Browser.retina;
+        this.layersChanged();
+      },
     });
     const layers = withMovableBorder(this.layers.element, t);
     const side = h("div", { class: "side" }, this.chooser.element, this.search.element, layers);
@@ -177,6 +188,7 @@ export class Viewer {
       ),
       this.stage.element,
       this.toasts.element,
+      printer.element,
     );
     this.toolbar.showUser(undefined);
     this.chooser.update([], undefined);
@@ -363,10 +375,14 @@ export class Viewer {
     const { t } = this.parts.locale;
     this.chooser.update(this.projects, this.mapId);
     this.toolbar.showUser(this.mapId && this.parts.sessions.of(this.mapId.project)?.login);
-    const map = this.project?.maps.find(({ code }) => code === this.mapId?.map);
     this.toolbar.languages.showData(this.project?.languages ?? [], this.dataLanguage);
-    const title = map?.name || this.mapId?.map || t("viewerTitle");
-    document.title = `${title} · Mapwright`;
+    document.title = `${this.titled.title || t("viewerTitle")} · Mapwright`;
+  }
+
+  private get printed(): PrintedMap | undefined {
+    if (!this.tree || !this.mapId) return undefined;
+    const sources = [...this.attribution.children].map(({ textContent }) => textContent).join(" · ");
+    return { title: this.titled.title, project: this.project?.name || this.mapId.project, sources };
   }
 
   private layersChanged(): void {

@@ -1,0 +1,102 @@
+import type { Page } from "playwright-core";
+import t from "tap";
+import { startServer } from "../support/server.js";
+import { makeTown, openPage, pictureComplete, startBrowser, until } from "./support.js";
+
+/** The map on paper. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+await makeTown(server);
+const browser = await startBrowser(t);
+const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
+
+const pages = (pdf: Buffer): number => pdf.toString("latin1").match(/\/Type \/Page\b(?!s)/g)?.length ?? 0;
+
+/** What of the page is on the paper. */
+async function onPaper(page: Page): Promise<string> {
+  await page.emulateMedia({ media: "print" });
+  const text = await page.innerText("body");
+  await page.emulateMedia({ media: null });
+  return text;
+}
+
+t.test("the browser's command prints the map with title, legend, scale, sources and date", async (t) => {
+  const { page, problems } = await openPage(browser, home);
+  t.equal(pages(await page.pdf({ format: "A4" })), 1);
+  t.equal(pages(await page.pdf({ format: "A4", landscape: true })), 1);
+  const text = await onPaper(page);
+  for (const part of ["Town", "stops", "parks", "500 km", "Base map: Natural Earth"]) t.match(text, part);
+  t.match(text, /\d{1,2} \p{L}+ \d{4}|\p{L}+ \d{1,2}, \d{4}/u, "the date");
+  t.notMatch(text, "plans", "a layer that is off");
+  t.notMatch(text, /Share|Sign in|Layers/, "no buttons, no panels");
+  await page.emulateMedia({ media: "print" });
+  for (const part of [".toolbar", ".side", ".controls", ".bottom-line", ".progress"])
+    t.notOk(await page.isVisible(part), part);
+  await page.emulateMedia({ media: null });
+  t.notOk(await page.isVisible(".print-title"));
+  t.same(problems, []);
+  await page.context().close();
+});
+
+/** Asks for the map on paper, up to where the browser would print. */
+async function askForPaper(page: Page, paper: string, title: string): Promise<void> {
+  await page.evaluate("window.printed = 0; window.print = () => { window.printed++; }");
+  await page.click("[aria-label=Print]");
+  await page.fill("#print-title", title);
+  await page.check(`[name=paper][value=${paper}]`);
+  await page.click("dialog [type=submit]");
+  await until(page, "window.printed === 1");
+}
+
+for (const paper of ["portrait", "landscape"] as const) {
+  t.test(`the page's command draws the map for the paper (${paper})`, async (t) => {
+    const { page, requests, problems } = await openPage(browser, home);
+    const hash = await page.evaluate("location.hash");
+    await askForPaper(page, paper, "Parks & stops <b>");
+    const tiles = requests.filter((address) => address.includes("/?x="));
+    t.match(tiles.at(-1), /retina=2/, "tiles for the resolution of printers");
+    await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
+    t.match(await onPaper(page), "Parks & stops <b>");
+    await page.emulateMedia({ media: "print" });
+    const [foot, legend] = await Promise.all(
+      [".print-foot", ".print-legend"].map((part) => page.locator(part).boundingBox()),
+    );
+    t.equal(legend!.y < foot!.y, paper === "landscape", "the legend is beside or below the map");
+    t.ok(paper === "portrait" || legend!.x > 700);
+    await page.emulateMedia({ media: null });
+    t.equal(pages(await page.pdf({ preferCSSPageSize: true })), 1);
+    await page.waitForSelector(".print-wait", { state: "detached" });
+    await pictureComplete(page);
+    t.equal(await page.evaluate("location.hash"), hash, "the view is that of before");
+    t.equal((await page.locator(".map").boundingBox())!.width, 1280);
+    t.equal(await page.locator(".leaflet-tile-pane img[src*=retina]").count(), 0);
+    t.same(problems, []);
+    await page.context().close();
+  });
+}
+
+t.test("a legend has its classes on paper, also when the panel is folded", async (t) => {
+  const token = await server.token("editor");
+  const css = "#a { polygon-fill: #00ff00; [name='Far park'] { polygon-fill: #ff00ff; } }";
+  await server.api("PATCH", "town/layers/parks/", { token, body: { parent_id: 0, css_style: css } });
+  const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+  const { page } = await openPage(browser, home, phone);
+  await askForPaper(page, "portrait", "Classes");
+  await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
+  t.match(await onPaper(page), /parks\s.*Far/s);
+  t.equal(await page.locator(".print-legend .legend-class img").count(), 2);
+  await page.evaluate("window.dispatchEvent(new Event('afterprint'))");
+  await page.waitForSelector(".print-wait", { state: "detached" });
+  await page.context().close();
+});
+
+t.test("nothing is printed when the dialog is closed", async (t) => {
+  const { page } = await openPage(browser, home);
+  await page.evaluate("window.printed = 0; window.print = () => { window.printed++; }");
+  await page.click("[aria-label=Print]");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  t.equal(await page.evaluate("window.printed"), 0);
+  await page.context().close();
+});
