@@ -35,6 +35,12 @@ export async function bundlePages() {
   });
   await build({
     ...options,
+    format: "iife",
+    entryPoints: [join(modules, "early.js")],
+    outfile: join(scripts, "early.js"),
+  });
+  await build({
+    ...options,
     entryPoints: [...opened].map(([, name]) => join(tools, name)),
     outdir: join(scripts, "tools"),
     splitting: true,

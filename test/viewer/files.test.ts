@@ -32,7 +32,7 @@ t.test("the page names no other host and has no code in it", async (t) => {
 t.test("every file that the page names is there, and may be kept for ever", async (t) => {
   const addresses = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
   // On a slow line each request counts.
-  t.equal(addresses.length, 5);
+  t.equal(addresses.length, 6);
   for (const address of addresses) {
     const answer = await get(`/${address}`);
     t.equal(answer.status, 200, address);

@@ -2,9 +2,10 @@ import type { Locale } from "./attributes.js";
 import { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
 import { isEmbedded } from "./embed.js";
+import { chooseLanguage } from "./language.js";
 import { MapServer } from "./map-server.js";
 import { openStorage, Sessions } from "./sessions.js";
-import { chooseLanguage, translator } from "./texts.js";
+import { translator } from "./texts.js";
 import { Viewer } from "./viewer.js";
 
 /** Entry point of the viewer. */

@@ -56,3 +56,13 @@ export class DataLanguages {
     }
   }
 }
+
+/** The language in which data is asked for: what was chosen, if the project has it; undefined = its main language. */
+export function languageRead(
+  languages: readonly string[],
+  chosen: string | undefined,
+  ofInterface: string,
+): string | undefined {
+  const language = chosen !== undefined && languages.includes(chosen) ? chosen : ofInterface;
+  return languages.indexOf(language) > 0 ? language : undefined;
+}

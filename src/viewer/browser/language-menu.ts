@@ -1,5 +1,6 @@
 import { button, h, icon } from "./dom.js";
-import { type Language, languages, type Translate } from "./texts.js";
+import { type Language, languages } from "./language.js";
+import type { Translate } from "./texts.js";
 
 export interface LanguageEvents {
   changeLanguage(language: Language): void;

@@ -1,6 +1,8 @@
 import type { BaseChoice } from "./address.js";
-import type { DataLanguages } from "./data-languages.js";
+import { type DataLanguages, languageRead } from "./data-languages.js";
+import { takeEarly } from "./early-answers.js";
 import type { TreeElement } from "./layer-tree.js";
+import { layersQuery, mapsAddress, path, type Query, withQuery } from "./paths.js";
 import type { Pictures } from "./pictures.js";
 import { saveBytes, saveFile } from "./save-file.js";
 import type { Sessions } from "./sessions.js";
@@ -121,16 +123,6 @@ export interface MapId {
   readonly project: string;
   readonly map: string;
 }
-export type Query = Readonly<Record<string, string | number | undefined>>;
-
-const path = (...segments: readonly string[]): string => `${segments.map(encodeURIComponent).join("/")}/`;
-
-function withQuery(url: string, query: Query): string {
-  const values = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) values.set(name, String(value));
-  const text = values.toString().replaceAll("%2C", ",").replaceAll("*", "%2A");
-  return text ? `${url}?${text}` : url;
-}
 
 /** Fills empty values of objects with those of other objects with the same id. */
 function withFallback(objects: readonly ObjectItem[], others: readonly ObjectItem[]): ObjectItem[] {
@@ -163,7 +155,7 @@ export class MapServer {
    */
   async projects(): Promise<ProjectInfo[]> {
     const found = new Map<string, ProjectInfo>();
-    const list = (lng: string) => this.send<ProjectInfo[]>(withQuery("viewer/maps.json", { lng }));
+    const list = (lng: string) => this.send<ProjectInfo[]>(mapsAddress({ lng }));
     const chosen = this.dataLanguages.chosen.map(async (language) =>
       (await list(language)).filter(
         ({ code, languages }) => this.dataLanguages.of(code) === language && languages.includes(language),
@@ -180,7 +172,7 @@ export class MapServer {
     const headers = { authorization: `Bearer ${this.sessions.of(project)?.token}` };
     const lng = this.dataLanguages.of(project) ?? this.language;
     try {
-      return await this.send(withQuery("viewer/maps.json", { lng, project }), { headers });
+      return await this.send(mapsAddress({ lng, project }), { headers });
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
       if (error.status === 401 || error.status === 403) this.sessions.remove(project);
@@ -207,7 +199,7 @@ export class MapServer {
   }
 
   private askForLayers({ project, map }: MapId, lng: string | undefined): Promise<TreeElement[]> {
-    return this.get(project, [map, "layers"], { lng, type: "publish", returnBbox: 1, returnCss: 1 });
+    return this.get(project, [map, "layers"], layersQuery(lng));
   }
 
   /** Legends of a map's layers. What it keeps for its symbols is let go with `symbols.clear()`. */
@@ -394,8 +386,7 @@ export class MapServer {
     const languages = this.languagesOf.get(project);
     // Of a project that is not listed the languages are not known.
     if (!languages) return chosen;
-    const language = chosen !== undefined && languages.includes(chosen) ? chosen : this.language;
-    return languages.indexOf(language) > 0 ? language : undefined;
+    return languageRead(languages, chosen, this.language);
   }
 
   private get<T>(
@@ -418,7 +409,9 @@ export class MapServer {
   private async respond(relative: string, init: RequestInit): Promise<Response> {
     let reply: Response;
     try {
-      reply = await fetch(relative, { credentials: "omit", referrerPolicy: "no-referrer", ...init });
+      const early = Object.keys(init).length === 0 ? await takeEarly(relative) : undefined;
+      reply =
+        early ?? (await fetch(relative, { credentials: "omit", referrerPolicy: "no-referrer", ...init }));
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       throw new ServerError(0, undefined);

@@ -1,6 +1,7 @@
 import { button, h, icon } from "./dom.js";
+import type { Language } from "./language.js";
 import { type LanguageEvents, LanguageMenu } from "./language-menu.js";
-import type { Language, Translate } from "./texts.js";
+import type { Translate } from "./texts.js";
 
 export interface ToolbarEvents extends LanguageEvents {
   share(): void;

@@ -1,4 +1,5 @@
-import type { ColumnInfo, MapId, MapServer, ObjectItem, Query } from "../map-server.js";
+import type { ColumnInfo, MapId, MapServer, ObjectItem } from "../map-server.js";
+import type { Query } from "../paths.js";
 
 /** Reads pages of a layer's objects, and files of them, as the server selects and sorts them. */
 
