@@ -213,13 +213,13 @@ t.test("the panel is made higher by keys, closes by Escape, and gives the place 
   await openTable(page, "parks");
   const height = async () => (await page.locator(".bottom-panel").boundingBox())!.height;
   const before = await height();
-  await page.focus("[role=separator]");
+  await page.focus(".bottom-panel [role=separator]");
   await page.keyboard.press("ArrowUp");
   await until(
     page,
     `document.querySelector(".bottom-panel").getBoundingClientRect().height === ${before + 40}`,
   );
-  t.equal(await page.getAttribute("[role=separator]", "aria-valuenow"), String(before + 40));
+  t.equal(await page.getAttribute(".bottom-panel [role=separator]", "aria-valuenow"), String(before + 40));
   await page.keyboard.press("Escape");
   t.notOk(await page.isVisible(".bottom-panel"));
   t.notOk(await page.locator(".with-bottom-panel").count());
