@@ -16,6 +16,7 @@ import type {
   SymbolizerType,
 } from "./model.js";
 import { columnsIn } from "./picture-path.js";
+import { withoutRedundant } from "./redundant-rules.js";
 import { checkExpression, ValueError } from "./scalars.js";
 import { checkValue } from "./values.js";
 
@@ -116,7 +117,7 @@ class Checker {
         "filter-mode": "first",
         ...this.attributes({ _attributes: rest }, "Style", allowedStyle),
       },
-      rules: elements(element._content).map((rule) => this.rule(rule)),
+      rules: withoutRedundant(elements(element._content).map((rule) => this.rule(rule))),
     };
   }
 

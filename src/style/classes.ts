@@ -1,3 +1,4 @@
+import { type Condition, conditionsOf, meetsAll } from "./conditions.js";
 import type { Expression } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import type { CompiledStyle, Rule, Style } from "./model.js";
@@ -12,7 +13,10 @@ export interface StyleClass {
   readonly styles: readonly Style[];
   /** An object of the class. */
   readonly sample: Sample;
-  /** The first and the last zoom at which it is drawn, and not as the objects in no other class; undefined = at all. */
+  /**
+   * The first and the last zoom at which it is drawn by a rule of its own, and not as the objects of a wider class;
+   * undefined = at all.
+   */
   readonly zooms: readonly [number, number] | undefined;
 }
 
@@ -24,6 +28,8 @@ export interface StyleClasses {
 
 /** Of one legend. */
 const maxClasses = 100;
+/** So many filters are compared, with one another. */
+const maxFilters = 300;
 const zooms = Array.from({ length: 23 }, (_, zoom) => zoom);
 const topScaleDenominator = 559082264.0287178;
 
@@ -56,50 +62,61 @@ export function styleClasses(style: CompiledStyle): StyleClasses {
     for (const { rule, filter } of rules.toReversed())
       if (rule.symbolizers.length > 0) filters.set(rule.filter ?? "", filter);
   const all = [...filters];
-  const others = filters.has("") ? drawnByZoom(styles, "", sampleOf(undefined)).map(looks) : undefined;
-  return {
-    classes: all
-      .slice(0, maxClasses)
-      .map(([text, filter]) => classOf(styles, { text, filter, others: filter && others })),
-    more: Math.max(0, all.length - maxClasses),
-  };
+  const looks = all.slice(0, maxFilters).map(([text, filter]) => looksOf(styles, text, filter));
+  const classes = looks.flatMap((one) => classOf(one, looks) ?? []);
+  const more = Math.max(0, classes.length - maxClasses) + Math.max(0, all.length - maxFilters);
+  return { classes: classes.slice(0, maxClasses), more };
 }
 
-/** What is drawn, to be compared. */
-const looks = (styles: readonly Style[]): string =>
-  JSON.stringify(styles.map(({ name, rules }) => [name, rules]));
+/** How the objects that a filter takes look. */
+interface Looks {
+  readonly filter: Expression | undefined;
+  readonly conditions: readonly Condition[];
+  readonly sample: Sample;
+  /** By zoom: what is drawn; undefined where nothing is, or where they are in wider classes, having no rule of their own. */
+  readonly drawn: readonly (readonly Style[] | undefined)[];
+  /** By zoom, to be compared. */
+  readonly texts: readonly string[];
+}
 
-/** @param of.others how objects in no other class look by zoom */
-function classOf(
-  styles: readonly ReadStyle[],
-  {
-    text,
-    filter,
-    others,
-  }: {
-    readonly text: string;
-    readonly filter: Expression | undefined;
-    readonly others: readonly string[] | undefined;
-  },
-): StyleClass {
+function looksOf(styles: readonly ReadStyle[], text: string, filter: Expression | undefined): Looks {
   const sample = sampleOf(filter);
   const choices = drawnByZoom(styles, text, sample);
-  const amount = (one: readonly Style[]) =>
-    one.reduce((sum, { rules }) => sum + (rules[0]?.symbolizers.length ?? 0), 0);
-  const most = Math.max(...choices.map(amount));
-  const best = choices.filter((one) => amount(one) === most);
-  const drawn = zooms.filter((zoom) => {
-    const choice = choices[zoom]!;
-    return amount(choice) > 0 && looks(choice) !== others?.[zoom];
-  });
-  const isLimited = drawn.length > 0 && drawn.length < zooms.length;
+  const hasOwn = (zoom: number) =>
+    styles.some(({ rules }) =>
+      rules.some(
+        ({ rule }) => (rule.filter ?? "") === text && rule.symbolizers.length > 0 && appliesAt(rule, zoom),
+      ),
+    );
+  const drawn = zooms.map((zoom) => (choices[zoom]!.length > 0 && hasOwn(zoom) ? choices[zoom] : undefined));
+  const texts = drawn.map((one) => (one ? JSON.stringify(one.map(({ name, rules }) => [name, rules])) : ""));
+  return { filter, conditions: conditionsOf(filter), sample, drawn, texts };
+}
+
+/** Undefined = at each zoom its objects look as those of a wider class, or nothing is drawn. */
+function classOf(one: Looks, all: readonly Looks[]): StyleClass | undefined {
+  const wider = all.filter((other) => other !== one && isWider(other, one, all));
+  const shown = zooms.filter(
+    (zoom) => one.drawn[zoom] && !wider.some(({ texts }) => texts[zoom] === one.texts[zoom]),
+  );
+  if (shown.length === 0) return undefined;
+  const amounts = shown.map((zoom) =>
+    one.drawn[zoom]!.reduce((sum, { rules }) => sum + (rules[0]?.symbolizers.length ?? 0), 0),
+  );
+  const most = Math.max(...amounts);
+  const best = shown.filter((_, index) => amounts[index] === most);
   return {
-    filter,
-    styles: best[best.length >> 1]!,
-    sample,
-    zooms: isLimited ? [drawn[0]!, drawn.at(-1)!] : undefined,
+    filter: one.filter,
+    styles: one.drawn[best[best.length >> 1]!]!,
+    sample: one.sample,
+    zooms: shown.length < zooms.length ? [shown[0]!, shown.at(-1)!] : undefined,
   };
 }
+
+/** Of two that take the same objects the first is the wider one. */
+const isWider = (one: Looks, than: Looks, all: readonly Looks[]): boolean =>
+  meetsAll(than.conditions, one.conditions) &&
+  (!meetsAll(one.conditions, than.conditions) || all.indexOf(one) < all.indexOf(than));
 
 function drawnByZoom(styles: readonly ReadStyle[], text: string, sample: Sample): Style[][] {
   const mayDraw = styles.map((one) => ({
