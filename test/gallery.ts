@@ -18,10 +18,28 @@ const picture = (name: string, kind: string): string => {
   return `<td><img alt="${kind}" src="data:image/png;base64,${data}"></td>`;
 };
 
-const rows = names.map(
-  (name) =>
-    `<tr><th>${name}</th>${["drawn", "reference", "difference"].map((kind) => picture(name, kind)).join("")}</tr>`,
-);
+const isVisual = (name: string) => name.startsWith("visual-");
+const isDefault = (name: string) => name.startsWith("default-");
+const sections = [
+  { id: "visual", title: "Visualizations", has: isVisual },
+  { id: "default", title: "Default styles", has: isDefault },
+  { id: "css", title: "CartoCSS", has: (name: string) => !isVisual(name) && !isDefault(name) },
+];
+const parts = sections.map(({ id, title, has }) => {
+  const rows = names
+    .filter(has)
+    .map(
+      (name) =>
+        `<tr><th>${name}</th>${["drawn", "reference", "difference"].map((kind) => picture(name, kind)).join("")}</tr>`,
+    );
+  return `<h2 id="${id}">${title}</h2>
+<table>
+<tr><th>name</th><th>drawn</th><th>reference</th><th>difference</th></tr>
+${rows.join("\n")}
+</table>`;
+});
+const links = sections.map(({ id, title }) => `<a href="#${id}">${title}</a>`);
+
 const page = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -35,10 +53,8 @@ const page = `<!doctype html>
 </style>
 <h1>Pictures</h1>
 <p>As they are drawn now, the references, and what differs: red is more than the tests tolerate.</p>
-<table>
-<tr><th>name</th><th>drawn</th><th>reference</th><th>difference</th></tr>
-${rows.join("\n")}
-</table>
+<p>${links.join(" · ")}</p>
+${parts.join("\n")}
 </html>
 `;
 const target = join(folder, "gallery.html");
