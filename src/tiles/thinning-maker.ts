@@ -5,8 +5,8 @@ import type { Database } from "../storage/postgres.js";
 import { plainThinning, type ThinningSpec } from "./thinning.js";
 
 /**
- * Thins points for the rules of new styles, in the background, and looks how crowded layers are that have grown: one layer
- * after the other, one node at a time. Until that is
+ * Thins points for the rules of new styles, in the background; makes bands of lines and polygons, and looks how crowded layers
+ * are, where they have grown: one layer after the other, one node at a time. Until that is
  * done, and if it fails, tiles are drawn from all points. Objects can be edited meanwhile. What a node that dies leaves
  * half done is swept by the next.
  */
@@ -70,10 +70,14 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
     // Each by itself, so that edits of one do not wait for the others.
     const outgrown = await connection.query<{ id: string }>("select id from outgrown_layers() id");
     for (const { id } of outgrown.rows) {
-      await connection.query("select note_crowds($1)", [id]).catch((error: { readonly code?: string }) => {
+      if (stopped) return;
+      try {
+        await connection.query("select generalize_grown($1)", [id]);
+        await connection.query("select note_crowds($1)", [id]);
+      } catch (error) {
         // Deleted or edited meanwhile: the next pass looks again.
-        if (!["42P01", "55P03", "40P01"].includes(error.code ?? "")) throw error;
-      });
+        if (!["42P01", "55P03", "40P01"].includes((error as { code?: string }).code ?? "")) throw error;
+      }
     }
   };
   const work = async (): Promise<void> => {

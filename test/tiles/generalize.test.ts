@@ -155,3 +155,42 @@ t.test("bands go with their layer", async (t) => {
   ]);
   t.same(left.rows, []);
 });
+
+t.test("a layer that has grown by edits gets bands as an imported one, once", async (t) => {
+  const { layerId, table } = await makeLayer(client);
+  const state = async () =>
+    (await client.query("select bands, gathered from layer where id = $1", [layerId])).rows[0];
+  const isOutgrown = async () => {
+    await client.query(`analyze ${table}`);
+    const { rows } = await client.query("select id::int from outgrown_layers() id");
+    return rows.some(({ id }) => id === layerId);
+  };
+  const towns = (count: number) =>
+    `select st_setsrid(st_makeenvelope(x, y, x + 0.0001, y + 0.0001), 4326)
+     from (select 7 + (n % 50) * 0.5 + random() * 0.001 as x, 50 + random() * 0.001 as y from generate_series(1, ${count}) n) r`;
+  await client.query(`insert into ${table} (geom) ${towns(1_000)}`);
+  t.notOk(await isOutgrown());
+  await client.query(`insert into ${table} (geom) ${towns(24_000)}`);
+  t.ok(await isOutgrown());
+  await client.query("select generalize_grown($1)", [layerId]);
+  await client.query("select note_crowds($1)", [layerId]);
+  t.ok((await state()).bands.length > 0);
+  t.notOk(await isOutgrown());
+  t.same(await differences(layerId), {});
+  await client.query(`insert into ${table} (geom) ${towns(5)}`);
+  t.same(await differences(layerId), {}, "triggers keep them");
+
+  const { bands, gathered } = await state();
+  await client.query("update layer set gathered = '{}' where id = $1", [layerId]);
+  await client.query("select generalize_grown($1)", [layerId]);
+  t.same((await state()).gathered, gathered, "which of them are light is found again");
+
+  await client.query("update layer set gathered = null where id = $1", [layerId]);
+  for (const band of bands) await client.query(`drop table layers.l${layerId}_g${band}`);
+  t.ok(await isOutgrown(), "its bands are of a version without sums");
+  await client.query("select generalize_grown($1)", [layerId]);
+  t.same(await state(), { bands, gathered });
+  t.notOk(await isOutgrown());
+  await client.query(`delete from ${table} where svc_id % 3 = 0`);
+  t.same(await differences(layerId), {});
+});
