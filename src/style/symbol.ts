@@ -13,6 +13,8 @@ export interface SymbolDrawing {
   /** Values of the object by the names that the rules have for them. */
   readonly values: Readonly<Record<string, string | number | boolean | null>>;
   readonly shape: SymbolShape;
+  /** Unscaled pixels a side, for symbols whose sizes are compared; absent = as the symbol needs. */
+  readonly side?: number;
 }
 
 export type SymbolShape = "point" | "line" | "area";
@@ -37,14 +39,23 @@ export function shapeOf(
   return has("LineSymbolizer", "LinePatternSymbolizer") ? "line" : "point";
 }
 
+/** Of three letters, in pixels of the font: they fill the least side. */
+const largestLabel = 14;
+
 /** What the render host draws. @param size of the image in pixels a side */
-export function symbolRequest({ styles, values, shape }: SymbolDrawing, size: number): SymbolRequest {
-  const side = sideOf(styles);
+export function symbolRequest(
+  { styles, values, shape, ...given }: SymbolDrawing,
+  size: number,
+): SymbolRequest {
+  const side = given.side ?? sideOf(styles);
   const scale = size / side;
+  const label = labelIn(styles);
   const drawn = styles.map((style) => ({
     ...style,
     rules: style.rules.map(({ symbolizers }) => ({
-      symbolizers: symbolizers.map((one) => rounder(one, Math.max(1, Math.ceil(scale)))),
+      symbolizers: symbolizers.flatMap((one) =>
+        one.type === "TextSymbolizer" ? label(one) : rounder(one, Math.max(1, Math.ceil(scale))),
+      ),
     })),
   }));
   const style: CompiledStyle = { styles: drawn, fields: [], bufferPixels: side };
@@ -57,6 +68,19 @@ export function symbolRequest({ styles, values, shape }: SymbolDrawing, size: nu
     extent: [0, 0, side, side],
     size,
     scale,
+  };
+}
+
+/** Labels beside something else would be cut by the edges and hide it; those that are all there is stand in the middle. */
+function labelIn(styles: readonly Style[]): (label: Symbolizer) => readonly Symbolizer[] {
+  const isAll = styles.every(({ rules }) =>
+    rules.every(({ symbolizers }) => symbolizers.every(({ type }) => type === "TextSymbolizer")),
+  );
+  if (!isAll) return () => [];
+  return (label) => {
+    const { dx: _, dy: __, size = "10", ...attributes } = label.attributes;
+    const fitting = Number.isNaN(Number(size)) ? "10" : String(Math.min(largestLabel, Number(size)));
+    return [{ ...label, attributes: { ...attributes, size: fitting, placement: "interior" } }];
   };
 }
 

@@ -55,6 +55,8 @@ export const array = (numbers: readonly number[], type: "float8" | "int"): strin
 export interface ClassSymbol {
   readonly symbolizers: readonly Symbolizer[];
   readonly shape: SymbolShape;
+  /** As that of a `SymbolDrawing`. */
+  readonly side?: number;
 }
 
 export const symbolizer = (

@@ -47,6 +47,12 @@ export interface VisualKind {
   readonly countOf?: (classes: Settings) => number;
   /** `classesSettings` without columns that are gone: the same object if nothing changed, null if one is indispensable. */
   readonly prune?: (classes: Settings, known: Known) => Settings | null;
+  /** For settings that leave the classes to the server: some of the commonest values of the column become them. */
+  readonly ofCommon?: {
+    readonly most: number;
+    readonly isWanted: (given: Settings) => boolean;
+    readonly classes: (classes: Settings, values: readonly unknown[]) => Plain;
+  };
   /** `classesSettings` with values that were computed from the objects. */
   readonly withValues?: (classes: Settings, values: VisualValues) => Plain;
   /** `classesSettings` as answers have it: all fields, null where absent, and the codes of columns. */
@@ -64,6 +70,11 @@ export interface VisualKind {
     classes: Settings,
     nameOf: (column: Column) => string,
   ) => Classificator[];
-  /** How the symbols of the legend's items are drawn, in its order; absent = areas of their colours. */
+  /**
+   * The legend where each item has a symbol of its own, if these tell more than colours do.
+   * @param classes as shown, with values
+   */
+  readonly legendOfSymbols?: (classes: Settings) => Classificator[];
+  /** How the symbols of the (extended) legend's items are drawn, in its order; absent = areas of their colours. */
   readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
 }

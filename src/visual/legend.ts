@@ -18,10 +18,10 @@ export function legendSymbols(
   const classes = stored.classesSettings as Settings;
   const visualization = { layer, settings: stored, classes, findPicture, values: values ?? noValues };
   if (kind.symbols)
-    return kind.symbols(visualization).map(({ symbolizers, shape }) => ({
+    return kind.symbols(visualization).map(({ symbolizers, ...rest }) => ({
       styles: [{ name: "symbol", attributes: {}, rules: [{ symbolizers }] }],
       values: {},
-      shape,
+      ...rest,
     }));
   const shown = shownVisual(layer, stored, values).classesSettings as Settings;
   return kind
@@ -33,16 +33,25 @@ export function legendSymbols(
     });
 }
 
-/** The contract's legend of a layer's visualization. `minValue` is the lower border of the first class. */
+/**
+ * The contract's legend of a layer's visualization. `minValue` is the lower border of the first class.
+ * @param extended whether items are told apart by their symbols, not by their colours only
+ */
 export function legendOf(
   layer: LayerNode,
   {
     settings: stored,
     values,
   }: { readonly settings: StoredSettings; readonly values: VisualValues | undefined },
-  { language, main }: { readonly language: string; readonly main: string },
+  {
+    language,
+    main,
+    extended,
+  }: { readonly language: string; readonly main: string; readonly extended: boolean },
 ): Plain & { readonly classificators: readonly Classificator[] } {
   const settings = shownVisual(layer, stored, values);
+  const kind = kindOf(stored);
+  const classes = settings.classesSettings as Settings;
   const names = Object.assign({}, ...(settings.legendNames as Plain[])) as Record<string, string>;
   const localized = Object.keys(names).length > 0;
   const name = { name: settings.legendName as string, localized, names };
@@ -54,8 +63,8 @@ export function legendOf(
     minValue: values?.min ?? null,
     maxValue: values?.max ?? null,
     type: settings.type,
-    classificators: kindOf(stored).legend(layer, settings.classesSettings as Settings, (column) =>
-      localName(column, language, main),
-    ),
+    classificators:
+      (extended ? kind.legendOfSymbols?.(classes) : undefined) ??
+      kind.legend(layer, classes, (column) => localName(column, language, main)),
   };
 }

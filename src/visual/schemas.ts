@@ -21,7 +21,11 @@ const jsonObject = z.record(z.string(), z.unknown());
 
 /** Colours of classes and columns that are given none: the colour-blind can tell them apart. */
 const palette = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"] as const;
+export const paletteSize = palette.length;
 export const paletteColor = (at: number): string => palette[at % palette.length]!;
+
+/** Of lines in the colour of their class: thinner ones do not show it. */
+export const defaultLineWidth = 2;
 
 /** Of one visualization. */
 export const maxClasses = 1_000;

@@ -138,6 +138,21 @@ function withoutNulls(value: unknown, at: string, depth: number): unknown {
   return kept;
 }
 
+/** How many of the commonest values of the column are to be classes, as the request leaves that to the server; 0 = none. */
+export function commonWanted(settings: StoredSettings, given: unknown): number {
+  const { ofCommon } = kindOf(settings);
+  const classes = ((given as Settings).classesSettings ?? {}) as Settings;
+  return ofCommon?.isWanted(classes) ? ofCommon.most : 0;
+}
+
+/** Settings with classes of these values. */
+export function withCommon(settings: StoredSettings, values: readonly unknown[]): StoredSettings {
+  const { ofCommon, countOf } = kindOf(settings);
+  if (!ofCommon) return settings;
+  const classesSettings = ofCommon.classes(settings.classesSettings as Settings, values);
+  return { ...settings, classesSettings, ...(countOf && { classesCount: countOf(classesSettings) }) };
+}
+
 /**
  * Adds computed values to settings: the count of each category; `classesSettings.borders` and `classesSettings.counts`,
  * which are additions to the contract.

@@ -45,6 +45,11 @@ const near = (found: readonly number[], colour: string, tolerance = 6) =>
     (at, index) => Math.abs(Number.parseInt(colour.slice(at, at + 2), 16) - found[index]!) <= tolerance,
   ) && found[3]! > 200;
 
+/** Opaque pixels of the row in the middle. */
+const opaqueAcross = (drawn: Awaited<ReturnType<typeof symbol>>): number =>
+  Array.from({ length: drawn.width }, (_, x) => drawn.at(x, drawn.height / 2)[3]!).filter((a) => a > 200)
+    .length;
+
 t.test(
   "rules are classes in words, in the order of the style, and their symbols what tiles show",
   async (t) => {
@@ -132,6 +137,35 @@ t.test("symbols are sharp in each size, and there are none of other numbers", as
     t.equal((await fetch(`${server.url}/api/2.8/p/m/layers/towns/icon/?class=${number}`)).status, status);
 });
 
+t.test("labels are whole where they are all there is, and leave symbols alone", async (t) => {
+  const text =
+    "text-name: [name]; text-face-name: 'DejaVu Sans Bold'; text-size: 30; text-fill: #0000ff; text-dy: 12;";
+  await layer("names", `#a { ${text} }`, "Point", { name: "string" });
+  await layer(
+    "labelled",
+    `#a { marker-width: 8; marker-fill: #ff0000; marker-line-width: 0; ${text} }`,
+    "Point",
+    {
+      name: "string",
+    },
+  );
+  const alone = await symbol((await items("names"))[0]!);
+  const [across, edge] = [Array.from({ length: 64 }, (_, at) => at), [0, 63]];
+  t.ok(
+    across.some((x) => across.some((y) => alone.at(x, y)[3]! > 200)),
+    "it is drawn",
+  );
+  t.ok(
+    across.every((at) => edge.every((end) => alone.at(at, end)[3] === 0 && alone.at(end, at)[3] === 0)),
+    "nothing of it is cut",
+  );
+  const dot = await symbol((await items("labelled"))[0]!);
+  t.ok(
+    across.every((x) => across.every((y) => dot.at(x, y)[3] === 0 || dot.at(x, y)[2]! < 50)),
+    "there is nothing blue",
+  );
+});
+
 t.test("a legend is bounded, however many rules there are", async (t) => {
   const rules = Array.from({ length: 2_000 }, (_, n) => `[n = ${n}] { polygon-fill: #00ff00; }`);
   await layer("many", `#a { ${rules.join(" ")} }`, "Polygon", { n: "number" });
@@ -169,6 +203,23 @@ t.test("classes tell the zooms at which tiles show them", async (t) => {
   );
 });
 
+t.test("rules that draw as wider ones do at a zoom are no classes there", async (t) => {
+  const css = `#a { [zoom = 3][rank <= 3], [zoom = 4][rank <= 4], [zoom >= 5] {
+    marker-width: 4; [n >= 500] { marker-width: 6; } } }`;
+  await layer("ranked", css, "Point", { rank: "number", n: "number" });
+  t.same(
+    (await items("ranked")).map(({ value, minZoom, maxZoom }) => [value, minZoom, maxZoom]),
+    [
+      [null, 5, 22],
+      ["rank ≤ 4", 4, 4],
+      ["rank ≤ 3", 3, 3],
+      ["n ≥ 500", 5, 22],
+      ["rank ≤ 4 and n ≥ 500", 4, 4],
+      ["rank ≤ 3 and n ≥ 500", 3, 3],
+    ],
+  );
+});
+
 t.test("classes of visualizations have symbols as on tiles", async (t) => {
   await layer("visual", "", "Polygon", { n: "number", kind: "string" });
   for (const [n, kind] of [
@@ -195,12 +246,24 @@ t.test("classes of visualizations have symbols as on tiles", async (t) => {
     { type: 7, classesSettings: { colors: ["#ff00ff", "#ffff00"] } },
   ]) {
     t.equal((await show(settings)).status, 200);
-    const plain = (await api("GET", "m/layers/visual/legend/")).json.classificators;
+    const { classificators: plain, maxValue } = (await api("GET", "m/layers/visual/legend/")).json;
     const found = await items("visual");
-    t.same(
-      found.map(({ icon: _, minZoom: __, maxZoom: ___, ...rest }) => rest),
-      plain,
-    );
+    if (settings.type === 3) {
+      t.match(plain, [{ value: null }], "colours do not tell bubbles apart");
+      t.equal(found.length, 5);
+      t.equal(found.at(-1)!.value, maxValue);
+      const widths = [];
+      for (const one of found) widths.push(opaqueAcross(await symbol(one)));
+      t.same(
+        widths,
+        widths.toSorted((a, b) => a - b),
+      );
+      t.ok(widths[0]! > 0 && widths[0]! < widths.at(-1)! / 4, `${widths}: in the scale of the largest`);
+    } else
+      t.same(
+        found.map(({ icon: _, minZoom: __, maxZoom: ___, ...rest }) => rest),
+        plain,
+      );
     t.ok(found.length > 0);
     for (const one of found)
       t.ok(near((await symbol(one)).at(32, 32), one.fill), `type ${settings.type}: ${one.value}`);

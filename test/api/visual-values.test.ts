@@ -89,6 +89,37 @@ t.test("class borders, counts and the legend come with the settings", async (t) 
   t.match(await legend(), { minValue: 0, maxValue: 10, classificators: [{ value: "size" }] });
 });
 
+t.test("categories that a request leaves out are the commonest values", async (t) => {
+  const body = { code: "trees" };
+  t.equal((await api("POST", "m/layers/", { token: editor, body })).status, 200);
+  const kinds = ["fir", "elm", "elm", "ash", "oak", "oak", "oak", "yew", "box", "bay", "", null];
+  const features = kinds.map((kind, at) => ({
+    type: "Feature",
+    geometry: { type: "Point", coordinates: [at, at] },
+    properties: { kind, height: [2, 1, 2][at % 3], old: at === 0 },
+  }));
+  const data = { type: "FeatureCollection", features };
+  t.equal((await api("POST", "m/layers/trees/import/", { token: editor, body: data })).status, 200);
+  const values = (classes: { value: unknown }[]) => classes.map(({ value }) => value);
+  const answer = await show({ type: 2, columnCode: "kind" }, "trees");
+  const { classesSettings, classesCount } = answer.json.visualSettings;
+  t.same(values(classesSettings.classes), ["oak", "elm", "ash", "bay", "box", "fir"]);
+  t.equal(classesCount, 6);
+  t.match(classesSettings, {
+    classes: [{ count: 3 }, { count: 2 }, { count: 1 }],
+    defaultClass: { count: 3 },
+  });
+  const colours = classesSettings.classes.map(({ color }: { color: string }) => color);
+  t.equal(new Set(colours).size, 6, `${colours}`);
+  await show({ type: 2, columnCode: "height", classesSettings: { opacity: 0.5 } }, "trees");
+  t.match(await classesOf("trees"), { opacity: 0.5 });
+  t.same(values((await classesOf("trees")).classes), [2, 1]);
+  await show({ type: 2, columnCode: "old" }, "trees");
+  t.same(values((await classesOf("trees")).classes), [false, true]);
+  await show({ type: 2, columnCode: "kind", classesSettings: { classes: [] } }, "trees");
+  t.same((await classesOf("trees")).classes, [], "none are none");
+});
+
 t.test("after an edit they are new, on every node, in virtual layers too", async (t) => {
   await show(thematic);
   const body = { code: "towns", type: "virtual", source: { layer: "l", filter: "kind = 'town'" } };

@@ -50,7 +50,7 @@ t.test("each kind is stored with its fields and given back with the layer and th
         columnCode: "size",
         algorithm: 3,
         classesCount: 7,
-        classesSettings: { minColor: "#000000", midColor: String, lineWidth: 1 },
+        classesSettings: { minColor: "#000000", midColor: String, lineWidth: 2 },
       },
     },
     2: {

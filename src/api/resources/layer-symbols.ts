@@ -11,6 +11,7 @@ import { swatchOf } from "../../style/swatch.js";
 import { type SymbolDrawing, shapeOf, symbolRequest } from "../../style/symbol.js";
 import { rasterClasses, rasterSymbol } from "../../tiles/raster-legend.js";
 import { type Classificator, classificator } from "../../visual/kind.js";
+import { kindOf } from "../../visual/kinds.js";
 import { legendSymbols } from "../../visual/legend.js";
 import { pluginOf, pluginStyle } from "../../visual/plugins.js";
 import { drawsStatistics } from "../../visual/style.js";
@@ -156,8 +157,8 @@ const hasPicture = (styles: readonly Style[]): boolean =>
   );
 
 /**
- * The symbol of the class of that number, from 0. Undefined = there is no such class; null = what it depends on is not there
- * in time.
+ * The symbol of the class of that number, from 0 or, where negative, from the end. Undefined = there is no such class;
+ * null = what it depends on is not there in time.
  */
 export async function classSymbol(
   services: Services,
@@ -171,7 +172,7 @@ export async function classSymbol(
     const values = await services.visuals.current(layer, main);
     if (drawsStatistics(layer) && !values) return null;
     const pictures = picturesOf(map.project, services.icons);
-    const drawing = legendSymbols(layer, settings, values, (name) => pictures.get(name))[at];
+    const drawing = legendSymbols(layer, settings, values, (name) => pictures.get(name)).at(at);
     return drawing && illustrated(services, map, drawing, size);
   }
   if (!hasStyledClasses(layer)) return undefined;
@@ -191,8 +192,10 @@ export async function layerSymbol(
   { map, layer }: { readonly map: MapState; readonly layer: LayerNode },
   size: number,
 ): Promise<DrawnSymbol | undefined | null> {
+  // Of symbols of different sizes the largest.
+  const isSized = layer.visualSettings && kindOf(layer.visualSettings).legendOfSymbols;
   if (layer.visualSettings || !hasStyledClasses(layer))
-    return classSymbol(services, { map, layer }, { at: 0, size });
+    return classSymbol(services, { map, layer }, { at: isSized ? -1 : 0, size });
   const style = await styleOf(services, map, layer);
   if (!style) return null;
   if (layer.raster) return imageSymbol(layer, style, size);

@@ -47,7 +47,7 @@ async function getLegend(
     }));
   if (layer?.visualSettings) {
     const values = await services.visuals.current(layer, main);
-    const legend = legendOf(layer, { settings: layer.visualSettings, values }, { language, main });
+    const legend = legendOf(layer, { settings: layer.visualSettings, values }, { language, main, extended });
     return answer(
       caller,
       extended ? { ...legend, classificators: withIcons(legend.classificators), more: 0 } : legend,

@@ -1,8 +1,17 @@
 import { hasObjects, type StoredSettings } from "../../catalog/state.js";
 import { storeSettings } from "../../catalog/stored-settings.js";
 import { badRequest, failed, required } from "../../errors.js";
+import { commonValues } from "../../features/common-values.js";
 import type { Reply, Request } from "../../http/types.js";
-import { readSettings, type SettingsKind, settingsJsonSchemas, withValues } from "../../visual/settings.js";
+import { columnOf } from "../../visual/columns.js";
+import {
+  commonWanted,
+  readSettings,
+  type SettingsKind,
+  settingsJsonSchemas,
+  withCommon,
+  withValues,
+} from "../../visual/settings.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
@@ -46,20 +55,30 @@ async function put(
   const { map, layer } = context;
   const given = await body();
   const checked = readSettings(layer, given.kind, given.settings, services.plugins);
-  const settings = await withCurrentValues(services, context, given.kind, checked);
+  const settings = await withCurrentValues(services, context, given, checked);
   await storeSettings(services.db, { mapId: map.id, layerId: layer.id }, given.kind, settings);
   return changed(context, services);
 }
 
-/** Adds the current values of a visualization, which are shown whenever computing them takes too long. */
+/**
+ * Adds classes that the request leaves to the server, and the current values of a visualization, which are shown whenever
+ * computing them takes too long.
+ */
 async function withCurrentValues(
   services: Services,
   { map, layer }: LayerContext,
-  kind: SettingsKind,
-  settings: StoredSettings,
+  given: GivenSettings,
+  checked: StoredSettings,
 ): Promise<StoredSettings> {
-  if (kind !== "visualSettings") return settings;
+  if (given.kind !== "visualSettings") return checked;
   const main = map.project.languages[0];
+  const most = commonWanted(checked, given.settings);
+  const column = columnOf(layer, checked.column);
+  const languages = { own: main, main };
+  const settings =
+    most > 0 && column
+      ? withCommon(checked, await commonValues(services.db, layer, { column, languages, most }))
+      : checked;
   return withValues(settings, await services.visuals.current({ ...layer, visualSettings: settings }, main));
 }
 
@@ -134,7 +153,8 @@ export const visualizationOperations: readonly Operation[] = [
     summary: "Set a layer's visualization",
     details:
       "`classesSettings` depend on the type: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
-      "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server. " +
+      "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server; categories " +
+      "without `classes` get one for each of the six commonest values. " +
       "Tiles draw the visualization in place of `css_style`; those of plug-ins that the installation does not have are drawn " +
       "by clients.",
     access: "token",

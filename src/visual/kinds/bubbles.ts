@@ -54,9 +54,19 @@ export const bubbles: VisualKind = {
     };
   },
   legend: (_layer, { color, useIcon }) => [classificator(null, color, useIcon)],
-  symbols: ({ settings, classes, findPicture }) => {
-    const [size] = sizesOf(classes, 1);
-    return [{ symbolizers: [symbolOf(settings, classes, { size: size!, findPicture })], shape: "point" }];
+  // The value of an item is the upper border of its class; without values there is one of the mean size.
+  legendOfSymbols: ({ borders, color, useIcon }) => {
+    const ends = ((borders ?? []) as unknown[]).slice(1);
+    return (ends.length > 0 ? ends : [null]).map((end) => classificator(end, color, useIcon));
+  },
+  symbols: ({ settings, classes, findPicture, values: { breaks } }) => {
+    const sizes = sizesOf(classes, Math.max(1, breaks.length - 1));
+    return sizes.map((size) => ({
+      symbolizers: [symbolOf(settings, classes, { size, findPicture })],
+      shape: "point",
+      // All in the scale of the largest.
+      side: Math.max(...sizes) + 2 * bounded((settings.borderSettings as Settings).width) + 2,
+    }));
   },
 };
 

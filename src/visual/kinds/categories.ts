@@ -4,10 +4,24 @@ import { textLiteral } from "../../style/filter-sql.js";
 import { columnOf, type Plain, type Settings } from "../columns.js";
 import { classReach, classRules, classSymbol, iconOf, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
-import { colour, flag, maxClasses, opacity, paletteColor, path, pattern, size } from "../schemas.js";
+import {
+  colour,
+  defaultLineWidth,
+  flag,
+  maxClasses,
+  opacity,
+  paletteColor,
+  paletteSize,
+  path,
+  pattern,
+  size,
+} from "../schemas.js";
 import { type CategoryValue, categoryValue } from "../value-sql.js";
 
 /** Categories: a class for each of the values named, and one for all other objects. */
+
+/** Classes that a request without any gets: as many as there are colours. */
+const commonClasses = paletteSize;
 
 /** Of objects in no class. */
 const otherColor = "#bbbbbb";
@@ -24,6 +38,7 @@ const classItem = z.object({
 });
 
 const classesOf = (settings: Settings) => settings.classes as Settings[];
+const inColour = (item: Settings, at: number): Plain => ({ ...item, color: item.color ?? paletteColor(at) });
 const othersOf = (settings: Settings) => settings.defaultClass as Settings;
 
 export const categories: VisualKind = {
@@ -31,7 +46,7 @@ export const categories: VisualKind = {
     .object({
       opacity: opacity.default(1),
       linePattern: pattern.default(""),
-      lineWidth: size.default(1),
+      lineWidth: size.default(defaultLineWidth),
       defaultClass: classItem.prefault({}),
       classes: z.array(classItem).max(maxClasses).default([]),
     })
@@ -40,8 +55,16 @@ export const categories: VisualKind = {
   read: (_layer, settings) => ({
     ...settings,
     defaultClass: { ...othersOf(settings), color: othersOf(settings).color ?? otherColor },
-    classes: classesOf(settings).map((item, at) => ({ ...item, color: item.color ?? paletteColor(at) })),
+    classes: classesOf(settings).map(inColour),
   }),
+  ofCommon: {
+    most: commonClasses,
+    isWanted: ({ classes }) => classes === undefined,
+    classes: (settings, values) => ({
+      ...settings,
+      classes: values.map((value, at) => inColour(classItem.parse({ value }), at)),
+    }),
+  },
   hasBorders: false,
   countOf: (settings) => classesOf(settings).length,
   withValues: (settings, { counts, others }) => ({

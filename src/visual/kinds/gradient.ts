@@ -2,7 +2,7 @@ import { z } from "zod";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import { classReach, classRules, classSql, classSymbol, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
-import { colour, opacity, pattern, size } from "../schemas.js";
+import { colour, defaultLineWidth, opacity, pattern, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
 
@@ -15,7 +15,7 @@ export const gradient: VisualKind = {
   schema: z
     .object({
       opacity: opacity.default(1),
-      lineWidth: size.default(1),
+      lineWidth: size.default(defaultLineWidth),
       midColor: colour.default(defaultColors.mid),
       minColor: colour.default(defaultColors.min),
       maxColor: colour.default(defaultColors.max),

@@ -28,7 +28,8 @@ export const heat: VisualKind = {
       markerSizeType: z.enum(["fixed", "field"]).default("fixed"),
       markerSizeField: columnId.optional(),
       layerOpacity: opacity.default(1),
-      markerOpacity: opacity.default(1),
+      // One object alone is warm: hot is where several come together.
+      markerOpacity: opacity.default(0.7),
       weightNormalize: flag(false),
       weightNormalizeMin: z.number().min(-1e15).max(1e15).default(0),
       weightNormalizeMax: z.number().min(-1e15).max(1e15).default(1),
