@@ -97,6 +97,7 @@ interface NodeRow {
   geometry_kind: GeometryKind | null;
   bands: number[] | null;
   gathered: number[] | null;
+  line_bends: number | null;
   has_runs: boolean | null;
   crowds: number[] | null;
   thinnings: Thinning[] | null;
@@ -139,7 +140,7 @@ export async function loadMap(
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
-       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered, 'crowds', l.crowds, 'has_runs', l.has_runs, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
+       (select coalesce(json_agg(to_jsonb(n) || jsonb_build_object('geometry_kind', l.geometry_kind, 'bands', l.bands, 'gathered', l.gathered, 'line_bends', l.line_bends, 'crowds', l.crowds, 'has_runs', l.has_runs, 'crosses_antimeridian', l.crosses_antimeridian, 'source_id', l.source_id, 'raster', to_jsonb(r), 'thinnings', (
             select json_agg(json_build_object('number', t.number, 'digest', t.digest, 'bands', t.bands) order by t.number)
             from thinning t where t.layer_id = n.id and t.retired_at is null))), '[]')
           from node n left join layer l on l.id = n.id left join raster r on r.layer_id = n.id where n.map_id = m.id) as node_rows,
@@ -200,6 +201,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
         geometryKind: withGeometry.geometry_kind ?? "Unknown",
         bands: withGeometry.bands ?? [],
         gathered: node.gathered,
+        lineBends: node.line_bends ?? 0,
         hasRuns: withGeometry.has_runs ?? false,
         crowds: node.crowds,
         thinnings: node.thinnings ?? [],

@@ -153,6 +153,8 @@ export interface LayerNode extends TreeNode {
    * nothing is known of the objects that the bands leave out.
    */
   readonly gathered?: readonly number[] | null;
+  /** Area that a stroke takes at the bends of one of its small lines, in squares of the stroke's width. Absent = 0. */
+  readonly lineBends?: number;
   /** Whether there are shapes that are read from runs of their vertices (tiles/large-shapes.ts). Absent = none. */
   readonly hasRuns?: boolean;
   /**

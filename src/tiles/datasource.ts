@@ -146,7 +146,7 @@ function objectsQuery(
   const table = layerTable(layer.id);
   const isView = layer.type === "virtual";
   const look = layer.gathered && !isView ? gatheredLook(style, options.scaleDenominator) : undefined;
-  const bands = look?.isStroked ? layer.gathered! : layer.bands;
+  const bands = look?.stroke ? layer.gathered! : layer.bands;
   const band = bandOf(bands, options.zoom);
   const source = isView ? layerTable(layer.sourceId ?? layer.id) : table;
   const bandTable = `${source}_z${band}`;
@@ -166,6 +166,8 @@ function objectsQuery(
     const small = gatheredSql(`${table}_g${band}`, look, {
       steps: band - options.zoom,
       pixel: (2 * mercatorHalf) / 256 / 2 ** band,
+      scale: (2 ** band * options.scaleDenominator) / topScaleDenominator,
+      bends: layer.lineBends ?? 0,
       box,
     });
     return `${large} union all select g$.svc_id, ${moved("g$.geom$")} as geom$${values} from (${small}) g$`;

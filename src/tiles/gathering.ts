@@ -4,7 +4,15 @@ import { rulesAt } from "./thinning.js";
 /** Lines and polygons that are too small for a band are drawn together, where a style draws all objects alike. */
 
 export interface GatheredLook {
-  readonly isStroked: boolean;
+  /** Undefined = they have none. */
+  readonly stroke: Stroke | undefined;
+}
+
+export interface Stroke {
+  /** In unscaled pixels. */
+  readonly width: number;
+  /** Area of the caps of a line, in squares of the width. */
+  readonly caps: number;
 }
 
 /** How a style draws small objects at a scale; undefined = they look different, or are drawn as something else. */
@@ -17,8 +25,17 @@ export function gatheredLook(style: CompiledStyle, scaleDenominator: number): Ga
   if (!first || first.length === 0) return undefined;
   const text = JSON.stringify(first);
   if (shapes.some((each) => each === undefined || JSON.stringify(each) !== text)) return undefined;
-  return { isStroked: first.some(({ type }) => type === "LineSymbolizer") };
+  const stroke = first.findLast(({ type }) => type === "LineSymbolizer");
+  return { stroke: stroke && strokeOf(stroke) };
 }
+
+/** Both ends of a line together make a disc or a square. */
+const capAreas: Readonly<Record<string, number>> = { round: Math.PI / 4, square: 1 };
+
+const strokeOf = ({ attributes }: Symbolizer): Stroke => ({
+  width: Number(attributes["stroke-width"] ?? 1),
+  caps: capAreas[attributes["stroke-linecap"] ?? ""] ?? 0,
+});
 
 /** The symbolizers that draw objects themselves; undefined = there are others that a square in their place cannot have. */
 function shapesOf({ symbolizers }: Rule): Symbolizer[] | undefined {
@@ -46,6 +63,10 @@ export interface GatheredOptions {
   readonly steps: number;
   /** Metres per pixel of the band. */
   readonly pixel: number;
+  /** Pixels of the band that a pixel of the style is wide. */
+  readonly scale: number;
+  /** Area that strokes take at the bends of a line on average, in squares of their width. */
+  readonly bends: number;
   /** SQL of the box to be drawn. */
   readonly box: string;
 }
@@ -53,7 +74,7 @@ export interface GatheredOptions {
 /**
  * SQL of what is drawn for the objects that a band leaves out, as rows svc_id and geom$: without strokes one square for
  * each pixel, as large as the polygons in it together; else a square or a line for each of the objects whose place is known,
- * for strokes are wider than these objects and a few of them cover the pixel. Those lines have the length of all together.
+ * for strokes are wider than these objects and a few of them cover the pixel. Those lines take the area of all together.
  */
 export function gatheredSql(table: string, look: GatheredLook, options: GatheredOptions): string {
   const { steps, pixel, box } = options;
@@ -61,26 +82,43 @@ export function gatheredSql(table: string, look: GatheredLook, options: Gathered
   const pixelAt = (edge: string) => `greatest(-2e9, least(2e9, floor(${edge}(${box}) / ${pixel})))::int`;
   const range = (axis: "x" | "y") =>
     `${axis} between ${pixelAt(`st_${axis}min`)} and ${pixelAt(`st_${axis}max`)}`;
-  const where = `n > 0 and ${range("x")} and ${range("y")}`;
+  // The dimension comes first in the key.
+  const where = `dimension in (1, 2) and n > 0 and ${range("x")} and ${range("y")}`;
   const square = `st_makeenvelope((cx$ - h$) * ${pixel}, (cy$ - h$) * ${pixel}, (cx$ + h$) * ${pixel}, (cy$ + h$) * ${pixel}, 3857)`;
-  if (!look.isStroked) {
+  if (!look.stroke) {
     const middle = (axis: "x" | "y") =>
       `(sum(n * ${axis}::float8) + sum(s${axis}) / ${placesPerPixel}.0) / sum(n)`;
     return (
       `select -1::bigint as svc_id, ${square} as geom$ from (` +
       `select ${middle("x")} as cx$, ${middle("y")} as cy$, least(${2 ** steps}, sqrt(sum(size)::float8 / ${unitsPerPixel})) / 2 as h$ ` +
-      `from ${table} where dimension = 2 and ${where} group by x >> ${steps}, y >> ${steps}) cell$`
+      `from ${table} where ${where.replace("in (1, 2)", "= 2")} group by x >> ${steps}, y >> ${steps}) cell$`
     );
   }
   const placeOf = (axis: "x" | "y", shift: number) =>
     `${axis} + ((place$ >> ${shift} & ${placesPerPixel - 1}) + 0.5) / ${placesPerPixel}.0`;
-  const places = Math.ceil(placesKept / 4 ** steps);
   const line = (sign: string) =>
     `st_makepoint((cx$ ${sign} h$ * (place$ >> 16 & 1)) * ${pixel}, (cy$ ${sign} h$ * (1 - (place$ >> 16 & 1))) * ${pixel})`;
+  const { width, caps } = look.stroke;
+  // Lengths and areas in pixels of the tile, of which a pixel of the band is a part. One of the lines:
+  const part = 1 / 2 ** steps;
+  const drawnWidth = width * options.scale * part;
+  const mean = `(size::float8 / n / ${unitsPerPixel / part})`;
+  // The longer the pieces between bends, the more of the outer corners is made up for by the inner ones.
+  const bends = `${options.bends * drawnWidth} * exp(${-4.5 / drawnWidth} * ${mean})`;
+  const area = `(${mean} + ${caps * drawnWidth} + ${bends}) * ${drawnWidth}`;
+  const most = Math.ceil(placesKept * part * part);
+  // One line may take as much as many: where they take little of a pixel, each takes up to a third of one.
+  const lines = `least(${most}, floor(3 * n * ${area}) + 1)::int`;
+  // Those of a pixel lie upon one another: together they take less than each alone.
+  const reach = (part + drawnWidth) ** 2;
+  const together = `${reach} * (1 - (1 - least(0.9, area$ / ${reach})) ^ (n / cardinality(places$)::float8))`;
+  // Without a length there would be no caps either.
+  const lineLength = `greatest(0.01, least(1, ${together} / ${drawnWidth} - ${caps * drawnWidth}))`;
   return (
     `select -1::bigint as svc_id, case d$ when 2 then ${square} else st_setsrid(st_makeline(${line("-")}, ${line("+")}), 3857) end as geom$ from (` +
     `select dimension as d$, place$, ${placeOf("x", 8)} as cx$, ${placeOf("y", 0)} as cy$, ` +
-    `case dimension when 2 then sqrt(size::float8 / n / ${unitsPerPixel}) else least(2, size::float8 / least(n, ${places}) / ${unitsPerPixel}) end / 2 as h$ ` +
-    `from ${table}, unnest(places[1:${places}]) place$ where ${where}) each$`
+    `case dimension when 2 then sqrt(size::float8 / n / ${unitsPerPixel}) else ${lineLength} / ${part} end / 2 as h$ ` +
+    `from (select dimension, x, y, n, size, ${area} as area$, ` +
+    `places[1:case dimension when 2 then ${most} else ${lines} end] as places$ from ${table} where ${where}) cell$, unnest(places$) place$) each$`
   );
 }
