@@ -236,7 +236,7 @@ t.test("heat maps: hot where objects are close, weights, seams", async (t) => {
   );
   const colors = ["#0000ff", "#00ff00", "#ff0000"];
   const weighted = { useWeight: true, useWeightField: column.id, weightNormalize: true };
-  await show("heat", { type: 7, classesSettings: { ...weighted, colors, markerSize: 30 } });
+  await show("heat", { type: 7, classesSettings: { ...weighted, colors, markerSize: 30, markerOpacity: 1 } });
   const tile = await draw("heat", place);
   t.ok(near(tile.at(4, 5), "#ff0000", 30));
   t.match(tile.at(8, 5)[1] > 150, true, "half the weight");
@@ -475,7 +475,7 @@ t.test("all kinds draw objects beyond 180 degrees in each copy of the world", as
     ...[4, 5, 6].flatMap((type) =>
       [true, false].map((allowOverlap) => ({ type, classesSettings: { ...charts, allowOverlap } })),
     ),
-    { type: 7, classesSettings: { markerSize: 30 } },
+    { type: 7, classesSettings: { markerSize: 30, markerOpacity: 1 } },
   ];
   for (const settings of onPoints) {
     await show("beyond", { ...border, ...settings });
