@@ -180,7 +180,9 @@ export class WorkerHost<M extends Messages> {
       this.refused++;
       return Promise.reject(tooSlow(kind));
     }
-    return new Promise<M[K][1]>((resolve, reject) => {
+    const { signal } = options;
+    let abort = (): void => undefined;
+    const answer = new Promise<M[K][1]>((resolve, reject) => {
       const task: Task = {
         id: this.nextId++,
         kind,
@@ -197,18 +199,17 @@ export class WorkerHost<M extends Messages> {
         tries: 0,
         queuedAt: performance.now(),
       };
-      options.signal?.addEventListener(
-        "abort",
-        () => {
-          const waited = this.queue.remove(task.owners, task);
-          if (!waited && !(options.endsChild && this.abandon(task))) return;
-          reject(options.signal?.reason as Error);
-        },
-        { once: true },
-      );
+      abort = () => {
+        const waited = this.queue.remove(task.owners, task);
+        if (!waited && !(options.endsChild && this.abandon(task))) return;
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener("abort", abort, { once: true });
       this.queue.add(task.owners, task)?.reject(this.overloaded());
       this.dispatch();
     });
+    // A signal may outlive the task by far, and would keep what it was about.
+    return signal ? answer.finally(() => signal.removeEventListener("abort", abort)) : answer;
   }
 
   counts(): HostCounts {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import t, { type Test } from "tap";
@@ -49,6 +50,13 @@ t.test("what waits for a process that cannot be made is done when one can", asyn
   t.notOk(host.ready);
   again();
   t.equal(await waiting, "pong");
+});
+
+t.test("a signal that outlives many tasks keeps nothing of them", async (t) => {
+  const host = open(t);
+  const { signal } = new AbortController();
+  for (let n = 0; n < 3; n++) t.equal(await host.call("ping", null, { deadlineMs, signal }), "pong");
+  t.same(getEventListeners(signal, "abort"), []);
 });
 
 t.test("a process that cannot be made for a reason that is thrown is made when it can", async (t) => {
