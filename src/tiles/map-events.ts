@@ -41,6 +41,8 @@ const heartbeatMs = 8_000;
 const heartbeatsToCheck = 4;
 /** Events of a listener are at least so far apart; what changes meanwhile is told together. */
 const pauseMs = 50;
+/** Between two looks at a map that cannot be looked at just now. */
+const retryMs = 1_000;
 /** Areas of one event; more are told as one for each layer. */
 const mostAreas = 64;
 /** Changes that are looked up for a listener that comes back; with more, everything counts as changed. */
@@ -51,6 +53,16 @@ const clockToleranceMs = 60_000;
 
 /** Boxes in EPSG:3857 by layer id; null = all of the layer. */
 type Changed = Map<number, number[] | null>;
+
+/** What a listener was not there for. */
+interface Missed {
+  readonly changed: Changed;
+  /** Layers that changed just now. */
+  readonly recent: readonly number[];
+  readonly isMapChanged: boolean;
+}
+
+const mapEvent = "event: map\ndata: {}\n";
 
 /** What a listener has not been told yet. */
 class Pending implements Watcher {
@@ -137,7 +149,10 @@ export class MapEvents {
       await watch();
       const missed = await this.missed(listening.lastEventId, map, pending.layers);
       if (missed && missed.recent.length > 0) await this.dropped(pending, missed.recent);
-      yield `retry: 2000\n${missed ? changeEvent(missed.changed) : ""}id: ${this.idOf(map)}\n\n`;
+      // Who leaves after the first of two has not seen the second: only that has an id.
+      const mapMissed = missed?.isMapChanged ? `${mapEvent}\n` : "";
+      const missedChanges = missed ? changeEvent(missed.changed) : "";
+      yield `retry: 2000\n${mapMissed}${missedChanges}id: ${this.idOf(map)}\n\n`;
       for (let beats = 0; !ended.aborted; ) {
         if (pending.changed.size === 0 && !pending.isMapChanged) {
           if (await this.silence(pending, ended)) {
@@ -147,23 +162,27 @@ export class MapEvents {
             yield ":\n\n";
           }
         }
-        const { isMapChanged } = pending;
-        if (isMapChanged || beats >= heartbeatsToCheck) {
+        if (pending.isMapChanged || beats >= heartbeatsToCheck) {
           beats = 0;
+          const { isMapChanged } = pending;
           pending.isMapChanged = false;
           const { revision } = map;
           try {
             ({ map, caller } = await listening.access());
           } catch (error) {
-            if (!(error instanceof Failure) || error.kind === "busy") continue;
             // A client that comes back is told why.
-            return;
+            if (error instanceof Failure && error.kind !== "busy") return;
+            // What cannot be looked at now is told later.
+            pending.isMapChanged ||= isMapChanged;
+            await this.pause(retryMs);
+            yield ":\n\n";
+            continue;
           }
-          if (isMapChanged) {
+          if (isMapChanged || map.revision !== revision) {
             await watch();
             if (map.revision !== revision)
               await this.options.edge.wait([{ kind: "map", id: map.id, version: map.revision }]);
-            yield `event: map\ndata: {}\nid: ${this.idOf(map)}\n\n`;
+            yield `${mapEvent}id: ${this.idOf(map)}\n\n`;
           }
         }
         if (pending.changed.size > 0) {
@@ -214,13 +233,13 @@ export class MapEvents {
 
   /**
    * What a client has missed that has seen this event, and ids of the layers that changed just now; undefined when it listens
-   * for the first time.
+   * for the first time. More than is known may have been missed of another state: the map, too.
    */
   private async missed(
     lastEventId: string | undefined,
     map: MapState,
     layers: ReadonlySet<number>,
-  ): Promise<{ readonly changed: Changed; readonly recent: readonly number[] } | undefined> {
+  ): Promise<Missed | undefined> {
     if (!lastEventId) return undefined;
     const everything: Changed = new Map([...layers].map((id) => [id, null]));
     const at = lastEventId.lastIndexOf(":");
@@ -228,17 +247,17 @@ export class MapEvents {
     const now = this.idOf(map);
     const isSameState = lastEventId.slice(0, at) === now.slice(0, now.lastIndexOf(":"));
     if (!isSameState || !(since > this.options.time() - longestAbsenceMs))
-      return { changed: everything, recent: [] };
+      return { changed: everything, recent: [], isMapChanged: !isSameState };
     const rows = await this.options.db.query<{ id: number; area: number[] | null; recent: boolean }>(
       `select layer_id::int as id, area, changed_at > now() - interval '3 s' as recent from layer_change
        where layer_id = any($1) and changed_at > to_timestamp($2::float8 / 1000) limit $3`,
       [[...layers], since - clockToleranceMs, mostMissed + 1],
     );
     const recent = [...new Set(rows.flatMap((row) => (row.recent ? [row.id] : [])))];
-    if (rows.length > mostMissed) return { changed: everything, recent };
+    if (rows.length > mostMissed) return { changed: everything, recent, isMapChanged: false };
     const changed: Changed = new Map();
     for (const { id, area } of rows) if (area?.length !== 0) addArea(changed, id, area);
-    return { changed, recent };
+    return { changed, recent, isMapChanged: false };
   }
 }
 

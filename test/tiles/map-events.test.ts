@@ -1,4 +1,6 @@
 import t from "tap";
+import { publicCaller } from "../../src/catalog/state.js";
+import { busy } from "../../src/errors.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -92,10 +94,16 @@ t.test("who comes back hears what he has missed", async (t) => {
   await waitFor(() => again.changes().length === 1);
   t.same(again.changes()[0]!.data.layers, [layer.id]);
   t.ok(again.changes()[0]!.data.areas!.some(([west, , east]) => west! <= 30.5 && 30.5 <= east!));
-  for (const unknown of ["x", "1:2:3:4", `other:${id.split(":").slice(1).join(":")}`]) {
+  const { revision } = (await sql.query("select revision from map where code = 'm'")).rows[0];
+  const olderMap = id
+    .split(":")
+    .with(2, String(revision - 1))
+    .join(":");
+  for (const unknown of ["x", "1:2:3:4", olderMap, `other:${id.split(":").slice(1).join(":")}`]) {
     const lost = await listen(0, { "last-event-id": unknown });
     await waitFor(() => lost.changes().length === 1);
     t.equal(lost.changes()[0]!.data.areas, null, `${unknown}: everything may have changed`);
+    await waitFor(() => lost.events.some(({ event }) => event === "map"));
     lost.end();
   }
   again.end();
@@ -122,6 +130,33 @@ t.test("changes of the map are told, and nobody hears of what he may not read", 
   await waitFor(() => stranger.heard.ended);
   await sql.query("update map set has_publication = true where code = 'm'");
   user.end();
+});
+
+t.test("a change of the map that cannot be looked at is told later", async (t) => {
+  const { mapEvents, catalog } = server.nodes[0]!.services;
+  const leaving = new AbortController();
+  const refusals = [busy("now"), new Error("The database is away.")];
+  let looks = 0;
+  const access = async () => {
+    const refusal = looks++ > 0 ? refusals.pop() : undefined;
+    if (refusal) throw refusal;
+    return { map: await catalog.map("p", "m"), caller: publicCaller };
+  };
+  const events: string[] = [];
+  const reading = (async () => {
+    const listening = { access, client: "test", lastEventId: undefined, signal: leaving.signal };
+    for await (const text of mapEvents.listen(listening)) events.push(text);
+  })();
+  await waitFor(() => events.length === 1);
+  const before = events.map((text) => /^id: (.*)$/m.exec(text)![1]!.split(":")[2]);
+  const renamed = await api("PATCH", "m/layers/a/", { token, body: { parent_id: 0, name: "newer" } });
+  t.equal(renamed.status, 200);
+  await waitFor(() => events.some((text) => text.startsWith("event: map\n")));
+  t.equal(refusals.length, 0);
+  const told = events.find((text) => text.startsWith("event: map\n"))!;
+  t.not(/^id: (.*)$/m.exec(told)![1]!.split(":")[2], before[0], "it names the new state");
+  leaving.abort();
+  await reading;
 });
 
 t.test("a quiet connection stays open", async (t) => {
