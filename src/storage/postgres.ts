@@ -39,7 +39,7 @@ export interface Queryable {
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined>;
 }
 
-/** A connection for LISTEN. */
+/** A connection for LISTEN. Statements that are sent at once run one after the other. */
 export interface ListeningConnection {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: object[] }>;
   /** Called when the connection is lost, possibly twice. */
@@ -103,7 +103,7 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-/** Statements of one transaction run one after the other, also those that are sent at once. */
+/** Statements of one connection run one after the other, also those that are sent at once. */
 interface Turns {
   /** Never rejects. */
   last: Promise<unknown>;
@@ -131,8 +131,13 @@ class PooledDatabase implements Database {
 
   async listening(): Promise<ListeningConnection> {
     const client = await this.dedicated();
+    const turns: Turns = { last: Promise.resolve() };
     return {
-      query: (text, values) => client.query(text, values),
+      query: (text, values) => {
+        const done = turns.last.then(() => client.query(text, values));
+        turns.last = done.catch(() => undefined);
+        return done;
+      },
       onLost: (listener) => {
         client.on("error", listener);
         client.on("end", () => listener());

@@ -76,6 +76,22 @@ t.test("a stream whose client leaves while it gets its connection", async (t) =>
   t.same(warnings, []);
 });
 
+t.test("statements on a connection that listens, which all of the node share", async (t) => {
+  const listening = await db.listening();
+  const sent = [1, 0, 2, 4].map((n) => listening.query("select 8 / $1::int as eighth", [n]));
+  t.same(
+    (await Promise.allSettled(sent)).map((one) => one.status === "fulfilled" && one.value.rows),
+    [[{ eighth: 8 }], false, [{ eighth: 4 }], [{ eighth: 2 }]],
+    "in their order, and a failure is in nobody's way",
+  );
+  const [running, waiting] = ["select pg_sleep(60)", "select 1"].map((text) => listening.query(text));
+  const refused = Promise.all([t.rejects(running!), t.rejects(waiting!, "not left to wait for ever")]);
+  await listening.end();
+  await refused;
+  await untilWarned();
+  t.same(warnings, []);
+});
+
 t.test("statements of a transaction that are sent at once", async (t) => {
   const many = Array.from({ length: 6 }, (_, n) => n);
   await db.transaction(async (tx) => {
