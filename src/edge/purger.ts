@@ -15,6 +15,7 @@ import {
   readChanged,
   readTarget,
   startAnew,
+  type Wanted,
 } from "./state.js";
 
 /**
@@ -57,6 +58,12 @@ const mostAnnounced = 7_000;
 interface Unsettled {
   readonly changed: readonly Changed[];
   readonly at: number;
+}
+
+interface Pass {
+  readonly wanted: Wanted;
+  readonly unsettled: readonly Unsettled[];
+  readonly signal: AbortSignal;
 }
 
 type Noted = Map<string, { readonly kind: Kind; readonly id: number }>;
@@ -154,7 +161,8 @@ export class Purger {
       try {
         unsettled = await this.settle(db, unsettled, signal);
         if (isAllNoted || noted.size > 0) {
-          const told = await this.pass(db, isAllNoted ? "all" : [...noted.values()], signal);
+          const wanted = isAllNoted ? "all" : [...noted.values()];
+          const told = await this.pass(db, { wanted, unsettled, signal });
           if (told.length > 0) {
             const { repeatMs } = this.options.service;
             if (repeatMs > 0) unsettled.push({ changed: told, at: this.options.clock.now() + repeatMs });
@@ -191,11 +199,7 @@ export class Purger {
   }
 
   /** Tells the edge what has changed. @returns what it was told */
-  private async pass(
-    db: Connection,
-    wanted: readonly { readonly kind: Kind; readonly id: number }[] | "all",
-    signal: AbortSignal,
-  ): Promise<Changed[]> {
+  private async pass(db: Connection, { wanted, unsettled, signal }: Pass): Promise<Changed[]> {
     const { service, changes, target } = this.options;
     const state = await readTarget(db, target);
     if (state.isOther) {
@@ -211,7 +215,8 @@ export class Purger {
       this.isAllNoted = true;
       return [];
     }
-    const changed = await readChanged(db, wanted, mostNamed);
+    const before = unsettled.flatMap(({ changed }) => changed);
+    const changed = await readChanged(db, wanted, mostNamed, before);
     if (changed.length === 0) return [];
     // A node that does not know of a change yet would answer with what the edge is about to drop.
     await changes.propagate();

@@ -32,8 +32,14 @@ const mostChanges = 200;
 /**
  * What has changed since the edge was told. All that is read is committed.
  * @param named layers of a map that tiles name
+ * @param told what the edge was told, although that is not noted yet; left out of "all"
  */
-export async function readChanged(db: Connection, wanted: Wanted, named: number): Promise<Changed[]> {
+export async function readChanged(
+  db: Connection,
+  wanted: Wanted,
+  named: number,
+  told: readonly Pick<Changed, "kind" | "id" | "version">[] = [],
+): Promise<Changed[]> {
   const listed = wanted === "all" ? [] : wanted;
   const rows = await db.query<{
     kind: Kind;
@@ -44,10 +50,17 @@ export async function readChanged(db: Connection, wanted: Wanted, named: number)
     wide: boolean;
     changes: [version: number, previous: number, area: number[] | null][] | null;
   }>(
-    `with wanted (kind, id) as (
+    `with told (kind, id, version) as (
+       select * from unnest($5::text[], $6::bigint[], $7::bigint[])
+     ), wanted (kind, id) as (
        select * from unnest($1::text[], $2::bigint[])
        union all
-       (select kind, id from edge_outdated where $3 limit ${mostAtOnce})
+       (select kind, id from edge_outdated o where $3 and not exists (
+          select from told t where t.kind = o.kind and t.id = o.id and t.version is not distinct from case o.kind
+            when 'project' then (select revision from project p where p.id = o.id)
+            when 'map' then (select revision from map m where m.id = o.id)
+            else (select version from layer l where l.id = o.id) end)
+        limit ${mostAtOnce})
      ), known as (
        select w.kind, w.id, coalesce(p.revision, m.revision, l.version) as version, e.version as purged, n.map_id as map
        from wanted w
@@ -64,7 +77,10 @@ export async function readChanged(db: Connection, wanted: Wanted, named: number)
           where known.kind = 'layer' and layer_id = known.id and version > known.purged
           order by version limit ${mostChanges + 1}) c) as changes
      from known where version is distinct from purged`,
-    [listed.map(({ kind }) => kind), listed.map(({ id }) => id), wanted === "all", named],
+    [
+      ...[listed.map(({ kind }) => kind), listed.map(({ id }) => id), wanted === "all", named],
+      ...[told.map(({ kind }) => kind), told.map(({ id }) => id), told.map(({ version }) => version)],
+    ],
   );
   return rows.map(({ wide, changes, ...row }) => ({
     ...row,

@@ -114,6 +114,29 @@ t.test("what changes while no node is there is told by the next one", async (t) 
   await first.database.drop();
 });
 
+t.test("many changes are told twice to an edge that wants that, and no more often", async (t) => {
+  const own = await startServer({ config: { ...config, "edge.repeatSeconds": 2 } });
+  const { sql } = own;
+  const isTold = async () =>
+    Number((await sql.query("select count(*) from edge_outdated")).rows[0].count) === 0;
+  await waitFor(isTold);
+  hook.sent.length = 0;
+  const { rows } = await sql.query(
+    "insert into project (code, name) select 'many' || n, '{}' from generate_series(1, 2500) n returning id, revision",
+  );
+  await waitFor(() => keys().length >= rows.length);
+  // While these wait to be told again, one of them changes.
+  const { id } = rows[0];
+  await sql.query("update project set revision = revision + 1 where id = $1", [id]);
+  await waitFor(isTold);
+  const times = new Map<string, number>();
+  for (const key of keys()) times.set(key, (times.get(key) ?? 0) + 1);
+  const others = rows.slice(1).map((row: { id: number }) => times.get(`p${row.id}`));
+  t.same([...new Set(others)], [2]);
+  t.ok([3, 4].includes(times.get(`p${id}`)!), "what changed again meanwhile is told for that, too");
+  await own.stop();
+});
+
 t.test("open maps hear of a change when the edge has dropped the old tiles", async (t) => {
   await told();
   const controller = new AbortController();
