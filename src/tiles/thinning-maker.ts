@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
@@ -29,6 +30,8 @@ const statementTimeout = "1h";
 /** Tables that are no longer read are kept for a minute. */
 const sweepMs = 70_000;
 const intervalMs = 600_000;
+/** Between two attempts to cancel what runs. */
+const cancelMs = 500;
 
 export function makeThinnings(db: Database, log: Log): ThinningMaker {
   const wanted = new Map<number, ThinningSpec>();
@@ -55,36 +58,39 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
       wanted.delete(layerId);
       const started = performance.now();
       try {
-        if (!(await make(connection, layerId, spec))) continue;
+        if (!(await make(connection, { layerId, spec, isStopped: () => stopped }))) continue;
         log.info({ layer: layerId, ms: Math.round(performance.now() - started) }, "thinned a layer's points");
         made = true;
       } catch (error) {
-        const { code } = error as { code?: string };
-        // undefined_table: the layer was deleted meanwhile.
-        if (code === "42P01") continue;
-        // lock_not_available, deadlock_detected: it is edited for long.
-        if (code === "55P03" || code === "40P01") wanted.set(layerId, spec);
-        else throw error;
+        // It is edited for long.
+        if (isLocked(error)) wanted.set(layerId, spec);
+        else failed(layerId, error);
       }
     }
     // Each by itself, so that edits of one do not wait for the others.
     const outgrown = await connection.query<{ id: string }>("select id from outgrown_layers() id");
     for (const { id } of outgrown.rows) {
-      if (stopped) return;
-      try {
-        await connection.query("select generalize_grown($1)", [id]);
-        await connection.query("select note_crowds($1)", [id]);
-      } catch (error) {
-        // Deleted or edited meanwhile: the next pass looks again.
-        if (!["42P01", "55P03", "40P01"].includes((error as { code?: string }).code ?? "")) throw error;
+      for (const statement of ["select generalize_grown($1)", "select note_crowds($1)"]) {
+        if (stopped) return;
+        // Of one that is edited meanwhile the next pass looks again.
+        await connection.query(statement, [id]).catch((error: unknown) => {
+          if (!isLocked(error)) failed(Number(id), error);
+        });
       }
     }
+  };
+  /** What is wrong with one layer is in no other's way. */
+  const failed = (layer: number, error: unknown): void => {
+    const { code = "" } = error as { code?: string };
+    // Of the connection, or of the whole server; undefined_table: the layer was deleted meanwhile.
+    if (stopped || !/^[0-9A-Z]{5}$/.test(code) || /^(08|53|57P|58|XX)/.test(code)) throw error;
+    if (code !== "42P01") log.warn({ err: error, layer }, "a layer's lighter geometry could not be made");
   };
   const work = async (): Promise<void> => {
     try {
       client = await db.dedicated();
       client.on("error", () => undefined);
-      await pass(client);
+      if (!stopped) await pass(client);
     } catch (error) {
       if (!stopped) log.warn({ err: error }, "points could not be thinned");
     } finally {
@@ -117,15 +123,28 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
     stop: async () => {
       stopped = true;
       clearTimeout(timer);
-      const pid = (client as unknown as { processID?: number | null } | undefined)?.processID;
-      if (pid) await db.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
-      await running;
+      // Again and again, as one that comes between two statements cancels neither.
+      while (running) {
+        const pid = (client as unknown as { processID?: number | null } | undefined)?.processID;
+        if (pid) await db.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
+        await Promise.race([running, sleep(cancelMs, undefined, { ref: false })]);
+      }
     },
   };
 }
 
+/** lock_not_available, deadlock_detected */
+const isLocked = (error: unknown): boolean =>
+  ["55P03", "40P01"].includes((error as { code?: string }).code ?? "");
+
+interface Making {
+  readonly layerId: number;
+  readonly spec: ThinningSpec;
+  readonly isStopped: () => boolean;
+}
+
 /** Returns false when there is nothing to do. */
-async function make(client: pg.Client, layerId: number, spec: ThinningSpec): Promise<boolean> {
+async function make(client: pg.Client, { layerId, spec, isStopped }: Making): Promise<boolean> {
   const text = JSON.stringify(spec, (_, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,
   );
@@ -134,14 +153,14 @@ async function make(client: pg.Client, layerId: number, spec: ThinningSpec): Pro
     text,
   ]);
   const { number } = begun.rows[0]!;
-  if (number === null) return false;
+  if (number === null || isStopped()) return false;
   const made = await client.query<{ bands: number[] }>(
     `select make_thinning('layers', 'l' || layer_id, thinning) as bands from thinning
      where layer_id = $1 and number = $2`,
     [layerId, number],
   );
   const bands = made.rows[0]?.bands;
-  if (!bands) return false;
+  if (!bands || isStopped()) return false;
   await client.query("select finish_thinning($1, $2, $3)", [layerId, number, bands]);
   return true;
 }
