@@ -2,6 +2,7 @@ import pg from "pg";
 import { layerTable } from "../catalog/layer-table.js";
 import type { Log } from "../log.js";
 import { importLock, workLock } from "../storage/advisory-locks.js";
+import { giveUp } from "../storage/give-up.js";
 import type { Database } from "../storage/postgres.js";
 import { foldOf, indexNames, orderOf, termsOf, valuesOf } from "./column-indexes.js";
 import {
@@ -81,10 +82,8 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
       stopped = true;
       clearInterval(timer);
       clearTimeout(retry);
-      const pid = (client as unknown as { processID?: number | null } | undefined)?.processID;
       // An unfinished index is invalid; the next run drops and recreates it.
-      if (pid) await db.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
-      await running;
+      await giveUp(db, () => ({ running, client }));
     },
   };
 }
@@ -112,7 +111,13 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
   for (const [name, valid] of present) {
     if (stopped()) return false;
     if (valid && kept.has(name)) continue;
-    await client.query(`drop index concurrently if exists layers.${name}`);
+    try {
+      await client.query(`drop index concurrently if exists layers.${name}`);
+    } catch (error) {
+      if (stopped() || !(error instanceof pg.DatabaseError)) throw error;
+      // Its layer is read for long. The next run tries again; the other columns do not wait for it.
+      log.info({ err: error, index: name }, "an index of search could not be dropped");
+    }
   }
   let locked = statistics.size < wanted.length;
   for (const column of wanted) {
@@ -120,7 +125,7 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
     if (stopped()) return false;
     const started = performance.now();
     try {
-      if (!(await createIndexes(client, column))) {
+      if (!(await createIndexes(client, column, stopped))) {
         locked = true;
         continue;
       }
@@ -201,8 +206,12 @@ async function statisticsOf(
   return found;
 }
 
-/** Creates the indexes of a column; false when an import has locked the layer, which could cause a deadlock. */
-async function createIndexes(client: pg.Client, column: WantedColumn): Promise<boolean> {
+/** Creates the indexes of a column, unless it is stopped; false when an import has locked the layer, which could cause a deadlock. */
+async function createIndexes(
+  client: pg.Client,
+  column: WantedColumn,
+  stopped: () => boolean,
+): Promise<boolean> {
   const key = importLock("$1");
   const lock = await client.query<{ ours: boolean }>(`select pg_try_advisory_lock(${key}) as ours`, [
     column.layerId,
@@ -211,17 +220,20 @@ async function createIndexes(client: pg.Client, column: WantedColumn): Promise<b
   try {
     const { words, exact } = indexNames(column.id);
     const table = layerTable(column.layerId);
+    if (stopped()) return true;
     // Searches scan the pending list of a GIN index, so it is kept small.
     await client.query(
       `create index concurrently if not exists ${words} on ${table}
        using gin (${foldOf(column)} gin_trgm_ops, (${termsOf(column)})) with (gin_pending_list_limit = 256)`,
     );
+    if (stopped()) return true;
     await client.query(
       column.isLocalised
         ? `create index concurrently if not exists ${exact} on ${table}
            using gin (${valuesOf(column)}) with (gin_pending_list_limit = 256)`
         : `create index concurrently if not exists ${exact} on ${table} ((${orderOf(column)}), svc_id)`,
     );
+    if (stopped()) return true;
     // The planner needs statistics of the index expressions.
     await client.query(`analyze ${table}`);
     return true;

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
+import { giveUp } from "../storage/give-up.js";
 import type { Database } from "../storage/postgres.js";
 import { plainThinning, type ThinningSpec } from "./thinning.js";
 
@@ -30,8 +30,6 @@ const statementTimeout = "1h";
 /** Tables that are no longer read are kept for a minute. */
 const sweepMs = 70_000;
 const intervalMs = 600_000;
-/** Between two attempts to cancel what runs. */
-const cancelMs = 500;
 
 export function makeThinnings(db: Database, log: Log): ThinningMaker {
   const wanted = new Map<number, ThinningSpec>();
@@ -123,12 +121,7 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
     stop: async () => {
       stopped = true;
       clearTimeout(timer);
-      // Again and again, as one that comes between two statements cancels neither.
-      while (running) {
-        const pid = (client as unknown as { processID?: number | null } | undefined)?.processID;
-        if (pid) await db.query("select pg_cancel_backend($1)", [pid]).catch(() => undefined);
-        await Promise.race([running, sleep(cancelMs, undefined, { ref: false })]);
-      }
+      await giveUp(db, () => ({ running, client }));
     },
   };
 }

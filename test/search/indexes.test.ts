@@ -4,7 +4,11 @@ import { createLog } from "../../src/log.js";
 import { keepSearchIndexes } from "../../src/search/indexes.js";
 import { saveSettings } from "../../src/search/settings.js";
 import { importLock } from "../../src/storage/advisory-locks.js";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { DatabaseLink } from "../support/database-link.js";
 import { lockWaiters } from "../support/locks.js";
+import { quietLog } from "../support/log.js";
+import { waitFor } from "../support/server.js";
 import { searchBench } from "./support.js";
 
 const bench = await searchBench();
@@ -234,3 +238,40 @@ t.test("a word is not too long for the indexes", async (t) => {
   );
   t.same((await found(word, 5)).length, 2);
 });
+
+t.test(
+  "what is begun is given up although the request to cancel it comes between two statements",
+  async (t) => {
+    const pages = await bench.layer("pages", [{ code: "text", type: "string" }]);
+    await sql.query(
+      `insert into ${pages.table} (${pages.physical.text}) select 'page ' || g from generate_series(1, 5000) g`,
+    );
+    await sql.query(`analyze ${pages.table}`);
+    const link = await DatabaseLink.to(bench.db.url);
+    const db = openDatabase({ url: link.url, connections: 2, statementTimeoutMs: 60_000, log: quietLog });
+    t.teardown(async () => {
+      await db.close();
+      await link.close();
+    });
+    const before = await present();
+    await db.query("select 1");
+    // The server has done a statement, and the node does not know yet.
+    link.readyDelayMs = 400;
+    const own = keepSearchIndexes(db, quietLog);
+    own.kick();
+    await waitFor(
+      async () =>
+        (
+          await sql.query(
+            `select from pg_locks where locktype = 'advisory' and granted
+             and (classid::bigint << 32) + objid::bigint = ${importLock("$1")}`,
+            [pages.id],
+          )
+        ).rowCount === 1,
+    );
+    await own.stop();
+    link.restore();
+    t.same(await present(), before);
+    t.ok((await adjusted()).length > before.length, "the next one makes them");
+  },
+);
