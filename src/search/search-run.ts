@@ -17,8 +17,6 @@ import {
   type TextQuery,
 } from "./statements.js";
 
-/** No statement is started after this time; the results so far are returned. */
-const startLimitMs = 600;
 /** Maximum number of values (rows × weight) scanned without an index: per column, and in total. */
 const tableValues = 20_000;
 const allTableValues = 60_000;
@@ -75,7 +73,7 @@ const mayHaveIndexes = ({ virtual, indexed, rows }: ColumnStatistics): boolean =
  * are skipped.
  */
 export class SearchRun {
-  private readonly deadline = performance.now() + startLimitMs;
+  private readonly deadline: number;
   /** Remaining number of values that may be scanned without an index. */
   private valuesLeft = allTableValues;
   /** Whether every statement was run to its end. */
@@ -85,12 +83,16 @@ export class SearchRun {
   /** Whether a layer or column was dropped or changed during the search. */
   isStale = false;
 
+  /** @param startMs no statement is started after this time; the results so far count */
   constructor(
     private readonly tx: Queryable,
     private readonly signal: AbortSignal,
     private readonly found: Found,
     private readonly query: TextQuery,
-  ) {}
+    startMs: number,
+  ) {
+    this.deadline = performance.now() + startMs;
+  }
 
   /** Searches the entries until there are enough results; returns whether an index is missing. */
   async run(entries: readonly SearchEntry[]): Promise<boolean> {

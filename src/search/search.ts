@@ -30,8 +30,16 @@ export interface SearchResult {
   readonly indexMissing: boolean;
 }
 
-/** Timeout of a statement. With the limit of `SearchRun`, a search takes less than a second in total. */
-const statementTimeoutMs = 250;
+/** How long a search may take. */
+export interface SearchTimes {
+  /** Timeout of a statement. */
+  readonly statementMs: number;
+  /** No statement is started after this time; the results so far are returned. */
+  readonly startMs: number;
+}
+
+/** Less than a second in total. */
+const defaultTimes: SearchTimes = { statementMs: 250, startMs: 600 };
 
 /**
  * Finds layers and objects that the caller may read: exact matches first, then those with all words of the phrase, then
@@ -40,7 +48,12 @@ const statementTimeoutMs = 250;
  * these.
  * @throws Failure not_found when the map is deleted meanwhile
  */
-export async function search(db: Database, map: MapState, request: SearchRequest): Promise<SearchResult> {
+export async function search(
+  db: Database,
+  map: MapState,
+  request: SearchRequest,
+  times = defaultTimes,
+): Promise<SearchResult> {
   const main = map.project.languages[0];
   const published = publishedLayers(map, request.caller);
   const names = published.map((layer) => localName(layer, request.language, main) || layer.code);
@@ -48,10 +61,10 @@ export async function search(db: Database, map: MapState, request: SearchRequest
   return db.transaction(async (tx) => {
     // The planner underestimates the cost of `search_fold` in sequential scans; `SearchRun` limits the rows of these.
     const [first] = await tx.query<{ folds: string[]; settings: SearchSetting[] }>(
-      `select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', '${statementTimeoutMs}', true),
+      `select set_config('enable_seqscan', 'off', true), set_config('statement_timeout', $3, true),
          array(select mapwright.search_fold(t) from unnest($2::text[]) with ordinality u (t, n) order by n) as folds,
          ${settingsSql("$1")} as settings`,
-      [map.id, [...texts, ...names]],
+      [map.id, [...texts, ...names], String(times.statementMs)],
     );
     const { folds, settings } = first!;
     const phrase = readPhrase(folds.slice(0, texts.length));
@@ -73,11 +86,8 @@ export async function search(db: Database, map: MapState, request: SearchRequest
         });
     }
     const entries = searchEntries(map, request.caller, published, settings);
-    const run = new SearchRun(tx, request.signal, found, {
-      phrase,
-      languages: { own: request.language, main },
-      limit: request.limit,
-    });
+    const query = { phrase, languages: { own: request.language, main }, limit: request.limit };
+    const run = new SearchRun(tx, request.signal, found, query, times.startMs);
     const indexMissing = entries.length > 0 && (await run.run(entries));
     if (found.count(10) === 0) {
       const near = nearWords(phrase);
