@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "../storage/postgres.js";
-import { type FoundProject, findMaps, shownProject } from "./maps.js";
+import { type FoundProject, findMaps, shownProject, type ViewerProject } from "./maps.js";
 
 /** The list of public maps as a response. */
 export interface MapList {
@@ -42,6 +42,11 @@ export class PublicMaps {
     return (await this.current()).in(language);
   }
 
+  /** The project with its public maps, as in `list`; nothing if it has none. */
+  async ofProject(code: string, language: string): Promise<readonly ViewerProject[]> {
+    return (await this.current()).ofProject(code, language);
+  }
+
   private current(): Promise<PublicList> {
     const { latest } = this;
     if (latest?.changes === this.changes && this.trusted()) return latest.list;
@@ -78,6 +83,11 @@ class PublicList {
     this.languages = new Set(
       this.projects.flatMap(({ maps }) => maps.flatMap(({ names }) => Object.keys(names))),
     );
+  }
+
+  ofProject(code: string, language: string): readonly ViewerProject[] {
+    const project = this.projects.find((one) => one.code === code);
+    return project ? [shownProject(project, language)] : [];
   }
 
   in(requested: string): MapList {

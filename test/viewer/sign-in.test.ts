@@ -44,7 +44,7 @@ t.test("a private map asks for signing in, and opens after it", async (t) => {
 t.test("a wrong password is said to be wrong, and nothing is kept", async (t) => {
   const { page } = await openPage(browser, `${server.url}/`);
   await signIn(page, "viewer", "wrong");
-  await page.waitForSelector(".problem:has-text('The login or the password is wrong.')");
+  await page.waitForSelector(".problem:has-text('The project, the login or the password is wrong.')");
   await page.keyboard.press("Escape");
   t.notOk(await page.isVisible("dialog"));
   t.ok(await page.isVisible(".sign-in-button"));
@@ -87,7 +87,7 @@ t.test("a project without public maps is on no list, and opens to those who sign
   await page.fill("#sign-in-login", "clara");
   await page.fill("#sign-in-password", "clara of closed");
   await page.keyboard.press("Enter");
-  await page.waitForSelector(".problem:has-text('There is no such project.')");
+  await page.waitForSelector(".problem:has-text('The project, the login or the password is wrong.')");
   await page.fill("#sign-in-project", "closed");
   await page.keyboard.press("Enter");
   await until(page, "document.title.startsWith('plan')");

@@ -33,11 +33,14 @@ export async function callerOf(request: Request, services: Services, project: Pr
   return caller;
 }
 
-/** As `callerOf`, for a token that is already known. */
+/**
+ * As `callerOf`, for a token that is already known.
+ * @param project undefined = one that does not exist, which is refused like another project
+ */
 export async function callerOfToken(
   token: string,
   services: Services,
-  project: ProjectState,
+  project: ProjectState | undefined,
 ): Promise<Caller> {
   return callerOfSession(await services.sessions.find(token), project);
 }
@@ -58,7 +61,7 @@ export const tileKeyOf = (request: Request): string | undefined =>
   headToken(request) === undefined ? request.query.get("key") || undefined : undefined;
 
 /** The caller of a session. @throws Failure as `callerOf` */
-function callerOfSession(session: Session | undefined, project: ProjectState): Caller {
+function callerOfSession(session: Session | undefined, project: ProjectState | undefined): Caller {
   const refusal = refusalOf(session, project);
   if (refusal) throw refusal;
   const { accountId, login, projectId, grantedBy } = session!;
@@ -66,10 +69,13 @@ function callerOfSession(session: Session | undefined, project: ProjectState): C
 }
 
 /** Why the session is not valid in the project; undefined when it is. */
-export function refusalOf(session: Session | undefined, project: ProjectState): Failure | undefined {
+export function refusalOf(
+  session: Session | undefined,
+  project: ProjectState | undefined,
+): Failure | undefined {
   if (!session) return unauthenticated("The session token is unknown or has expired.");
   const { accountId, login, projectId, grantedBy } = session;
-  if (projectId !== project.id) return forbidden("This session belongs to another project.");
+  if (!project || projectId !== project.id) return forbidden("This session belongs to another project.");
   if (!isMember(project, session)) return unauthenticated("This user is no longer one of the project's.");
   if (grantedBy === undefined) return undefined;
   if (!isMember(project, grantedBy))

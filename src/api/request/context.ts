@@ -8,7 +8,7 @@ import {
   type ProjectState,
   Right,
 } from "../../catalog/state.js";
-import { failed, notFound, unauthenticated } from "../../errors.js";
+import { Failure, failed, notFound, unauthenticated } from "../../errors.js";
 import type { Request } from "../../http/types.js";
 import type { Services } from "../services.js";
 import { callerOf } from "./caller.js";
@@ -32,6 +32,19 @@ export interface MapContext extends ProjectContext {
 
 export interface LayerContext extends MapContext {
   readonly layer: LayerNode;
+}
+
+/**
+ * The project; undefined if it does not exist, for answers that must not tell so. It takes the same look-up.
+ * @throws Failure busy
+ */
+export async function projectOrNone(services: Services, code: string): Promise<ProjectState | undefined> {
+  try {
+    return await services.catalog.project(code);
+  } catch (error) {
+    if (error instanceof Failure && error.code === "project_not_found") return undefined;
+    throw error;
+  }
 }
 
 /** @throws Failure project_not_found; as `callerOf` */

@@ -3,7 +3,8 @@ import type { Reply, Request, Route } from "../../http/types.js";
 import type { ViewerFiles } from "../../viewer/files.js";
 import { findMaps, shownProject } from "../../viewer/maps.js";
 import type { PageFile } from "../../viewer/page-files.js";
-import { callerOf, usedToken } from "../request/caller.js";
+import { callerOfToken, headToken } from "../request/caller.js";
+import { projectOrNone } from "../request/context.js";
 import { text } from "../request/schema/parameters.js";
 import { reader } from "../request/schema/read.js";
 import type { Services } from "../services.js";
@@ -32,13 +33,15 @@ async function listMaps(request: Request, services: Services): Promise<Reply> {
     const type = "application/json; charset=utf-8";
     return { kind: "bytes", body, headers: { "content-type": type, "cache-control": "no-cache", etag } };
   }
-  const project = await services.catalog.project(only);
-  const caller = await callerOf(request, services, project);
-  const found = await findMaps(services.db, { project, caller });
-  // The existence of a project without public maps is only shown to its users.
-  const listed = found.filter(({ maps }) => usedToken(caller) || maps.length > 0);
-  const value = listed.map((one) => shownProject(one, language));
-  return { kind: "json", value, headers: { "cache-control": "private, no-store" } };
+  const headers = { "cache-control": "private, no-store" };
+  const token = headToken(request);
+  // Projects without public maps are only shown to their users: to others they are like those that do not exist.
+  if (token === undefined)
+    return { kind: "json", value: await services.publicMaps.ofProject(only, language), headers };
+  const project = await projectOrNone(services, only);
+  const caller = await callerOfToken(token, services, project);
+  const found = await findMaps(services.db, { project: project!, caller });
+  return { kind: "json", value: found.map((one) => shownProject(one, language)), headers };
 }
 
 /** Routes of the viewer, for the files loaded by `loadViewerFiles()`. */

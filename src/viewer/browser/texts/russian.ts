@@ -84,7 +84,7 @@ export const russian: Texts = {
   password: "Пароль",
   showPassword: "Показать пароль",
   hidePassword: "Скрыть пароль",
-  wrongPassword: "Неверный логин или пароль.",
+  wrongPassword: "Неверный проект, логин или пароль.",
   tooManyAttempts: {
     one: "Слишком много попыток. Попробуйте через {n} минуту.",
     few: "Слишком много попыток. Попробуйте через {n} минуты.",
@@ -92,7 +92,6 @@ export const russian: Texts = {
     other: "Слишком много попыток. Попробуйте через {n} минуты.",
   },
   fillIn: "Заполните все поля.",
-  unknownProject: "Такого проекта нет.",
   close: "Закрыть",
   language: "Язык",
   search: "Поиск",
