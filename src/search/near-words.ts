@@ -21,6 +21,8 @@ const alphabets = [
 export interface NearWord {
   /** Folded words that are meant, perhaps the word itself. */
   readonly variants: readonly string[];
+  /** The same as an array of PostgreSQL, made once for all columns. */
+  readonly array: string;
   /** Regular expression for a folded text that has one of them. */
   readonly pattern: string;
 }
@@ -30,42 +32,51 @@ export function nearWords(phrase: Phrase): readonly NearWord[] {
   const words = lettered(phrase.needles).map((needle) => needle.trim());
   // One number for another is no typing error.
   const isNear = (word: string) =>
-    [...word].length >= shortest && [...word].length <= longest && !/\p{N}/u.test(word);
+    word.length <= 2 * longest &&
+    [...word].length >= shortest &&
+    [...word].length <= longest &&
+    !/\p{N}/u.test(word);
   if (words.length > mostWords || !words.some(isNear)) return [];
   if (words.some((word) => !/^[\p{L}\p{N}\p{M}]+$/u.test(word))) return [];
-  return words.map((word) =>
-    isNear(word) ? nearWord([...word]) : { variants: [word], pattern: ` ${word} ` },
-  );
+  return words.map((word) => (isNear(word) ? nearWord([...word]) : withVariants([word], ` ${word} `)));
 }
+
+/** @param variants words of letters, in which nothing needs escaping */
+const withVariants = (variants: readonly string[], pattern: string): NearWord => ({
+  variants,
+  array: `{"${variants.join('","')}"}`,
+  pattern,
+});
 
 function nearWord(letters: readonly string[]): NearWord {
-  const changed = (at: number, removed: number, ...added: readonly string[]) =>
-    [...letters.slice(0, at), ...added, ...letters.slice(at + removed)].join("");
-  const places = letters.map((_, at) => at);
-  const fewer = places.map((at) => changed(at, 1));
-  const turned = places.slice(1).map((at) => changed(at - 1, 2, letters[at]!, letters[at - 1]!));
-  const word = letters.join("");
-  const others = alphabetOf(letters);
-  const variants = [
-    word,
-    ...fewer,
-    ...turned,
-    ...others.flatMap((letter) => [
-      ...places.map((at) => changed(at, 1, letter)),
-      ...[...places, letters.length].map((at) => changed(at, 0, letter)),
-    ]),
-  ];
-  const any = "[^ ]";
-  const patterns = [
-    word,
-    ...fewer,
-    ...turned,
-    ...places.map((at) => changed(at, 1, any)),
-    ...[...places, letters.length].map((at) => changed(at, 0, any)),
-  ];
-  return { variants: [...new Set(variants)], pattern: ` (${[...new Set(patterns)].join("|")}) ` };
+  // A head and the tail of the same number are the word.
+  const heads = Array.from({ length: letters.length + 1 }, (_, at) => letters.slice(0, at).join(""));
+  const tails = heads.map((_, at) => letters.slice(at).join(""));
+  const word = tails[0]!;
+  const known = new Set([word]);
+  for (let at = 0; at < letters.length; at++) {
+    known.add(heads[at]! + tails[at + 1]!);
+    if (at > 0) known.add(heads[at - 1]! + letters[at]! + letters[at - 1]! + tails[at + 1]!);
+  }
+  const patterns = new Set(known);
+  const addWith = (words: Set<string>, letter: string) => {
+    for (let at = 0; at <= letters.length; at++) {
+      words.add(heads[at]! + letter + tails[at]!);
+      if (at < letters.length) words.add(heads[at]! + letter + tails[at + 1]!);
+    }
+  };
+  for (const letter of alphabetOf(letters)) addWith(known, letter);
+  addWith(patterns, "[^ ]");
+  return withVariants([...known], ` (${[...patterns].join("|")}) `);
 }
 
-/** The letters of the scripts that the word is written in. */
-const alphabetOf = (letters: readonly string[]): readonly string[] =>
-  alphabets.flatMap((alphabet) => (letters.some((letter) => alphabet.includes(letter)) ? alphabet : []));
+/** The letters of the script in which most of the word is written: one of another script is the error then. */
+function alphabetOf(letters: readonly string[]): readonly string[] {
+  let most = 0;
+  let found: readonly string[] = [];
+  for (const alphabet of alphabets) {
+    const count = letters.filter((letter) => alphabet.includes(letter)).length;
+    if (count > most) [most, found] = [count, alphabet];
+  }
+  return found;
+}

@@ -168,9 +168,7 @@ function candidatesOf(
     case "near": {
       const { words, indexed, rows } = strategy;
       if (!indexed) return limitTo(rows);
-      const conditions = words.map(
-        ({ variants }) => `${termsOf(column)} && ${values.bind(variants)}::text[]`,
-      );
+      const conditions = words.map(({ array }) => `${termsOf(column)} && ${values.bind(array)}::text[]`);
       return ` where ${conditions.join(" and ")}${limitTo(rows)}`;
     }
     case "scan": {

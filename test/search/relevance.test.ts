@@ -136,6 +136,9 @@ t.test("words that are short, long or no words are looked for as they are", (t) 
   t.same(near("c#c#c"), []);
   t.same(near("one", "more", "than", "four", "words"), []);
   t.ok(near("x".repeat(24))[0]!.variants.length < 1_500);
-  t.same(near("abc", "berlin")[0], { variants: ["abc"], pattern: " abc " });
+  t.same(near("abc", "berlin")[0], { variants: ["abc"], array: '{"abc"}', pattern: " abc " });
+  const mixed = near("бвгабвгабвгаαβγδεζηabcde")[0]!.variants;
+  t.ok(mixed.length < 1_700, "of one script, however many the word is written in");
+  t.ok(near("bеrlin")[0]!.variants.includes("berlin"), "a letter of another script is an error");
   t.end();
 });
