@@ -29,9 +29,12 @@ export interface DatabaseCounts {
   readonly cancelRequests: number;
 }
 
-/** Settings of each session. JIT is off, because it makes short queries slower. */
+/**
+ * Settings of each session. JIT is off, because it makes short queries slower; parallel workers are, because the connections
+ * are shared among clients, and a place is to be one core of the database's.
+ */
 const sessionOptions = (timeoutMs: number, nodeId = ""): string =>
-  `-c search_path=mapwright,public -c jit=off -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning -c mapwright.node=${nodeId}`;
+  `-c search_path=mapwright,public -c jit=off -c max_parallel_workers_per_gather=0 -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning -c mapwright.node=${nodeId}`;
 
 /** Maximum number of prepared statements per connection; each takes some 50 kB on the server. */
 const statementsPerConnection = 200;

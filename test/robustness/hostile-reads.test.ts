@@ -104,6 +104,22 @@ t.test("slow reads of one client leave places to others, and end with their clie
   await waitFor(isFree);
 });
 
+t.test("a statement that a client asks for is one process of the database", async (t) => {
+  const cheap =
+    "set local parallel_setup_cost = 0; set local parallel_tuple_cost = 0; set local min_parallel_table_scan_size = 0";
+  const explain = `explain select count(*) from layers.l${base.id} where st_npoints(geom) > 1`;
+  const plan = async (query: (text: string) => Promise<object[]>): Promise<string> => {
+    for (const text of cheap.split("; ")) await query(text);
+    return JSON.stringify(await query(explain));
+  };
+  const own = await db.transaction((tx) => plan((text) => tx.query(text)));
+  await sql.query("begin");
+  const others = await plan(async (text) => (await sql.query(text)).rows);
+  await sql.query("rollback");
+  t.match(others, "Gather", "PostgreSQL would take several");
+  t.notMatch(own, "Gather");
+});
+
 t.test("what a client abandoned is cancelled, a few at a time, and what waited is dropped", async (t) => {
   const slow = [
     ...many(20, "slow/objects/1/?returnGeom=1"),
