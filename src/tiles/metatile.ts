@@ -31,7 +31,10 @@ export interface RenderOptions {
   readonly signal: AbortSignal;
   readonly client: string;
   readonly owner: string;
-  /** The plan: if it takes too long, it is refused for a while. */
+  /**
+   * The plan at a zoom: if it takes too long, it is refused for a while. Whoever asks for a zoom that nobody else looks at
+   * does not have the others refused.
+   */
   readonly about: string;
 }
 
@@ -84,7 +87,12 @@ export async function drawMetatile(
                 bufferPixels: plan.bufferPixels,
                 owner: plan.owner,
               },
-              { signal: work.signal, client: work.client, owner: plan.owner, about: plan.key },
+              {
+                signal: work.signal,
+                client: work.client,
+                owner: plan.owner,
+                about: `${plan.key} ${work.origin.z}`,
+              },
             ),
           ),
       );

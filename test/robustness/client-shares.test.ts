@@ -93,6 +93,34 @@ t.test("a map that takes too long is refused at once for a while, and no other",
   t.equal((await tile("198.51.100.2", 140)).status, 200);
 });
 
+t.test("a zoom that takes too long to draw is refused, and the others of the map are drawn", async (t) => {
+  await makeMap(server, "deep");
+  await makeStyledLayer(server, "deep", "base", "#base { polygon-fill: #00f; }");
+  for (const lon of [0, 40]) await addObject(server, "base", square(lon, 50, 1), { map: "deep" });
+  const body = {
+    code: "view",
+    type: "virtual",
+    source: { layer: "base" },
+    css_style: "#l[zoom<3] { polygon-fill: #00f; }",
+  };
+  const view = (await api("POST", "deep/layers/", { token: await server.token("editor"), body })).json.id;
+  const found = await sql.query(
+    `select rtrim(pg_get_viewdef('layers.l${view}'::regclass), '; \n') as definition`,
+  );
+  await sql.query(
+    `create or replace view layers.l${view} as ${found.rows[0].definition} where pg_sleep(60) is not null`,
+  );
+  const before = renders().refused;
+  const stranger = async () => {
+    const url = tileUrl(server, "deep", { lon: 0, lat: 50.5, z: 1 });
+    return (await fetch(url, { headers: { "x-forwarded-for": "198.51.100.1" } })).status;
+  };
+  for (let round = 0; round < 3; round++) t.equal(await stranger(), 500);
+  t.equal(renders().refused, before + 1, "the third is refused at once");
+  t.equal((await tile("198.51.100.2", 0.5, "deep")).status, 200, "somebody else looks at it from nearer");
+  t.equal((await tile("198.51.100.2", 40.5, "deep")).status, 200);
+});
+
 t.test("pictures that a client asks for and leaves keep no others waiting", async (t) => {
   await makeFileLayer(server, "files");
   // Nothing is drawn of it. The icon of such a layer is made where pictures are made smaller.
