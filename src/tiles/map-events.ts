@@ -21,6 +21,10 @@ export interface MapEventsOptions {
   readonly clock: Clock;
   /** Milliseconds since 1970. */
   readonly time: () => number;
+  /** Default: 5,000. */
+  readonly mostListeners?: number;
+  /** Of one account or network; default: 500, as an office behind one address has many windows open. */
+  readonly mostOfClient?: number;
 }
 
 export interface MapListening {
@@ -33,16 +37,21 @@ export interface MapListening {
   readonly signal: AbortSignal;
 }
 
-const mostListeners = 5_000;
-/** Of one account or network: an office behind one address has many windows open. */
-const mostOfClient = 500;
+const defaultListeners = 5_000;
+const defaultOfClient = 500;
 const heartbeatMs = 8_000;
 /** Every so many heartbeats it is looked whether the caller may still read the map. */
 const heartbeatsToCheck = 4;
-/** Events of a listener are at least so far apart; what changes meanwhile is told together. */
+/**
+ * Events of a listener are at least so far apart; what changes meanwhile is told together. With many listeners it is more, so
+ * that the node tells no more than so many events a second, however often a map is edited.
+ */
 const pauseMs = 50;
 /** Between two looks at a map that cannot be looked at just now. */
 const retryMs = 1_000;
+const mostEventsPerSecond = 1_000;
+/** Events that are told before others are answered. */
+const eventsAtOnce = 20;
 /** Areas of one event; more are told as one for each layer. */
 const mostAreas = 64;
 /** Changes that are looked up for a listener that comes back; with more, everything counts as changed. */
@@ -91,8 +100,10 @@ class Pending implements Watcher {
 }
 
 export class MapEvents {
-  private readonly clients = new Map<string, number>();
+  /** The listeners of each client, from the oldest on. */
+  private readonly clients = new Map<string, Set<AbortController>>();
   private readonly stopping = new AbortController();
+  private readonly waiting: (() => void)[] = [];
   private count = 0;
 
   constructor(private readonly options: MapEventsOptions) {}
@@ -114,19 +125,49 @@ export class MapEvents {
    */
   async *listen(listening: MapListening): AsyncGenerator<string, void, undefined> {
     const { client } = listening;
-    const others = this.clients.get(client) ?? 0;
-    if (this.count >= mostListeners || others >= mostOfClient)
+    const { mostListeners = defaultListeners, mostOfClient = defaultOfClient } = this.options;
+    const others = this.clients.get(client)?.size ?? 0;
+    if (others >= mostOfClient || (this.count >= mostListeners && !this.makeRoom(others)))
       throw busy("Too many open maps listen for changes.", 30);
+    const displaced = new AbortController();
+    const own = this.clients.get(client) ?? new Set();
+    this.clients.set(client, own.add(displaced));
     this.count++;
-    this.clients.set(client, others + 1);
     try {
-      yield* this.events(listening);
+      yield* this.events({ ...listening, signal: AbortSignal.any([listening.signal, displaced.signal]) });
     } finally {
-      this.count--;
-      const left = this.clients.get(client)! - 1;
-      if (left === 0) this.clients.delete(client);
-      else this.clients.set(client, left);
+      this.leave(client, displaced);
     }
+  }
+
+  /** Ends the newest listener of the client that has the most, if it has more than somebody with `others` will. */
+  private makeRoom(others: number): boolean {
+    let most: [client: string, listeners: Set<AbortController>] | undefined;
+    for (const one of this.clients) if (one[1].size > (most?.[1].size ?? others + 1)) most = one;
+    const newest = most && [...most[1]].at(-1);
+    if (!newest) return false;
+    this.leave(most![0], newest);
+    newest.abort();
+    return true;
+  }
+
+  private leave(client: string, listener: AbortController): void {
+    const own = this.clients.get(client);
+    if (!own?.delete(listener)) return;
+    this.count--;
+    if (own.size === 0) this.clients.delete(client);
+  }
+
+  /** Waits until it is this listener's turn to be told, so that many of them do not hold the node's event loop. */
+  private turn(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.waiting.push(resolve) === 1) setImmediate(() => this.tellSome());
+    });
+  }
+
+  private tellSome(): void {
+    for (const resolve of this.waiting.splice(0, eventsAtOnce)) resolve();
+    if (this.waiting.length > 0) setImmediate(() => this.tellSome());
   }
 
   private async *events(listening: MapListening): AsyncGenerator<string, void, undefined> {
@@ -167,6 +208,7 @@ export class MapEvents {
           const { isMapChanged } = pending;
           pending.isMapChanged = false;
           const { revision } = map;
+          await this.turn();
           try {
             ({ map, caller } = await listening.access());
           } catch (error) {
@@ -185,13 +227,16 @@ export class MapEvents {
             yield `${mapEvent}id: ${this.idOf(map)}\n\n`;
           }
         }
-        if (pending.changed.size > 0) {
+        const isTold = pending.changed.size > 0;
+        if (isTold) {
+          await this.turn();
           const { changed } = pending;
           pending.changed = new Map();
           await this.dropped(pending, [...changed.keys()]);
           yield `${changeEvent(changed)}id: ${this.idOf(map)}\n\n`;
-          await this.pause(pauseMs);
         }
+        if (isMapChanged || isTold)
+          await this.pause(Math.max(pauseMs, (1_000 * this.count) / mostEventsPerSecond), ended);
       }
     } finally {
       end();
@@ -219,9 +264,16 @@ export class MapEvents {
     });
   }
 
-  private pause(ms: number): Promise<void> {
+  private pause(ms: number, ended: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      this.options.clock.after(ms, resolve);
+      const end = () => {
+        cancel();
+        ended.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = this.options.clock.after(ms, end);
+      ended.addEventListener("abort", end, { once: true });
+      if (ended.aborted) end();
     });
   }
 

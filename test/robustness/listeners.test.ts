@@ -1,0 +1,88 @@
+import { setImmediate } from "node:timers/promises";
+import t from "tap";
+import { publicCaller } from "../../src/catalog/state.js";
+import { MapEvents, type MapEventsOptions } from "../../src/tiles/map-events.js";
+import { failure } from "../support/failure.js";
+import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { startServer, waitFor } from "../support/server.js";
+
+/** Some clients have many maps open that hear of changes; others hear of theirs, and are served. */
+
+const server = await startServer();
+t.teardown(() => server.stop());
+const { api } = server;
+const { services } = server.nodes[0]!;
+const token = await server.token("editor");
+await makeMap(server, "m");
+await makeStyledLayer(server, "m", "a", "#a { polygon-fill: #f00; }");
+const object = await addObject(server, "a", square(10, 50, 1), { map: "m" });
+const { options } = services.mapEvents as unknown as { readonly options: MapEventsOptions };
+
+/** A client that listens until it is ended. */
+async function listen(events: MapEvents, client: string) {
+  const ending = new AbortController();
+  const heard = { changes: 0, ended: false };
+  const texts = events.listen({
+    client,
+    lastEventId: undefined,
+    signal: ending.signal,
+    access: async () => ({ map: await services.catalog.map("p", "m"), caller: publicCaller }),
+  });
+  await texts.next();
+  const reading = (async () => {
+    for await (const text of texts) if (text.startsWith("event: change")) heard.changes++;
+    heard.ended = true;
+  })();
+  t.teardown(() => {
+    ending.abort();
+    return reading;
+  });
+  return heard;
+}
+
+t.test("clients that listen with all places give some to those with fewer", async (t) => {
+  const events = new MapEvents({ ...options, mostListeners: 6, mostOfClient: 4 });
+  const first: Awaited<ReturnType<typeof listen>>[] = [];
+  for (let i = 0; i < 4; i++) first.push(await listen(events, "one"));
+  for (let i = 0; i < 2; i++) await listen(events, "two");
+  await t.rejects(listen(events, "one"), failure("busy"), "no more of one client");
+  await listen(events, "three");
+  await listen(events, "three");
+  await waitFor(() => first.filter(({ ended }) => ended).length === 2);
+  t.same(
+    first.map(({ ended }) => ended),
+    [false, false, true, true],
+    "its newest ones end",
+  );
+  t.equal(events.listeners, 6);
+  for (const client of ["one", "two", "three"])
+    await t.rejects(listen(events, client), failure("busy"), "all have the same");
+  await t.resolves(listen(events, "four"), "and yet there is one for somebody new");
+  await t.rejects(listen(events, "four"), failure("busy"));
+});
+
+t.test("an edit is told to many listeners a few at a time", async (t) => {
+  const events = new MapEvents(options);
+  const all = await Promise.all(Array.from({ length: 300 }, (_, i) => listen(events, `client ${i % 3}`)));
+  const told = () => all.reduce((sum, { changes }) => sum + changes, 0);
+  let most = 0;
+  let isWatching = true;
+  const watching = (async () => {
+    for (let before = told(); isWatching; ) {
+      await setImmediate();
+      const now = told();
+      most = Math.max(most, now - before);
+      before = now;
+    }
+  })();
+  const answer = await api("PUT", `m/layers/a/objects/${object}/`, {
+    token,
+    body: { geom: square(20, 50, 1) },
+  });
+  t.equal(answer.status, 200);
+  await waitFor(() => told() >= all.length);
+  isWatching = false;
+  await watching;
+  t.ok(all.every(({ changes }) => changes === 1));
+  t.ok(most <= 60, `${most} between two turns of the event loop`);
+});
