@@ -203,9 +203,10 @@ export class MapEvents {
             yield ":\n\n";
           }
         }
+        let isMapChanged = false;
         if (pending.isMapChanged || beats >= heartbeatsToCheck) {
           beats = 0;
-          const { isMapChanged } = pending;
+          ({ isMapChanged } = pending);
           pending.isMapChanged = false;
           const { revision } = map;
           await this.turn();
@@ -216,7 +217,7 @@ export class MapEvents {
             if (error instanceof Failure && error.kind !== "busy") return;
             // What cannot be looked at now is told later.
             pending.isMapChanged ||= isMapChanged;
-            await this.pause(retryMs);
+            await this.pause(retryMs, ended);
             yield ":\n\n";
             continue;
           }
