@@ -88,6 +88,23 @@ t.test("a legend is folded, which the browser remembers, and hidden with its lay
   await page.context().close();
 });
 
+t.test("a long legend begins folded, and the browser remembers that it was opened", async (t) => {
+  await makeLand("long");
+  const rules = Array.from({ length: 25 }, (_, n) => `[kind = "k${n}"] { polygon-fill: #00ff${10 + n}; }`);
+  const body = { parent_id: 0, css_style: `#use { ${rules.join(" ")} }` };
+  await server.api("PATCH", "long/layers/use/", { token, body });
+  const { page } = await openPage(browser, address("long"));
+  const toggle = page.locator(".legend-toggle:visible");
+  await toggle.waitFor();
+  t.equal(await toggle.getAttribute("aria-expanded"), "false");
+  await toggle.click();
+  t.equal(await page.locator(shown).count(), 25);
+  await page.reload();
+  await toggle.waitFor();
+  t.equal(await toggle.getAttribute("aria-expanded"), "true");
+  await page.context().close();
+});
+
 t.test("the symbols of a private map are shown, and no address has the token", async (t) => {
   const { page, problems, requests } = await openPage(browser, `${server.url}/#project=p`);
   await page.click(".sign-in-button");

@@ -6,10 +6,13 @@ import type { Legend, LegendClass, LegendSource } from "./map-server.js";
 /** The legend of a layer: its classes under the layer's row, each with its symbol as tiles draw it. */
 
 const symbolPixels = 20;
+/** A legend of more classes begins folded, so that it leaves room to other layers. */
+const mostClassesShown = 20;
 
 export class LayerLegend {
   /** Goes under the layer's row. */
   readonly element = h("ul", { class: "legend", hidden: true });
+  private beginsFolded = false;
   /** Goes into the layer's row: folds the legend. */
   readonly toggle: HTMLButtonElement;
   private loaded: Promise<void> | undefined;
@@ -23,7 +26,7 @@ export class LayerLegend {
     private readonly parts: {
       readonly source: LegendSource;
       readonly locale: Locale;
-      readonly folded: FoldedLegends;
+      readonly toggled: ToggledLegends;
     },
   ) {
     this.toggle = button(
@@ -44,14 +47,15 @@ export class LayerLegend {
   }
 
   private async read(): Promise<void> {
-    const { source, folded } = this.parts;
+    const { source, toggled } = this.parts;
     const { code } = this.item.element;
     const [legend, symbol] = await Promise.all([source.legend(code), source.symbol(code, symbolPixels)]);
     this.swatch.replaceChildren(image(symbol));
     if (!legend?.showLegend || legend.classificators.length < 2) return;
     await this.fill(legend);
     this.toggle.hidden = false;
-    this.fold(folded.has(this.item.layerId));
+    this.beginsFolded = legend.classificators.length > mostClassesShown;
+    this.fold(this.beginsFolded !== toggled.has(this.item.layerId));
   }
 
   /** Hides the classes that tiles do not show at a zoom. */
@@ -90,7 +94,7 @@ export class LayerLegend {
 
   private fold(fold: boolean): void {
     this.element.hidden = fold;
-    this.parts.folded.put(this.item.layerId, fold);
+    this.parts.toggled.put(this.item.layerId, fold !== this.beginsFolded);
     const name = this.parts.locale.t(fold ? "showLegend" : "hideLegend", { name: this.item.title });
     this.toggle.setAttribute("aria-expanded", String(!fold));
     this.toggle.setAttribute("aria-label", name);
@@ -129,12 +133,12 @@ function classTexts(legend: Legend, { language, t }: Locale): string[] {
   );
 }
 
-const storageKey = "mapwright.legends.folded";
-/** Of those that are folded the last ones are remembered. */
+const storageKey = "mapwright.legends.toggled";
+/** Of those that are toggled the last ones are remembered. */
 const mostRemembered = 500;
 
-/** Which legends the user has folded, remembered by the browser. */
-export class FoldedLegends {
+/** Which legends the user has folded, or unfolded where they begin folded, remembered by the browser. */
+export class ToggledLegends {
   private readonly layers: Set<number>;
 
   constructor() {
@@ -151,10 +155,10 @@ export class FoldedLegends {
     return this.layers.has(layer);
   }
 
-  put(layer: number, isFolded: boolean): void {
-    if (this.layers.has(layer) === isFolded) return;
+  put(layer: number, isToggled: boolean): void {
+    if (this.layers.has(layer) === isToggled) return;
     this.layers.delete(layer);
-    if (isFolded) this.layers.add(layer);
+    if (isToggled) this.layers.add(layer);
     try {
       localStorage.setItem(storageKey, JSON.stringify([...this.layers].slice(-mostRemembered)));
     } catch {

@@ -41,4 +41,11 @@ async function load(url: string, token: string): Promise<string> {
   return URL.createObjectURL(await reply.blob());
 }
 
-const letGo = (address: Promise<string>): Promise<void> => address.then(URL.revokeObjectURL, () => undefined);
+/** Images that are on their way into the page may still read what they were given. */
+const graceMs = 10_000;
+
+const letGo = (address: Promise<string>): Promise<unknown> =>
+  address.then(
+    (url) => setTimeout(() => URL.revokeObjectURL(url), graceMs),
+    () => undefined,
+  );

@@ -1,7 +1,7 @@
 import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
-import { FoldedLegends, LayerLegend } from "./legend.js";
+import { LayerLegend, ToggledLegends } from "./legend.js";
 import type { LegendSource } from "./map-server.js";
 import { swatch } from "./swatch.js";
 import type { Translate } from "./texts.js";
@@ -22,7 +22,7 @@ export class TreeView {
   /** Functions that update the switches from the tree. */
   private refreshers: (() => void)[] = [];
   private legends: { readonly item: TreeItem; readonly legend: LayerLegend }[] = [];
-  private readonly folded = new FoldedLegends();
+  private readonly toggled = new ToggledLegends();
   private source: LegendSource | undefined;
   private nextId = 0;
   /** Legends are loaded when their layers are seen in the panel. */
@@ -112,9 +112,9 @@ export class TreeView {
   }
 
   private addLegend(item: TreeItem, symbol: HTMLElement, row: HTMLElement, entry: HTMLElement): void {
-    const { source, locale, folded } = this;
+    const { source, locale, toggled } = this;
     if (!source) return;
-    const legend = new LayerLegend(item, symbol, { source, locale, folded });
+    const legend = new LayerLegend(item, symbol, { source, locale, toggled });
     legend.zoomed(this.zoom);
     this.legends.push({ item, legend });
     row.append(legend.toggle);
