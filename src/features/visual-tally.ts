@@ -319,6 +319,8 @@ export function makeTally(
       [made!.id],
     );
     await tx.query("select attach_tally($1, $2, $3)", [layer.id, made!.id, bucket]);
+    // An edit of a transaction whose snapshot is older fails to serialize by it: its triggers see no counts to keep.
+    await tx.execute("update layer set changed_at = changed_at where id = $1", [layer.id]);
   });
 }
 

@@ -141,10 +141,11 @@ async function make(client: pg.Client, { layerId, spec, isStopped }: Making): Pr
   const text = JSON.stringify(spec, (_, value: unknown) =>
     typeof value === "bigint" ? String(value) : value,
   );
-  const begun = await client.query<{ number: number | null }>("select begin_thinning($1, $2) as number", [
-    layerId,
-    text,
-  ]);
+  const begun = await client.query<{ number: number | null }>(
+    `with done as materialized (select begin_thinning($1, $2) as number), noted as (${noted("done")})
+     select number from done`,
+    [layerId, text],
+  );
   const { number } = begun.rows[0]!;
   if (number === null || isStopped()) return false;
   const made = await client.query<{ bands: number[] }>(
@@ -154,6 +155,16 @@ async function make(client: pg.Client, { layerId, spec, isStopped }: Making): Pr
   );
   const bands = made.rows[0]?.bands;
   if (!bands || isStopped()) return false;
-  await client.query("select finish_thinning($1, $2, $3)", [layerId, number, bands]);
+  await client.query(
+    `with done as materialized (select finish_thinning($1, $2, $3)), noted as (${noted("done")}) select from done`,
+    [layerId, number, bands],
+  );
   return true;
 }
+
+/**
+ * A new version of the layer's row, so that an edit of a transaction whose snapshot is older fails to serialize: its triggers
+ * do not see which tables there are to follow it.
+ */
+const noted = (after: string): string =>
+  `update layer set changed_at = changed_at from ${after} where layer.id = $1`;

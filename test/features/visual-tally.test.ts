@@ -1,3 +1,4 @@
+import pg from "pg";
 import t from "tap";
 import { layerTable } from "../../src/catalog/layer-table.js";
 import type { LayerNode } from "../../src/catalog/state.js";
@@ -120,6 +121,30 @@ const make = async () => {
   await makeTally(db, of, planOf(of));
   t.ok(await isKept());
 };
+
+t.test(
+  "an edit whose snapshot is older than the counts fails to serialize, and is counted when it is tried again",
+  async (t) => {
+    const of = cases.quantiles;
+    await fill(800);
+    await db.execute("delete from visual_tally");
+    const client = new pg.Client({ connectionString: db.url });
+    await client.connect();
+    t.teardown(() => client.end());
+    const edit = () => client.query(`update ${table} set ${n} = 5000 + svc_id`);
+    await client.query("begin isolation level repeatable read");
+    await client.query("select from mapwright.layer");
+    await makeTally(db, of, planOf(of));
+    await t.rejects(
+      edit().then(() => client.query("commit")),
+      { code: "40001" },
+    );
+    await client.query("rollback");
+    t.same((await kept(of))!.values, await whole(of));
+    await edit();
+    t.same((await kept(of))!.values, await whole(of));
+  },
+);
 
 t.test("counts end with the table that they were made of, and with other settings", async (t) => {
   await fill(500);

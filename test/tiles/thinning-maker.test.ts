@@ -58,6 +58,42 @@ t.test("a layer that fails is in no other's way", async (t) => {
   await client.query("truncate thinning cascade");
 });
 
+t.test(
+  "an edit whose snapshot is older than lighter geometry fails to serialize, and is followed when it is tried again",
+  async (t) => {
+    const { layerId, table } = await layerOfPoints();
+    await client.query("select note_crowds($1)", [layerId]);
+    const editor = new pg.Client({ connectionString: database.url });
+    await editor.connect();
+    t.teardown(() => editor.end());
+    const edit = () => editor.query(`update ${table} set geom = st_translate(geom, 20, 0)`);
+    await editor.query("begin isolation level repeatable read");
+    await editor.query("select from mapwright.layer");
+    const maker = makeThinnings(db, quietLog);
+    maker.want(layerId, plainThinning);
+    await maker.idle();
+    await maker.stop();
+    const { rows } = await client.query("select bands from thinning where layer_id = $1 and number = 1", [
+      layerId,
+    ]);
+    const bands: number[] = rows[0].bands;
+    t.not(bands.length, 0);
+    await t.rejects(
+      edit().then(() => editor.query("commit")),
+      { code: "40001" },
+    );
+    await editor.query("rollback");
+    await edit();
+    for (const band of bands) {
+      const found = await client.query(
+        `select count(*) filter (where st_x(st_transform(geom, 4326)) < 20)::int as old from layers.l${layerId}_p1_z${band}`,
+      );
+      t.same(found.rows, [{ old: 0 }]);
+    }
+    await client.query("delete from node where id = $1", [layerId]);
+  },
+);
+
 t.test("what runs is given up although the request to cancel it comes between two statements", async (t) => {
   const layer = await layerOfPoints();
   await client.query(`
