@@ -42,6 +42,8 @@ interface Share {
   /** Places that are kept free for this purpose. */
   readonly least: number;
   readonly most: number;
+  /** Of tasks of one client that take longer than `slowMs`. */
+  readonly mostSlow: number;
   /** Longest wait for a place. */
   readonly timeoutMs: number;
   readonly queue: FairQueue<Waiter>;
@@ -63,6 +65,8 @@ interface Waiter {
 
 /** Requests of one purpose that may wait. */
 const mostWaiting = 1_000;
+/** A read that takes longer keeps a core of the database busy. */
+const slowMs = 100;
 /** Each task counts at least this much. */
 const leastMs = 1;
 
@@ -107,6 +111,8 @@ export class Places {
         purpose,
         {
           ...shares[purpose],
+          // More of one client would take the database's cores from others, whatever places they find.
+          mostSlow: purpose === "reads" ? Math.max(1, Math.floor(total / 4)) : total,
           timeoutMs: purpose === "background" ? 2 * timeoutMs : timeoutMs,
           queue: new FairQueue<Waiter>({ mostWaiting }),
           holders: new Set<Holder>(),
@@ -224,8 +230,17 @@ export class Places {
   /** The last place goes to a client that has none, so that others find one while a client has all that it may have. */
   private mayEnter(share: Share, client: string): boolean {
     const available = this.available(share);
+    if (client !== "" && available > 0 && this.slowOf(share, client) >= share.mostSlow) return false;
     if (available > 1 || client === "") return available > 0;
     return available === 1 && !holds(share, client);
+  }
+
+  private slowOf({ holders }: Share, client: string): number {
+    if (holders.size === 0) return 0;
+    const before = this.clock.now() - slowMs;
+    let count = 0;
+    for (const { owners, begun } of holders) if (begun < before && owners[0] === client) count++;
+    return count;
   }
 
   /** Places that this purpose may take now: none that are kept for others. */

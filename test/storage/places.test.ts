@@ -39,6 +39,24 @@ t.test("one that takes all of all purposes leaves others what is quick, and a re
   t.end();
 });
 
+t.test("of one client's reads only a few may be slow, whatever is free", async (t) => {
+  const hours = new Hours();
+  const places = new Places(16, 5_000, hours);
+  const enter = (client: string) => places.tryEnter("reads", of(client));
+  const slow = Array.from({ length: 4 }, () => enter("hostile"));
+  t.notOk(slow.includes(undefined));
+  const quick = enter("hostile");
+  t.ok(quick, "none is slow yet");
+  quick!();
+  await hours.pass(101);
+  t.notOk(enter("hostile"));
+  t.ok(enter("other"), "places are free");
+  const waiting = places.wait("reads", of("hostile"));
+  slow[0]!();
+  t.ok(await waiting, "one after the other");
+  t.ok(enter(""), "the server itself may");
+});
+
 t.test("free places are everybody's", (t) => {
   const places = new Places(10);
   t.equal(fill(places, "reads", "").length, 5, "all but those kept for other purposes");
