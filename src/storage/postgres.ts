@@ -77,7 +77,7 @@ export interface Database extends Queryable {
    */
   afterwards(work: () => Promise<void>): Promise<void>;
   /**
-   * Runs `work` in one transaction; an error rolls everything back.
+   * Runs `work` in one transaction; an error rolls everything back. Statements that `work` leaves behind fail.
    * @throws Failure outcome_unknown when the connection is lost while it is committed
    */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
@@ -107,6 +107,8 @@ export interface Database extends Queryable {
 interface Turns {
   /** Never rejects. */
   last: Promise<unknown>;
+  /** The connection may be another's by now: no statement begins any more. */
+  haveEnded?: boolean;
 }
 
 /** Statements on connections of the pool, for one use. */
@@ -271,12 +273,14 @@ class PooledDatabase implements Database {
       await client.query("begin");
       const result = await work(this.inside(client, turns));
       await turns.last;
+      turns.haveEnded = true;
       committing = true;
       const { command } = await client.query("commit");
       // If `work` ignored a failed statement, PostgreSQL rolls back instead of committing.
       if (command !== "COMMIT") throw new Error("A statement of the transaction had failed.");
       return result;
     } catch (error) {
+      turns.haveEnded = true;
       await turns.last;
       await client.query("rollback").catch((failure: Error) => {
         broken = failure;
@@ -299,6 +303,7 @@ class PooledDatabase implements Database {
     };
     const inTurn = <T>(text: string, work: () => Promise<T>): Promise<T> => {
       const done = turns.last.then(() => {
+        if (turns.haveEnded) throw new Error("The transaction has ended.");
         expectAnswer(text);
         return work();
       });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { openDatabase } from "../../src/storage/postgres.js";
+import { openDatabase, type Queryable } from "../../src/storage/postgres.js";
 import { SingleTransaction } from "../../src/storage/single-transaction.js";
 import { freshDatabase } from "../support/database.js";
 import { DatabaseLink } from "../support/database-link.js";
@@ -118,6 +118,34 @@ t.test("statements of a transaction that are sent at once", async (t) => {
   ]);
   t.same(await request.query("select count(*)::int as count from seen"), [{ count: 6 }]);
   await request.commit(async () => undefined);
+  await untilWarned();
+  t.same(warnings, []);
+});
+
+t.test("what a transaction has left running does not go on after its end", async (t) => {
+  await db.execute("create table left_over (n int)");
+  const later: Promise<unknown>[] = [];
+  const work = (tx: Queryable) => {
+    const first = tx.query("select pg_sleep(0.05)");
+    // Goes on when the transaction has ended, as one of several things that are done at once does when another fails.
+    later.push(first.then(() => untilEnded).then(() => tx.execute("insert into left_over values (1)")));
+    return Promise.all([first, tx.query("select 1 / 0")]);
+  };
+  let end = (): void => undefined;
+  const untilEnded = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  await t.rejects(db.transaction(work), { code: "22012" });
+  end();
+  await t.rejects(Promise.all(later), /has ended/);
+  t.same(await db.query("select from left_over"), [], "nothing is written without it");
+
+  const request = new SingleTransaction(db, async () => undefined);
+  await request.execute("insert into left_over values (2)");
+  await request.undo(new Error("refused"));
+  await t.rejects(request.execute("insert into left_over values (3)"), /has ended/);
+  await t.rejects(request.query("select from left_over"), /has ended/);
+  t.same(await db.query("select from left_over"), []);
   await untilWarned();
   t.same(warnings, []);
 });
