@@ -1,3 +1,5 @@
+import { eitherSignal } from "../either-signal.js";
+
 /** A service that drops answers from caches in front of the server. */
 export interface PurgeService {
   /** Keys that one batch of changes may have; with more, whole layers, maps or everything are dropped. */
@@ -30,16 +32,17 @@ export async function send(
     readonly onRefused?: (answer: Pick<Response, "status" | "headers">) => void;
   },
 ): Promise<string> {
-  const { signal, onRefused, ...rest } = request;
-  const answer = await fetch(url, {
-    ...rest,
-    redirect: "error",
-    signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
-  });
-  const text = await answer.text();
-  if (answer.ok) return text;
-  onRefused?.(answer);
-  throw new Error(`The edge answered ${answer.status} to a purge: ${text.slice(0, mostSaid).trim()}`);
+  const { signal: stopped, onRefused, ...rest } = request;
+  const { signal, release } = eitherSignal([stopped, AbortSignal.timeout(answerMs)]);
+  try {
+    const answer = await fetch(url, { ...rest, redirect: "error", signal });
+    const text = await answer.text();
+    if (answer.ok) return text;
+    onRefused?.(answer);
+    throw new Error(`The edge answered ${answer.status} to a purge: ${text.slice(0, mostSaid).trim()}`);
+  } finally {
+    release();
+  }
 }
 
 /** The list in parts of at most so many keys and characters, separators included. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { mayRead } from "../access/rights.js";
 import type { Caller, MapState } from "../catalog/state.js";
 import type { ChangeLog } from "../changes/change-log.js";
@@ -5,6 +6,7 @@ import type { Area, LayerVersion } from "../changes/layer-version.js";
 import type { Watcher, Watchers } from "../changes/watchers.js";
 import type { Clock } from "../clock.js";
 import type { PurgedVersions } from "../edge/purged-versions.js";
+import { eitherSignal } from "../either-signal.js";
 import { busy, Failure } from "../errors.js";
 import { toDegrees } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
@@ -106,7 +108,10 @@ export class MapEvents {
   private readonly waiting: (() => void)[] = [];
   private count = 0;
 
-  constructor(private readonly options: MapEventsOptions) {}
+  constructor(private readonly options: MapEventsOptions) {
+    // Each open map listens to it.
+    setMaxListeners(0, this.stopping.signal);
+  }
 
   get listeners(): number {
     return this.count;
@@ -182,7 +187,7 @@ export class MapEvents {
       end = watchers.add(pending);
       pending.held = await changes.track(ids);
     };
-    const ended = AbortSignal.any([listening.signal, this.stopping.signal]);
+    const { signal: ended, release } = eitherSignal([listening.signal, this.stopping.signal]);
     const wake = () => pending.wake();
     ended.addEventListener("abort", wake, { once: true });
     try {
@@ -242,6 +247,7 @@ export class MapEvents {
     } finally {
       end();
       ended.removeEventListener("abort", wake);
+      release();
     }
   }
 
