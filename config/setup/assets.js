@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
+import { makeHeatKernels } from "./heat-kernels.js";
 import { bundlePages, packPages } from "./pages.js";
 
 /** What `dist` holds besides the server's compiled sources; the last part of `npm run build`. */
@@ -9,7 +10,7 @@ import { bundlePages, packPages } from "./pages.js";
 /** Files that the program reads at run time from beside its code. */
 const assets = /\.(sql|mss|html|css|svg|json|png|ico|webmanifest|woff2)$/;
 /** What is made of other outputs, below. */
-const madeOf = /^dist\/src\/viewer\/(?:packed|scripts)\//;
+const madeOf = /^dist\/src\/(?:viewer\/(?:packed|scripts)|visual\/kinds\/heat)\//;
 const browserProject = "src/viewer/browser/tsconfig.json";
 const browserFolder = dirname(browserProject);
 
@@ -30,6 +31,8 @@ for (const folder of ["src", "workers"]) {
     copyFileSync(path, copy);
   }
 }
+
+makeHeatKernels();
 
 // Outputs of sources that are gone: a removed test must not run on, a removed migration must not be applied.
 for (const folder of ["src", "workers", "bench", "test"]) {

@@ -133,6 +133,28 @@ t.test("arrows are drawn as such", async (t) => {
   t.equal(at(100, 100), "ff0000ff");
 });
 
+t.test(
+  "the opacity of a shape is that of its fill and its line, for which Mapnik needs no canvas for each object",
+  async (t) => {
+    const attributesOf = (css: string) => compile(css).styles[0]?.rules[0]?.symbolizers[0]?.attributes;
+    t.match(attributesOf("#x { marker-fill: #f00; marker-opacity: 0.5; marker-line-opacity: 0.5; }"), {
+      opacity: undefined,
+      "fill-opacity": "0.5",
+      "stroke-opacity": "0.25",
+    });
+    t.match(attributesOf("#x { marker-fill: #f00; marker-fill-opacity: 0.5; marker-opacity: [value]; }"), {
+      opacity: undefined,
+      "fill-opacity": "(0.5) * ([value])",
+      "stroke-opacity": "[value]",
+    });
+    const at = await draw(
+      compile("#x { marker-width: 20; marker-fill: #f00; marker-line-width: 0; marker-opacity: 0.5; }"),
+      data(point),
+    );
+    t.match(at(100, 100), /^ff00007f$|^ff000080$/);
+  },
+);
+
 t.test("a pattern of dashes with lengths of nothing comes to its end", async (t) => {
   for (const dashes of ["0, 1", "1, 0", "0, 0, 0, 1", "1"]) {
     await t.resolves(

@@ -10,8 +10,9 @@ import type { Range, VisualValues } from "../values.js";
 
 /** Heat map: the density of the objects, by weight. */
 
-/** What each object adds to its surroundings: a disc that fades outwards. */
-const kernelFile = fileURLToPath(new URL("heat.svg", import.meta.url));
+/** What each object adds to its surroundings: a disc that fades outwards, in each strength (config/setup/heat-kernels.js). */
+const kernels = fileURLToPath(new URL("heat", import.meta.url));
+const strengths = 255;
 /** In pixels; more would need too much of the surroundings for each tile. */
 const maxRadius = 128;
 /** Cold to hot, told apart by the colour-blind too. */
@@ -71,10 +72,9 @@ export const heat: VisualKind = {
             {
               symbolizers: [
                 symbolizer("MarkersSymbolizer", {
-                  file: kernelFile,
+                  file: `${kernels}/[strength$].svg`,
                   width: "[size$]",
                   height: "[size$]",
-                  opacity: "[heat$]",
                   "comp-op": "plus",
                   "allow-overlap": true,
                   "ignore-placement": true,
@@ -138,11 +138,16 @@ function heatSql(value: (id: unknown) => string, classes: Settings, { range }: V
   return `${intensity} * (${weight})`;
 }
 
-/** Objects that lie closer together than an eighth of their radius are drawn as one, so that a dense layer is not slow. */
+/**
+ * Objects that lie closer together than a third of their radius are drawn as one where they are on average, so that a dense
+ * layer is not slow.
+ */
 const cells = (objects: string): string => `, placed$ as (
     select *, ${evenWidth("side$")} as width$ from (
-      select *, greatest(1, floor(radius$ / 8)) * ${pixelMetres} as side$ from ${objects} where heat$ > 0
+      select *, greatest(1, floor(radius$ / 3)) * ${pixelMetres} as side$ from ${objects} where heat$ > 0
     ) each$
-  ) select min(svc_id) as svc_id, st_setsrid(st_makepoint(avg(st_x(geom$)), avg(st_y(geom$))), 3857) as geom$,
-    2 * radius$ as size$, least(1, sum(least(1, heat$))) as heat$
-  from placed$ group by radius$, side$, floor(st_x(geom$) / width$), floor(st_y(geom$) / side$)`;
+  ) select * from (
+    select min(svc_id) as svc_id, st_setsrid(st_makepoint(avg(st_x(geom$)), avg(st_y(geom$))), 3857) as geom$,
+      2 * radius$ as size$, round(${strengths} * least(1, sum(least(1, heat$))))::int as strength$
+    from placed$ group by radius$, side$, floor(st_x(geom$) / width$), floor(st_y(geom$) / side$)
+  ) cells$ where strength$ > 0`;
