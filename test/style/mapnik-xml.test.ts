@@ -144,8 +144,8 @@ t.test(
     });
     t.match(attributesOf("#x { marker-fill: #f00; marker-fill-opacity: 0.5; marker-opacity: [value]; }"), {
       opacity: undefined,
-      "fill-opacity": "(0.5) * ([value])",
-      "stroke-opacity": "[value]",
+      "fill-opacity": "(0.5) * (min(1,max(0,[value])))",
+      "stroke-opacity": "min(1,max(0,[value]))",
     });
     const at = await draw(
       compile("#x { marker-width: 20; marker-fill: #f00; marker-line-width: 0; marker-opacity: 0.5; }"),
