@@ -25,15 +25,19 @@ export function gatheredLook(style: CompiledStyle, scaleDenominator: number): Ga
   if (!first || first.length === 0) return undefined;
   const text = JSON.stringify(first);
   if (shapes.some((each) => each === undefined || JSON.stringify(each) !== text)) return undefined;
-  const stroke = first.findLast(({ type }) => type === "LineSymbolizer");
-  return { stroke: stroke && strokeOf(stroke) };
+  const line = first.findLast(({ type }) => type === "LineSymbolizer");
+  const stroke = line && strokeOf(line);
+  return stroke && Number.isNaN(stroke.width) ? undefined : { stroke };
 }
 
 /** Both ends of a line together make a disc or a square. */
 const capAreas: Readonly<Record<string, number>> = { round: Math.PI / 4, square: 1 };
 
+const leastWidth = 0.01;
+
 const strokeOf = ({ attributes }: Symbolizer): Stroke => ({
-  width: Number(attributes["stroke-width"] ?? 1),
+  // Lines without a width are not drawn.
+  width: Math.max(leastWidth, Number(attributes["stroke-width"] ?? 1)),
   caps: capAreas[attributes["stroke-linecap"] ?? ""] ?? 0,
 });
 
@@ -103,15 +107,16 @@ export function gatheredSql(table: string, look: GatheredLook, options: Gathered
   const part = 1 / 2 ** steps;
   const drawnWidth = width * options.scale * part;
   const mean = `(size::float8 / n / ${unitsPerPixel / part})`;
+  // Exponents have bounds, because PostgreSQL fails where a number becomes too small for it.
   // The longer the pieces between bends, the more of the outer corners is made up for by the inner ones.
-  const bends = `${options.bends * drawnWidth} * exp(${-4.5 / drawnWidth} * ${mean})`;
+  const bends = `${options.bends * drawnWidth} * exp(greatest(-50, ${-4.5 / drawnWidth} * ${mean}))`;
   const area = `(${mean} + ${caps * drawnWidth} + ${bends}) * ${drawnWidth}`;
   const most = Math.ceil(placesKept * part * part);
   // One line may take as much as many: where they take little of a pixel, each takes up to a third of one.
   const lines = `least(${most}, floor(3 * n * ${area}) + 1)::int`;
   // Those of a pixel lie upon one another: together they take less than each alone.
   const reach = (part + drawnWidth) ** 2;
-  const together = `${reach} * (1 - (1 - least(0.9, area$ / ${reach})) ^ (n / cardinality(places$)::float8))`;
+  const together = `${reach} * (1 - (1 - least(0.9, area$ / ${reach})) ^ least(100, n / cardinality(places$)::float8))`;
   // Without a length there would be no caps either.
   const lineLength = `greatest(0.01, least(1, ${together} / ${drawnWidth} - ${caps * drawnWidth}))`;
   return (

@@ -95,3 +95,16 @@ t.test("without strokes the area stays", async (t) => {
     t.ok(share > 0.9 && share < 1.1, `zoom ${z}: ${share.toFixed(3)} of the area`);
   }
 });
+
+t.test("ten thousand lines in one pixel are drawn", async (t) => {
+  await makeMap(server, "crowd");
+  const { id } = await makeStyledLayer(server, "crowd", "l", styles.streams);
+  await server.sql.query(
+    `insert into layers.l${id} (geom) select st_setsrid(st_makeline(st_makepoint(7.03, 50.1), st_makepoint(7.03 + n / 1e7, 50.1)), 4326)
+     from generate_series(1, 20000) n`,
+  );
+  await server.sql.query("select generalize_layer($1)", [id]);
+  await server.sql.query("update layer set gathered = bands where id = $1", [id]);
+  await node.services.changes.propagate();
+  for (const pixels of await tiles("crowd")) t.ok(pixels.some((value, at) => at % 4 === 3 && value > 0));
+});
