@@ -13,6 +13,8 @@ export interface Stroke {
   readonly width: number;
   /** Area of the caps of a line, in squares of the width. */
   readonly caps: number;
+  /** Whether it hides all that is below it, so that where it is it cannot become darker. */
+  readonly isOpaque: boolean;
 }
 
 /** How a style draws small objects at a scale; undefined = they look different, or are drawn as something else. */
@@ -39,6 +41,10 @@ const strokeOf = ({ attributes }: Symbolizer): Stroke => ({
   // Lines without a width are not drawn.
   width: Math.max(leastWidth, Number(attributes["stroke-width"] ?? 1)),
   caps: capAreas[attributes["stroke-linecap"] ?? ""] ?? 0,
+  isOpaque:
+    Number(attributes["stroke-opacity"] ?? 1) === 1 &&
+    /^(?:#[\da-f]{6}|rgb\([^)]*\))$/i.test(attributes.stroke ?? "#000000") &&
+    ["comp-op", "stroke-dasharray", "stroke-gamma"].every((name) => attributes[name] === undefined),
 });
 
 /** The symbolizers that draw objects themselves; undefined = there are others that a square in their place cannot have. */
@@ -59,6 +65,10 @@ function shapesOf({ symbolizers }: Rule): Symbolizer[] | undefined {
 /** Units of area and length in a pixel, and of places in it (migration 025). */
 const unitsPerPixel = 2 ** 36;
 const placesPerPixel = 256;
+/** Places in the middle of a pixel, of a horizontal line and an upright one. */
+const middles = `array[${(127 << 8) | 127}, ${(1 << 16) | (127 << 8) | 127}]::bigint[]`;
+/** A pixel that strokes cover so many times over is full. */
+const fullTimes = 3;
 /** Objects of a pixel whose places are known. */
 const placesKept = 8;
 
@@ -113,17 +123,28 @@ export function gatheredSql(table: string, look: GatheredLook, options: Gathered
   const area = `(${mean} + ${caps * drawnWidth} + ${bends}) * ${drawnWidth}`;
   const most = Math.ceil(placesKept * part * part);
   // One line may take as much as many: where they take little of a pixel, each takes up to a third of one.
-  const lines = `least(${most}, floor(3 * n * ${area}) + 1)::int`;
+  const lines = `least(${Math.ceil(most / 2)}, floor(3 * n * ${area}) + 1)::int`;
   // Those of a pixel lie upon one another: together they take less than each alone.
   const reach = (part + drawnWidth) ** 2;
   const together = `${reach} * (1 - (1 - least(0.9, area$ / ${reach})) ^ least(100, n / cardinality(places$)::float8))`;
   // Without a length there would be no caps either.
-  const lineLength = `greatest(0.01, least(1, ${together} / ${drawnWidth} - ${caps * drawnWidth}))`;
+  const lineLength = `greatest(0.01, least(2, ${together} / ${drawnWidth} - ${caps * drawnWidth}))`;
+  const side = `(sqrt(size::float8 / n / ${unitsPerPixel}) * ${part})`;
+  const squareArea = `(${side} + ${drawnWidth}) ^ 2`;
+  // A pixel that is covered many times over is one square, or a cross, that is about as large as what they reach.
+  const isFull =
+    look.stroke.isOpaque && drawnWidth >= part
+      ? `n * case dimension when 2 then ${squareArea} else ${area} end > ${fullTimes} * case dimension when 2 then (${side} + ${part + drawnWidth}) ^ 2 else ${reach} end`
+      : "false";
+  const fullSide = `(${part} + case dimension when 2 then ${side} else ${drawnWidth / 2} end)`;
   return (
-    `select -1::bigint as svc_id, case d$ when 2 then ${square} else st_setsrid(st_makeline(${line("-")}, ${line("+")}), 3857) end as geom$ from (` +
-    `select dimension as d$, place$, ${placeOf("x", 8)} as cx$, ${placeOf("y", 0)} as cy$, ` +
-    `case dimension when 2 then sqrt(size::float8 / n / ${unitsPerPixel}) else ${lineLength} / ${part} end / 2 as h$ ` +
+    `select -1::bigint as svc_id, case d$ when 2 then ${square} else st_makeline(${line("-")}, ${line("+")}) end as geom$ from (` +
+    `select d$, place$, ${placeOf("x", 8)} as cx$, ${placeOf("y", 0)} as cy$, h$ ` +
+    // Once for each pixel, not for each of its objects.
+    `from (select dimension as d$, x, y, places$, ` +
+    `case when full$ then ${fullSide} when dimension = 2 then ${side} else ${lineLength} end / ${2 * part} as h$ ` +
     `from (select dimension, x, y, n, size, ${area} as area$, ` +
-    `places[1:case dimension when 2 then ${most} else ${lines} end] as places$ from ${table} where ${where}) cell$, unnest(places$) place$) each$`
+    `case when ${isFull} then (${middles})[1:3 - dimension] else places[1:case dimension when 2 then ${most} else ${lines} end] end as places$, ${isFull} as full$ from ${table} where ${where}) known$ offset 0` +
+    `) cell$, unnest(places$) place$) each$`
   );
 }
