@@ -17,7 +17,8 @@ const leastBytes = 1_400;
 const options = { bundle: true, minify: true, format: "esm", target: "es2022", logLevel: "warning" };
 
 /**
- * Puts the modules of the viewer into one file, and its tools, which are loaded when they are opened, into files of their own.
+ * Puts the modules of the viewer into one file, and its tools, which are loaded when they are opened, into files of their own;
+ * so are the texts in each language, of which a page needs one.
  * The tools have copies of the few small modules that they share with the viewer: split off, these would be one more file to
  * wait for before the map is shown.
  */
@@ -31,13 +32,23 @@ export async function bundlePages() {
     ...options,
     entryPoints: [join(modules, "app.js")],
     outfile: join(scripts, "app.js"),
-    external: ["./tools/*"],
+    external: ["./tools/*", "./texts/*"],
   });
   await build({
     ...options,
     format: "iife",
     entryPoints: [join(modules, "early.js")],
     outfile: join(scripts, "early.js"),
+    external: ["./texts/*"],
+  });
+  const texts = join(modules, "texts");
+  await build({
+    ...options,
+    charset: "utf8",
+    entryPoints: readdirSync(texts)
+      .filter((name) => name.endsWith(".js"))
+      .map((name) => join(texts, name)),
+    outdir: join(scripts, "texts"),
   });
   await build({
     ...options,

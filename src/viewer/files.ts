@@ -23,6 +23,7 @@ export function loadViewerFiles(): ViewerFiles {
     ...readFolder(join(here, "static")),
     ...readFolder(join(here, "scripts")),
     ...readFolder(join(here, "scripts", "tools"), "tools/"),
+    ...readFolder(join(here, "scripts", "texts"), "texts/"),
     ["leaflet.js", readFileSync(join(leaflet, "leaflet.js"))],
     ["leaflet.css", readFileSync(join(leaflet, "leaflet.css"))],
     ...readFolder(join(leaflet, "images"), "images/"),

@@ -124,7 +124,7 @@ const help = await helpTexts();
 const told: Readonly<Record<string, string>> = {
   ...help,
   "README.md": readFileSync(join(project, "README.md"), "utf8"),
-  "the viewer": readFileSync(join(project, "src/viewer/browser/texts.ts"), "utf8"),
+  "the viewer": readFileSync(join(project, "src/viewer/browser/texts/english.ts"), "utf8"),
   "/openapi.json": JSON.stringify(openApi(apiRoutes, { server: "https://maps.example.org", config })),
 };
 

@@ -45,6 +45,46 @@ for (const [name, address] of [
   });
 }
 
+t.test(
+  "texts are loaded in the language of the interface only, and asked for before the viewer is there",
+  async (t) => {
+    const context = await browser.newContext({ locale: "de-AT" });
+    const page = await context.newPage();
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      const found = /texts\/.*$/.exec(request.url());
+      if (found) asked.push(found[0]);
+    });
+    let start = () => {};
+    const held = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    await page.route("**/app.js", async (route) => {
+      await held;
+      await route.continue();
+    });
+    const early = page.waitForRequest(/texts/);
+    await page.goto(server.url, { waitUntil: "commit" });
+    await early;
+    start();
+    await pictureComplete(page);
+    t.equal(await page.textContent(".layers-title"), "Ebenen");
+    t.same(asked, ["texts/german.js"]);
+    await context.close();
+  },
+);
+
+t.test("without its texts the viewer speaks English", async (t) => {
+  const context = await browser.newContext({ locale: "de-AT" });
+  const page = await context.newPage();
+  await page.route("**/german.js", (route) => route.abort());
+  await page.goto(server.url);
+  await pictureComplete(page);
+  t.equal(await page.textContent(".layers-title"), "Layers");
+  t.equal(await page.getAttribute("html", "lang"), "en");
+  await context.close();
+});
+
 t.test("the viewer does without the early script", async (t) => {
   const context = await browser.newContext({ locale: "en-GB" });
   const page = await context.newPage();

@@ -99,6 +99,32 @@ t.test("the data can be read in any language of the project", async (t) => {
   await page.context().close();
 });
 
+t.test("objects are named and searched in the language of the data", async (t) => {
+  const token = await server.token("admin");
+  const names = { name_en: "Central", name_tt: "Үзәк" };
+  for (const code of Object.keys(names))
+    await server.api("POST", "town/layers/stations/structure/", { token, body: { code, type: "string" } });
+  const [{ id }] = (await server.api("GET", "town/layers/stations/objects/")).json;
+  await server.api("PUT", `town/layers/stations/objects/${id}/`, { token, body: { fields: names } });
+  const { page, requests } = await openPage(browser, home);
+  const named = async (name: string) => {
+    await press(page, 15, 15);
+    await page.waitForSelector(`.object :text-is(${JSON.stringify(name)})`);
+  };
+  await named("Central");
+  await chooseData(page, "tt");
+  await page.waitForSelector(`.tree-name:has-text('${tatar.layer}')`);
+  await pictureComplete(page);
+  await named("Үзәк");
+  await page.fill(".search-field", "green");
+  await page.waitForSelector(".search-option");
+  t.match(
+    requests.find((address) => address.includes("/search/")),
+    /lang=tt/,
+  );
+  await page.context().close();
+});
+
 t.test("a link has the language of the data, whoever opens it", async (t) => {
   const { page } = await openPage(browser, `${home}&lng=tt`, { locale: "ru-RU" });
   t.equal(await page.textContent(".chooser-title"), tatar.map);

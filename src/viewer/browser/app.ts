@@ -2,15 +2,19 @@ import type { Locale } from "./attributes.js";
 import { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
 import { isEmbedded } from "./embed.js";
-import { chooseLanguage } from "./language.js";
+import { chooseLanguage, type Language } from "./language.js";
 import { MapServer } from "./map-server.js";
 import { openStorage, Sessions } from "./sessions.js";
-import { translator } from "./texts.js";
+import { loadTexts, translator } from "./texts.js";
 import { Viewer } from "./viewer.js";
 
 /** Entry point of the viewer. */
-const language = chooseLanguage();
-const t = translator(language);
+const chosen = chooseLanguage();
+const [language, texts] = await loadTexts(chosen)
+  .then((found) => [chosen, found] as const)
+  // A page in another language is better than none.
+  .catch(async () => ["en" satisfies Language, await loadTexts("en")] as const);
+const t = translator(language, texts);
 const locale: Locale = { language, t };
 document.documentElement.lang = language;
 document.title = `${t("viewerTitle")} · Mapwright`;

@@ -66,7 +66,10 @@ function titleFromCode(code: string): string {
   return words ? words[0]!.toUpperCase() + words.slice(1) : code;
 }
 
-/** The title of an object: the value of the preferred column, else of a column with a name like "name", else the first text, else the id. */
+/**
+ * The title of an object: the value of the preferred column, else of a column with a name like "name", else the first text,
+ * else the id. The locale's language is that of the data.
+ */
 export function objectTitle(
   object: ObjectItem,
   columns: readonly ColumnInfo[],

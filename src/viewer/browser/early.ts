@@ -3,10 +3,12 @@ import { DataLanguages, languageRead } from "./data-languages.js";
 import { chooseLanguage } from "./language.js";
 import type { ProjectInfo } from "./map-server.js";
 import { layersQuery, mapsAddress, path, withQuery } from "./paths.js";
+import { loadTexts } from "./texts.js";
 
 /**
- * A small script that comes before the others: it asks for the list of maps and the layers of the map that will be shown, so
- * that on a slow line they are there when the viewer is. What it gets wrong, the viewer asks for itself.
+ * A small script that comes before the others: it asks for the texts in the user's language, the list of maps, and the layers of
+ * the map that will be shown, so that on a slow line they are there when the viewer is. What it gets wrong, the viewer asks
+ * for itself.
  */
 
 const answers = new Map<string, Promise<Response>>();
@@ -28,8 +30,9 @@ function hasSession(): boolean {
   }
 }
 
+const language = chooseLanguage();
+
 async function askForFirst(): Promise<void> {
-  const language = chooseLanguage();
   const chosen = new DataLanguages();
   const { project, map, language: followed } = parseAddress(location.hash);
   if (project !== undefined && map !== undefined)
@@ -46,6 +49,7 @@ async function askForFirst(): Promise<void> {
     );
 }
 
+loadTexts(language).catch(() => undefined);
 if (!hasSession()) {
   globalThis.earlyAnswers = answers;
   askForFirst().catch(() => undefined); // the viewer tells what fails

@@ -259,7 +259,7 @@ export class MapServer {
     limit: number,
     signal: AbortSignal,
   ): Promise<(FoundName | { readonly type: "layer" })[]> {
-    return this.get(project, [map, "search"], { phrase, lang: this.language, limit }, signal);
+    return this.get(project, [map, "search"], { phrase, lang: this.readIn(project), limit }, signal);
   }
 
   /** The object with that id; undefined when there is none. */
@@ -387,6 +387,14 @@ export class MapServer {
     // Of a project that is not listed the languages are not known.
     if (!languages) return chosen;
     return languageRead(languages, chosen, this.language);
+  }
+
+  /** The language in which a project's data is read, whether it has it or not. */
+  readIn(project: string): string {
+    const chosen = this.dataLanguages.of(project);
+    return chosen !== undefined && this.languagesOf.get(project)?.includes(chosen) !== false
+      ? chosen
+      : this.language;
   }
 
   private get<T>(

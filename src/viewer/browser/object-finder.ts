@@ -38,6 +38,10 @@ export class ObjectFinder {
       highlight: (hit) => view.highlight(this.clicked, hit),
       zoomTo: (hit) => view.zoomTo(hit),
       files: (hit, ids) => this.files(hit, ids),
+      dataLanguage: () => {
+        const mapId = this.opened()?.mapId;
+        return mapId ? parts.server.readIn(mapId.project) : locale.language;
+      },
       copy: (text) =>
         void copyText(text).then((copied) => copied && toasts.show(locale.t("coordinatesCopied"), "good")),
       closed: () => {

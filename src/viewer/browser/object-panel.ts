@@ -14,6 +14,8 @@ export interface ObjectPanelEvents {
   copy(text: string): void;
   /** The files of an object with these ids. */
   files(hit: Hit, ids: string): Node;
+  /** In which language names are preferred. */
+  dataLanguage(): string;
   /** The attributes of another object are shown now, or of none. */
   shown(): void;
   closed(): void;
@@ -98,7 +100,8 @@ export class ObjectPanel {
 
   private titleOf(hit: Hit): string {
     const preferred = viewerSetting(hit.layer, "title");
-    return objectTitle(hit.object, this.columnsOf(hit.layer), this.locale, preferred);
+    const read = { t: this.locale.t, language: this.events.dataLanguage() };
+    return objectTitle(hit.object, this.columnsOf(hit.layer), read, preferred);
   }
 
   private put(...parts: Node[]): void {

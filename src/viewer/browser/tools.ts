@@ -1,4 +1,5 @@
 import type { TreeItem } from "./layer-tree.js";
+import type { PrintSheet } from "./print.js";
 import type { ClosableTool, OpenTool, ToolParts } from "./tool-parts.js";
 import type { BookmarkEvents } from "./tools/bookmarks.js";
 import type { Shared } from "./tools/share-dialog.js";
@@ -46,6 +47,11 @@ export class Tools {
   async showBookmarks(events: () => BookmarkEvents): Promise<void> {
     const tool = await this.load(() => import("./tools/bookmarks.js"));
     tool?.showBookmarks(this.parts, events());
+  }
+
+  async print(sheet: PrintSheet): Promise<void> {
+    const tool = await this.load(() => import("./tools/print.js"));
+    await tool?.printMap(sheet);
   }
 
   /** Closes what belongs to the map that was open. */

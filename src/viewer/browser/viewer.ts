@@ -19,7 +19,7 @@ import { opacitySlider } from "./opacity-slider.js";
 import { Pictures } from "./pictures.js";
 import { PopupMenu } from "./popup-menu.js";
 import { MyPosition } from "./position.js";
-import { type PrintedMap, Printer } from "./print.js";
+import { type PrintedMap, PrintSheet } from "./print.js";
 import { SearchBox } from "./search-box.js";
 import { goToResult } from "./search-choice.js";
 import type { Sessions } from "./sessions.js";
@@ -159,9 +159,9 @@ export class Viewer {
           },
         })),
       locate: (control) => position.press(control),
-      print: () => void printer.ask(),
+      print: () => void this.tools.print(sheet),
     });
-    const printer = new Printer({
+    const sheet = new PrintSheet({
       ...{ root, locale, view: this.view },
       shown: () => this.printed,
       loadLegends: () => this.layers.loadLegends(),
@@ -189,7 +189,7 @@ export class Viewer {
       ),
       this.stage.element,
       this.toasts.element,
-      printer.element,
+      sheet.element,
     );
     this.toolbar.showUser(undefined);
     this.chooser.update([], undefined);
