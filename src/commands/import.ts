@@ -223,9 +223,10 @@ class ProgressLine {
   show({ phase, rows }: Progress): void {
     const isNew = phase !== this.phase;
     this.phase = phase;
-    const text = `${rows} features ${phases[phase]}`;
+    // An image has none.
+    const text = rows === 0 ? "reading" : `${rows} features ${phases[phase]}`;
     if (!this.env.stderr.isTTY) {
-      if (isNew && phase === "checking") say(this.env, `${rows} features read.`);
+      if (isNew && phase === "checking" && rows > 0) say(this.env, `${rows} features read.`);
       return;
     }
     if (!isNew && performance.now() < this.nextAt) return;

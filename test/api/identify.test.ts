@@ -95,6 +95,21 @@ t.test("objects come from the topmost layer first, and in a layer from the neare
   t.same(some.json[0].fields, { name: "near" });
 });
 
+t.test("geometries are no finer than the zoom shows, unless a zoom for them is given", async (t) => {
+  const ring = Array.from({ length: 2_001 }, (_, n) => {
+    const angle = (n % 2_000) * (Math.PI / 1_000);
+    return [40 + Math.cos(angle), 40 + Math.sin(angle)];
+  });
+  await makeMap(server, "round");
+  await makeStyledLayer(server, "round", "discs", "#a { polygon-fill: #00ff00; }");
+  await add("round", "discs", [[null, { type: "Polygon", coordinates: [ring] }]]);
+  const vertices = async (query: string) =>
+    (await found("round", `point=40,40&returnGeom=1${query}`))[0].geom.coordinates[0].length;
+  const seen = await vertices("&zoom=4");
+  t.ok(seen > 8 && seen < 200, `${seen} vertices`);
+  t.ok((await vertices("&zoom=4&geomZoom=20")) > 1_900);
+});
+
 t.test("the limit counts for each layer, and the layers may be chosen", async (t) => {
   const [points, , areas] = (await api("GET", "m/layers/?type=full")).json.map(({ id }: any) => id);
   t.same(await names("m", "point=50,10&zoom=11&limit=1"), ["points:near", "lines:road", "areas:park"]);

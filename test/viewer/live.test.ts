@@ -70,3 +70,19 @@ t.test("a new layer and a changed style are seen without a reload of the page", 
   t.same(problems, []);
   await page.context().close();
 });
+
+t.test("a page that was hidden shows what became of the map meanwhile", async (t) => {
+  const { page } = await openPage(browser, home);
+  await waitFor(() => server.nodes.some(({ services }) => services.mapEvents.listeners === 1));
+  const hide = (hidden: boolean) =>
+    page.evaluate(`(() => {
+      Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
+      document.dispatchEvent(new Event("visibilitychange"));
+    })()`);
+  await hide(true);
+  await waitFor(() => server.nodes.every(({ services }) => services.mapEvents.listeners === 0));
+  await server.api("PATCH", "town/layers/parks/", { token, body: { parent_id: 0, name: "Lawns" } });
+  await hide(false);
+  t.ok(await page.waitForSelector(".tree-name:has-text('Lawns')"));
+  await page.context().close();
+});

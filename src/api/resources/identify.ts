@@ -98,7 +98,10 @@ async function identify(
     found,
     {
       fields: wanted.fields,
-      geom: wanted.returnGeom ? geometryShape({ ...wanted, returnCentroid: false }) : undefined,
+      // No finer than it is seen: a shape may have a million vertices.
+      geom: wanted.returnGeom
+        ? geometryShape({ ...wanted, geomZoom: wanted.geomZoom ?? wanted.zoom, returnCentroid: false })
+        : undefined,
       bbox: wanted.returnBbox ? wanted.bboxSR : undefined,
       languages,
     },

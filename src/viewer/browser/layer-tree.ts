@@ -48,7 +48,10 @@ export class LayerTree {
   private readonly defaultOn: ReadonlySet<number>;
 
   /** @param shown ids of the layers that are on; undefined = the defaults of the map */
-  constructor(elements: readonly TreeElement[], shown?: readonly number[]) {
+  constructor(
+    readonly elements: readonly TreeElement[],
+    shown?: readonly number[],
+  ) {
     const known = new Set(elements.map((element) => element.id));
     const byParent = new Map<number, TreeElement[]>();
     for (const element of elements) {

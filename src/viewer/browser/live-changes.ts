@@ -8,6 +8,8 @@ export interface LiveEvents {
   changed(areas: readonly ChangedArea[] | undefined): void;
   /** Layers, styles or rights changed. */
   mapChanged(): void;
+  /** They may have changed while nothing was heard. */
+  mapUnwatched(): void;
 }
 
 /** After the server refused, as when too many maps are open. */
@@ -62,6 +64,7 @@ export class LiveChanges {
     if (this.url === undefined || this.source) return;
     this.disconnect();
     this.connect();
+    this.events.mapUnwatched();
     this.events.changed(undefined);
   }
 

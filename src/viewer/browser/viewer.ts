@@ -100,6 +100,7 @@ export class Viewer {
         this.tools.changed();
       },
       mapChanged: () => void this.mapChanged(),
+      mapUnwatched: () => void this.mapChanged({ ifOther: true }),
     });
     const opened = () => (this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined);
     this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, opened, () =>
@@ -270,13 +271,14 @@ export class Viewer {
     void this.finder.follow(address.object, { goTo: !address.view });
   }
 
-  /** Shows the open map as it is now, with the layers that are switched on. */
-  private async mapChanged(): Promise<void> {
+  /** Shows the open map as it is now, with the layers that are switched on. @param of.ifOther not if its layers are as before */
+  private async mapChanged({ ifOther = false } = {}): Promise<void> {
     const { mapId, opening } = this;
     if (!mapId || !this.tree) return;
     try {
       const elements = await this.parts.server.layers(mapId);
       if (opening !== this.opening || !this.tree) return;
+      if (ifOther && JSON.stringify(elements) === JSON.stringify(this.tree.elements)) return;
       this.tree = new LayerTree(elements, this.tree.selection);
     } catch {
       // Who may not read the map any more is told with the next tile.
