@@ -131,10 +131,17 @@ export function gatheredSql(table: string, look: GatheredLook, options: Gathered
   const lineLength = `greatest(0.01, least(2, ${together} / ${drawnWidth} - ${caps * drawnWidth}))`;
   const side = `(sqrt(size::float8 / n / ${unitsPerPixel}) * ${part})`;
   const squareArea = `(${side} + ${drawnWidth}) ^ 2`;
+  const squareReach = `(${side} + ${part + drawnWidth}) ^ 2`;
+  // Fewer, larger ones cover as much where strokes hide what is below them.
+  const squares = look.stroke.isOpaque ? Math.ceil((most * 3) / 8) : most;
+  const coveredBySquares = `${squareReach} * (1 - (1 - least(0.9, ${squareArea} / ${squareReach})) ^ least(100, n / cardinality(places$)::float8))`;
+  const squareSide = look.stroke.isOpaque
+    ? `greatest(${side}, sqrt(${coveredBySquares}) - ${drawnWidth})`
+    : side;
   // A pixel that is covered many times over is one square, or a cross, that is about as large as what they reach.
   const isFull =
     look.stroke.isOpaque && drawnWidth >= part
-      ? `n * case dimension when 2 then ${squareArea} else ${area} end > ${fullTimes} * case dimension when 2 then (${side} + ${part + drawnWidth}) ^ 2 else ${reach} end`
+      ? `n * case dimension when 2 then ${squareArea} else ${area} end > ${fullTimes} * case dimension when 2 then ${squareReach} else ${reach} end`
       : "false";
   const fullSide = `(${part} + case dimension when 2 then ${side} else ${drawnWidth / 2} end)`;
   return (
@@ -142,9 +149,9 @@ export function gatheredSql(table: string, look: GatheredLook, options: Gathered
     `select d$, place$, ${placeOf("x", 8)} as cx$, ${placeOf("y", 0)} as cy$, h$ ` +
     // Once for each pixel, not for each of its objects.
     `from (select dimension as d$, x, y, places$, ` +
-    `case when full$ then ${fullSide} when dimension = 2 then ${side} else ${lineLength} end / ${2 * part} as h$ ` +
+    `case when full$ then ${fullSide} when dimension = 2 then ${squareSide} else ${lineLength} end / ${2 * part} as h$ ` +
     `from (select dimension, x, y, n, size, ${area} as area$, ` +
-    `case when ${isFull} then (${middles})[1:3 - dimension] else places[1:case dimension when 2 then ${most} else ${lines} end] end as places$, ${isFull} as full$ from ${table} where ${where}) known$ offset 0` +
+    `case when ${isFull} then (${middles})[1:3 - dimension] else places[1:case dimension when 2 then ${squares} else ${lines} end] end as places$, ${isFull} as full$ from ${table} where ${where}) known$ offset 0` +
     `) cell$, unnest(places$) place$) each$`
   );
 }

@@ -11,12 +11,14 @@ const node = server.nodes[0]!;
 
 const styles = {
   buildings: "#l { polygon-fill: #2a6fbb; polygon-opacity: 0.35; line-color: #1f5690; line-width: 1; }",
+  blocks: "#l { polygon-fill: #2a6fbb; polygon-opacity: 0.35; line-color: #1f5690; line-width: 1; }",
   paths: "#l { line-color: #2a6fbb; line-width: 1.5; }",
   streams: "#l { line-color: #2a6fbb; line-width: 1; }",
   roads: "#l { line-color: #2a6fbb; line-width: 2; line-cap: round; }",
 };
 const shapes = {
   buildings: "st_makeenvelope(x, y, x + 0.0002, y + 0.0002)",
+  blocks: "st_makeenvelope(x, y, x + 0.002, y + 0.001)",
   paths:
     "st_makeline(st_makepoint(x, y), st_makepoint(x + 0.0003 * (random() - 0.5), y + 0.0003 * (random() - 0.5)))",
   streams:
@@ -24,7 +26,7 @@ const shapes = {
   roads: "st_makeline(st_makepoint(x, y), st_makepoint(x + 0.003, y))",
 };
 /** How far around its middle most of it lies, in degrees. */
-const reach = { buildings: 0.02, paths: 0.02, streams: 2, roads: 2 };
+const reach = { buildings: 0.02, blocks: 2, paths: 0.02, streams: 2, roads: 2 };
 const zooms = [0, 3, 4, 6, 7, 9, 10];
 
 /** A town, or a country, of 40,000 small objects around 7.03, 50.1. */
@@ -56,7 +58,7 @@ const tiles = (map: string) =>
     }),
   );
 
-for (const name of ["buildings", "paths", "streams", "roads"] as const) {
+for (const name of ["buildings", "blocks", "paths", "streams", "roads"] as const) {
   t.test(`${name} that are too small for a pixel`, async (t) => {
     const id = await town(name, name);
     const layer = (await server.sql.query("select bands, gathered from layer where id = $1", [id])).rows[0];
