@@ -15,6 +15,7 @@ import type {
   Symbolizer,
   SymbolizerType,
 } from "./model.js";
+import { withOwnOpacity } from "./opacity.js";
 import { columnsIn } from "./picture-path.js";
 import { withoutRedundant } from "./redundant-rules.js";
 import { checkExpression, ValueError } from "./scalars.js";
@@ -367,24 +368,3 @@ function withShape(
   const own = withOwnOpacity(rest);
   return shape === "arrow" ? { ...own, file: "shape://arrow" } : own;
 }
-
-/**
- * Shapes have their opacity in their fill and stroke: for a marker with an opacity as a whole Mapnik draws on a canvas of its
- * own, as large as the tile, which takes a hundred times as long.
- */
-function withOwnOpacity(attributes: Readonly<Record<string, string>>): Record<string, string> {
-  const { opacity, ...rest } = attributes;
-  if (opacity === undefined) return rest;
-  const times = (own: string | undefined) => (own === undefined ? opacity : product(own, opacity));
-  return {
-    ...rest,
-    "fill-opacity": times(rest["fill-opacity"]),
-    "stroke-opacity": times(rest["stroke-opacity"]),
-  };
-}
-
-/** Of two numbers or expressions. */
-const product = (one: string, other: string): string => {
-  const number = Number(one) * Number(other);
-  return Number.isNaN(number) ? `(${one}) * (${other})` : String(number);
-};

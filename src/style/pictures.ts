@@ -4,6 +4,7 @@ import type { ProjectState, StoredFont, StoredPicture } from "../catalog/state.j
 import { bufferPixelsOf, transformBuffer } from "./buffer-size.js";
 import { plainFace, projectFace } from "./fonts.js";
 import type { CompiledStyle, Symbolizer } from "./model.js";
+import { withOwnOpacity } from "./opacity.js";
 import { columnsIn, pathsOf } from "./picture-path.js";
 
 /** From the pictures and fonts that a style names to the files that it is drawn with. */
@@ -107,7 +108,10 @@ export function illustrate(style: CompiledStyle, pictures: Pictures, scale: numb
     if (!own || isTooLarge(symbolizer, own.side)) return [];
     const file = (isPattern(symbolizer) && enlarged.get(picture)) || own;
     for (const one of file.files) used.add(one);
-    return [{ ...rest, attributes: { ...rest.attributes, file: file.name } }];
+    // Icons are taken as one shape; other pictures may have several, of opacities of their own.
+    const isShape = rest.type === "MarkersSymbolizer" && picture.startsWith("icon:");
+    const attributes = isShape ? withOwnOpacity(rest.attributes) : rest.attributes;
+    return [{ ...rest, attributes: { ...attributes, file: file.name } }];
   };
   const sideOf = ({ picture }: Symbolizer) => (picture === undefined ? undefined : found.get(picture)?.side);
   const styles = style.styles.map((one) => ({

@@ -164,3 +164,23 @@ t.test("the tolerance catches a wrong colour and a shifted label", async (t) => 
   t.ok((await change("text", "#223355", "#335522")) > mostDiffering);
   t.ok((await change("marker", "marker-line-width: 3", "marker-line-width: 2")) > mostDiffering);
 });
+
+t.test("an icon has its opacity in its fill, a picture of several shapes as a whole", async (t) => {
+  const attributesOf = (css: string) => {
+    const compiled = compileStyle({ mapStyle: "", layerStyle: css, layerCode: "x", deadlineMs: 20_000 });
+    if (!compiled.ok) throw new Error(compiled.error);
+    return illustrate(compiled.style, pictures, 1).style.styles[0]?.rules[0]?.symbolizers[0]?.attributes;
+  };
+  t.match(
+    attributesOf("#x { marker-file: url(icon:star); marker-opacity: 0.5; marker-fill-opacity: 0.5; }"),
+    {
+      opacity: undefined,
+      "fill-opacity": "0.25",
+      "stroke-opacity": "0.5",
+    },
+  );
+  t.match(attributesOf("#x { marker-file: url(plate.svg); marker-opacity: 0.5; }"), {
+    opacity: "0.5",
+    "fill-opacity": undefined,
+  });
+});
