@@ -16,9 +16,6 @@ export interface PasswordAttempt extends Attempt {
 export const hashingGate = (concurrency: number): Semaphore =>
   new Semaphore(concurrency, 5_000, "Too many logins are being checked now.");
 
-/** An id that no project has. */
-const noProject = -1;
-
 export class Logins {
   constructor(
     private readonly db: Database,
@@ -28,11 +25,10 @@ export class Logins {
 
   /**
    * The project's account with that login and password.
-   * @param project undefined = one that does not exist: the same work, to reveal nothing about it, and nobody's login
    * @throws Failure forbidden (with the same message for an unknown login, a wrong password and too many attempts); busy
    */
   async check(
-    project: number | undefined,
+    project: number,
     attempt: PasswordAttempt,
     signal?: AbortSignal,
   ): Promise<AuthenticatedAccount> {
@@ -41,7 +37,7 @@ export class Logins {
     const release = await this.hashing.acquire(signal);
     try {
       await this.throttle.admit(attempt);
-      const account = await authenticate(this.db, project ?? noProject, attempt.login, attempt.password);
+      const account = await authenticate(this.db, project, attempt.login, attempt.password);
       if (account) {
         await this.throttle.succeeded(attempt);
         return account;

@@ -50,25 +50,18 @@ const missing = [
 const geometry = { type: "Point", coordinates: [0, 0] };
 
 const table: readonly Row[] = [
-  ...["GET m/", "GET m/layers/", "GET authorized/", "GET maps/available/"].map((request) => {
+  ...["GET m/", "GET m/layers/", "POST login/", "GET authorized/", "GET maps/available/"].map((request) => {
     const [method = "", path = ""] = request.split(" ");
     return {
       condition: `project code does not exist: ${request}`,
       method,
       path: `none/${path}`,
+      ...(method === "POST" ? { body: { user: "a", pass: "b" } } : {}),
       token: null,
       status: 500,
       code: "project_not_found",
     };
   }),
-  {
-    condition: "login to a project that does not exist",
-    method: "POST",
-    path: "none/login/",
-    body: { user: "editor", pass: "editoreditor" },
-    token: null,
-    status: 403,
-  },
   {
     condition: "unknown login",
     method: "POST",

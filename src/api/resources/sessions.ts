@@ -12,7 +12,7 @@ import { type Caller, type ProjectState, Right, type UserName } from "../../cata
 import { forbidden, required, unauthenticated } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { answer, callerOfToken, refusalOf, tokenOf } from "../request/caller.js";
-import { projectContext, projectOrNone } from "../request/context.js";
+import { projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { form } from "../request/schema/bodies.js";
@@ -76,22 +76,20 @@ async function login(
   services: Services,
   { body }: Input<unknown, Values<typeof loginParameters>>,
 ): Promise<Reply> {
+  const project = await services.catalog.project(request.params.project!);
   const { user, pass } = await body();
-  const project = await projectOrNone(services, request.params.project!);
   const attempt = { login: user, password: pass, address: request.remoteAddress };
-  const account = await services.logins.check(project?.id, attempt, request.signal);
-  // Nobody has a login to a project that does not exist.
-  return openSession(services, project!, account);
+  return openSession(services, project, await services.logins.check(project.id, attempt, request.signal));
 }
 
 /** Login with a token of another system. All errors get the same response, to reveal nothing about the cause. */
 async function externalLogin(request: Request, services: Services): Promise<Reply> {
+  const project = await services.catalog.project(request.params.project!);
   const token = await tokenOf(request);
   if (token === undefined) throw required(["token"]);
-  const project = await projectOrNone(services, request.params.project!);
-  const login = project && (await services.externalTokens.loginOf(token, project.code));
-  const account = login === undefined ? undefined : await findMember(services.db, project!.id, login);
-  if (!project || !account) throw forbidden("The external token is not accepted.");
+  const login = await services.externalTokens.loginOf(token, project.code);
+  const account = login === undefined ? undefined : await findMember(services.db, project.id, login);
+  if (!account) throw forbidden("The external token is not accepted.");
   return openSession(services, project, account);
 }
 
@@ -143,7 +141,7 @@ export const sessionOperations: readonly Operation[] = [
     id: "login",
     tag: "Sessions",
     summary: "Log in with a login and a password",
-    details: "An unknown project or login, a wrong password and too many attempts are all answered with 403.",
+    details: "An unknown login, a wrong password and too many attempts are all answered with 403.",
     methods: ["POST"],
     path: `${projectPath}/login/`,
     body: form(loginParameters, sizes.small),

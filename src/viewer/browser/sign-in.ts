@@ -102,6 +102,7 @@ export function showSignInDialog(
         if (status === 403 && seconds !== undefined)
           fail(t("tooManyAttempts", { n: Math.max(1, Math.ceil(seconds / 60)) }), password);
         else if (status === 403) fail(t("wrongPassword"), password);
+        else if (failure.code === "project_not_found") fail(t("wrongPassword"), project);
         else fail(t(status === 0 ? "failedOffline" : status === 503 ? "busyServer" : "failedServer"), login);
       })
       .finally(() => {
