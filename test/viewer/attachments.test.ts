@@ -61,7 +61,7 @@ t.test("pictures have thumbnails and are turned over the whole page, other files
   await page.keyboard.press("ArrowRight");
   t.match(await page.locator(".lightbox-place").innerText(), "red <b>.png · 1 / 2");
   await page.keyboard.press("Escape");
-  t.equal(await page.locator(".lightbox").count(), 0);
+  await page.waitForSelector(".lightbox", { state: "detached" });
   t.equal(await page.locator(".object").isVisible(), true, "the object stays");
   t.same(problems, []);
   await page.context().close();

@@ -30,6 +30,8 @@ export class MapView {
   private readonly highlights = L.featureGroup();
   private clickMarker: L.Marker | undefined;
 
+  private isZooming = false;
+
   constructor(element: HTMLElement, label: string, events: MapViewEvents) {
     this.map = L.map(element, {
       zoomControl: false,
@@ -49,7 +51,13 @@ export class MapView {
     this.highlights.addTo(this.map);
     element.setAttribute("role", "application");
     element.setAttribute("aria-label", label);
-    this.map.on("moveend", () => events.moved());
+    this.map.on("zoomstart", () => {
+      this.isZooming = true;
+    });
+    this.map.on("moveend", () => {
+      this.isZooming = false;
+      events.moved();
+    });
     this.map.on("resize", () => this.limitZoom());
     this.limitZoom();
     this.map.on("click", (event: L.LeafletMouseEvent) => {
@@ -80,6 +88,14 @@ export class MapView {
     options.zoomSnap = 0;
     this.map.setView([view.lat, view.lon], view.zoom, { animate: false });
     if (zoomSnap !== undefined) options.zoomSnap = zoomSnap;
+  }
+
+  /** Waits until the map is at the zoom that it is on its way to. */
+  zoomed(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.isZooming) this.map.once("moveend", () => resolve());
+      else resolve();
+    });
   }
 
   /** Gives the map a size of its own in pixels, as for paper; undefined = that of the page. */

@@ -502,6 +502,8 @@ export class Viewer {
     }, sessionCheckMs);
     if (await this.parts.server.checkSession(project)) return;
     this.toasts.show(this.parts.locale.t("sessionEnded"), "bad");
+    // Who signs in again finds the view that was asked for last.
+    await this.view.zoomed();
     await this.reload();
   }
 
