@@ -18,3 +18,23 @@ export function changeUses(db: Database, changed: (db: Database) => Partial<Data
   });
   return () => Object.assign(db, before, { for: own });
 }
+
+/**
+ * The text of each statement that is sent to the database from now on, but for those by which the removal of what was deleted
+ * looks for work by itself.
+ * @param ended is given a function that ends it
+ */
+export function sentStatements(db: Database, ended: (stop: () => void) => void): string[] {
+  const statements: string[] = [];
+  const stop = changeUses(db, (used) => {
+    const query = used.query.bind(used);
+    return {
+      query: (text, ...rest) => {
+        if (!text.includes("project_id = 0")) statements.push(text);
+        return query(text, ...rest);
+      },
+    };
+  });
+  ended(stop);
+  return statements;
+}
