@@ -3,25 +3,23 @@ import type { ComparisonOperator, Expression } from "./expression.js";
 /** Filters as conditions that an object must all meet, to tell which of two filters is the wider one. */
 
 export interface Condition {
-  readonly expression: Expression;
   readonly text: string;
+  readonly bound: Bound | undefined;
 }
 
 /** Of a filter those that are joined by `and`; none of no filter. */
 export function conditionsOf(filter: Expression | undefined): Condition[] {
   if (filter === undefined) return [];
   if (filter.kind === "and") return [...conditionsOf(filter.left), ...conditionsOf(filter.right)];
-  return [{ expression: filter, text: JSON.stringify(filter) }];
+  return [{ text: JSON.stringify(filter), bound: boundOf(filter) }];
 }
 
 /** Whether what meets the given conditions is known to meet the wanted ones. */
 export const meetsAll = (given: readonly Condition[], wanted: readonly Condition[]): boolean =>
   wanted.every((one) => given.some((other) => implies(other, one)));
 
-function implies(given: Condition, wanted: Condition): boolean {
-  if (given.text === wanted.text) return true;
-  const from = boundOf(given.expression);
-  const to = boundOf(wanted.expression);
+function implies({ text, bound: from }: Condition, { text: wanted, bound: to }: Condition): boolean {
+  if (text === wanted) return true;
   return from !== undefined && to !== undefined && from.field === to.field && isInside(from, to);
 }
 

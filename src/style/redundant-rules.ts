@@ -29,8 +29,7 @@ export function withoutRedundant(rules: readonly Rule[]): Rule[] {
   const reaches = rules.map(reachOf);
   const kept: Reach[] = [];
   for (const [index, one] of reaches.entries()) {
-    const isTaken = kept.slice(-mostCompared).some((earlier) => isWithin(one, earlier));
-    if (!isTaken && !isDrawnAlike(one, reaches, index + 1)) kept.push(one);
+    if (!isTaken(one, kept) && !isDrawnAlike(one, reaches, index + 1)) kept.push(one);
   }
   return kept.map(({ rule }) => rule);
 }
@@ -42,6 +41,13 @@ const reachOf = (rule: Rule): Reach => ({
   most: rule.maxScaleDenominator ?? Number.POSITIVE_INFINITY,
   draws: JSON.stringify(rule.symbolizers),
 });
+
+/** Whether one of the rules before takes all objects of this one. */
+function isTaken(one: Reach, before: readonly Reach[]): boolean {
+  const start = Math.max(0, before.length - mostCompared);
+  for (let index = start; index < before.length; index++) if (isWithin(one, before[index]!)) return true;
+  return false;
+}
 
 /** Whether one of the rules from `start` on takes all objects of this one, and none before it draws some of them otherwise. */
 function isDrawnAlike(one: Reach, reaches: readonly Reach[], start: number): boolean {

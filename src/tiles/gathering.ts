@@ -88,70 +88,81 @@ export interface GatheredOptions {
 /**
  * SQL of what is drawn for the objects that a band leaves out, as rows svc_id and geom$: without strokes one square for
  * each pixel, as large as the polygons in it together; else a square or a line for each of the objects whose place is known,
- * for strokes are wider than these objects and a few of them cover the pixel. Those lines take the area of all together.
+ * for strokes are wider than these objects and a few of them cover the pixel. These take the area of all together.
  */
-export function gatheredSql(table: string, look: GatheredLook, options: GatheredOptions): string {
-  const { steps, pixel, box } = options;
+export function gatheredSql(table: string, { stroke }: GatheredLook, options: GatheredOptions): string {
+  const { pixel, box } = options;
   // Mapnik first asks for the columns, with a box of any size.
   const pixelAt = (edge: string) => `greatest(-2e9, least(2e9, floor(${edge}(${box}) / ${pixel})))::int`;
   const range = (axis: "x" | "y") =>
     `${axis} between ${pixelAt(`st_${axis}min`)} and ${pixelAt(`st_${axis}max`)}`;
   // The dimension comes first in the key.
-  const where = `dimension in (1, 2) and n > 0 and ${range("x")} and ${range("y")}`;
+  const pixels = `from ${table} where dimension in (${stroke ? "1, 2" : "2"}) and n > 0 and ${range("x")} and ${range("y")}`;
   const square = `st_makeenvelope((cx$ - h$) * ${pixel}, (cy$ - h$) * ${pixel}, (cx$ + h$) * ${pixel}, (cy$ + h$) * ${pixel}, 3857)`;
-  if (!look.stroke) {
-    const middle = (axis: "x" | "y") =>
-      `(sum(n * ${axis}::float8) + sum(s${axis}) / ${placesPerPixel}.0) / sum(n)`;
-    return (
-      `select -1::bigint as svc_id, ${square} as geom$ from (` +
-      `select ${middle("x")} as cx$, ${middle("y")} as cy$, least(${2 ** steps}, sqrt(sum(size)::float8 / ${unitsPerPixel})) / 2 as h$ ` +
-      `from ${table} where ${where.replace("in (1, 2)", "= 2")} group by x >> ${steps}, y >> ${steps}) cell$`
-    );
-  }
+  return stroke ? strokedSql(pixels, square, stroke, options) : filledSql(pixels, square, options);
+}
+
+function filledSql(pixels: string, square: string, { steps }: GatheredOptions): string {
+  const middle = (axis: "x" | "y") =>
+    `(sum(n * ${axis}::float8) + sum(s${axis}) / ${placesPerPixel}.0) / sum(n)`;
+  return (
+    `select -1::bigint as svc_id, ${square} as geom$ from (` +
+    `select ${middle("x")} as cx$, ${middle("y")} as cy$, least(${2 ** steps}, sqrt(sum(size)::float8 / ${unitsPerPixel})) / 2 as h$ ` +
+    `${pixels} group by x >> ${steps}, y >> ${steps}) cell$`
+  );
+}
+
+function strokedSql(
+  pixels: string,
+  square: string,
+  { width, caps, isOpaque }: Stroke,
+  { steps, pixel, scale, bends }: GatheredOptions,
+): string {
+  // Lengths and areas are in pixels of the tile, of which a pixel of the band is a part.
+  const part = 1 / 2 ** steps;
+  const drawn = width * scale * part;
+  const each = (ofSquares: string | number, ofLines: string | number) =>
+    `case dimension when 2 then ${ofSquares} else ${ofLines} end`;
+  /** The side or the length of one of the objects. */
+  const long = each(
+    `sqrt(size::float8 / n / ${unitsPerPixel}) * ${part}`,
+    `size::float8 / n / ${unitsPerPixel / part}`,
+  );
+  // The longer the pieces between bends, the more of the outer corners is made up for by the inner ones. Exponents have bounds,
+  // because PostgreSQL fails where a number becomes too small for it.
+  const bent = `${bends * drawn} * exp(greatest(-50, ${-4.5 / drawn} * long$))`;
+  /** What one of them takes, and what all of a pixel reach. */
+  const area = each(`(long$ + ${drawn}) ^ 2`, `(long$ + ${caps * drawn} + ${bent}) * ${drawn}`);
+  const reach = each(`(long$ + ${part + drawn}) ^ 2`, (part + drawn) ** 2);
+  const most = Math.ceil(placesKept * part * part);
+  // Fewer, larger ones cover as much, squares where strokes hide what is below them; a line takes at least a third of a pixel.
+  const squares = isOpaque ? Math.ceil((most * 3) / 8) : most;
+  const lines = `least(${Math.ceil(most / 2)}, floor(3 * n * area$) + 1)::int`;
+  // A pixel that is covered many times over is one square, or a cross, that is about as large as what they reach.
+  const isFull = isOpaque && drawn >= part ? `n * area$ > ${fullTimes} * reach$` : "false";
+  // Those of a pixel lie upon one another: together they take less than each alone.
+  const taken = `reach$ * (1 - (1 - least(0.9, area$ / reach$)) ^ least(100, n / cardinality(places$)::float8))`;
+  const size = each(
+    isOpaque ? `greatest(long$, sqrt(${taken}) - ${drawn})` : "long$",
+    // Without a length there would be no caps either.
+    `greatest(0.01, least(2, ${taken} / ${drawn} - ${caps * drawn}))`,
+  );
+  const fullSize = `${part} + ${each("long$", drawn / 2)}`;
   const placeOf = (axis: "x" | "y", shift: number) =>
     `${axis} + ((place$ >> ${shift} & ${placesPerPixel - 1}) + 0.5) / ${placesPerPixel}.0`;
-  const line = (sign: string) =>
+  const end = (sign: string) =>
     `st_makepoint((cx$ ${sign} h$ * (place$ >> 16 & 1)) * ${pixel}, (cy$ ${sign} h$ * (1 - (place$ >> 16 & 1))) * ${pixel})`;
-  const { width, caps } = look.stroke;
-  // Lengths and areas in pixels of the tile, of which a pixel of the band is a part. One of the lines:
-  const part = 1 / 2 ** steps;
-  const drawnWidth = width * options.scale * part;
-  const mean = `(size::float8 / n / ${unitsPerPixel / part})`;
-  // Exponents have bounds, because PostgreSQL fails where a number becomes too small for it.
-  // The longer the pieces between bends, the more of the outer corners is made up for by the inner ones.
-  const bends = `${options.bends * drawnWidth} * exp(greatest(-50, ${-4.5 / drawnWidth} * ${mean}))`;
-  const area = `(${mean} + ${caps * drawnWidth} + ${bends}) * ${drawnWidth}`;
-  const most = Math.ceil(placesKept * part * part);
-  // One line may take as much as many: where they take little of a pixel, each takes up to a third of one.
-  const lines = `least(${Math.ceil(most / 2)}, floor(3 * n * ${area}) + 1)::int`;
-  // Those of a pixel lie upon one another: together they take less than each alone.
-  const reach = (part + drawnWidth) ** 2;
-  const together = `${reach} * (1 - (1 - least(0.9, area$ / ${reach})) ^ least(100, n / cardinality(places$)::float8))`;
-  // Without a length there would be no caps either.
-  const lineLength = `greatest(0.01, least(2, ${together} / ${drawnWidth} - ${caps * drawnWidth}))`;
-  const side = `(sqrt(size::float8 / n / ${unitsPerPixel}) * ${part})`;
-  const squareArea = `(${side} + ${drawnWidth}) ^ 2`;
-  const squareReach = `(${side} + ${part + drawnWidth}) ^ 2`;
-  // Fewer, larger ones cover as much where strokes hide what is below them.
-  const squares = look.stroke.isOpaque ? Math.ceil((most * 3) / 8) : most;
-  const coveredBySquares = `${squareReach} * (1 - (1 - least(0.9, ${squareArea} / ${squareReach})) ^ least(100, n / cardinality(places$)::float8))`;
-  const squareSide = look.stroke.isOpaque
-    ? `greatest(${side}, sqrt(${coveredBySquares}) - ${drawnWidth})`
-    : side;
-  // A pixel that is covered many times over is one square, or a cross, that is about as large as what they reach.
-  const isFull =
-    look.stroke.isOpaque && drawnWidth >= part
-      ? `n * case dimension when 2 then ${squareArea} else ${area} end > ${fullTimes} * case dimension when 2 then ${squareReach} else ${reach} end`
-      : "false";
-  const fullSide = `(${part} + case dimension when 2 then ${side} else ${drawnWidth / 2} end)`;
+  // `offset 0` keeps PostgreSQL from working out for each use, or for each place, what is known once for a pixel.
   return (
-    `select -1::bigint as svc_id, case d$ when 2 then ${square} else st_makeline(${line("-")}, ${line("+")}) end as geom$ from (` +
-    `select d$, place$, ${placeOf("x", 8)} as cx$, ${placeOf("y", 0)} as cy$, h$ ` +
-    // Once for each pixel, not for each of its objects.
-    `from (select dimension as d$, x, y, places$, ` +
-    `case when full$ then ${fullSide} when dimension = 2 then ${squareSide} else ${lineLength} end / ${2 * part} as h$ ` +
-    `from (select dimension, x, y, n, size, ${area} as area$, ` +
-    `case when ${isFull} then (${middles})[1:3 - dimension] else places[1:case dimension when 2 then ${squares} else ${lines} end] end as places$, ${isFull} as full$ from ${table} where ${where}) known$ offset 0` +
-    `) cell$, unnest(places$) place$) each$`
+    `select -1::bigint as svc_id, ${each(square, `st_makeline(${end("-")}, ${end("+")})`)} as geom$ from (` +
+    `select dimension, place$, ${placeOf("x", 8)} as cx$, ${placeOf("y", 0)} as cy$, h$ from (` +
+    `select dimension, x, y, places$, case when full$ then ${fullSize} else ${size} end / ${2 * part} as h$ from (` +
+    `select dimension, x, y, n, long$, area$, reach$, full$, ` +
+    `case when full$ then (${middles})[1:3 - dimension] else places[1:${each(squares, lines)}] end as places$ from (` +
+    `select *, ${isFull} as full$ from (` +
+    `select *, ${area} as area$, ${reach} as reach$ from (` +
+    `select dimension, x, y, n, places, ${long} as long$ ${pixels} offset 0` +
+    `) each$ offset 0) known$) chosen$ offset 0) sized$ offset 0` +
+    `) cell$, unnest(places$) place$) placed$`
   );
 }

@@ -60,22 +60,22 @@ t.test("a flood of cold addresses takes nothing from others but their turns", as
   t.ok(statuses.filter((status) => status === 503).length >= 18, "of the flood what does not fit is refused");
 });
 
-t.test("a map that takes too long is refused at once for a while, and no other", async (t) => {
-  const base = await makeStyledLayer(server, "slow", "base", "#base { polygon-fill: #00f; }");
-  await addObject(server, "base", square(0, 50, 1), { map: "slow" });
-  const body = {
-    code: "view",
-    type: "virtual",
-    source: { layer: "base" },
-    css_style: "#l { polygon-fill: #00f; }",
-  };
-  const view = (await api("POST", "slow/layers/", { token: await server.token("editor"), body })).json.id;
+/** Adds a virtual layer over the layer `base`, each of whose reads takes a minute. */
+async function makeSlowView(map: string, css_style: string): Promise<void> {
+  const body = { code: "view", type: "virtual", source: { layer: "base" }, css_style };
+  const view = (await api("POST", `${map}/layers/`, { token: await server.token("editor"), body })).json.id;
   const found = await sql.query(
     `select rtrim(pg_get_viewdef('layers.l${view}'::regclass), '; \n') as definition`,
   );
   await sql.query(
     `create or replace view layers.l${view} as ${found.rows[0].definition} where pg_sleep(60) is not null`,
   );
+}
+
+t.test("a map that takes too long is refused at once for a while, and no other", async (t) => {
+  const base = await makeStyledLayer(server, "slow", "base", "#base { polygon-fill: #00f; }");
+  await addObject(server, "base", square(0, 50, 1), { map: "slow" });
+  await makeSlowView("slow", "#l { polygon-fill: #00f; }");
   t.ok(base.id);
   const before = renders();
   const late = async () => {
@@ -97,19 +97,7 @@ t.test("a zoom that takes too long to draw is refused, and the others of the map
   await makeMap(server, "deep");
   await makeStyledLayer(server, "deep", "base", "#base { polygon-fill: #00f; }");
   for (const lon of [0, 40]) await addObject(server, "base", square(lon, 50, 1), { map: "deep" });
-  const body = {
-    code: "view",
-    type: "virtual",
-    source: { layer: "base" },
-    css_style: "#l[zoom<3] { polygon-fill: #00f; }",
-  };
-  const view = (await api("POST", "deep/layers/", { token: await server.token("editor"), body })).json.id;
-  const found = await sql.query(
-    `select rtrim(pg_get_viewdef('layers.l${view}'::regclass), '; \n') as definition`,
-  );
-  await sql.query(
-    `create or replace view layers.l${view} as ${found.rows[0].definition} where pg_sleep(60) is not null`,
-  );
+  await makeSlowView("deep", "#l[zoom<3] { polygon-fill: #00f; }");
   const before = renders().refused;
   const stranger = async () => {
     const url = tileUrl(server, "deep", { lon: 0, lat: 50.5, z: 1 });

@@ -5,7 +5,7 @@ import { makeFileLayer, makeObject, send } from "../api/files.support.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { watchSafety } from "../support/safe.js";
 import { startServer } from "../support/server.js";
-import { changeUses } from "../support/uses.js";
+import { sentStatements } from "../support/uses.js";
 
 /** Who is trusted with what: guesses, ended sessions, and things of others. */
 
@@ -76,17 +76,7 @@ t.test("an unknown user and a wrong password are told alike, and throttled alike
 t.test("on the list of maps a project without public ones is told like one that there is not", async (t) => {
   await createProject(services.db, { code: "quiet" });
   const { token } = (await login("editor", "editoreditor", "192.0.2.20")).json;
-  const statements: string[] = [];
-  const stop = changeUses(services.db, (db) => {
-    const query = db.query.bind(db);
-    return {
-      query: (text, ...rest) => {
-        if (!text.includes("project_id = 0")) statements.push(text);
-        return query(text, ...rest);
-      },
-    };
-  });
-  t.teardown(stop);
+  const statements = sentStatements(services.db, t.teardown);
   const told = async (project: string) => {
     const ask = async (path: string, init: RequestInit = {}) => {
       const answer = await safe.ask(path, init);

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
 import { makeTown, pictureComplete, startBrowser, until } from "./support.js";
@@ -74,25 +75,26 @@ t.test(
   },
 );
 
-t.test("without its texts the viewer speaks English", async (t) => {
-  const context = await browser.newContext({ locale: "de-AT" });
-  const page = await context.newPage();
-  await page.route("**/german.js", (route) => route.abort());
+/** The page of a user with that language when one of its scripts does not come. */
+async function openWithout(script: string, locale: string): Promise<Page> {
+  const page = await (await browser.newContext({ locale })).newPage();
+  await page.route(`**/${script}`, (route) => route.abort());
   await page.goto(server.url);
   await pictureComplete(page);
+  return page;
+}
+
+t.test("without its texts the viewer speaks English", async (t) => {
+  const page = await openWithout("german.js", "de-AT");
   t.equal(await page.textContent(".layers-title"), "Layers");
   t.equal(await page.getAttribute("html", "lang"), "en");
-  await context.close();
+  await page.context().close();
 });
 
 t.test("the viewer does without the early script", async (t) => {
-  const context = await browser.newContext({ locale: "en-GB" });
-  const page = await context.newPage();
-  await page.route("**/early.js", (route) => route.abort());
-  await page.goto(server.url);
-  await pictureComplete(page);
+  const page = await openWithout("early.js", "en-GB");
   t.equal(await page.textContent(".chooser-title"), "Town");
-  await context.close();
+  await page.context().close();
 });
 
 t.test("what failed early is asked for again", async (t) => {
