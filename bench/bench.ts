@@ -17,6 +17,7 @@ import { keyedTile } from "./measures/keys.js";
 import { largeLayers } from "./measures/large.js";
 import { liveEdits } from "./measures/live.js";
 import { objectsByHttp } from "./measures/objects.js";
+import { firstPictures } from "./measures/pages.js";
 import { tileFromRedis } from "./measures/redis.js";
 import { searchNames } from "./measures/search.js";
 import { vectorTiles } from "./measures/vector.js";
@@ -47,6 +48,7 @@ const measures: Readonly<Record<string, (context: Context) => Promise<Row[]>>> =
   visuals: visualizations,
   wide: wideMaps,
   hostile: attacked,
+  pages: firstPictures,
   edge,
 };
 

@@ -24,7 +24,7 @@ export const usage = `npm run bench -- [--small] [--only MEASURE]… [--against 
 
   --small        little data, short rounds; only gates that are not about time count
   --only NAME    cached, keys, redis, cold, once, live, large, visuals, vector, wide, objects, catalog, create,
-                 search, imports, exports, hostile, edge or peers; may be repeated
+                 search, imports, exports, hostile, pages, edge or peers; may be repeated
   --against DIR  compare with another checkout of Mapwright, which has been built, in place of the references:
                  cached, cold, objects and list; both serve the same data
   --peers DIR    also compare with renderd and MapServer: DIR has style.mss, viewports, peers/up and peers/down,

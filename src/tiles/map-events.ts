@@ -36,6 +36,8 @@ export interface MapListening {
   readonly client: string;
   /** The last event that the client has seen, if it listened before. */
   readonly lastEventId: string | undefined;
+  /** What changed in the last so many seconds is told to who listens for the first time. */
+  readonly recentSeconds?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -59,6 +61,8 @@ const mostAreas = 64;
 /** Changes that are looked up for a listener that comes back; with more, everything counts as changed. */
 const mostMissed = 1_000;
 const longestAbsenceMs = 30 * 60_000;
+/** A change has the time at which its transaction began: so long before it was seen. */
+const commitSeconds = 10;
 /** By so much the clocks of nodes and of the database may differ. */
 const clockToleranceMs = 60_000;
 
@@ -193,7 +197,7 @@ export class MapEvents {
     try {
       // Before it is looked what was missed, so that nothing is missed in between.
       await watch();
-      const missed = await this.missed(listening.lastEventId, map, pending.layers);
+      const missed = await this.missed(listening, map, pending.layers);
       if (missed && missed.recent.length > 0) await this.dropped(pending, missed.recent);
       // Who leaves after the first of two has not seen the second: only that has an id.
       const mapMissed = missed?.isMapChanged ? `${mapEvent}\n` : "";
@@ -291,34 +295,43 @@ export class MapEvents {
   }
 
   /**
-   * What a client has missed that has seen this event, and ids of the layers that changed just now; undefined when it listens
-   * for the first time. More than is known may have been missed of another state: the map, too.
+   * What a client has missed that has seen its last event, and ids of the layers that changed just now; undefined when it
+   * listens for the first time and does not ask. More than is known may have been missed of another state: the map, too.
    */
   private async missed(
-    lastEventId: string | undefined,
+    { lastEventId, recentSeconds }: MapListening,
     map: MapState,
     layers: ReadonlySet<number>,
   ): Promise<Missed | undefined> {
-    if (!lastEventId) return undefined;
-    const everything: Changed = new Map([...layers].map((id) => [id, null]));
+    if (!lastEventId) {
+      if (recentSeconds === undefined) return undefined;
+      return this.changedSince("now() - make_interval(secs => $2)", recentSeconds + commitSeconds, layers);
+    }
     const at = lastEventId.lastIndexOf(":");
     const since = Number(lastEventId.slice(at + 1));
     const now = this.idOf(map);
     const isSameState = lastEventId.slice(0, at) === now.slice(0, now.lastIndexOf(":"));
     if (!isSameState || !(since > this.options.time() - longestAbsenceMs))
-      return { changed: everything, recent: [], isMapChanged: !isSameState };
+      return { changed: everythingOf(layers), recent: [], isMapChanged: !isSameState };
+    return this.changedSince("to_timestamp($2::float8 / 1000)", since - clockToleranceMs, layers);
+  }
+
+  /** @param start SQL of a time that is made of $2 */
+  private async changedSince(start: string, $2: number, layers: ReadonlySet<number>): Promise<Missed> {
     const rows = await this.options.db.query<{ id: number; area: number[] | null; recent: boolean }>(
       `select layer_id::int as id, area, changed_at > now() - interval '3 s' as recent from layer_change
-       where layer_id = any($1) and changed_at > to_timestamp($2::float8 / 1000) limit $3`,
-      [[...layers], since - clockToleranceMs, mostMissed + 1],
+       where layer_id = any($1) and changed_at > ${start} limit $3`,
+      [[...layers], $2, mostMissed + 1],
     );
     const recent = [...new Set(rows.flatMap((row) => (row.recent ? [row.id] : [])))];
-    if (rows.length > mostMissed) return { changed: everything, recent, isMapChanged: false };
+    if (rows.length > mostMissed) return { changed: everythingOf(layers), recent, isMapChanged: false };
     const changed: Changed = new Map();
     for (const { id, area } of rows) if (area?.length !== 0) addArea(changed, id, area);
     return { changed, recent, isMapChanged: false };
   }
 }
+
+const everythingOf = (layers: ReadonlySet<number>): Changed => new Map([...layers].map((id) => [id, null]));
 
 const readableLayers = (map: MapState, caller: Caller): number[] =>
   [...map.layers.values()].filter((layer) => mayRead(map, caller, layer)).map(({ id }) => id);

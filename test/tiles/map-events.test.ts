@@ -21,9 +21,9 @@ interface Event {
 }
 
 /** A client that reads events until `end`. */
-async function listen(node = 0, headers: Record<string, string> = {}, map = "m") {
+async function listen(node = 0, headers: Record<string, string> = {}, map = "m", query = "") {
   const controller = new AbortController();
-  const answer = await fetch(`${server.urls[node]}/tms/p/${map}/changes/`, {
+  const answer = await fetch(`${server.urls[node]}/tms/p/${map}/changes/${query}`, {
     headers,
     signal: controller.signal,
   });
@@ -107,6 +107,23 @@ t.test("who comes back hears what he has missed", async (t) => {
     lost.end();
   }
   again.end();
+});
+
+t.test("a page that asked for its tiles before it listened hears what changed meanwhile", async (t) => {
+  await sql.query("update layer_change set changed_at = changed_at - interval '1 hour'");
+  await move(40, 1);
+  const page = await listen(0, {}, "m", "?recent=5");
+  await waitFor(() => page.changes().length === 1);
+  t.same(page.changes()[0]!.data.layers, [layer.id]);
+  t.ok(page.changes()[0]!.data.areas!.some(([west, , east]) => west! <= 40.5 && 40.5 <= east!));
+  t.ok(page.changes()[0]!.data.areas!.every(([west]) => west! < 41));
+  await sql.query("update layer_change set changed_at = changed_at - interval '1 hour'");
+  const later = await listen(0, {}, "m", "?recent=5");
+  await waitFor(() => later.events.length === 1);
+  t.same(later.changes(), [], "what was before it is not told");
+  for (const refused of ["0", "601", "x"])
+    t.equal((await listen(0, {}, "m", `?recent=${refused}`)).answer.status, 400);
+  for (const { end } of [page, later]) end();
 });
 
 t.test("changes of the map are told, and nobody hears of what he may not read", async (t) => {

@@ -3,7 +3,7 @@ import t from "tap";
 import { makeFileLayer, send } from "../api/files.support.js";
 import { makeMap } from "../support/maps.js";
 import { startServer } from "../support/server.js";
-import { openPage, press, startBrowser } from "./support.js";
+import { openPage, pictureComplete, press, soon, startBrowser } from "./support.js";
 
 /** The files of objects in the viewer. */
 
@@ -44,25 +44,28 @@ t.test("pictures have thumbnails and are turned over the whole page, other files
   const { page, problems } = await openPage(browser, address("open"));
   await press(page, 10, 10);
   await page.waitForSelector(".thumbnail img[src]");
-  t.equal(await page.locator(".thumbnail").count(), 2);
-  t.ok((await page.evaluate<number>(widthOf(".thumbnail img"))) <= 144, "made smaller by the server");
-  t.same(await page.locator(".attached-file .attached-name").allInnerTexts(), ["notes.txt"]);
-  t.equal(await page.locator(".attached-file small").innerText(), "2.5 kB");
+  await soon(t).equal(() => page.locator(".thumbnail").count(), 2);
+  await soon(t).ok(
+    async () => (await page.evaluate<number>(widthOf(".thumbnail img"))) <= 144,
+    "made smaller by the server",
+  );
+  await soon(t).same(() => page.locator(".attached-file .attached-name").allInnerTexts(), ["notes.txt"]);
+  await soon(t).equal(() => page.locator(".attached-file small").innerText(), "2.5 kB");
   const saved = page.waitForEvent("download");
   await page.click(".attached-file");
   t.equal((await saved).suggestedFilename(), "notes.txt");
   await page.locator(".thumbnail").first().focus();
   await page.keyboard.press("Enter");
   await page.waitForSelector(".lightbox[open] img[src]");
-  t.equal(await page.locator(".lightbox-image").getAttribute("alt"), "red <b>.png");
-  t.ok((await page.evaluate<number>(widthOf(".lightbox-image"))) > 500);
+  await soon(t).equal(() => page.locator(".lightbox-image").getAttribute("alt"), "red <b>.png");
+  await soon(t).ok(async () => (await page.evaluate<number>(widthOf(".lightbox-image"))) > 500);
   await page.keyboard.press("ArrowRight");
-  t.match(await page.locator(".lightbox-place").innerText(), "blue.png · 2 / 2");
+  await soon(t).match(() => page.locator(".lightbox-place").innerText(), "blue.png · 2 / 2");
   await page.keyboard.press("ArrowRight");
-  t.match(await page.locator(".lightbox-place").innerText(), "red <b>.png · 1 / 2");
+  await soon(t).match(() => page.locator(".lightbox-place").innerText(), "red <b>.png · 1 / 2");
   await page.keyboard.press("Escape");
   await page.waitForSelector(".lightbox", { state: "detached" });
-  t.equal(await page.locator(".object").isVisible(), true, "the object stays");
+  await soon(t).equal(() => page.locator(".object").isVisible(), true, "the object stays");
   t.same(problems, []);
   await page.context().close();
 });
@@ -73,17 +76,13 @@ t.test("those of a private map need no token in an address", async (t) => {
   await page.fill("#sign-in-login", "admin");
   await page.fill("#sign-in-password", "adminadmin");
   await page.keyboard.press("Enter");
-  await page.waitForSelector(".tree-row");
-  await page.waitForTimeout(1_000);
+  await pictureComplete(page);
   await press(page, 10, 10);
   await page.waitForSelector('.thumbnail img[src^="blob:"]');
   const saved = page.waitForEvent("download");
   await page.click(".attached-file");
   t.equal((await saved).suggestedFilename(), "notes.txt");
-  t.same(
-    requests.filter((url) => /image|files/.test(url) && url.includes("token")),
-    [],
-  );
+  await soon(t).same(() => requests.filter((url) => /image|files/.test(url) && url.includes("token")), []);
   t.same(
     problems.filter((text) => !text.includes("401") && !text.includes("403")),
     [],

@@ -1,7 +1,7 @@
 import t from "tap";
 import { barsOf } from "../../src/viewer/browser/tools/chart-data.js";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, startBrowser } from "./support.js";
+import { makeTown, openPage, soon, startBrowser } from "./support.js";
 
 /** Charts of the values of a column, over the real server. */
 
@@ -83,19 +83,19 @@ t.test("a chart counts what is in view, and a bar lists its objects", async (t) 
   await page.click("[aria-label='More for parks']");
   await page.click("text=Chart of what is in view");
   await page.waitForSelector(".chart-bar");
-  t.ok(await page.isChecked("#table-in-view"));
+  await soon(t).ok(() => page.isChecked("#table-in-view"));
   await page.selectOption(".chart-column", "name");
   await page.waitForSelector(".chart-bar:has-text('Green park')");
-  t.same(await page.locator(".chart-label").allInnerTexts(), ["Far park", "Green park"]);
+  await soon(t).same(() => page.locator(".chart-label").allInnerTexts(), ["Far park", "Green park"]);
   await page.click(".chart-bar:has-text('Green park')");
   await page.waitForSelector(".table-count:text-is('1 object')");
-  t.equal(await page.inputValue("[aria-label='Filter Name']"), "=Green park");
+  await soon(t).equal(() => page.inputValue("[aria-label='Filter Name']"), "=Green park");
   await page.waitForSelector(".chart-bar[aria-pressed=true]");
-  t.equal(await page.locator(".chart-bar").count(), 2, "the others can still be compared");
+  await soon(t).equal(() => page.locator(".chart-bar").count(), 2, "the others can still be compared");
   await page.click(".chart-bar[aria-pressed=true]");
   await page.waitForSelector(".table-count:text-is('2 objects')");
   await page.click(".bottom-header [aria-pressed=true]");
-  t.equal(await page.locator(".chart").count(), 0);
+  await soon(t).equal(() => page.locator(".chart").count(), 0);
   t.same(problems, []);
   await page.context().close();
 });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, startBrowser } from "./support.js";
+import { makeTown, openPage, soon, startBrowser } from "./support.js";
 
 /** The page that shows the API's description. */
 
@@ -16,12 +16,14 @@ t.test("the page lists the API's operations, from this server alone", async (t) 
     });
     await page.locator(".opblock").first().waitFor();
     t.same(problems, []);
-    t.same(
-      requests.filter((url) => !url.startsWith(`${server.url}/`) && !url.startsWith("data:")),
+    await soon(t).same(
+      () => requests.filter((url) => !url.startsWith(`${server.url}/`) && !url.startsWith("data:")),
       [],
     );
-    t.ok((await page.locator(".opblock-tag-section").count()) >= 8, "by resources");
-    t.ok(await page.getByText("/api/2.8/{project}/{map}/layers/{layer}/objects/", { exact: true }).count());
+    await soon(t).ok(async () => (await page.locator(".opblock-tag-section").count()) >= 8, "by resources");
+    await soon(t).ok(() =>
+      page.getByText("/api/2.8/{project}/{map}/layers/{layer}/objects/", { exact: true }).count(),
+    );
     await page.context().close();
   }
 });
@@ -35,7 +37,7 @@ t.test("an operation can be tried out on the page", async (t) => {
   await operation.locator("tr[data-param-name=layer] input").fill("parks");
   await operation.locator(".execute").click();
   await operation.locator(".live-responses-table .response-col_status").first().waitFor();
-  t.match(await operation.locator(".live-responses-table").innerText(), /200[\s\S]*\n2\n/);
+  await soon(t).match(() => operation.locator(".live-responses-table").innerText(), /200[\s\S]*\n2\n/);
   t.same(problems, []);
   await page.context().close();
 });
@@ -48,7 +50,7 @@ t.test("behind a path prefix the page finds its files and the API", async (t) =>
   });
   await page.locator(".opblock").first().waitFor();
   t.same(problems, []);
-  t.ok(requests.includes(`${prefixed.url}/geo/openapi.json`));
-  t.match(await page.locator(".servers").innerText(), `${prefixed.url}/geo`);
+  await soon(t).ok(() => requests.includes(`${prefixed.url}/geo/openapi.json`));
+  await soon(t).match(() => page.locator(".servers").innerText(), `${prefixed.url}/geo`);
   await page.context().close();
 });

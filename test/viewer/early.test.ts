@@ -1,13 +1,13 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, pictureComplete, startBrowser, until } from "./support.js";
+import { makeTown, pictureComplete, screen, soon, startBrowser, until } from "./support.js";
 
 /** What is asked for while the scripts of the viewer are on their way. */
 
 const server = await startServer();
 t.teardown(() => server.stop());
-await makeTown(server);
+const town = await makeTown(server);
 const browser = await startBrowser(t);
 
 for (const [name, address] of [
@@ -46,6 +46,74 @@ for (const [name, address] of [
   });
 }
 
+const desktop = { viewport: { width: 1280, height: 800 } };
+for (const [name, address, options] of [
+  ["a link", "/#project=p&map=town&z=4&lat=10&lon=10", desktop],
+  ["a link with layers", `/#project=p&map=town&z=4&lat=10&lon=-5&layers=${town.plans}&base=0`, desktop],
+  [
+    "a place near a pole, from farther than the page is high",
+    "/#project=p&map=town&z=0&lat=80&lon=170",
+    desktop,
+  ],
+  [
+    "a phone",
+    "/#project=p&map=town&z=5&lat=10&lon=10&lng=ru",
+    { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true },
+  ],
+] as const) {
+  t.test(
+    `${name}: the first tiles are shown before the viewer is there, and are those of the map`,
+    async (t) => {
+      const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options });
+      const page = await context.newPage();
+      const asked: string[] = [];
+      const problems: string[] = [];
+      page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+      page.on("request", (request) => request.url().includes("/?x=") && asked.push(request.url()));
+      let start = () => {};
+      const held = new Promise<void>((resolve) => {
+        start = resolve;
+      });
+      await page.route("**/{app,leaflet}.js", async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.goto(server.url + address, { waitUntil: "commit" });
+      await until(
+        page,
+        "[...document.images].length > 3 && [...document.images].every((image) => image.complete)",
+      );
+      t.equal(await page.locator(".viewer").count(), 0);
+      const early = [...asked];
+      const before = await screen(page);
+      start();
+      await pictureComplete(page);
+      await soon(t).equal(
+        () => page.locator("body > div > div > img").count(),
+        0,
+        "the map has taken its place",
+      );
+      t.same(asked, early, "each tile is asked for once");
+      const shown = await page.$$eval(".leaflet-tile", (all) =>
+        all.map((tile) => (tile as { src?: string }).src),
+      );
+      t.same([...new Set(shown)].sort(), early.sort(), "and shown");
+      // Beside the panels.
+      const { width, height } = before;
+      const places = Array.from({ length: 200 }, (_, n) => [
+        Math.round(width * (name === "a phone" ? 0.1 + (n % 10) * 0.06 : 0.35 + (n % 10) * 0.05)),
+        Math.round(height * (0.3 + (n / 200) * 0.35)),
+      ]);
+      const after = await screen(page);
+      const at = (picture: typeof before) => places.map(([x, y]) => [...picture.at(x!, y!)].join());
+      t.ok(new Set(at(before)).size > 1);
+      t.same(at(before), at(after), "nothing has moved");
+      t.same(problems, []);
+      await context.close();
+    },
+  );
+}
+
 t.test(
   "texts are loaded in the language of the interface only, and asked for before the viewer is there",
   async (t) => {
@@ -69,7 +137,7 @@ t.test(
     await early;
     start();
     await pictureComplete(page);
-    t.equal(await page.textContent(".layers-title"), "Ebenen");
+    await soon(t).equal(() => page.textContent(".layers-title"), "Ebenen");
     t.same(asked, ["texts/german.js"]);
     await context.close();
   },
@@ -86,14 +154,14 @@ async function openWithout(script: string, locale: string): Promise<Page> {
 
 t.test("without its texts the viewer speaks English", async (t) => {
   const page = await openWithout("german.js", "de-AT");
-  t.equal(await page.textContent(".layers-title"), "Layers");
-  t.equal(await page.getAttribute("html", "lang"), "en");
+  await soon(t).equal(() => page.textContent(".layers-title"), "Layers");
+  await soon(t).equal(() => page.getAttribute("html", "lang"), "en");
   await page.context().close();
 });
 
 t.test("the viewer does without the early script", async (t) => {
   const page = await openWithout("early.js", "en-GB");
-  t.equal(await page.textContent(".chooser-title"), "Town");
+  await soon(t).equal(() => page.textContent(".chooser-title"), "Town");
   await page.context().close();
 });
 
@@ -104,6 +172,6 @@ t.test("what failed early is asked for again", async (t) => {
   await page.route("**/maps.json*", (route) => (failed++ === 0 ? route.abort() : route.continue()));
   await page.goto(server.url);
   await pictureComplete(page);
-  t.equal(await page.textContent(".chooser-title"), "Town");
+  await soon(t).equal(() => page.textContent(".chooser-title"), "Town");
   await context.close();
 });

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { type Picture, picture } from "../support/pictures.js";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, startBrowser } from "./support.js";
+import { makeTown, openPage, soon, startBrowser } from "./support.js";
 
 /** The viewer with the colours of the user, as Windows' contrast themes force them on pages. */
 
@@ -51,11 +51,11 @@ for (const colorScheme of ["light", "dark"] as const) {
     const style = (part: string, property: string) =>
       page.evaluate<string>(`getComputedStyle(document.querySelector("${part}")).${property}`);
     for (const part of [".layers", ".chooser > .card", ".control-group", ".share", ".language-menu"])
-      t.equal(await style(part, "borderTopStyle"), "solid", part);
+      await soon(t).equal(() => style(part, "borderTopStyle"), "solid", part);
     await page.keyboard.press("Escape");
     await page.click(".sign-in-button");
     await page.focus("#sign-in-login");
-    t.equal(await style("#sign-in-login", "outlineStyle"), "solid");
+    await soon(t).equal(() => style("#sign-in-login", "outlineStyle"), "solid");
     await page.context().close();
   });
 }

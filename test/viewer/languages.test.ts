@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pictureComplete, press, startBrowser } from "./support.js";
+import { makeTown, openPage, pictureComplete, press, soon, startBrowser } from "./support.js";
 
 /** The language of the interface, and the language of the data. */
 
@@ -56,17 +56,14 @@ t.test("the language of the interface can be changed, and stays changed", async 
   const { page, problems } = await openPage(browser, home);
   await page.click("[data-code=plans]");
   await openMenu(page);
-  t.same(await page.$$eval(".languages [data-interface]", (all) => all.map((entry) => entry.textContent)), [
-    "English",
-    "Русский",
-    "Deutsch",
-    "Français",
-    "Español",
-  ]);
+  await soon(t).same(
+    () => page.$$eval(".languages [data-interface]", (all) => all.map((entry) => entry.textContent)),
+    ["English", "Русский", "Deutsch", "Français", "Español"],
+  );
   await page.click(".languages [data-interface=ru]");
   await page.waitForSelector(".layers-title:has-text('Слои')");
   await pictureComplete(page);
-  t.ok(await page.isChecked("[data-code=plans]"), "the view stays");
+  await soon(t).ok(() => page.isChecked("[data-code=plans]"), "the view stays");
   await page.reload();
   await page.waitForSelector(".layers-title:has-text('Слои')");
   t.pass("after a reload too");
@@ -76,21 +73,18 @@ t.test("the language of the interface can be changed, and stays changed", async 
 
 t.test("the data can be read in any language of the project", async (t) => {
   const { page, requests, problems } = await openPage(browser, home);
-  t.match(await page.innerText(".tree"), "Parks");
+  await soon(t).match(() => page.innerText(".tree"), "Parks");
   await press(page, 5, 5);
-  t.match(await attributes(page), /About\s+A green place/);
+  await soon(t).match(() => attributes(page), /About\s+A green place/);
   await chooseData(page, "tt");
   await page.waitForSelector(`.tree-name:has-text('${tatar.layer}')`);
   await pictureComplete(page);
-  t.equal(await page.textContent(".chooser-title"), tatar.map);
-  t.equal(await page.title(), `${tatar.map} · Mapwright`);
-  t.equal(await page.textContent(".layers-title"), "Layers", "the interface stays");
-  t.match(
-    requests.findLast((address) => address.includes("/?x=")),
-    /&lng=tt/,
-  );
-  t.match(page.url(), /lng=tt/);
-  t.notOk(await page.isVisible(".object"), "what was found is in the language of before");
+  await soon(t).equal(() => page.textContent(".chooser-title"), tatar.map);
+  await soon(t).equal(() => page.title(), `${tatar.map} · Mapwright`);
+  await soon(t).equal(() => page.textContent(".layers-title"), "Layers", "the interface stays");
+  await soon(t).match(() => requests.findLast((address) => address.includes("/?x=")), /&lng=tt/);
+  await soon(t).match(() => page.url(), /lng=tt/);
+  await soon(t).notOk(() => page.isVisible(".object"), "what was found is in the language of before");
   await press(page, 5, 5);
   const text = await attributes(page);
   t.match(text, tatar.column);
@@ -118,23 +112,20 @@ t.test("objects are named and searched in the language of the data", async (t) =
   await named("Үзәк");
   await page.fill(".search-field", "green");
   await page.waitForSelector(".search-option");
-  t.match(
-    requests.find((address) => address.includes("/search/")),
-    /lang=tt/,
-  );
+  await soon(t).match(() => requests.find((address) => address.includes("/search/")), /lang=tt/);
   await page.context().close();
 });
 
 t.test("a link has the language of the data, whoever opens it", async (t) => {
   const { page } = await openPage(browser, `${home}&lng=tt`, { locale: "ru-RU" });
-  t.equal(await page.textContent(".chooser-title"), tatar.map);
-  t.equal(await page.textContent(".layers-title"), "Слои");
-  t.match(page.url(), /lng=tt/);
+  await soon(t).equal(() => page.textContent(".chooser-title"), tatar.map);
+  await soon(t).equal(() => page.textContent(".layers-title"), "Слои");
+  await soon(t).match(() => page.url(), /lng=tt/);
   // The main language of the project too, which is not that of the interface.
   await page.goto(`${home}&lng=en`);
   await page.waitForSelector(".chooser-title:has-text('Town')");
   await page.waitForSelector(".tree-name:has-text('Parks')");
-  t.equal(await page.textContent(".layers-title"), "Слои");
+  await soon(t).equal(() => page.textContent(".layers-title"), "Слои");
   await page.goto(server.url);
   await page.waitForSelector(".chooser-title:has-text('Город')");
   t.pass("a link does not change what is remembered");
@@ -143,18 +134,18 @@ t.test("a link has the language of the data, whoever opens it", async (t) => {
 
 t.test("the language of the data is remembered for the project", async (t) => {
   const { page } = await openPage(browser, home, { locale: "ru-RU" });
-  t.equal(await page.textContent(".chooser-title"), "Город");
+  await soon(t).equal(() => page.textContent(".chooser-title"), "Город");
   await chooseData(page, "tt");
   await page.waitForSelector(`.chooser-title:has-text('${tatar.map}')`);
   await page.goto("about:blank");
   await page.goto(server.url);
   await page.waitForSelector(`.tree-name:has-text('${tatar.layer}')`);
-  t.equal(await page.textContent(".chooser-title"), tatar.map);
+  await soon(t).equal(() => page.textContent(".chooser-title"), tatar.map);
   await openMenu(page);
-  t.equal(await page.getAttribute(".languages [data-language=tt]", "aria-checked"), "true");
+  await soon(t).equal(() => page.getAttribute(".languages [data-language=tt]", "aria-checked"), "true");
   await page.click(".languages [data-language='']");
   await page.waitForSelector(".chooser-title:has-text('Город')");
-  t.notMatch(page.url(), /lng=/);
+  await soon(t).notMatch(() => page.url(), /lng=/);
   await page.goto("about:blank");
   await page.goto(server.url);
   await page.waitForSelector(".chooser-title:has-text('Город')");
@@ -164,8 +155,8 @@ t.test("the language of the data is remembered for the project", async (t) => {
 t.test("a language that the project does not have is that of the interface", async (t) => {
   for (const wrong of ["xx", "%22%3E", "a".repeat(500)]) {
     const { page, problems } = await openPage(browser, `${home}&lng=${wrong}`, { locale: "ru-RU" });
-    t.equal(await page.textContent(".chooser-title"), "Город", wrong);
-    t.notMatch(page.url(), /lng=/);
+    await soon(t).equal(() => page.textContent(".chooser-title"), "Город", wrong);
+    await soon(t).notMatch(() => page.url(), /lng=/);
     t.same(problems, []);
     await page.context().close();
   }
@@ -176,22 +167,22 @@ t.test("the menu of languages works by keyboard", async (t) => {
   const focused = () => page.evaluate<string>("document.activeElement.textContent");
   await page.focus(".languages > button");
   await page.keyboard.press("Enter");
-  t.equal(await focused(), "English", "what is chosen has the focus");
+  await soon(t).equal(() => focused(), "English", "what is chosen has the focus");
   await page.keyboard.press("ArrowUp");
-  t.match(await focused(), /^(Татар|Tatar)/, "by its own name, if the browser has that");
+  await soon(t).match(() => focused(), /^(Татар|Tatar)/, "by its own name, if the browser has that");
   await page.keyboard.press("Home");
-  t.equal(await focused(), "English");
+  await soon(t).equal(() => focused(), "English");
   await page.keyboard.press("End");
   await page.keyboard.press("Escape");
-  t.notOk(await page.isVisible(".languages .menu"));
-  t.equal(await page.evaluate("document.activeElement.matches('.languages > button')"), true);
+  await soon(t).notOk(() => page.isVisible(".languages .menu"));
+  await soon(t).equal(() => page.evaluate("document.activeElement.matches('.languages > button')"), true);
   await page.keyboard.press("Enter");
   await page.keyboard.press("End");
   await page.keyboard.press("Enter");
   await page.waitForSelector(`.chooser-title:has-text('${tatar.map}')`);
-  t.equal(await page.evaluate("document.activeElement.matches('.languages > button')"), true);
+  await soon(t).equal(() => page.evaluate("document.activeElement.matches('.languages > button')"), true);
   await openMenu(page);
   await page.mouse.click(640, 500);
-  t.notOk(await page.isVisible(".languages .menu"), "a press beside it closes it");
+  await soon(t).notOk(() => page.isVisible(".languages .menu"), "a press beside it closes it");
   await page.context().close();
 });

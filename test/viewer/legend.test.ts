@@ -1,7 +1,7 @@
 import t from "tap";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
-import { openPage, startBrowser } from "./support.js";
+import { openPage, soon, startBrowser } from "./support.js";
 
 /** Legends in the layers panel. */
 
@@ -37,7 +37,7 @@ const address = (map: string, zoom = 10) => `${server.url}/#project=p&map=${map}
 t.test("classes are under their layer, with the symbols of the tiles, at their zooms", async (t) => {
   const { page, problems, requests } = await openPage(browser, address("land"));
   await page.waitForSelector(shown);
-  t.same(await page.locator(shown).allInnerTexts(), ["others", "kind = wood", "kind = lake"]);
+  await soon(t).same(() => page.locator(shown).allInnerTexts(), ["others", "kind = wood", "kind = lake"]);
   const colour = (at: number) =>
     page.evaluate<number[]>(`(async () => {
       const image = document.querySelectorAll(${JSON.stringify(`${shown} img`)})[${at}];
@@ -47,24 +47,28 @@ t.test("classes are under their layer, with the symbols of the tiles, at their z
       context.drawImage(image, 0, 0, 20, 20);
       return [...context.getImageData(10, 10, 1, 1).data];
     })()`);
-  t.same(
-    [await colour(0), await colour(1), await colour(2)],
+  await soon(t).same(
+    async () => [await colour(0), await colour(1), await colour(2)],
     [
       [204, 204, 204, 255],
       [0, 119, 0, 255],
       [0, 0, 255, 255],
     ],
   );
-  t.equal(await page.locator(".legend-toggle:visible").count(), 1, "a layer of one class needs none");
-  t.equal(
-    await page.locator(".tree-row .swatch img").count(),
+  await soon(t).equal(
+    () => page.locator(".legend-toggle:visible").count(),
+    1,
+    "a layer of one class needs none",
+  );
+  await soon(t).equal(
+    () => page.locator(".tree-row .swatch img").count(),
     2,
     "the symbols of the layers are those of tiles",
   );
-  t.equal(requests.filter((url) => url.includes("/legend/")).length, 2);
+  await soon(t).equal(() => requests.filter((url) => url.includes("/legend/")).length, 2);
   await page.evaluate(`location.hash = ${JSON.stringify(new URL(address("land", 6)).hash)}`);
   await page.waitForSelector(".legend-class[hidden]", { state: "attached" });
-  t.same(await page.locator(shown).allInnerTexts(), ["others", "kind = wood"]);
+  await soon(t).same(() => page.locator(shown).allInnerTexts(), ["others", "kind = wood"]);
   t.same(problems, []);
   await page.context().close();
 });
@@ -73,18 +77,18 @@ t.test("a legend is folded, which the browser remembers, and hidden with its lay
   const { page } = await openPage(browser, address("land"));
   const toggle = page.locator(".legend-toggle:visible");
   await toggle.waitFor();
-  t.equal(await toggle.getAttribute("aria-expanded"), "true");
+  await soon(t).equal(() => toggle.getAttribute("aria-expanded"), "true");
   await toggle.focus();
   await page.keyboard.press("Enter");
-  t.equal(await toggle.getAttribute("aria-expanded"), "false");
-  t.equal(await page.locator(shown).first().isVisible(), false);
+  await soon(t).equal(() => toggle.getAttribute("aria-expanded"), "false");
+  await soon(t).equal(() => page.locator(shown).first().isVisible(), false);
   await page.reload();
   await toggle.waitFor();
-  t.equal(await toggle.getAttribute("aria-expanded"), "false");
+  await soon(t).equal(() => toggle.getAttribute("aria-expanded"), "false");
   await toggle.click();
-  t.equal(await page.locator(shown).first().isVisible(), true);
+  await soon(t).equal(() => page.locator(shown).first().isVisible(), true);
   await page.locator('[data-code="use"]').click();
-  t.equal(await page.locator(shown).first().isVisible(), false);
+  await soon(t).equal(() => page.locator(shown).first().isVisible(), false);
   await page.context().close();
 });
 
@@ -96,12 +100,12 @@ t.test("a long legend begins folded, and the browser remembers that it was opene
   const { page } = await openPage(browser, address("long"));
   const toggle = page.locator(".legend-toggle:visible");
   await toggle.waitFor();
-  t.equal(await toggle.getAttribute("aria-expanded"), "false");
+  await soon(t).equal(() => toggle.getAttribute("aria-expanded"), "false");
   await toggle.click();
-  t.equal(await page.locator(shown).count(), 25);
+  await soon(t).equal(() => page.locator(shown).count(), 25);
   await page.reload();
   await toggle.waitFor();
-  t.equal(await toggle.getAttribute("aria-expanded"), "true");
+  await soon(t).equal(() => toggle.getAttribute("aria-expanded"), "true");
   await page.context().close();
 });
 
@@ -114,9 +118,12 @@ t.test("the symbols of a private map are shown, and no address has the token", a
   await page.waitForSelector(".user-button");
   await page.evaluate(`location.hash = ${JSON.stringify(new URL(address("private")).hash)}`);
   await page.waitForSelector('.legend-class img[src^="blob:"]');
-  t.ok(await page.evaluate(`document.querySelector('.legend-class img').decode().then(() => true)`));
-  t.same(
-    requests.filter((url) => url.includes("/private/") && /icon|legend/.test(url) && url.includes("token")),
+  await soon(t).ok(() =>
+    page.evaluate(`document.querySelector('.legend-class img').decode().then(() => true)`),
+  );
+  await soon(t).same(
+    () =>
+      requests.filter((url) => url.includes("/private/") && /icon|legend/.test(url) && url.includes("token")),
     [],
   );
   t.same(problems, []);

@@ -1,7 +1,7 @@
 import t from "tap";
 import { addObject, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, pixelOf, screen, startBrowser } from "./support.js";
+import { makeTown, openPage, pixelOf, screen, soon, startBrowser } from "./support.js";
 
 /** An open map shows what changes, by itself. */
 
@@ -21,15 +21,15 @@ const isGreenAt = async (page: Page, lat: number, lon: number) => {
 
 t.test("an edit at one node is seen in the map that is open at the other", async (t) => {
   const { page, requests, problems } = await openPage(browser, home);
-  await waitFor(() => requests.some((address) => address.endsWith("/tms/p/town/changes/")));
+  await waitFor(() => requests.some((address) => address.includes("/tms/p/town/changes/?recent=")));
   await waitFor(() => server.nodes.some(({ services }) => services.mapEvents.listeners === 1));
-  t.notOk(await isGreenAt(page, -5, 10));
+  await soon(t).notOk(() => isGreenAt(page, -5, 10));
   const before = requests.length;
   const id = await addObject(server, "parks", square(5, -8, 8), { map: "town", node: 1 });
   await waitFor(() => isGreenAt(page, -5, 10));
   await server.api("DELETE", `town/layers/parks/objects/${id}/`, { token, node: 1 });
   await waitFor(async () => !(await isGreenAt(page, -5, 10)));
-  t.ok(await isGreenAt(page, 5, 5), "the rest is as it was");
+  await soon(t).ok(() => isGreenAt(page, 5, 5), "the rest is as it was");
   const others = requests
     .slice(before)
     .filter((address) => !address.includes("/tms/p/town/?") && !/^blob:|favicon/.test(address));
@@ -52,10 +52,22 @@ t.test("tiles far from a change are not loaded again", async (t) => {
   await page.context().close();
 });
 
+t.test("a change is seen in each copy of the world", async (t) => {
+  const { page, problems } = await openPage(browser, `${server.url}/#project=p&map=town&z=2&lat=0&lon=0`);
+  await waitFor(() => server.nodes.some(({ services }) => services.mapEvents.listeners === 1));
+  await soon(t).notOk(() => isGreenAt(page, -13, 192));
+  const id = await addObject(server, "parks", square(-175, -20, 15), { map: "town" });
+  await soon(t).ok(() => isGreenAt(page, -13, 192));
+  await server.api("DELETE", `town/layers/parks/objects/${id}/`, { token });
+  await soon(t).notOk(() => isGreenAt(page, -13, 192));
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("a new layer and a changed style are seen without a reload of the page", async (t) => {
   const { page, problems } = await openPage(browser, home);
   await waitFor(() => server.nodes.some(({ services }) => services.mapEvents.listeners === 1));
-  t.ok(await isGreenAt(page, 5, 5));
+  await soon(t).ok(() => isGreenAt(page, 5, 5));
   const changed = await server.api("PATCH", "town/layers/parks/", {
     token,
     body: { parent_id: 0, name: "Gardens", css_style: "#a { polygon-fill: #ffff00; }" },

@@ -1,6 +1,15 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pictureComplete, pixelOf, press, screen, startBrowser } from "./support.js";
+import {
+  makeTown,
+  openPage,
+  pictureComplete,
+  pixelOf,
+  press,
+  screen,
+  soon,
+  startBrowser,
+} from "./support.js";
 
 /** The viewer on a desktop, over the real server. */
 
@@ -23,18 +32,15 @@ async function colour(page: Parameters<typeof screen>[0], lat: number, lon: numb
 t.test("the first map opens by itself, with its tiles, from this server alone", async (t) => {
   const { page, requests, problems } = await openPage(browser, `${server.url}/`);
   t.same(problems, []);
-  t.same(
-    requests.filter((address) => !address.startsWith(`${server.url}/`)),
-    [],
-  );
+  await soon(t).same(() => requests.filter((address) => !address.startsWith(`${server.url}/`)), []);
   const tiles = requests.filter((address) => address.includes("/tms/p/town/?"));
   t.ok(tiles.length > 0);
   t.ok(
     tiles.every((address) => /\/tms\/p\/town\/\?x=\d+&y=\d+&z=\d+$/.test(address)),
     tiles[0]!,
   );
-  t.equal(await page.title(), "Town · Mapwright");
-  t.ok(isGreen(await colour(page, 5, 5)), "a park is drawn");
+  await soon(t).equal(() => page.title(), "Town · Mapwright");
+  await soon(t).ok(async () => isGreen(await colour(page, 5, 5)), "a park is drawn");
   await page.context().close();
 });
 
@@ -47,11 +53,11 @@ t.test("a screen of high density asks for tiles of twice the size", async (t) =>
 
 t.test("a layer's switch changes the picture, and the address", async (t) => {
   const { page, requests } = await openPage(browser, home);
-  t.ok(isGreen(await colour(page, 5, 5)));
+  await soon(t).ok(async () => isGreen(await colour(page, 5, 5)));
   await page.click("[data-code=plans]");
   await page.waitForURL(/layers=/);
   await pictureComplete(page);
-  t.ok(isBlue(await colour(page, 5, 5)), "the plans cover the park");
+  await soon(t).ok(async () => isBlue(await colour(page, 5, 5)), "the plans cover the park");
   await page.click("[data-code=plans]");
   await page.click("[data-code=parks]");
   await pictureComplete(page);
@@ -64,24 +70,24 @@ t.test("a layer's switch changes the picture, and the address", async (t) => {
   );
   await page.click("text=Reset");
   await pictureComplete(page);
-  t.ok(isGreen(await colour(page, 5, 5)));
-  t.notMatch(page.url(), /layers=/);
+  await soon(t).ok(async () => isGreen(await colour(page, 5, 5)));
+  await soon(t).notMatch(() => page.url(), /layers=/);
   await page.context().close();
 });
 
 t.test("a folder's switch acts on all under it", async (t) => {
   const { page } = await openPage(browser, home);
-  t.ok(isRed(await colour(page, 10, 10)));
+  await soon(t).ok(async () => isRed(await colour(page, 10, 10)));
   await page.click("[data-code=transport]");
   await page.waitForURL(/layers=/);
   await pictureComplete(page);
-  t.ok(isGreen(await colour(page, 10, 10)), "the stop is gone");
-  t.notOk(await page.isChecked("[data-code=stops]"));
-  t.notOk(await page.isChecked("[data-code=stations]"));
+  await soon(t).ok(async () => isGreen(await colour(page, 10, 10)), "the stop is gone");
+  await soon(t).notOk(() => page.isChecked("[data-code=stops]"));
+  await soon(t).notOk(() => page.isChecked("[data-code=stations]"));
   await page.click("[data-code=stations]");
-  t.ok(await page.evaluate("document.querySelector('[data-code=transport]').indeterminate"));
+  await soon(t).ok(() => page.evaluate("document.querySelector('[data-code=transport]').indeterminate"));
   await page.click("[aria-label='Collapse Transport']");
-  t.notOk(await page.isVisible("[data-code=stops]"));
+  await soon(t).notOk(() => page.isVisible("[data-code=stops]"));
   await page.context().close();
 });
 
@@ -90,10 +96,7 @@ t.test("the base map can be switched off", async (t) => {
   await page.click("#base-switch");
   await page.waitForURL(/base=0/);
   await pictureComplete(page);
-  t.match(
-    requests.findLast((address) => address.includes("/?x=")),
-    /&base=0/,
-  );
+  await soon(t).match(() => requests.findLast((address) => address.includes("/?x=")), /&base=0/);
   await page.context().close();
 });
 
@@ -108,14 +111,14 @@ t.test("a project whose base map tiles do not have is offered none", async (t) =
   ]) {
     await setBase(base);
     const { page } = await openPage(browser, home);
-    t.notOk(await page.isVisible("#base-switch"), base.kind);
-    t.notMatch(await page.innerText("body"), "Natural Earth", base.kind);
+    await soon(t).notOk(() => page.isVisible("#base-switch"), base.kind);
+    await soon(t).notMatch(() => page.innerText("body"), "Natural Earth", base.kind);
     await page.context().close();
   }
   await setBase({ kind: "builtin" });
   const { page } = await openPage(browser, home);
-  t.ok(await page.isVisible("#base-switch"));
-  t.match(await page.innerText("body"), "Natural Earth");
+  await soon(t).ok(() => page.isVisible("#base-switch"));
+  await soon(t).match(() => page.innerText("body"), "Natural Earth");
   await page.context().close();
 });
 
@@ -132,10 +135,10 @@ t.test("a shared link opens the same view", async (t) => {
   const link = await page.evaluate<string>("navigator.clipboard.readText()");
   t.notMatch(link, /token/);
   const other = await openPage(browser, link);
-  t.equal(new URL(other.page.url()).hash, new URL(page.url()).hash);
-  t.ok(await other.page.isChecked("[data-code=plans]"));
-  t.notOk(await other.page.isChecked("#base-switch"));
-  t.ok(isBlue(await colour(other.page, 5, 5)));
+  await soon(t).equal(() => new URL(other.page.url()).hash, new URL(page.url()).hash);
+  await soon(t).ok(() => other.page.isChecked("[data-code=plans]"));
+  await soon(t).notOk(() => other.page.isChecked("#base-switch"));
+  await soon(t).ok(async () => isBlue(await colour(other.page, 5, 5)));
   await page.context().close();
   await other.page.context().close();
 });
@@ -144,10 +147,10 @@ t.test("an address changed by hand, and the way back, are followed", async (t) =
   const { page } = await openPage(browser, home);
   await page.evaluate(`location.hash = "project=p&map=town&z=3&lat=0&lon=0&layers=${town.plans}"`);
   await page.waitForSelector("[data-code=plans]:checked");
-  t.notOk(await page.isChecked("[data-code=parks]"));
+  await soon(t).notOk(() => page.isChecked("[data-code=parks]"));
   await page.goBack();
   await page.waitForSelector("[data-code=parks]:checked");
-  t.match(page.url(), /z=4/);
+  await soon(t).match(() => page.url(), /z=4/);
   await page.context().close();
 });
 
@@ -156,7 +159,7 @@ t.test("an address that makes no sense opens the map as it is", async (t) => {
     browser,
     `${server.url}/#map=town&z=99&lat=x&lon=1e9&layers=a,-1`,
   );
-  t.equal(await page.textContent(".chooser-title"), "Town");
+  await soon(t).equal(() => page.textContent(".chooser-title"), "Town");
   t.same(problems, []);
   await page.context().close();
 });
@@ -167,7 +170,7 @@ t.test("a map that does not exist is said not to, and another can be chosen", as
   await page.click(".stage button");
   await page.click(".chooser-entry:has-text('Town')");
   await pictureComplete(page);
-  t.match(page.url(), /map=town/);
+  await soon(t).match(() => page.url(), /map=town/);
   await page.context().close();
 });
 
@@ -180,7 +183,7 @@ t.test("a server that does not answer can be asked again", async (t) => {
   await page.unroute("**/layers/?*");
   await page.click(".stage button:has-text('Try again')");
   await pictureComplete(page);
-  t.ok(await page.isVisible("[data-code=parks]"));
+  await soon(t).ok(() => page.isVisible("[data-code=parks]"));
   await context.close();
 });
 
@@ -196,23 +199,23 @@ t.test("a tile that the busy server refused is asked for again", async (t) => {
   });
   await page.goto(home);
   await pictureComplete(page);
-  t.ok(isGreen(await colour(page, 5, 5)));
+  await soon(t).ok(async () => isGreen(await colour(page, 5, 5)));
   await context.close();
 });
 
 t.test("a Russian browser gets Russian texts and names", async (t) => {
   const { page, requests, problems } = await openPage(browser, home, { locale: "ru-RU" });
-  t.equal(await page.getAttribute("html", "lang"), "ru");
-  t.equal(await page.textContent(".chooser-title"), "Город");
-  t.equal(await page.textContent(".layers-title"), "Слои");
-  t.equal(await page.textContent(".layers-header .pill"), "Включено 3 из 4");
-  t.equal(await page.textContent(".share"), "Поделиться");
-  t.ok(
+  await soon(t).equal(() => page.getAttribute("html", "lang"), "ru");
+  await soon(t).equal(() => page.textContent(".chooser-title"), "Город");
+  await soon(t).equal(() => page.textContent(".layers-title"), "Слои");
+  await soon(t).equal(() => page.textContent(".layers-header .pill"), "Включено 3 из 4");
+  await soon(t).equal(() => page.textContent(".share"), "Поделиться");
+  await soon(t).ok(() =>
     requests.filter((address) => address.includes("/?x=")).every((address) => address.includes("&lng=ru")),
   );
   await press(page, 10, 10);
   await page.waitForSelector(".hits");
-  t.equal(await page.textContent(".object h2"), "Здесь 3 объекта");
+  await soon(t).equal(() => page.textContent(".object h2"), "Здесь 3 объекта");
   const latin = await page.$$eval("button, label, h2, h3", (all) =>
     all
       .map((element) => `${element.getAttribute("aria-label") ?? ""} ${element.getAttribute("title") ?? ""}`)

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, screen, startBrowser, until } from "./support.js";
+import { makeTown, openPage, screen, soon, startBrowser, until } from "./support.js";
 
 /** Tiles, drawn by MapLibre GL JS from their TileJSON on a page of another server. */
 
@@ -98,7 +98,7 @@ t.test("MapLibre draws the layers of the tiles by the values of their columns, a
   const { page, requests } = await openPage(browser, address, { waitForMap: false });
   const idle = () => until(page, "window.map !== undefined && map.loaded() && map.areTilesLoaded()");
   await idle();
-  t.same(await page.evaluate("failures"), []);
+  await soon(t).same(() => page.evaluate("failures"), []);
   const tiles = requests.filter((url) => url.includes(".mvt") && !url.endsWith(".json"));
   t.ok(tiles.length > 0 && tiles.every((url) => /\/tms\/p\/town\/\d+\/\d+\/\d+\.mvt$/.test(url)), tiles[0]!);
   const colourAt = async (lon: number, lat: number) => {
@@ -106,10 +106,10 @@ t.test("MapLibre draws the layers of the tiles by the values of their columns, a
     return [...(await screen(page)).at(Math.round(x), Math.round(y))].slice(0, 3);
   };
   await page.waitForTimeout(100);
-  t.same(await colourAt(5, 5), [0, 255, 0], "the park");
-  t.same(await colourAt(10, 10), [255, 0, 0], "the stop over it");
-  t.same(await colourAt(40, 10), [255, 255, 255], "the park with few trees is filtered out");
-  t.same(await colourAt(-5, 5), [255, 255, 255], "nothing");
+  await soon(t).same(() => colourAt(5, 5), [0, 255, 0], "the park");
+  await soon(t).same(() => colourAt(10, 10), [255, 0, 0], "the stop over it");
+  await soon(t).same(() => colourAt(40, 10), [255, 255, 255], "the park with few trees is filtered out");
+  await soon(t).same(() => colourAt(-5, 5), [255, 255, 255], "nothing");
   const features = await page.evaluate<{ id: number; properties: { name: string } }[]>(
     `map.queryRenderedFeatures(map.project([5, 5]), { layers: ["parks"] }).map(({ id, properties }) => ({ id, properties }))`,
   );
@@ -123,7 +123,7 @@ t.test("MapLibre draws the layers of the tiles by the values of their columns, a
   await page.reload();
   await idle();
   await page.waitForTimeout(100);
-  t.same(await colourAt(5, 5), [255, 0, 255]);
+  await soon(t).same(() => colourAt(5, 5), [255, 0, 255]);
   await page.context().close();
 });
 
@@ -138,7 +138,7 @@ t.test("MapLibre draws a map that is not public by the address of its TileJSON w
     until(page, "window.map !== undefined && map.loaded() && map.areTilesLoaded()");
   const { page, requests } = await open();
   await idle(page);
-  t.same(await page.evaluate("failures"), []);
+  await soon(t).same(() => page.evaluate("failures"), []);
   const tiles = requests.filter((url) => /\/\d+\.(png|mvt)/.test(url));
   t.ok(tiles.some((url) => url.includes(".png")) && tiles.some((url) => url.includes(".mvt")));
   t.ok(tiles.every((url) => url.includes(`key=${key}`)));
@@ -147,9 +147,9 @@ t.test("MapLibre draws a map that is not public by the address of its TileJSON w
     const { x, y } = await page.evaluate<{ x: number; y: number }>(`map.project([${lon}, ${lat}])`);
     return [...(await screen(page)).at(Math.round(x), Math.round(y))].slice(0, 3);
   };
-  t.same(await colourAt(10, 10), [255, 0, 255], "the area of the image");
-  t.same(await colourAt(0, 10), [0, 0, 0], "its outline, of the vector tiles");
-  t.same(await colourAt(-10, 10), [255, 255, 255], "nothing beside it");
+  await soon(t).same(() => colourAt(10, 10), [255, 0, 255], "the area of the image");
+  await soon(t).same(() => colourAt(0, 10), [0, 0, 0], "its outline, of the vector tiles");
+  await soon(t).same(() => colourAt(-10, 10), [255, 255, 255], "nothing beside it");
   await page.context().close();
 
   t.same((await server.api("DELETE", "secret/tile-key/", { token })).json, { ended: 1 });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pixelOf, press, startBrowser } from "./support.js";
+import { makeTown, openPage, pixelOf, press, soon, startBrowser } from "./support.js";
 
 /** Measuring on the map, over the real server. */
 
@@ -20,32 +20,28 @@ t.test("distances and areas are told while places are set, moved and removed", a
   await page.waitForSelector(".measure");
   await press(page, 0, 0);
   await press(page, 0, 10);
-  t.ok(Math.abs((await kilometres(page)) - 1112) < 12, await result(page));
-  t.equal(await page.locator(".object:visible").count(), 0, "no objects are looked for");
+  await soon(t).ok(async () => Math.abs((await kilometres(page)) - 1112) < 12, "1112 km");
+  await soon(t).equal(() => page.locator(".object:visible").count(), 0, "no objects are looked for");
   await press(page, 10, 10);
-  t.ok(Math.abs((await kilometres(page)) - 2224) < 24, await result(page));
+  await soon(t).ok(async () => Math.abs((await kilometres(page)) - 2224) < 24, "2224 km");
   await page.click(".measure .segment:has-text('Area')");
-  t.match(await result(page), /km²/);
-  t.ok(
-    Math.abs(Number((await result(page)).replace(/[^\d]/g, "").slice(0, -0 || undefined)) / 616_000 - 1) <
-      0.05,
-    await result(page),
-  );
-  t.match(await page.textContent(".measure-more"), /Perimeter 3,\d{3} km/);
+  await soon(t).match(() => result(page), /km²/);
+  await soon(t).ok(async () => Math.abs((await kilometres(page)) / 616_000 - 1) < 0.05, "616,000 km²");
+  await soon(t).match(() => page.textContent(".measure-more"), /Perimeter 3,\d{3} km/);
   const from = await pixelOf(page, 10, 10);
   const to = await pixelOf(page, 20, 10);
   await page.mouse.move(from.x, from.y);
   await page.mouse.down();
   await page.mouse.move(to.x, to.y, { steps: 6 });
   await page.mouse.up();
-  t.ok(Number((await result(page)).replace(/[^\d]/g, "")) > 1_100_000, "a place was dragged");
+  await soon(t).ok(async () => (await kilometres(page)) > 1_100_000, "a place was dragged");
   await page.focus("[title='Point 3']");
   await page.keyboard.press("Delete");
-  t.equal(await page.locator(".measure-place").count(), 2);
+  await soon(t).equal(() => page.locator(".measure-place").count(), 2);
   await page.click("text=Remove last");
-  t.equal(await page.locator(".measure-place").count(), 1);
+  await soon(t).equal(() => page.locator(".measure-place").count(), 1);
   await page.click(".measure [aria-label=Close]");
-  t.equal(await page.locator(".measure-place, .measure").count(), 0);
+  await soon(t).equal(() => page.locator(".measure-place, .measure").count(), 0);
   await press(page, 5, 5);
   await page.waitForSelector(".object h2:has-text('Green park')");
   t.same(problems, []);
@@ -57,22 +53,22 @@ t.test("it works by keys alone, and finishes and cancels by them", async (t) => 
   await page.focus("[aria-label=Measure]");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".measure");
-  t.equal(await page.evaluate("document.activeElement.id"), "map");
+  await soon(t).equal(() => page.evaluate("document.activeElement.id"), "map");
   await page.keyboard.press("Enter");
   await page.keyboard.press("ArrowRight");
   await page.waitForTimeout(400);
   await page.keyboard.press("Enter");
-  t.equal(await page.locator(".measure-place").count(), 2);
+  await soon(t).equal(() => page.locator(".measure-place").count(), 2);
   const before = await result(page);
   t.match(before, /km/);
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.press("Enter");
-  t.equal(await page.locator(".measure-place").count(), 2, "it is finished");
+  await soon(t).equal(() => page.locator(".measure-place").count(), 2, "it is finished");
   await page.focus("[title='Point 2']");
   await page.keyboard.press("ArrowRight");
-  t.not(await result(page), before, "a place can still be moved");
+  await soon(t).not(() => result(page), before, "a place can still be moved");
   await page.keyboard.press("Escape");
-  t.equal(await page.locator(".measure").count(), 0);
+  await soon(t).equal(() => page.locator(".measure").count(), 0);
   await page.context().close();
 });
 
@@ -82,7 +78,7 @@ t.test("across 180 degrees the way is the short one", async (t) => {
   await page.waitForSelector(".measure");
   await page.mouse.click(640 - 114, 400);
   await page.mouse.click(640 + 114, 400);
-  t.ok(Math.abs((await kilometres(page)) - 2229) < 24, await result(page));
+  await soon(t).ok(async () => Math.abs((await kilometres(page)) - 2229) < 24, "2229 km");
   await page.context().close();
 });
 
@@ -97,7 +93,7 @@ t.test("units and numbers are those of the language and country", async (t) => {
     await page.waitForSelector(".measure");
     await press(page, 0, 0);
     await press(page, 0, 10);
-    t.match(await result(page), unit);
+    await soon(t).match(() => result(page), unit);
     await page.context().close();
   }
 });
@@ -108,6 +104,6 @@ t.test("a place's menu begins there", async (t) => {
   await page.mouse.click(x, y, { button: "right" });
   await page.click("text=Measure from here");
   await page.waitForSelector(".measure-place");
-  t.equal(await page.locator(".measure-place").count(), 1);
+  await soon(t).equal(() => page.locator(".measure-place").count(), 1);
   await page.context().close();
 });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, pixelOf, press, startBrowser } from "./support.js";
+import { makeTown, openPage, pixelOf, press, soon, startBrowser } from "./support.js";
 
 /** Asking the map what is at a place, over the real server. */
 
@@ -14,8 +14,8 @@ t.test("a click shows the object's attributes", async (t) => {
   const { page, problems } = await openPage(browser, home);
   await press(page, 4, 4);
   await page.waitForSelector(".object h2");
-  t.equal(await page.textContent(".object h2"), "Green park");
-  t.equal(await page.textContent(".object-layer"), "parks");
+  await soon(t).equal(() => page.textContent(".object h2"), "Green park");
+  await soon(t).equal(() => page.textContent(".object-layer"), "parks");
   const rows = await page.$$eval(".attributes tr", (all) => all.map((row) => row.textContent));
   t.ok(rows.some((row) => row?.endsWith("Green park")));
   t.ok(
@@ -30,10 +30,10 @@ t.test("a click shows the object's attributes", async (t) => {
     rows.some((row) => /^(svc|obj).id/i.test(row ?? "")),
     "its id is no attribute, under neither name",
   );
-  t.equal(await page.locator("path.mark").count(), 1, "its outline is on the map");
+  await soon(t).equal(() => page.locator("path.mark").count(), 1, "its outline is on the map");
   await page.keyboard.press("Escape");
-  t.notOk(await page.isVisible(".object"));
-  t.equal(await page.locator("path.mark").count(), 0);
+  await soon(t).notOk(() => page.isVisible(".object"));
+  await soon(t).equal(() => page.locator("path.mark").count(), 0);
   t.same(problems, []);
   await page.context().close();
 });
@@ -67,15 +67,15 @@ t.test("a click on several objects lists them, the top layer's first", async (t)
   const { page } = await openPage(browser, home);
   await press(page, 10, 10);
   await page.waitForSelector(".hits");
-  t.equal(await page.textContent(".object h2"), "3 objects here");
-  t.same(await page.$$eval(".hits h3", (all) => all.map((heading) => heading.textContent)), [
-    "stops",
-    "parks",
-  ]);
+  await soon(t).equal(() => page.textContent(".object h2"), "3 objects here");
+  await soon(t).same(
+    () => page.$$eval(".hits h3", (all) => all.map((heading) => heading.textContent)),
+    ["stops", "parks"],
+  );
   await page.click("text=South stop");
-  t.equal(await page.textContent(".object h2"), "South stop");
+  await soon(t).equal(() => page.textContent(".object h2"), "South stop");
   await page.click("[aria-label='Back to the list']");
-  t.equal(await page.textContent(".object h2"), "3 objects here");
+  await soon(t).equal(() => page.textContent(".object h2"), "3 objects here");
   await page.context().close();
 });
 
@@ -91,12 +91,12 @@ t.test("one after the other of several objects is shown, with buttons and with k
   const note = async () => titles.push(await page.textContent(".object h2"));
   await page.click("text=South stop");
   await note();
-  t.equal(await page.textContent(".page-number"), "1 of 3");
+  await soon(t).equal(() => page.textContent(".page-number"), "1 of 3");
   await page.click("[aria-label='Next object']");
   await note();
-  t.equal(await page.textContent(".object-pages [role=status]"), "2 of 3: North stop");
-  t.equal(
-    await page.evaluate("document.activeElement.getAttribute('aria-label')"),
+  await soon(t).equal(() => page.textContent(".object-pages [role=status]"), "2 of 3: North stop");
+  await soon(t).equal(
+    () => page.evaluate("document.activeElement.getAttribute('aria-label')"),
     "Next object",
     "the focus stays where it was",
   );
@@ -107,9 +107,13 @@ t.test("one after the other of several objects is shown, with buttons and with k
   await page.keyboard.press("ArrowLeft");
   await note();
   t.same(titles, ["South stop", "North stop", "Green park", "South stop", "Green park"]);
-  t.equal(await page.locator("path.mark").count(), 1);
-  t.equal(requests.filter((address) => address.includes("/identify/")).length, 1);
-  t.equal(requests.filter((address) => address.includes("/structure/")).length, 2, "once for each layer");
+  await soon(t).equal(() => page.locator("path.mark").count(), 1);
+  await soon(t).equal(() => requests.filter((address) => address.includes("/identify/")).length, 1);
+  await soon(t).equal(
+    () => requests.filter((address) => address.includes("/structure/")).length,
+    2,
+    "once for each layer",
+  );
   await page.context().close();
 });
 
@@ -118,7 +122,7 @@ t.test("a layer that is off is not asked for objects", async (t) => {
   await page.click("[data-code=transport]");
   await press(page, 10, 10);
   await page.waitForSelector(".object h2");
-  t.equal(await page.textContent(".object h2"), "Green park");
+  await soon(t).equal(() => page.textContent(".object h2"), "Green park");
   const asked = requests.filter((address) => address.includes("/identify/"));
   t.equal(asked.length, 1);
   t.equal(new URL(asked[0]!).searchParams.get("layers"), String(town.parks));
@@ -134,7 +138,7 @@ t.test("a layer without attributes is passed over", async (t) => {
   });
   await press(page, 15, 15);
   await page.waitForSelector(".object h2");
-  t.equal(await page.textContent(".object h2"), "Green park");
+  await soon(t).equal(() => page.textContent(".object h2"), "Green park");
   await page.context().close();
 });
 
@@ -158,7 +162,7 @@ t.test("a click into the void says so", async (t) => {
   const { page } = await openPage(browser, home);
   await press(page, -8, 10);
   await page.waitForSelector(".toast:has-text('Nothing here')");
-  t.notOk(await page.isVisible(".object"));
+  await soon(t).notOk(() => page.isVisible(".object"));
   await page.context().close();
 });
 
@@ -167,7 +171,7 @@ t.test("the keyboard alone finds an object", async (t) => {
   await page.focus("#map");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".hits");
-  t.equal(await page.textContent(".object h2"), "3 objects here");
+  await soon(t).equal(() => page.textContent(".object h2"), "3 objects here");
   await page.context().close();
 });
 
@@ -179,7 +183,7 @@ t.test("an object beside 180 degrees is found and marked from both sides", async
   for (const lon of [-180.05, -179.95]) {
     await press(page, 40, lon);
     await page.waitForSelector(".object h2");
-    t.equal(await page.textContent(".object h2"), "Last stop");
+    await soon(t).equal(() => page.textContent(".object h2"), "Last stop");
     const marked = await page.locator("path.mark").boundingBox();
     const { x } = await pixelOf(page, 40, -180.05);
     t.ok(

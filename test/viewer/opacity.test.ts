@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pixelOf, screen, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pixelOf, screen, soon, startBrowser, until } from "./support.js";
 
 /** Translucent layers and the choice of a base map, over the real server. */
 
@@ -45,25 +45,31 @@ t.test("a translucent layer lets through what is below it, and nothing else chan
     browser,
     `${home}&layers=${Object.values(town).join(",")}`,
   );
-  t.ok(isNear(await colour(page, 5, 5), [0, 0, 255]), "plans cover the park");
+  await soon(t).ok(async () => isNear(await colour(page, 5, 5), [0, 0, 255]), "plans cover the park");
   await setOpacity(page, "plans", 40);
   await pictures(page, 3);
   const mixed = await colour(page, 5, 5);
   t.ok(isNear(mixed, [0, 153, 102]), `${mixed}`);
-  t.ok(isNear(await colour(page, -5, 5), [153, 153, 255]), "beside it is the background");
-  t.ok(isNear(await colour(page, 10, 10), [255, 0, 0]), "stops are above it, and opaque");
+  await soon(t).ok(
+    async () => isNear(await colour(page, -5, 5), [153, 153, 255]),
+    "beside it is the background",
+  );
+  await soon(t).ok(
+    async () => isNear(await colour(page, 10, 10), [255, 0, 0]),
+    "stops are above it, and opaque",
+  );
   await page.waitForURL(new RegExp(`opacity=${town.plans}(:|%3A)40`));
   const above = requests.findLast((address) => address.includes(`layers=${town.stops}`))!;
   t.match(above, /base=0/);
   t.match(above, /background=0/);
   const other = await openPage(browser, page.url(), { waitForMap: false });
   await pictures(other.page, 3);
-  t.ok(isNear(await colour(other.page, 5, 5), mixed), "a link shows the same");
+  await soon(t).ok(async () => isNear(await colour(other.page, 5, 5), mixed), "a link shows the same");
   await other.page.context().close();
   await setOpacity(page, "plans", 100);
   await pictures(page, 1);
-  t.ok(isNear(await colour(page, 5, 5), [0, 0, 255]));
-  t.notMatch(page.url(), /opacity/);
+  await soon(t).ok(async () => isNear(await colour(page, 5, 5), [0, 0, 255]));
+  await soon(t).notMatch(() => page.url(), /opacity/);
   t.same(problems, []);
   await page.context().close();
 });
@@ -77,8 +83,8 @@ t.test("only so many layers are translucent at once", async (t) => {
   await pictures(page, 4 + 1 - 1 + 1);
   await page.hover(".tree-row:has-text('plans')");
   await page.click("[aria-label='More for plans']");
-  t.ok(await page.isDisabled("#opacity"));
-  t.match(await page.textContent("#opacity-refusal"), "Only 3 layers");
+  await soon(t).ok(() => page.isDisabled("#opacity"));
+  await soon(t).match(() => page.textContent("#opacity-refusal"), "Only 3 layers");
   await page.context().close();
 });
 
@@ -86,13 +92,16 @@ t.test("the slider works by keys, and is named", async (t) => {
   const { page } = await openPage(browser, home);
   await page.focus("[aria-label='More for parks']");
   await page.keyboard.press("Enter");
-  t.equal(await page.evaluate("document.activeElement.id"), "opacity");
+  await soon(t).equal(() => page.evaluate("document.activeElement.id"), "opacity");
   await page.keyboard.press("ArrowLeft");
   await page.waitForURL(/opacity=/);
-  t.equal(await page.getAttribute("#opacity", "aria-valuetext"), "95 %");
-  t.equal(await page.getAttribute(".popup-menu", "aria-label"), "More for parks");
+  await soon(t).equal(() => page.getAttribute("#opacity", "aria-valuetext"), "95 %");
+  await soon(t).equal(() => page.getAttribute(".popup-menu", "aria-label"), "More for parks");
   await page.keyboard.press("Escape");
-  t.equal(await page.evaluate("document.activeElement.getAttribute('aria-label')"), "More for parks");
+  await soon(t).equal(
+    () => page.evaluate("document.activeElement.getAttribute('aria-label')"),
+    "More for parks",
+  );
   await page.context().close();
 });
 
@@ -103,18 +112,18 @@ t.test("beside a base map of the project there is the built-in one, and none", a
   await server.nodes[0]!.services.changes.propagate();
   const { page, requests } = await openPage(browser, home, { waitForMap: false });
   await page.waitForSelector("#base-choice");
-  t.notOk(await page.isVisible("#base-switch"));
-  t.match(await page.innerText(".attribution"), "Survey");
+  await soon(t).notOk(() => page.isVisible("#base-switch"));
+  await soon(t).match(() => page.innerText(".attribution"), "Survey");
   await page.selectOption("#base-choice", "builtin");
   await page.waitForURL(/base=builtin/);
-  t.match(await page.innerText(".attribution"), "Natural Earth");
+  await soon(t).match(() => page.innerText(".attribution"), "Natural Earth");
   await until(page, "true");
-  t.ok(requests.some((address) => /x=\d+.*base=builtin/.test(address)));
+  await soon(t).ok(() => requests.some((address) => /x=\d+.*base=builtin/.test(address)));
   await page.reload();
   await page.waitForSelector("#base-choice");
-  t.equal(await page.inputValue("#base-choice"), "builtin");
+  await soon(t).equal(() => page.inputValue("#base-choice"), "builtin");
   await page.selectOption("#base-choice", "none");
   await page.waitForURL(/base=0/);
-  t.notMatch(await page.innerText(".attribution"), /Survey|Natural/);
+  await soon(t).notMatch(() => page.innerText(".attribution"), /Survey|Natural/);
   await page.context().close();
 });

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, startBrowser, until } from "./support.js";
+import { makeTown, openPage, soon, startBrowser, until } from "./support.js";
 
 /** The panel at the side: its width, and long names in it. */
 
@@ -46,15 +46,18 @@ t.test("the panel is as wide as the user draws it, and stays so", async (t) => {
   await page.mouse.move(handle.x + 80, handle.y + handle.height / 2);
   await page.mouse.move(handle.x + handle.width / 2 + 150, handle.y + handle.height / 2);
   await page.mouse.up();
-  t.equal(await widthOf(page), first + 150);
-  t.equal(Number(await page.getAttribute(".side-handle", "aria-valuenow")), first + 150);
+  await soon(t).equal(() => widthOf(page), first + 150);
+  await soon(t).equal(
+    async () => Number(await page.getAttribute(".side-handle", "aria-valuenow")),
+    first + 150,
+  );
   const { hash } = new URL(page.url());
   t.match(hash, /lat=10\.0+&lon=10\.0+/, "the map was not moved");
   await page.reload();
   await page.waitForSelector(".tree-row");
-  t.equal(await widthOf(page), first + 150);
+  await soon(t).equal(() => widthOf(page), first + 150);
   await page.dblclick(".side-handle");
-  t.equal(await widthOf(page), first, "back to what it was");
+  await soon(t).equal(() => widthOf(page), first, "back to what it was");
   t.same(problems, []);
   await page.context().close();
 });
@@ -65,9 +68,9 @@ t.test("the width can be changed by keyboard, within limits", async (t) => {
   const handle = page.getByRole("separator", { name: "Width of the panel" });
   await handle.focus();
   await page.keyboard.press("ArrowRight");
-  t.ok((await widthOf(page)) > first);
+  await soon(t).ok(async () => (await widthOf(page)) > first);
   await page.keyboard.press("ArrowLeft");
-  t.equal(await widthOf(page), first);
+  await soon(t).equal(() => widthOf(page), first);
   await page.keyboard.press("Home");
   const least = await widthOf(page);
   t.equal(least, Number(await handle.getAttribute("aria-valuemin")));
@@ -106,10 +109,10 @@ t.test("long names can be read", async (t) => {
     t.notOk(cut, `nothing is cut at ${width}`);
     const box = (await name.boundingBox())!;
     t.ok(box.width >= 90, `room for words at ${width}: ${box.width}`);
-    t.equal(await page.getAttribute(".chooser-title", "title"), long);
+    await soon(t).equal(() => page.getAttribute(".chooser-title", "title"), long);
     await page.click(".chooser-button");
     const entry = page.locator(".chooser-entry .chooser-text").first();
-    t.notOk(await entry.evaluate((element) => element.scrollWidth > element.clientWidth + 1));
+    await soon(t).notOk(() => entry.evaluate((element) => element.scrollWidth > element.clientWidth + 1));
     await page.context().close();
   }
 });

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, pictureComplete, pixelOf, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pictureComplete, pixelOf, soon, startBrowser, until } from "./support.js";
 
 /** The viewer on a phone, over the real server. */
 
@@ -31,7 +31,7 @@ const home = `${server.url}/#project=p&map=town&z=4&lat=10&lon=10`;
 t.test("everything fits the width, and nothing covers anything else", async (t) => {
   for (const locale of ["en-GB", "ru-RU"]) {
     const { page, problems } = await openPage(browser, home, { ...phone, locale });
-    t.equal(await page.evaluate("document.documentElement.scrollWidth"), 390);
+    await soon(t).equal(() => page.evaluate("document.documentElement.scrollWidth"), 390);
     const boxes = await Promise.all(
       [".chooser > .card", ".toolbar", ".layers", ".controls"].map((part) =>
         page.locator(part).first().boundingBox(),
@@ -61,9 +61,9 @@ t.test("buttons are large enough for a finger", async (t) => {
 
 t.test("the layers are a sheet at the bottom that opens and closes", async (t) => {
   const { page } = await openPage(browser, home, phone);
-  t.notOk(await page.isVisible("[data-code=parks]"));
+  await soon(t).notOk(() => page.isVisible("[data-code=parks]"));
   await page.tap(".layers-header");
-  t.ok(await page.isVisible("[data-code=parks]"));
+  await soon(t).ok(() => page.isVisible("[data-code=parks]"));
   const box = await page.locator(".layers").boundingBox();
   t.equal(Math.round(box!.y + box!.height), 844);
   t.equal(Math.round(box!.width), 390);
@@ -71,7 +71,7 @@ t.test("the layers are a sheet at the bottom that opens and closes", async (t) =
   await page.waitForURL(/layers=/);
   await pictureComplete(page);
   await page.tap(".layers-header");
-  t.notOk(await page.isVisible("[data-code=parks]"));
+  await soon(t).notOk(() => page.isVisible("[data-code=parks]"));
   await page.context().close();
 });
 
@@ -80,7 +80,7 @@ t.test("a touch shows the object in a sheet and keeps the place in sight", async
   const { x, y } = await pixelOf(page, 2, 4);
   await page.touchscreen.tap(x, y);
   await page.waitForSelector(".object h2");
-  t.equal(await page.textContent(".object h2"), "Green park");
+  await soon(t).equal(() => page.textContent(".object h2"), "Green park");
   await until(page, "document.querySelector('.object').getAnimations().length === 0");
   const sheet = await page.locator(".object").boundingBox();
   t.equal(Math.round(sheet!.y + sheet!.height), 844);
@@ -88,7 +88,7 @@ t.test("a touch shows the object in a sheet and keeps the place in sight", async
   const place = await pixelOf(page, 2, 4);
   t.ok(place.y < sheet!.y, "the place is above the sheet");
   await page.tap(".object [aria-label=Close]");
-  t.notOk(await page.isVisible(".object"));
+  await soon(t).notOk(() => page.isVisible(".object"));
   await page.context().close();
 });
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pixelOf, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pixelOf, soon, startBrowser, until } from "./support.js";
 
 /** Coordinates, the menu of a place, and the user's own position, over the real server. */
 
@@ -31,7 +31,7 @@ t.test("a place's menu copies its coordinates and a link to it", async (t) => {
   await page.waitForSelector("[aria-label='This place']");
   await page.locator(".popup-menu button").first().click();
   await page.waitForSelector(".toast:has-text('Coordinates copied')");
-  t.match(await clipboard(), /^(20\.0|19\.9)\d+, -(5\.0|4\.9)\d+$/);
+  await soon(t).match(() => clipboard(), /^(20\.0|19\.9)\d+, -(5\.0|4\.9)\d+$/);
   await page.mouse.click(x, y, { button: "right" });
   await page.click("text=Copy a link to here");
   await page.waitForSelector(".toast:has-text('Link copied')");
@@ -40,7 +40,7 @@ t.test("a place's menu copies its coordinates and a link to it", async (t) => {
   t.equal(link.get("z"), "4");
   await page.mouse.click(x, y, { button: "right" });
   await page.keyboard.press("Escape");
-  t.notOk(await page.isVisible(".popup-menu"));
+  await soon(t).notOk(() => page.isVisible(".popup-menu"));
   await page.context().close();
 });
 
@@ -53,7 +53,7 @@ t.test(
     });
     await page.click("[aria-label='Show where I am']");
     await page.waitForSelector(".me");
-    t.equal(await page.getAttribute(".locate", "aria-pressed"), "true");
+    await soon(t).equal(() => page.getAttribute(".locate", "aria-pressed"), "true");
     const lat = () => Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("lat"));
     const waitLat = async (wanted: number) => {
       const end = Date.now() + 20_000;
@@ -61,7 +61,7 @@ t.test(
       t.ok(Math.abs(lat() - wanted) <= 0.01, `${lat()} is ${wanted}`);
     };
     await waitLat(40);
-    t.ok(await page.locator(".me-accuracy").count());
+    await soon(t).ok(() => page.locator(".me-accuracy").count());
     await page.context().setGeolocation({ latitude: 40.05, longitude: 20, accuracy: 100 });
     await waitLat(40.05);
     await page.mouse.move(640, 400);
@@ -78,7 +78,7 @@ t.test(
     await page.click("[aria-label='Follow my position']");
     await waitLat(40.06);
     await page.click("[aria-label='Stop showing where I am']");
-    t.equal(await page.locator(".me").count(), 0);
+    await soon(t).equal(() => page.locator(".me").count(), 0);
     t.same(problems, []);
     await page.context().close();
   },
@@ -88,6 +88,6 @@ t.test("a position that may not be known is said not to be", async (t) => {
   const { page } = await openPage(browser, home);
   await page.click("[aria-label='Show where I am']");
   await page.waitForSelector(".toast:has-text('not allowed')");
-  t.equal(await page.getAttribute(".locate", "aria-pressed"), "false");
+  await soon(t).equal(() => page.getAttribute(".locate", "aria-pressed"), "false");
   await page.context().close();
 });

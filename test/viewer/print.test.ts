@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pictureComplete, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pictureComplete, soon, startBrowser, until } from "./support.js";
 
 /** The map on paper. */
 
@@ -32,9 +32,9 @@ t.test("the browser's command prints the map with title, legend, scale, sources 
   t.notMatch(text, /Share|Sign in|Layers/, "no buttons, no panels");
   await page.emulateMedia({ media: "print" });
   for (const part of [".toolbar", ".side", ".controls", ".bottom-line", ".progress"])
-    t.notOk(await page.isVisible(part), part);
+    await soon(t).notOk(() => page.isVisible(part), part);
   await page.emulateMedia({ media: null });
-  t.notOk(await page.isVisible(".print-title"));
+  await soon(t).notOk(() => page.isVisible(".print-title"));
   t.same(problems, []);
   await page.context().close();
 });
@@ -57,7 +57,7 @@ for (const paper of ["portrait", "landscape"] as const) {
     const tiles = requests.filter((address) => address.includes("/?x="));
     t.match(tiles.at(-1), /retina=2/, "tiles for the resolution of printers");
     await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
-    t.match(await onPaper(page), "Parks & stops <b>");
+    await soon(t).match(() => onPaper(page), "Parks & stops <b>");
     await page.emulateMedia({ media: "print" });
     const [foot, legend] = await Promise.all(
       [".print-foot", ".print-legend"].map((part) => page.locator(part).boundingBox()),
@@ -68,9 +68,9 @@ for (const paper of ["portrait", "landscape"] as const) {
     t.equal(pages(await page.pdf({ preferCSSPageSize: true })), 1);
     await page.waitForSelector(".print-wait", { state: "detached" });
     await pictureComplete(page);
-    t.equal(await page.evaluate("location.hash"), hash, "the view is that of before");
-    t.equal((await page.locator(".map").boundingBox())!.width, 1280);
-    t.equal(await page.locator(".leaflet-tile-pane img[src*=retina]").count(), 0);
+    await soon(t).equal(() => page.evaluate("location.hash"), hash, "the view is that of before");
+    await soon(t).equal(async () => (await page.locator(".map").boundingBox())!.width, 1280);
+    await soon(t).equal(() => page.locator(".leaflet-tile-pane img[src*=retina]").count(), 0);
     t.same(problems, []);
     await page.context().close();
   });
@@ -84,8 +84,8 @@ t.test("a legend has its classes on paper, also when the panel is folded", async
   const { page } = await openPage(browser, home, phone);
   await askForPaper(page, "portrait", "Classes");
   await page.evaluate("window.dispatchEvent(new Event('beforeprint'))");
-  t.match(await onPaper(page), /parks\s.*Far/s);
-  t.equal(await page.locator(".print-legend .legend-class img").count(), 2);
+  await soon(t).match(() => onPaper(page), /parks\s.*Far/s);
+  await soon(t).equal(() => page.locator(".print-legend .legend-class img").count(), 2);
   await page.evaluate("window.dispatchEvent(new Event('afterprint'))");
   await page.waitForSelector(".print-wait", { state: "detached" });
   await page.context().close();
@@ -97,6 +97,6 @@ t.test("nothing is printed when the dialog is closed", async (t) => {
   await page.click("[aria-label=Print]");
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog", { state: "detached" });
-  t.equal(await page.evaluate("window.printed"), 0);
+  await soon(t).equal(() => page.evaluate("window.printed"), 0);
   await page.context().close();
 });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, type OpenPage, openPage, pictureComplete, startBrowser } from "./support.js";
+import { makeTown, type OpenPage, openPage, pictureComplete, soon, startBrowser } from "./support.js";
 
 /** The viewer when the network, a session or a link fails. */
 
@@ -25,10 +25,11 @@ t.test("tiles that failed while offline load when the connection is back", async
   await page.context().setOffline(true);
   await zoomIn(page);
   await page.waitForSelector(".toast");
-  t.match(await page.locator(".toast").allInnerTexts(), [
+  await soon(t).equal(
+    () => page.locator(".toast").innerText(),
     "You are offline. The map goes on when the connection is back.",
-  ]);
-  t.equal(await page.locator(".toast").count(), 1, "told once, not for each tile");
+  );
+  await soon(t).equal(() => page.locator(".toast").count(), 1, "told once, not for each tile");
   const asked = requests.length;
   await page.context().setOffline(false);
   await pictureComplete(page);
@@ -53,14 +54,14 @@ t.test("an expired session is told once, and its tiles are asked for no more", a
   const before = requests.filter(isTile).length;
   await zoomIn(page);
   await page.waitForSelector("text=This map is private");
-  t.equal(await page.locator(".toast").count(), 1);
+  await soon(t).equal(() => page.locator(".toast").count(), 1);
   const refused = requests.filter(isTile);
   await page.waitForTimeout(2_500);
   t.equal(requests.filter(isTile).length, refused.length, "nothing is asked again");
   t.equal(new Set(refused.slice(before)).size, refused.length - before, "each once");
   await signIn(opened);
   await pictureComplete(page);
-  t.match(page.url(), /z=5/, "the view has stayed");
+  await soon(t).match(() => page.url(), /z=5/, "the view has stayed");
   await page.context().close();
 });
 
@@ -71,10 +72,11 @@ t.test("a login that is locked out is told so, and for how long", async (t) => {
   const problem = () => page.locator("#sign-in-problem").innerText();
   await page.waitForSelector(".problem:has-text('wrong')");
   for (let attempt = 0; attempt < 4 && !(await problem()).includes("Too many"); attempt++) {
+    await page.waitForSelector("dialog [type=submit]:enabled");
     await page.keyboard.press("Enter");
-    await page.waitForTimeout(700);
+    await page.waitForSelector("#sign-in-problem:not(:empty)");
   }
-  t.match(await problem(), /^Too many attempts\. Try again in \d+ minutes?\.$/);
+  await soon(t).match(problem, /^Too many attempts\. Try again in \d+ minutes?\.$/);
   await page.context().close();
 });
 
@@ -82,11 +84,11 @@ t.test(
   "links may name places between zooms and beyond 180 degrees, and a bad one has its own title",
   async (t) => {
     const { page } = await openPage(browser, `${server.url}/#project=p&map=town&z=4.5&lat=10&lon=190`);
-    t.match(page.url(), /z=4\.5&lat=10\.\d+&lon=-170\./);
-    t.match(await page.title(), /^Town/);
+    await soon(t).match(() => page.url(), /z=4\.5&lat=10\.\d+&lon=-170\./);
+    await soon(t).match(() => page.title(), /^Town/);
     await page.evaluate(`location.hash = "#project=p&map=nothing"`);
     await page.waitForSelector("text=There is no such map");
-    t.match(await page.title(), /^There is no such map/);
+    await soon(t).match(() => page.title(), /^There is no such map/);
     await page.context().close();
   },
 );

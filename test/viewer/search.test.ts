@@ -2,7 +2,7 @@ import t from "tap";
 import { matchedParts, matches } from "../../src/viewer/browser/matched-text.js";
 import { parseCoordinates } from "../../src/viewer/browser/typed-coordinates.js";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, startBrowser, until } from "./support.js";
+import { makeTown, openPage, soon, startBrowser, until } from "./support.js";
 
 /** The search field of the viewer, over the real server. */
 
@@ -18,21 +18,19 @@ t.test("objects, layers and coordinates are found in one field, with what matche
   const { page, requests, problems } = await openPage(browser, home);
   await page.fill(field, "park");
   await page.waitForSelector(`${options}:has-text('Far park')`);
-  t.same(await page.$$eval(".search-results h3", (all) => all.map((one) => one.textContent)), [
-    "Layers",
-    "Objects",
-  ]);
-  t.same(await page.$$eval(".search-title", (all) => all.map((one) => one.textContent)), [
-    "parks",
-    "Far park",
-    "Green park",
-  ]);
-  t.same(await page.$$eval(".search-title mark", (all) => all.map((one) => one.textContent)), [
-    "park",
-    "park",
-    "park",
-  ]);
-  t.equal(requests.filter((address) => address.includes("/search/")).length, 1);
+  await soon(t).same(
+    () => page.$$eval(".search-results h3", (all) => all.map((one) => one.textContent)),
+    ["Layers", "Objects"],
+  );
+  await soon(t).same(
+    () => page.$$eval(".search-title", (all) => all.map((one) => one.textContent)),
+    ["parks", "Far park", "Green park"],
+  );
+  await soon(t).same(
+    () => page.$$eval(".search-title mark", (all) => all.map((one) => one.textContent)),
+    ["park", "park", "park"],
+  );
+  await soon(t).equal(() => requests.filter((address) => address.includes("/search/")).length, 1);
   await page.fill(field, "12.5, -3");
   await page.waitForSelector(`${options}:has-text('12.50000, -3.00000')`);
   t.same(problems, []);
@@ -44,23 +42,27 @@ t.test("the keyboard chooses an object, which is gone to and opened", async (t) 
   await page.focus(field);
   await page.keyboard.type("stop");
   await page.waitForSelector(`${options}:has-text('South stop')`);
-  t.equal(await page.getAttribute(field, "aria-expanded"), "true");
-  t.equal(await page.getAttribute(field, "aria-activedescendant"), null);
+  await soon(t).equal(() => page.getAttribute(field, "aria-expanded"), "true");
+  await soon(t).equal(() => page.getAttribute(field, "aria-activedescendant"), null);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowUp");
   const active = await page.getAttribute(field, "aria-activedescendant");
-  t.equal(await page.textContent(`#${active} .search-title`), "North stop");
-  t.equal(await page.getAttribute(`#${active}`, "aria-selected"), "true");
-  t.equal(await page.evaluate("document.activeElement.className"), "search-field", "the focus stays");
+  await soon(t).equal(() => page.textContent(`#${active} .search-title`), "North stop");
+  await soon(t).equal(() => page.getAttribute(`#${active}`, "aria-selected"), "true");
+  await soon(t).equal(
+    () => page.evaluate("document.activeElement.className"),
+    "search-field",
+    "the focus stays",
+  );
   await page.keyboard.press("Enter");
   await page.waitForSelector(".object h2");
-  t.equal(await page.textContent(".object h2"), "North stop");
-  t.notOk(await page.isVisible(".search-results"));
-  t.equal(await page.inputValue(field), "North stop");
+  await soon(t).equal(() => page.textContent(".object h2"), "North stop");
+  await soon(t).notOk(() => page.isVisible(".search-results"));
+  await soon(t).equal(() => page.inputValue(field), "North stop");
   await page.waitForURL(/z=12/);
-  t.equal(await page.locator("path.mark").count(), 1);
+  await soon(t).equal(() => page.locator("path.mark").count(), 1);
   await page.context().close();
 });
 
@@ -70,7 +72,7 @@ t.test("an object of a layer that is off switches it on, and a layer is gone to"
   await page.waitForSelector(`${options}:has-text('Plan'):has(.search-detail)`);
   await page.click(`${options}:has-text('Plan'):has(.search-detail)`);
   await page.waitForSelector(".object h2");
-  t.ok(await page.isChecked("[data-code=plans]"));
+  await soon(t).ok(() => page.isChecked("[data-code=plans]"));
   await page.keyboard.press("Escape");
   await page.fill(field, "stations");
   await page.keyboard.press("Enter");
@@ -84,16 +86,16 @@ t.test("Enter waits for the answer, and Escape closes and empties", async (t) =>
   await page.keyboard.type("green pa");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".object h2");
-  t.equal(await page.textContent(".object h2"), "Green park");
+  await soon(t).equal(() => page.textContent(".object h2"), "Green park");
   await page.fill(field, "north");
   await page.waitForSelector(`${options}:has-text('North stop')`);
   await page.focus(field);
   await page.keyboard.press("Escape");
-  t.notOk(await page.isVisible(".search-results"));
-  t.equal(await page.inputValue(field), "north");
-  t.ok(await page.isVisible(".object"), "the object stays open");
+  await soon(t).notOk(() => page.isVisible(".search-results"));
+  await soon(t).equal(() => page.inputValue(field), "north");
+  await soon(t).ok(() => page.isVisible(".object"), "the object stays open");
   await page.keyboard.press("Escape");
-  t.equal(await page.inputValue(field), "");
+  await soon(t).equal(() => page.inputValue(field), "");
   await page.context().close();
 });
 
@@ -102,7 +104,7 @@ t.test("coordinates are gone to and marked", async (t) => {
   await page.fill(field, "52.5, 13.4");
   await page.keyboard.press("Enter");
   await page.waitForURL(/z=13&lat=52\.5\d*&lon=13\.4/);
-  t.ok(await page.isVisible(".clicked-place"));
+  await soon(t).ok(() => page.isVisible(".clicked-place"));
   await page.context().close();
 });
 
@@ -110,7 +112,7 @@ t.test("nothing found and a server that does not answer are told in words", asyn
   const { page } = await openPage(browser, home);
   await page.fill(field, "xyzzyq");
   await page.waitForSelector(".search-status:has-text('Nothing is called “xyzzyq”.')");
-  t.equal(await page.getAttribute(field, "aria-expanded"), "false");
+  await soon(t).equal(() => page.getAttribute(field, "aria-expanded"), "false");
   await page.route(/\/search\//, (route) => route.fulfill({ status: 503, body: "" }));
   await page.fill(field, "xyzzyqx");
   await page.waitForSelector(".search-status:has-text('The search failed.')");
@@ -135,7 +137,10 @@ t.test("a slow answer to an earlier text is dropped", async (t) => {
   await page.waitForSelector(`${options}:has-text('South stop')`);
   await page.waitForTimeout(1_200);
   t.equal(late, 1);
-  t.same(await page.$$eval(".search-title", (all) => all.map((one) => one.textContent)), ["South stop"]);
+  await soon(t).same(
+    () => page.$$eval(".search-title", (all) => all.map((one) => one.textContent)),
+    ["South stop"],
+  );
   await page.context().close();
 });
 
@@ -153,8 +158,8 @@ t.test("on a phone the field is as wide as the page, and one tap away", async (t
   await page.waitForSelector(`${options}:has-text('Main station')`);
   await page.tap(`${options}:has-text('Main station')`);
   await page.waitForSelector(".object h2");
-  t.equal(await page.textContent(".object h2"), "Main station");
-  t.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+  await soon(t).equal(() => page.textContent(".object h2"), "Main station");
+  await soon(t).equal(() => page.evaluate("document.documentElement.scrollWidth"), 360);
   await page.context().close();
 });
 

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, pictureComplete, startBrowser } from "./support.js";
+import { makeTown, openPage, pictureComplete, soon, startBrowser } from "./support.js";
 
 /** Links, maps in pages of others, and bookmarks, over the real server. */
 
@@ -39,10 +39,10 @@ t.test("the dialog gives the link and the HTML of what is shown", async (t) => {
   const clipboard = () => page.evaluate<string>("navigator.clipboard.readText()");
   await page.click(".share");
   await page.waitForSelector("dialog[open]");
-  t.equal(await page.inputValue("[aria-label='Link to this view']"), page.url());
+  await soon(t).equal(() => page.inputValue("[aria-label='Link to this view']"), page.url());
   await page.locator("dialog .copy-row .button").first().click();
   await page.waitForSelector(".toast:has-text('Link copied')");
-  t.equal(await clipboard(), page.url());
+  await soon(t).equal(() => clipboard(), page.url());
   await page.selectOption("#embed-size", { label: "800 × 600" });
   await page.locator("dialog .copy-row .button").last().click();
   await page.waitForSelector("dialog .button:has-text('Copied') >> nth=1");
@@ -52,14 +52,14 @@ t.test("the dialog gives the link and the HTML of what is shown", async (t) => {
     /^<iframe src="http:[^"]+\/embed#project=p&amp;map=town&amp;[^"]+" title="Town" width="800" height="600"/,
   );
   await page.keyboard.press("Escape");
-  t.equal(await page.locator("dialog").count(), 0);
+  await soon(t).equal(() => page.locator("dialog").count(), 0);
   const outer = await openPage(browser, await otherPage(code), { waitForMap: false });
   const frame = outer.page.frameLocator("iframe");
   await frame.locator("[data-code=plans]").waitFor({ state: "attached" });
   await frame.locator(".leaflet-tile-loaded").first().waitFor();
-  t.equal(await frame.locator(".layers-body").isVisible(), false, "its panels are folded");
-  t.equal(await frame.locator(".sign-in-button, .segments").count(), 0);
-  t.equal(await frame.locator("a[target=_blank]").getAttribute("rel"), "noopener");
+  await soon(t).equal(() => frame.locator(".layers-body").isVisible(), false, "its panels are folded");
+  await soon(t).equal(() => frame.locator(".sign-in-button, .segments").count(), 0);
+  await soon(t).equal(() => frame.locator("a[target=_blank]").getAttribute("rel"), "noopener");
   t.same(outer.problems, []);
   t.same(problems, []);
   await outer.page.context().close();
@@ -72,7 +72,7 @@ t.test("no other page can show the viewer itself, with its sessions", async (t) 
   });
   await page.waitForTimeout(500);
   t.match(problems.join(), /frame-ancestors/);
-  t.equal(await page.frameLocator("iframe").locator(".viewer").count(), 0);
+  await soon(t).equal(() => page.frameLocator("iframe").locator(".viewer").count(), 0);
   for (const [path, policy] of [
     ["/", "frame-ancestors 'self'"],
     ["/embed", "frame-ancestors *"],
@@ -91,13 +91,13 @@ t.test("the page for frames knows no session, and lets nobody sign in", async (t
   await signIn(page);
   await page.click(".share");
   await page.waitForSelector("text=Only public maps can be shown in other pages.");
-  t.equal(await page.locator("#embed-size").count(), 0);
+  await soon(t).equal(() => page.locator("#embed-size").count(), 0);
   const before = requests.length;
   await page.goto(`${server.url}/embed#project=p&map=secret`);
   await page.waitForSelector("text=This map is private");
   const [opened] = await Promise.all([page.waitForEvent("popup"), page.click(".stage button")]);
   t.equal(new URL(opened.url()).pathname, "/", "signing in is for a page of its own");
-  t.equal(await page.locator("dialog").count(), 0);
+  await soon(t).equal(() => page.locator("dialog").count(), 0);
   t.notOk(requests.slice(before).some((address) => address.includes("token")));
   await page.goto(`${server.url}/#project=p&map=secret`);
   await pictureComplete(page);
@@ -122,10 +122,10 @@ t.test("bookmarks keep a view under a name, in this browser", async (t) => {
   await page.click("[aria-label=Bookmarks]");
   await page.click(".bookmarks .hit");
   await page.waitForURL(/z=4/);
-  t.match(page.url(), new RegExp(`layers=${town.plans}`));
+  await soon(t).match(() => page.url(), new RegExp(`layers=${town.plans}`));
   await page.click("[aria-label=Bookmarks]");
   await page.click("[aria-label='Delete Plans']");
-  t.equal(await page.locator(".bookmarks li").count(), 0);
+  await soon(t).equal(() => page.locator(".bookmarks li").count(), 0);
   await page.evaluate(
     `localStorage.setItem("mapwright.bookmarks", JSON.stringify(Array.from({ length: 60 }, (_, n) => ({ name: "n" + n, address: "#z=1" })).concat(5)))`,
   );
@@ -133,8 +133,8 @@ t.test("bookmarks keep a view under a name, in this browser", async (t) => {
   await pictureComplete(page);
   await page.click("[aria-label=Bookmarks]");
   await page.waitForSelector("text=There are 50 bookmarks.");
-  t.equal(await page.locator(".bookmarks li").count(), 50);
-  t.ok(await page.isDisabled("dialog [type=submit]"));
+  await soon(t).equal(() => page.locator(".bookmarks li").count(), 50);
+  await soon(t).ok(() => page.isDisabled("dialog [type=submit]"));
   t.same(problems, []);
   await page.context().close();
 });

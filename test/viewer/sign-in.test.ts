@@ -3,7 +3,7 @@ import { addMember } from "../../src/access/accounts.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startServer } from "../support/server.js";
-import { makeTown, type OpenPage, openPage, pictureComplete, startBrowser, until } from "./support.js";
+import { makeTown, type OpenPage, openPage, pictureComplete, soon, startBrowser, until } from "./support.js";
 
 /** Signing in to see private maps. */
 
@@ -26,18 +26,18 @@ const tokenOf = (page: OpenPage["page"]) =>
 t.test("a private map asks for signing in, and opens after it", async (t) => {
   const { page, requests } = await openPage(browser, secret, { waitForMap: false });
   await page.waitForSelector("text=This map is private");
-  t.notOk(requests.some((address) => address.includes("/?x=")));
+  await soon(t).notOk(() => requests.some((address) => address.includes("/?x=")));
   await signIn(page, "viewer", "viewerviewer");
   await pictureComplete(page);
-  t.equal(await page.textContent(".chooser-title"), "Secret");
-  t.ok(await page.isVisible(".user-button:has-text('viewer')"));
+  await soon(t).equal(() => page.textContent(".chooser-title"), "Secret");
+  await soon(t).ok(() => page.isVisible(".user-button:has-text('viewer')"));
   const tiles = requests.filter((address) => address.includes("/tms/p/secret/?"));
   t.ok(tiles.length > 0 && tiles.every((address) => address.includes("&token=")));
-  t.match(page.url(), /map=secret&z=4&lat=10/, "the view of the link");
-  t.notMatch(page.url(), /token/);
+  await soon(t).match(() => page.url(), /map=secret&z=4&lat=10/, "the view of the link");
+  await soon(t).notMatch(() => page.url(), /token/);
   await page.reload();
   await pictureComplete(page);
-  t.ok(await page.isVisible(".user-button"), "the session outlives a reload");
+  await soon(t).ok(() => page.isVisible(".user-button"), "the session outlives a reload");
   await page.context().close();
 });
 
@@ -46,21 +46,21 @@ t.test("a wrong password is said to be wrong, and nothing is kept", async (t) =>
   await signIn(page, "viewer", "wrong");
   await page.waitForSelector(".problem:has-text('The project, the login or the password is wrong.')");
   await page.keyboard.press("Escape");
-  t.notOk(await page.isVisible("dialog"));
-  t.ok(await page.isVisible(".sign-in-button"));
-  t.notMatch(await page.evaluate<string>("JSON.stringify(sessionStorage)"), /wrong|viewer/);
+  await soon(t).notOk(() => page.isVisible("dialog"));
+  await soon(t).ok(() => page.isVisible(".sign-in-button"));
+  await soon(t).notMatch(() => page.evaluate<string>("JSON.stringify(sessionStorage)"), /wrong|viewer/);
   await page.context().close();
 });
 
 t.test("private maps are listed after signing in, and gone after signing out", async (t) => {
   const { page } = await openPage(browser, `${server.url}/`);
   await page.click(".chooser-button");
-  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town"]);
   await page.keyboard.press("Escape");
   await signIn(page, "admin", "adminadmin");
   await page.waitForSelector(".user-button");
   await page.click(".chooser-button");
-  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town", "SecretPrivate"]);
+  await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town", "SecretPrivate"]);
   await page.click(".chooser-entry:has-text('Secret')");
   await until(page, "document.title.startsWith('Secret')");
   await pictureComplete(page);
@@ -70,7 +70,7 @@ t.test("private maps are listed after signing in, and gone after signing out", a
   await page.waitForSelector("text=This map is private");
   t.equal((await server.api("GET", "authorized/", { token })).json, false, "the session has ended");
   await page.click(".chooser-button");
-  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town"]);
   await page.context().close();
 });
 
@@ -80,9 +80,9 @@ t.test("a project without public maps is on no list, and opens to those who sign
   await addMember(db, { login: "clara", password: "clara of closed", projectId, role: "viewer" });
   await createMap(db, projectId, { code: "plan", published: false });
   const { page } = await openPage(browser, `${server.url}/`);
-  t.notMatch(await page.innerHTML("body"), /closed/i);
+  await soon(t).notMatch(() => page.innerHTML("body"), /closed/i);
   await page.click(".sign-in-button");
-  t.equal(await page.inputValue("#sign-in-project"), "p");
+  await soon(t).equal(() => page.inputValue("#sign-in-project"), "p");
   await page.fill("#sign-in-project", "none");
   await page.fill("#sign-in-login", "clara");
   await page.fill("#sign-in-password", "clara of closed");
@@ -93,13 +93,13 @@ t.test("a project without public maps is on no list, and opens to those who sign
   await until(page, "document.title.startsWith('plan')");
   await pictureComplete(page);
   await page.click(".chooser-button");
-  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town", "planPrivate"]);
+  await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town", "planPrivate"]);
   await page.context().close();
 
   const linked = await openPage(browser, `${server.url}/#project=closed&map=plan`, { waitForMap: false });
   await linked.page.waitForSelector("text=This map is private");
   await linked.page.click(".sign-in-button");
-  t.equal(await linked.page.inputValue("#sign-in-project"), "closed");
+  await soon(t).equal(() => linked.page.inputValue("#sign-in-project"), "closed");
   await linked.page.context().close();
   const nowhere = await openPage(browser, `${server.url}/#project=none&map=plan`, { waitForMap: false });
   await nowhere.page.waitForSelector("text=There is no such map");
@@ -116,6 +116,6 @@ t.test("when the session ends elsewhere the page says so", async (t) => {
   await page.click("[aria-label='Zoom in']");
   await page.waitForSelector("text=Your session has ended");
   await page.waitForSelector("text=This map is private");
-  t.ok(await page.isVisible(".sign-in-button"));
+  await soon(t).ok(() => page.isVisible(".sign-in-button"));
   await page.context().close();
 });

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import type { Test } from "tap";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
@@ -64,6 +66,8 @@ export async function makeTown(server: TestServer): Promise<Town> {
   await makeStyledLayer(server, "secret", "vault", "#a { polygon-fill: #ff00ff; }");
   await fill("secret", "vault", [[square(0, 0, 20), { name: "Gold" }]]);
   await server.sql.query("update map set name = 'Secret', has_publication = false where id = $1", [secretId]);
+  // A page that is opened now hears of nothing that is older than its tiles.
+  await server.sql.query("update layer_change set changed_at = changed_at - interval '1 hour'");
   await server.nodes[0]!.services.changes.propagate();
   return { parks: parks.id, stops: stops.id, stations: stations.id, plans: plans.id };
 }
@@ -167,4 +171,44 @@ export async function pixelOf(page: Page, lat: number, lon: number): Promise<{ x
 export async function press(page: Page, lat: number, lon: number): Promise<void> {
   const { x, y } = await pixelOf(page, lat, lon);
   await page.mouse.click(x, y);
+}
+
+/**
+ * Assertions about what a page comes to show: a page does what it is asked a moment later, so each reads its value again
+ * until the assertion holds, for up to twenty seconds.
+ */
+export function soon(t: Test) {
+  type Read<T> = () => T | Promise<T>;
+  const settled = async <T>(read: Read<T>, holds: (value: T) => boolean): Promise<T> => {
+    const end = Date.now() + 20_000;
+    for (;;) {
+      const value = await read();
+      if (holds(value) || Date.now() > end) return value;
+      await delay(50);
+    }
+  };
+  const matches = (value: string | null | undefined, pattern: RegExp | string) =>
+    typeof pattern === "string" ? value?.includes(pattern) === true : pattern.test(value ?? "");
+  return {
+    equal: async <T>(read: Read<T>, wanted: T, ...message: [] | [string]) =>
+      t.equal(await settled(read, (value) => value === wanted), wanted, ...message),
+    not: async <T>(read: Read<T>, unwanted: T, ...message: [] | [string]) =>
+      t.not(await settled(read, (value) => value !== unwanted), unwanted, ...message),
+    same: async <T>(read: Read<T>, wanted: T, ...message: [] | [string]) =>
+      t.same(await settled(read, (value) => isDeepStrictEqual(value, wanted)), wanted, ...message),
+    ok: async (read: Read<unknown>, ...message: [] | [string]) =>
+      t.ok(await settled(read, Boolean), ...message),
+    notOk: async (read: Read<unknown>, ...message: [] | [string]) =>
+      t.notOk(await settled(read, (value) => !value), ...message),
+    match: async (
+      read: Read<string | null | undefined>,
+      pattern: RegExp | string,
+      ...message: [] | [string]
+    ) => t.match(await settled(read, (value) => matches(value, pattern)), pattern, ...message),
+    notMatch: async (
+      read: Read<string | null | undefined>,
+      pattern: RegExp | string,
+      ...message: [] | [string]
+    ) => t.notMatch(await settled(read, (value) => !matches(value, pattern)), pattern, ...message),
+  };
 }

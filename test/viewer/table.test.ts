@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import t from "tap";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, pixelOf, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pixelOf, soon, startBrowser, until } from "./support.js";
 
 /** The table of a layer's objects, over the real server. */
 
@@ -56,13 +56,19 @@ t.test("a table is loaded when it is opened, and lists objects in the order of t
     "not before",
   );
   await openTable(page, "trees");
-  t.ok(requests.some((address) => /\/viewer\/[\w-]+\/tools\/table\.js$/.test(address)));
+  await soon(t).ok(() => requests.some((address) => /\/viewer\/[\w-]+\/tools\/table\.js$/.test(address)));
   await counted(page, "30,000 objects");
-  t.same(await page.locator(".sorter").allInnerTexts(), ["ID", "Species", "Height", "Planted", "Healthy"]);
-  t.same(await cells(page, 0), ["1", "Lime 1", "0.1 m", "Jan 2, 2000, 12:00 AM", "No"]);
-  t.equal(await page.getAttribute("[role=grid]", "aria-rowcount"), String(rows + 2));
-  t.equal(await page.getAttribute("[role=grid]", "aria-label"), "Objects of trees");
-  t.ok((await page.locator(".table-rows .table-row").count()) < 60, "only rows that are seen are there");
+  await soon(t).same(
+    () => page.locator(".sorter").allInnerTexts(),
+    ["ID", "Species", "Height", "Planted", "Healthy"],
+  );
+  await soon(t).same(() => cells(page, 0), ["1", "Lime 1", "0.1 m", "Jan 2, 2000, 12:00 AM", "No"]);
+  await soon(t).equal(() => page.getAttribute("[role=grid]", "aria-rowcount"), String(rows + 2));
+  await soon(t).equal(() => page.getAttribute("[role=grid]", "aria-label"), "Objects of trees");
+  await soon(t).ok(
+    async () => (await page.locator(".table-rows .table-row").count()) < 60,
+    "only rows that are seen are there",
+  );
   t.same(problems, []);
   await page.context().close();
 });
@@ -82,14 +88,14 @@ t.test("any row can be scrolled to, pages follow by id, and few are asked for", 
   await page.evaluate("document.querySelector('.table-scroll').scrollTop = 1e9");
   await page.waitForSelector(`.table-row[data-index="${rows - 1}"][data-id="${rows}"]`);
   t.ok(lists().length - before <= 3, "not all that was passed");
-  t.equal((await cells(page, rows - 1))[1], "Oak");
+  await soon(t).equal(async () => (await cells(page, rows - 1))[1], "Oak");
   await page.focus(".table-scroll");
   await page.keyboard.press("Home");
   await page.waitForSelector('.table-row.active[data-index="0"][data-id="1"]');
   await page.keyboard.press("PageDown");
   await page.keyboard.press("ArrowUp");
   const active = await page.getAttribute("[role=grid]", "aria-activedescendant");
-  t.ok(await page.isVisible(`#${active}`), "the active row is in sight");
+  await soon(t).ok(() => page.isVisible(`#${active}`), "the active row is in sight");
   await page.context().close();
 });
 
@@ -99,7 +105,7 @@ t.test("columns sort and filter what the server lists", async (t) => {
   await page.click(".sorter:has-text('Height')");
   await page.click(".sorter:has-text('Height')");
   await page.waitForSelector(`.table-row[data-index="0"][data-id="${rows}"]`);
-  t.equal(await page.getAttribute("[data-sort=height]", "aria-sort"), "descending");
+  await soon(t).equal(() => page.getAttribute("[data-sort=height]", "aria-sort"), "descending");
   await page.fill("[aria-label='Filter Species']", "oak");
   await counted(page, "10,000 objects");
   await page.fill("[aria-label='Filter Height']", "2999..");
@@ -114,8 +120,8 @@ t.test("columns sort and filter what the server lists", async (t) => {
   await counted(page, "9 objects");
   await page.fill("[aria-label='Search all texts']", "beech");
   await counted(page, "0 objects");
-  t.match(
-    await page.evaluate("getComputedStyle(document.querySelector('.table-rows'), '::before').content"),
+  await soon(t).match(
+    () => page.evaluate("getComputedStyle(document.querySelector('.table-rows'), '::before').content"),
     "No objects match.",
   );
   await page.context().close();
@@ -126,17 +132,21 @@ t.test("a row shows its object on the map, and an object that is pressed shows i
   await openTable(page, "parks");
   await page.click(".table-row[data-index='1']");
   await page.waitForSelector(".mark");
-  t.equal(await page.getAttribute(".table-row[data-index='1']", "aria-selected"), "true");
+  await soon(t).equal(() => page.getAttribute(".table-row[data-index='1']", "aria-selected"), "true");
   const { x, y } = await pixelOf(page, 12, 4);
   await page.mouse.click(x, y);
   await page.waitForSelector(".object h2:has-text('Green park')");
   await page.waitForSelector(".table-row[data-index='0'][aria-selected=true]");
-  t.equal(await page.getAttribute(".table-row[data-index='1']", "aria-selected"), "false");
+  await soon(t).equal(() => page.getAttribute(".table-row[data-index='1']", "aria-selected"), "false");
   await page.focus(".table-scroll");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".object h2:has-text('Far park')");
-  t.equal(await page.locator(".object").getAttribute("aria-label"), "Object", "Enter shows its attributes");
+  await soon(t).equal(
+    () => page.locator(".object").getAttribute("aria-label"),
+    "Object",
+    "Enter shows its attributes",
+  );
   await page.context().close();
 });
 
@@ -170,7 +180,7 @@ t.test("only what is in view can be listed, and moves with the map", async (t) =
   const first = await page.textContent(".table-count");
   await page.click("[aria-label='Zoom in']");
   await until(page, `document.querySelector('.table-count').textContent !== ${JSON.stringify(first)}`);
-  t.not(await page.textContent(".table-count"), first);
+  await soon(t).not(() => page.textContent(".table-count"), first);
   await page.context().close();
 });
 
@@ -204,7 +214,9 @@ t.test("a file of a private map is asked for with the token in a header", async 
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=CSV")]);
   t.equal(download.suggestedFilename(), "vault.csv");
   t.match(await readFile(await download.path(), "utf8"), /Gold/);
-  t.notOk(requests.some((address) => address.includes("/export/") && address.includes("token")));
+  await soon(t).notOk(() =>
+    requests.some((address) => address.includes("/export/") && address.includes("token")),
+  );
   await page.context().close();
 });
 
@@ -219,10 +231,13 @@ t.test("the panel is made higher by keys, closes by Escape, and gives the place 
     page,
     `document.querySelector(".bottom-panel").getBoundingClientRect().height === ${before + 40}`,
   );
-  t.equal(await page.getAttribute(".bottom-panel [role=separator]", "aria-valuenow"), String(before + 40));
+  await soon(t).equal(
+    () => page.getAttribute(".bottom-panel [role=separator]", "aria-valuenow"),
+    String(before + 40),
+  );
   await page.keyboard.press("Escape");
-  t.notOk(await page.isVisible(".bottom-panel"));
-  t.notOk(await page.locator(".with-bottom-panel").count());
+  await soon(t).notOk(() => page.isVisible(".bottom-panel"));
+  await soon(t).notOk(() => page.locator(".with-bottom-panel").count());
   await page.context().close();
 });
 
@@ -233,7 +248,7 @@ t.test("an edit is seen in an open table", async (t) => {
   await waitFor(() => server.nodes.some(({ services }) => services.mapEvents.listeners === 1));
   await addObject(server, "parks", square(1, 1, 1), { map: "town" });
   await counted(page, "3 objects");
-  t.same(await cells(page, 2), ["3", "—", "—", "—"]);
+  await soon(t).same(() => cells(page, 2), ["3", "—", "—", "—"]);
   await page.context().close();
 });
 
@@ -248,7 +263,7 @@ t.test("on a phone it is a sheet that fits, with rows for a finger", async (t) =
   await page.tap("[aria-label='More for parks']");
   await page.tap("text=Table of objects");
   await page.waitForSelector(".table-rows .table-row[data-id]");
-  t.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+  await soon(t).equal(() => page.evaluate("document.documentElement.scrollWidth"), 360);
   const small = await page.$$eval(
     ".bottom-header > button, .bottom-header .button, .table-row[data-id]",
     (all) =>

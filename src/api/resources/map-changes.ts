@@ -3,6 +3,7 @@ import type { Reply, Request } from "../../http/types.js";
 import { usedToken } from "../request/caller.js";
 import { networkOf } from "../request/database-use.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
+import { integer } from "../request/schema/parameters.js";
 import { ruled } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import { readableMap } from "./tile-answer.js";
@@ -18,12 +19,20 @@ const headers = {
     .optional(),
 };
 
+const query = {
+  recent: integer(
+    "What changed in the last so many seconds comes first: for a page that asked for its tiles before it listened.",
+    { least: 1, most: 600 },
+  ).optional(),
+};
+
 async function listen(
   request: Request,
   services: Services,
-  input: Input<unknown, undefined, typeof headers>,
+  input: Input<typeof query, undefined, typeof headers>,
 ): Promise<Reply> {
   const lastEventId = input.headers()["last-event-id"];
+  const { recent } = input.query();
   // A key shows tiles, and keeps no stream.
   const access = () => readableMap(request, services, { takesTileKey: false });
   const { caller } = await access();
@@ -31,6 +40,7 @@ async function listen(
     access,
     client: caller.accountId === null ? networkOf(request.remoteAddress) : `a${caller.accountId}`,
     lastEventId,
+    recentSeconds: recent,
     signal: request.signal,
   });
   return {
@@ -58,6 +68,7 @@ export const mapChangeOperations: readonly Operation[] = [
     methods: ["GET"],
     path: "/tms/:project/:map/changes/",
     headers,
+    query,
     answer: {
       description: "The events.",
       content: { "text/event-stream": { type: "string" } },

@@ -1,14 +1,18 @@
-import { parseAddress } from "./address.js";
+import { type Address, parseAddress } from "./address.js";
 import { DataLanguages, languageRead } from "./data-languages.js";
+import { showFirstPicture } from "./first-picture.js";
+import { isWorld, phonePages, worldView } from "./first-view.js";
 import { chooseLanguage } from "./language.js";
-import type { ProjectInfo } from "./map-server.js";
+import { LayerTree, type TreeElement } from "./layer-tree.js";
+import type { MapId, ProjectInfo } from "./map-server.js";
 import { layersQuery, mapsAddress, path, withQuery } from "./paths.js";
 import { loadTexts } from "./texts.js";
+import { tileSource } from "./tile-source.js";
 
 /**
  * A small script that comes before the others: it asks for the texts in the user's language, the list of maps, and the layers of
- * the map that will be shown, so that on a slow line they are there when the viewer is. What it gets wrong, the viewer asks
- * for itself.
+ * the map that will be shown, and shows its first tiles, so that on a slow line they are there before the viewer is. What it
+ * gets wrong, the viewer asks for itself.
  */
 
 const answers = new Map<string, Promise<Response>>();
@@ -18,7 +22,7 @@ const ask = (address: string): Promise<Response> => {
   answers.set(address, answer);
   return answer;
 };
-const askForLayers = (project: string, map: string, lng: string | undefined) =>
+const askForLayers = ({ project, map }: MapId, lng: string | undefined) =>
   ask(withQuery(`api/2.8/${path(project, map, "layers")}`, layersQuery(lng)));
 
 /** Whether the user of a session would be answered otherwise. */
@@ -32,21 +36,51 @@ function hasSession(): boolean {
 
 const language = chooseLanguage();
 
+/** The body of an answer, which the viewer reads too. */
+async function bodyOf<T>(answer: Promise<Response>): Promise<T | undefined> {
+  const found = await answer;
+  return found.ok ? ((await found.clone().json()) as T) : undefined;
+}
+
 async function askForFirst(): Promise<void> {
   const chosen = new DataLanguages();
-  const { project, map, language: followed } = parseAddress(location.hash);
-  if (project !== undefined && map !== undefined)
-    void askForLayers(project, map, followed ?? chosen.of(project) ?? language);
-  const list = await ask(mapsAddress({ lng: language }));
-  if (project !== undefined || map !== undefined || !list.ok) return;
-  const projects = (await list.clone().json()) as ProjectInfo[];
-  const first = projects.find(({ maps }) => maps.length > 0);
-  if (first)
-    void askForLayers(
-      first.code,
-      first.maps[0]!.code,
-      languageRead(first.languages, chosen.of(first.code), language),
+  const address = parseAddress(location.hash);
+  const { project, map } = address;
+  if (project !== undefined) chosen.follow(project, address.language);
+  const list = bodyOf<ProjectInfo[]>(ask(mapsAddress({ lng: language })));
+  const layersOf = (id: MapId, lng: string | undefined) => bodyOf<TreeElement[]>(askForLayers(id, lng));
+  if (project !== undefined && map !== undefined) {
+    const mapId = { project, map };
+    const elements = layersOf(mapId, chosen.of(project) ?? language);
+    const listed = (await list)?.find(({ code }) => code === project);
+    const lng = listed ? languageRead(listed.languages, chosen.of(project), language) : chosen.of(project);
+    showFirst(mapId, await elements, { address, lng });
+  } else if (map === undefined) {
+    const first = (await list)?.find(
+      ({ code, maps }) => maps.length > 0 && (project === undefined || project === code),
     );
+    if (!first) return;
+    const mapId = { project: first.code, map: first.maps[0]!.code };
+    const lng = languageRead(first.languages, chosen.of(first.code), language);
+    showFirst(mapId, await layersOf(mapId, lng), { address, lng });
+  }
+}
+
+/** Shows the map, where it is known what of it will be seen: else that depends on the panels. */
+function showFirst(
+  mapId: MapId,
+  elements: readonly TreeElement[] | undefined,
+  { address, lng }: { readonly address: Address; readonly lng: string | undefined },
+): void {
+  // Once the viewer is there, it shows the map itself.
+  if (!elements || address.opacity || document.querySelector(".viewer")) return;
+  const tree = new LayerTree(elements, address.layers);
+  const isWhole = isWorld(tree.extent()) && !address.object;
+  const { innerWidth, innerHeight, devicePixelRatio } = window;
+  const world = () => worldView(innerWidth, innerHeight, matchMedia(phonePages).matches);
+  const view = address.view ?? (isWhole ? world() : undefined);
+  const shows = { layers: tree.selection, base: address.base };
+  if (view) showFirstPicture(tileSource(mapId, shows, { lng, isSharp: devicePixelRatio > 1 }), view);
 }
 
 loadTexts(language).catch(() => undefined);

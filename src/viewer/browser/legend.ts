@@ -102,8 +102,16 @@ export class LayerLegend {
   }
 }
 
+/** Symbols of folded legends are not loaded. */
 const image = (source: string): HTMLImageElement =>
-  h("img", { src: source, alt: "", width: symbolPixels, height: symbolPixels, decoding: "async" });
+  h("img", {
+    loading: "lazy",
+    src: source,
+    alt: "",
+    width: symbolPixels,
+    height: symbolPixels,
+    decoding: "async",
+  });
 
 /** What the classes stand for, in words. */
 function classTexts(legend: Legend, { language, t }: Locale): string[] {

@@ -14,9 +14,13 @@ export interface LiveEvents {
 
 /** After the server refused, as when too many maps are open. */
 const restMs = 30_000;
+/** As the server takes it. */
+const mostSeconds = 600;
 
 export class LiveChanges {
   private url: string | undefined;
+  /** When the tiles that are shown were asked for, in milliseconds since the page was opened. */
+  private shownSince = 0;
   private source: EventSource | undefined;
   private resting: number | undefined;
 
@@ -28,11 +32,15 @@ export class LiveChanges {
     });
   }
 
-  /** @param url of the map's changes */
-  open(url: string): void {
+  /**
+   * @param url of the map's changes
+   * @param shownSince when the first tiles were asked for, in milliseconds since the page was opened
+   */
+  open(url: string, shownSince: number): void {
     if (url === this.url) return;
     this.disconnect();
     this.url = url;
+    this.shownSince = shownSince;
     if (!document.hidden) this.connect();
   }
 
@@ -44,7 +52,8 @@ export class LiveChanges {
   private connect(): void {
     const { url } = this;
     if (url === undefined || this.source) return;
-    const source = new EventSource(url);
+    const seconds = Math.min(mostSeconds, Math.ceil((performance.now() - this.shownSince) / 1000) + 1);
+    const source = new EventSource(`${url}${url.includes("?") ? "&" : "?"}recent=${seconds}`);
     this.source = source;
     source.addEventListener("change", (event: MessageEvent<string>) => {
       const { areas } = JSON.parse(event.data) as { areas: readonly ChangedArea[] | null };
@@ -63,6 +72,8 @@ export class LiveChanges {
   private reconnect(): void {
     if (this.url === undefined || this.source) return;
     this.disconnect();
+    // All tiles are looked at again.
+    this.shownSince = performance.now();
     this.connect();
     this.events.mapUnwatched();
     this.events.changed(undefined);

@@ -1,4 +1,3 @@
-import type { BaseChoice } from "./address.js";
 import { type DataLanguages, languageRead } from "./data-languages.js";
 import { takeEarly } from "./early-answers.js";
 import type { TreeElement } from "./layer-tree.js";
@@ -6,6 +5,7 @@ import { layersQuery, mapsAddress, path, type Query, withQuery } from "./paths.j
 import type { Pictures } from "./pictures.js";
 import { saveBytes, saveFile } from "./save-file.js";
 import type { Sessions } from "./sessions.js";
+import { type TileSource, type TilesShown, tileSource } from "./tile-source.js";
 
 /** Client of the map server. URLs are relative to the page, so that they work with a path prefix. */
 
@@ -109,15 +109,6 @@ export class ServerError extends Error {
   }
 }
 
-/** What tiles of a map show. */
-export interface TilesShown {
-  /** Ids; undefined = the defaults of the map. */
-  readonly layers: readonly number[] | undefined;
-  /** The project's base map, the built-in one where the project has another, or none. */
-  readonly base: BaseChoice;
-  /** Whether they have the background colour of the map's style. */
-  readonly background?: boolean;
-}
 /** Codes of a project and a map. */
 export interface MapId {
   readonly project: string;
@@ -325,17 +316,12 @@ export class MapServer {
     return isValid;
   }
 
-  /** URL parts of the map's tiles. Default values are left out, so that clients share cache entries. */
-  tiles(mapId: MapId, shows: TilesShown) {
-    const query = withQuery("", {
-      layers: shows.layers && (shows.layers.join(",") || "0"),
-      base: shows.base === "none" ? 0 : shows.base === "builtin" ? "builtin" : undefined,
-      background: shows.background === false ? 0 : undefined,
+  tiles(mapId: MapId, shows: TilesShown): TileSource {
+    return tileSource(mapId, shows, {
       lng: this.lng(mapId.project),
-      retina: this.hasSharpTiles ? 2 : undefined,
+      isSharp: this.hasSharpTiles,
       token: this.sessions.of(mapId.project)?.token,
     });
-    return { path: `tms/${path(mapId.project, mapId.map)}`, query: query.replace("?", "&") };
   }
 
   /** The address of the events that tell what changes in a map. */

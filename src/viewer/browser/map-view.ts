@@ -1,4 +1,5 @@
 import type { View } from "./address.js";
+import { isWorld, leastZoom, maxLat, phonePages, worldView } from "./first-view.js";
 import type { Box } from "./layer-tree.js";
 import type { Click, Hit } from "./objects.js";
 
@@ -11,9 +12,7 @@ export interface MapViewEvents {
   menu(latlng: L.LatLng): void;
 }
 
-const phone = window.matchMedia("(max-width: 640px)");
-/** Maximum latitude of Web Mercator. */
-const maxLat = 85.0511;
+const phone = window.matchMedia(phonePages);
 
 export class MapView {
   readonly map: L.Map;
@@ -112,7 +111,7 @@ export class MapView {
 
   /** Zooms to a box, in the part of the map that panels do not cover. Without a box: the world. */
   fit(box: Box | undefined, animate = true): void {
-    if (box && box.ne[1] - box.sw[1] <= 300) {
+    if (box && !isWorld(box)) {
       const bounds = L.latLngBounds(
         [Math.max(box.sw[0], -maxLat), box.sw[1]],
         [Math.min(box.ne[0], maxLat), box.ne[1]],
@@ -120,10 +119,9 @@ export class MapView {
       this.map.fitBounds(bounds, { ...this.padding(), maxZoom: 16, animate });
       return;
     }
-    // A world view that fills the page, centred a little to the north, where most land is.
     const size = this.map.getSize();
-    const zoom = Math.max(1, Math.round(Math.log2(Math.max(size.x / 1.35, size.y) / 256)));
-    this.map.setView([phone.matches ? 30 : 22, phone.matches ? 15 : 5], zoom, { animate });
+    const { zoom, lat, lon } = worldView(size.x, size.y, phone.matches);
+    this.map.setView([lat, lon], zoom, { animate });
   }
 
   /** Highlights an object's geometry, or marks the clicked point if there is none. */
@@ -186,7 +184,7 @@ export class MapView {
   /** Sets the minimum zoom so that the world fills the height of the page. */
   private limitZoom(): void {
     if (this.isOnPaper) return;
-    this.map.setMinZoom(Math.max(0, Math.floor(Math.log2(this.map.getSize().y / 256))));
+    this.map.setMinZoom(leastZoom(this.map.getSize().y));
   }
 }
 

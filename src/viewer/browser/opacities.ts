@@ -1,6 +1,6 @@
 import { type BaseChoice, maxTranslucent } from "./address.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
-import type { TilesShown } from "./map-server.js";
+import type { TilesShown } from "./tile-source.js";
 
 /** How translucent the layers of the open map are, and the pictures that show them so. */
 export class Opacities {

@@ -1,5 +1,6 @@
 import type { ChangedArea } from "./live-changes.js";
-import { MapTiles, type TileEvents, type TileSource } from "./tiles.js";
+import type { TileSource } from "./tile-source.js";
+import { MapTiles, type TileEvents } from "./tiles.js";
 
 /** Pictures of a map that lie over each other: one, unless layers are translucent. */
 

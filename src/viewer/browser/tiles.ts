@@ -1,12 +1,7 @@
 import type { ChangedArea } from "./live-changes.js";
+import { type TileSource, tileAddress } from "./tile-source.js";
 
 /** The tile layers of the map: failed tiles are retried, and changes do not flicker. */
-
-export interface TileSource {
-  readonly path: string;
-  /** The rest of the query after x, y and z, beginning with &. */
-  readonly query: string;
-}
 
 export interface TileEvents {
   /** Whether tiles are being loaded. */
@@ -57,9 +52,8 @@ class RetryingTiles extends L.TileLayer {
     this.failing.delete(tile);
   }
 
-  /** The API counts y from the bottom (TMS). */
-  override getTileUrl({ x, y, z }: L.Coords): string {
-    return `${this.source.path}?x=${x}&y=${2 ** z - 1 - y}&z=${z}${this.source.query}`;
+  override getTileUrl(coords: L.Coords): string {
+    return tileAddress(this.source, coords);
   }
 
   /** Loads the tiles that are shown in these areas again; undefined = all. */

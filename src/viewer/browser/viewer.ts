@@ -5,10 +5,11 @@ import { coordinatesText, pointerCoordinates } from "./coordinates.js";
 import type { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
 import { openWhole } from "./embed.js";
+import { FirstCover } from "./first-cover.js";
 import { type Language, rememberLanguage } from "./language.js";
 import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
 import { baseAttribution, LayersPanel } from "./layers-panel.js";
-import { LiveChanges } from "./live-changes.js";
+import { type ChangedArea, LiveChanges } from "./live-changes.js";
 import { MapChooser } from "./map-chooser.js";
 import { mapControls, scaleBar } from "./map-controls.js";
 import { type MapId, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
@@ -56,6 +57,7 @@ export class Viewer {
   private readonly layers: LayersPanel;
   private readonly toolbar: Toolbar;
   private readonly view: MapView;
+  private readonly cover: FirstCover;
   private readonly tiles: TileStack;
   private readonly live: LiveChanges;
   private readonly finder: ObjectFinder;
@@ -86,8 +88,12 @@ export class Viewer {
       clicked: (click) => void this.finder.find(click),
       menu: (latlng) => this.openMapMenu(latlng),
     });
+    this.cover = new FirstCover(this.view.map);
     this.tiles = new TileStack(this.view.map, {
-      loading: (isLoading) => this.progress.classList.toggle("busy", isLoading),
+      loading: (isLoading) => {
+        this.progress.classList.toggle("busy", isLoading);
+        if (!isLoading) this.cover.complete();
+      },
       doubtful: () => void this.checkSession(),
       failed: () => this.tilesFailed(),
       complete: () => {
@@ -96,7 +102,7 @@ export class Viewer {
     });
     this.live = new LiveChanges({
       changed: (areas) => {
-        this.tiles.renew(areas);
+        this.renewTiles(areas);
         this.tools.changed();
       },
       mapChanged: () => void this.mapChanged(),
@@ -267,7 +273,7 @@ export class Viewer {
     this.showLayers(this.tree, address.base);
     this.search.show(true);
     this.layersChanged();
-    this.live.open(this.parts.server.changes(mapId));
+    this.live.open(this.parts.server.changes(mapId), this.cover.since ?? performance.now());
     void this.finder.follow(address.object, { goTo: !address.view });
   }
 
@@ -286,7 +292,7 @@ export class Viewer {
     }
     this.showLayers(this.tree, this.layers.base);
     this.layersChanged();
-    this.tiles.renew(undefined);
+    this.renewTiles(undefined);
   }
 
   private showLayers(tree: LayerTree, choice: BaseChoice): void {
@@ -306,6 +312,11 @@ export class Viewer {
     this.live.close();
     this.tiles.clear();
     this.layers.hide();
+  }
+
+  private showNoMap(): void {
+    this.cover.end();
+    this.closeMap();
   }
 
   private openLayerMenu(item: TreeItem, opener: HTMLElement): void {
@@ -403,11 +414,16 @@ export class Viewer {
   private showTiles(): void {
     const { mapId, tree } = this;
     if (!mapId || !tree) return;
-    this.tiles.show(
-      this.opacities
-        .pictures(tree, this.layers.base)
-        .map(({ opacity, ...shows }) => ({ source: this.parts.server.tiles(mapId, shows), opacity })),
-    );
+    const pictures = this.opacities
+      .pictures(tree, this.layers.base)
+      .map(({ opacity, ...shows }) => ({ source: this.parts.server.tiles(mapId, shows), opacity }));
+    this.cover.showing(pictures.map(({ source }) => source));
+    this.tiles.show(pictures);
+  }
+
+  private renewTiles(areas: readonly ChangedArea[] | undefined): void {
+    this.cover.end();
+    this.tiles.renew(areas);
   }
 
   private switchOn(layer: TreeItem): void {
@@ -509,20 +525,20 @@ export class Viewer {
 
   private showEmpty(): void {
     const { t } = this.parts.locale;
-    this.closeMap();
+    this.showNoMap();
     this.stage.message(noMapsMessage(t, () => void this.signIn()));
   }
 
   private showUnknown(): void {
     const { t } = this.parts.locale;
-    this.closeMap();
+    this.showNoMap();
     document.title = `${t("unknownTitle")} · Mapwright`;
     this.stage.message(unknownMapMessage(t, () => this.chooser.open(true)));
   }
 
   private showFailure(error: unknown, retry: () => void): void {
     const { t } = this.parts.locale;
-    this.closeMap();
+    this.showNoMap();
     const failure = error instanceof ServerError ? error : new ServerError(500, undefined);
     if (failure.status === 404 || failure.code === "project_not_found") {
       this.showUnknown();

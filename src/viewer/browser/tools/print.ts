@@ -54,6 +54,8 @@ async function tilesLoaded(pane: HTMLElement): Promise<void> {
 /** Until the symbols of the legends are there. */
 async function imagesLoaded(root: HTMLElement): Promise<void> {
   const images = [...root.querySelectorAll<HTMLImageElement>(".tree img")];
+  // Those of folded legends too.
+  for (const image of images) image.loading = "eager";
   await Promise.allSettled(images.map((image) => image.decode()));
 }
 

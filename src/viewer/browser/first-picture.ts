@@ -1,0 +1,98 @@
+import type { View } from "./address.js";
+import { leastZoom, maxLat } from "./first-view.js";
+import { hasSlowLine, type TileSource, tileAddress } from "./tile-source.js";
+
+/** The tiles of the first view, shown while the scripts of the page are still on their way. */
+
+export interface FirstPicture {
+  readonly element: HTMLElement;
+  readonly view: View;
+  readonly source: TileSource;
+  /** When it was asked for, in milliseconds since the page was opened. */
+  readonly since: number;
+}
+
+declare global {
+  var firstPicture: FirstPicture | undefined;
+}
+
+const tileSize = 256;
+/** So many zooms before the map's own are the tiles that are there first on a slow line. */
+const coarser = 2;
+
+/** Shows the tiles as the map will show them: browsers ask once for a picture that a page has twice. */
+export function showFirstPicture(source: TileSource, view: View): void {
+  const { clientWidth: width, clientHeight: height } = document.documentElement;
+  const z = Math.max(view.zoom, leastZoom(height));
+  // Between two zooms the map scales its tiles.
+  if (!Number.isInteger(z) || document.body === null) return;
+  const side = tileSize * 2 ** z;
+  const sin = Math.sin((Math.max(-maxLat, Math.min(maxLat, view.lat)) * Math.PI) / 180);
+  const x = side * (view.lon / 360 + 0.5);
+  const y = side * (0.5 - Math.log((1 + sin) / (1 - sin)) / (4 * Math.PI));
+  // The map shows nothing beyond the poles, if it can.
+  const middle = side < height ? side / 2 : Math.max(height / 2, Math.min(side - height / 2, y));
+  const page = { left: Math.floor(x) - width / 2, top: Math.floor(middle) - height / 2, width, height };
+  const origin = { x: Math.round(x - width / 2), y: Math.round(middle - height / 2) };
+  const element = document.createElement("div");
+  element.setAttribute("aria-hidden", "true");
+  Object.assign(element.style, {
+    position: "absolute",
+    inset: "0",
+    overflow: "hidden",
+    pointerEvents: "none",
+  });
+  const show = (zoom: number) => {
+    const tiles = tilesOf({ source, page, origin }, zoom, tileSize * 2 ** (z - zoom));
+    element.append(...tiles);
+    return tiles;
+  };
+  if (hasSlowLine() && z >= coarser) {
+    const came = show(z - coarser).map(
+      (tile) => new Promise((resolve) => tile.addEventListener("load", resolve)),
+    );
+    Promise.all(came).then(() => element.isConnected && show(z));
+  } else show(z);
+  document.body.append(element);
+  globalThis.firstPicture = { element, view: { ...view, zoom: z }, source, since: performance.now() };
+}
+
+interface Page {
+  readonly source: TileSource;
+  /** In pixels of the world. */
+  readonly page: {
+    readonly left: number;
+    readonly top: number;
+    readonly width: number;
+    readonly height: number;
+  };
+  /** Where the left upper corner of the page is drawn. */
+  readonly origin: { readonly x: number; readonly y: number };
+}
+
+/** The tiles of a zoom that the page shows. @param size in which they are shown, in pixels */
+function tilesOf({ source, page, origin }: Page, zoom: number, size: number): HTMLImageElement[] {
+  const last = 2 ** zoom - 1;
+  const lastBefore = (pixel: number) => Math.ceil(pixel / size) - 1;
+  const tiles: HTMLImageElement[] = [];
+  const { left, top, width, height } = page;
+  for (
+    let row = Math.max(0, Math.floor(top / size));
+    row <= Math.min(last, lastBefore(top + height));
+    row++
+  ) {
+    for (let column = Math.floor(left / size); column <= lastBefore(left + width); column++) {
+      const tile = document.createElement("img");
+      tile.alt = "";
+      Object.assign(tile.style, {
+        position: "absolute",
+        width: `${size}px`,
+        height: `${size}px`,
+        transform: `translate(${column * size - origin.x}px, ${row * size - origin.y}px)`,
+      });
+      tile.src = tileAddress(source, { x: column, y: row, z: zoom });
+      tiles.push(tile);
+    }
+  }
+  return tiles;
+}
