@@ -36,7 +36,8 @@ interface Entry {
   retryAt: number;
 }
 
-const maxLayers = 5_000;
+/** As sizes, for which caches grow when they are filled; with `max` they would take all their memory at once. */
+const atMostLayers = { maxSize: 5_000, sizeCalculation: () => 1 };
 /** Concurrent computations in one node; each holds a connection for up to some seconds. */
 const maxConcurrent = 2;
 const retryMs = 30_000;
@@ -58,11 +59,11 @@ export interface Visuals {
  * calls during a computation that began before their version share the next one.
  */
 export class VisualCache implements Visuals, VisualSource {
-  private readonly entries = new LRUCache<number, Entry>({ max: maxLayers });
+  private readonly entries = new LRUCache<number, Entry>(atMostLayers);
   /** Layers whose counts are worked on. */
   private readonly tended = new Set<number>();
   /** Layers whose counts failed lately. */
-  private readonly resting = new LRUCache<number, true>({ max: maxLayers, ttl: retryMs });
+  private readonly resting = new LRUCache<number, true>({ ...atMostLayers, ttl: retryMs });
   private readonly gate = new Semaphore(
     maxConcurrent,
     10_000,
