@@ -114,6 +114,39 @@ for (const [name, address, options] of [
   );
 }
 
+t.test("on a slow line coarse tiles come first, and all have a palette", async (t) => {
+  const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...desktop });
+  const page = await context.newPage();
+  const asked: URL[] = [];
+  page.on("request", (request) => request.url().includes("/?x=") && asked.push(new URL(request.url())));
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  const bytesPerSecond = 400_000;
+  await session.send("Network.emulateNetworkConditions", {
+    ...{ offline: false, latency: 400, downloadThroughput: bytesPerSecond, uploadThroughput: bytesPerSecond },
+  });
+  let start = () => {};
+  const held = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  await page.route("**/app.js", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`${server.url}/#project=p&map=town&z=4&lat=10&lon=10`, { waitUntil: "commit" });
+  await soon(t).ok(() => asked.some(({ searchParams }) => searchParams.get("z") === "4"));
+  start();
+  await pictureComplete(page);
+  await soon(t).equal(() => page.locator("body > div > div > img").count(), 0, "the map has taken its place");
+  const zooms = asked.map(({ searchParams }) => Number(searchParams.get("z")));
+  t.same(zooms, [...zooms].sort(), "the coarse ones first");
+  t.same(new Set(zooms), new Set([2, 4]));
+  t.ok(zooms.filter((zoom) => zoom === 2).length < zooms.length / 4);
+  t.ok(asked.every(({ searchParams }) => searchParams.get("q") === "1"));
+  t.equal(new Set(asked.map(String)).size, asked.length, "each once");
+  await context.close();
+});
+
 t.test(
   "texts are loaded in the language of the interface only, and asked for before the viewer is there",
   async (t) => {
