@@ -142,6 +142,27 @@ t.test("a layer without attributes is passed over", async (t) => {
   await page.context().close();
 });
 
+t.test("objects that are found late leave the focus where the user has gone meanwhile", async (t) => {
+  const { page } = await openPage(browser, home);
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route("**/identify/*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  const asked = page.waitForRequest(/identify/);
+  await page.focus(".map");
+  await page.keyboard.press("Enter");
+  await asked;
+  await page.focus(".search-field");
+  answer();
+  await page.waitForSelector(".object h2");
+  await soon(t).equal(() => page.evaluate("document.activeElement.className"), "search-field");
+  await page.context().close();
+});
+
 t.test("an object that the style does not draw at this zoom is not found", async (t) => {
   const css = "#a { [zoom=4][name='Main station'], [zoom>=5] { marker-width: 24; marker-fill: #000000; } }";
   const found = async (css_style: string) => {

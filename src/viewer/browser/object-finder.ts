@@ -15,6 +15,8 @@ import type { Toasts } from "./toasts.js";
 export class ObjectFinder {
   readonly panel: ObjectPanel;
   private running: AbortController | undefined;
+  /** What had the focus when objects were asked for. */
+  private asker: Element | null = null;
   private clicked: L.LatLng | undefined;
   /** The object that is being loaded. */
   private wanted: ObjectRef | undefined;
@@ -98,6 +100,7 @@ export class ObjectFinder {
     const { server, view, toasts, locale } = this.parts;
     const running = new AbortController();
     this.running = running;
+    this.asker = document.activeElement;
     const container = view.map.getContainer();
     container.classList.add("searching");
     this.clicked = click.latlng;
@@ -134,6 +137,7 @@ export class ObjectFinder {
     const running = new AbortController();
     const wanted = { layer: layer.layerId, id };
     this.running = running;
+    this.asker = document.activeElement;
     this.wanted = layer.layerId > 0 ? wanted : undefined;
     let problem: "objectGone" | "queryFailed" | undefined;
     try {
@@ -186,12 +190,16 @@ export class ObjectFinder {
     const [only, second] = found.hits;
     if (only && !second) await columns.of(mapId, only.layer.element.code);
     if (signal.aborted) return;
-    this.panel.show({
-      ...found,
-      columns: {
-        known: (layer) => columns.known(mapId, layer.element.code),
-        of: (layer) => columns.of(mapId, layer.element.code),
+    const { activeElement } = document;
+    this.panel.show(
+      {
+        ...found,
+        columns: {
+          known: (layer) => columns.known(mapId, layer.element.code),
+          of: (layer) => columns.of(mapId, layer.element.code),
+        },
       },
-    });
+      { takesFocus: activeElement === this.asker || activeElement === document.body },
+    );
   }
 }

@@ -76,13 +76,14 @@ export class ObjectPanel {
     this.events.shown();
   }
 
-  show(found: Found): void {
+  /** @param as.takesFocus false: the user has gone elsewhere meanwhile */
+  show(found: Found, { takesFocus = true }: { readonly takesFocus?: boolean } = {}): void {
     this.found = found;
     this.element.hidden = false;
     const [only, second] = found.hits;
     if (only && !second) this.showObject(only);
     else this.showList();
-    this.element.focus({ preventScroll: true });
+    if (takesFocus) this.element.focus({ preventScroll: true });
   }
 
   close(): void {
