@@ -37,7 +37,7 @@ const mostSaid = 20_000;
  * A file that fails beside another is run again by itself: with little of the machine, what a test waits for may come too
  * late. It is named at the end, to be mended. With more than these there is another reason.
  */
-const mostAgain = 2;
+const mostAgain = 4;
 
 /** Not those that look for what must never happen: once is enough there. */
 const mayRunAgain = (file: string): boolean => !/simulation|freshness|fuzz|edge\/varnish/.test(file);
