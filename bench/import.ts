@@ -5,7 +5,7 @@ import { startTransferHost } from "../src/hosts/transfer.js";
 import { openDatabase } from "../src/storage/postgres.js";
 import type { TileAddress } from "../src/tiles/address.js";
 import { png } from "../src/tiles/formats.js";
-import { importIntoLayer } from "../src/transfer/import.js";
+import { type ImportDependencies, importIntoLayer } from "../src/transfer/import.js";
 import type { World } from "./world.js";
 
 /** A map's style and files, one GeoJSON feature a line each. */
@@ -25,6 +25,31 @@ export async function importMap(
   files: MapFiles,
   progress: (text: string) => void,
 ): Promise<void> {
+  await withImports(world, async ({ db, transfer, log, config }) => {
+    const [done] = await db.query("select 1 from project where code = $1", [`${mapCode}-done`]);
+    if (done) return;
+    const project = await createProject(db, { code: mapCode });
+    const map = await createMap(db, project, { code: mapCode, cssStyle: files.style });
+    for (const { code, path } of files.layers) {
+      const started = performance.now();
+      const { id } = await createLayer(db, map, { code, cssStyle: "" });
+      const { rows, vertices } = await importIntoLayer(
+        { db, transfer, log, config },
+        { layerId: id, language: "en" },
+        { files: [{ path, name: "features.geojsonl" }], action: "replace" },
+      );
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      progress(`imported ${code}: ${rows} objects, ${vertices} vertices, ${seconds} s`);
+    }
+    await createProject(db, { code: `${mapCode}-done` });
+  });
+}
+
+/** Gives `work` what imports need, which is ended afterwards. */
+export async function withImports(
+  world: World,
+  work: (deps: ImportDependencies) => Promise<void>,
+): Promise<void> {
   const config = world.config();
   const db = openDatabase({
     url: config.databaseUrl,
@@ -34,22 +59,7 @@ export async function importMap(
   });
   const transfer = startTransferHost(config, world.log);
   try {
-    const [done] = await db.query("select 1 from project where code = $1", [`${mapCode}-done`]);
-    if (done) return;
-    const project = await createProject(db, { code: mapCode });
-    const map = await createMap(db, project, { code: mapCode, cssStyle: files.style });
-    for (const { code, path } of files.layers) {
-      const started = performance.now();
-      const { id } = await createLayer(db, map, { code, cssStyle: "" });
-      const { rows, vertices } = await importIntoLayer(
-        { db, transfer, log: world.log, config },
-        { layerId: id, language: "en" },
-        { files: [{ path, name: "features.geojsonl" }], action: "replace" },
-      );
-      const seconds = ((performance.now() - started) / 1000).toFixed(1);
-      progress(`imported ${code}: ${rows} objects, ${vertices} vertices, ${seconds} s`);
-    }
-    await createProject(db, { code: `${mapCode}-done` });
+    await work({ db, transfer, log: world.log, config });
   } finally {
     await transfer.stop();
     await db.close();

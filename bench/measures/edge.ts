@@ -1,9 +1,10 @@
 import { Agent, get } from "node:http";
 import pg from "pg";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { addMember } from "../../src/access/accounts.js";
 import { createLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
+import { startBrowser } from "../browser.js";
 import { freePort, startVarnish } from "../caches.js";
 import { withCatalogue } from "../catalogue.js";
 import type { Context } from "../context.js";
@@ -141,12 +142,6 @@ async function editsToPixels({ near, edge, client, edits }: PixelOptions): Promi
     await browser.close();
   }
 }
-
-const startBrowser = (): Promise<Browser> =>
-  chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-  });
 
 /** Whether one of the nodes has an open map that listens. */
 async function isListening(...urls: readonly string[]): Promise<boolean> {

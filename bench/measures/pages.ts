@@ -1,9 +1,8 @@
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { ensureBaseMap } from "../../src/demo/base-map.js";
-import { startTransferHost } from "../../src/hosts/transfer.js";
-import { openDatabase } from "../../src/storage/postgres.js";
+import { startBrowser } from "../browser.js";
 import type { Context } from "../context.js";
-import { mapCode as code } from "../import.js";
+import { mapCode as code, withImports } from "../import.js";
 import type { Row } from "../report.js";
 import { startServer } from "../server.js";
 import { median } from "../statistics.js";
@@ -16,14 +15,10 @@ const fast = { offline: false, latency: 0, downloadThroughput: -1, uploadThrough
 const wantedMs = 3_000;
 const mostRounds = 5;
 
-export async function firstPictures(context: Context): Promise<Row[]> {
-  const { world, size } = context;
-  await prepare(context);
+export async function firstPictures({ world, size }: Context): Promise<Row[]> {
+  await withImports(world, (deps) => ensureBaseMap(deps, () => undefined));
   const server = await startServer(world.config({ redisPrefix: "bench-pages:" }), world.log);
-  const browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-  });
+  const browser = await startBrowser();
   try {
     const address = `${server.url}/#project=${code}&map=${code}&z=2&lat=22&lon=5&layers=0`;
     // Draws the tiles: how long that takes is measured elsewhere.
@@ -44,24 +39,6 @@ export async function firstPictures(context: Context): Promise<Row[]> {
   } finally {
     await browser.close();
     await server.stop();
-  }
-}
-
-/** Loads the base map that comes with the product. */
-async function prepare({ world }: Context): Promise<void> {
-  const config = world.config();
-  const transfer = startTransferHost(config, world.log);
-  const db = openDatabase({
-    url: config.databaseUrl,
-    connections: 2,
-    statementTimeoutMs: 600_000,
-    log: world.log,
-  });
-  try {
-    await ensureBaseMap({ db, transfer, log: world.log, config }, () => undefined);
-  } finally {
-    await transfer.stop();
-    await db.close();
   }
 }
 

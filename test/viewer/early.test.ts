@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, pictureComplete, screen, soon, startBrowser, until } from "./support.js";
+import { hold, makeTown, pictureComplete, screen, soon, startBrowser, until } from "./support.js";
 
 /** What is asked for while the scripts of the viewer are on their way. */
 
@@ -25,14 +25,7 @@ for (const [name, address] of [
       const found = /maps\.json|\/layers\/\?/.exec(request.url());
       if (found) asked.push(found[0]);
     });
-    let start = () => {};
-    const held = new Promise<void>((resolve) => {
-      start = resolve;
-    });
-    await page.route("**/app.js", async (route) => {
-      await held;
-      await route.continue();
-    });
+    const start = await hold(page, "**/app.js");
     await page.goto(server.url + address, { waitUntil: "commit" });
     await until(page, "(window.earlyAnswers?.size ?? 0) >= 2");
     start();
@@ -70,14 +63,7 @@ for (const [name, address, options] of [
       const problems: string[] = [];
       page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
       page.on("request", (request) => request.url().includes("/?x=") && asked.push(request.url()));
-      let start = () => {};
-      const held = new Promise<void>((resolve) => {
-        start = resolve;
-      });
-      await page.route("**/{app,leaflet}.js", async (route) => {
-        await held;
-        await route.continue();
-      });
+      const start = await hold(page, "**/{app,leaflet}.js");
       await page.goto(server.url + address, { waitUntil: "commit" });
       await until(
         page,
@@ -125,14 +111,7 @@ t.test("on a slow line coarse tiles come first, and all have a palette", async (
   await session.send("Network.emulateNetworkConditions", {
     ...{ offline: false, latency: 400, downloadThroughput: bytesPerSecond, uploadThroughput: bytesPerSecond },
   });
-  let start = () => {};
-  const held = new Promise<void>((resolve) => {
-    start = resolve;
-  });
-  await page.route("**/app.js", async (route) => {
-    await held;
-    await route.continue();
-  });
+  const start = await hold(page, "**/app.js");
   await page.goto(`${server.url}/#project=p&map=town&z=4&lat=10&lon=10`, { waitUntil: "commit" });
   await soon(t).ok(() => asked.some(({ searchParams }) => searchParams.get("z") === "4"));
   start();
@@ -157,14 +136,7 @@ t.test(
       const found = /texts\/.*$/.exec(request.url());
       if (found) asked.push(found[0]);
     });
-    let start = () => {};
-    const held = new Promise<void>((resolve) => {
-      start = resolve;
-    });
-    await page.route("**/app.js", async (route) => {
-      await held;
-      await route.continue();
-    });
+    const start = await hold(page, "**/app.js");
     const early = page.waitForRequest(/texts/);
     await page.goto(server.url, { waitUntil: "commit" });
     await early;

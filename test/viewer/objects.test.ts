@@ -1,6 +1,6 @@
 import t from "tap";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, openPage, pixelOf, press, soon, startBrowser } from "./support.js";
+import { hold, makeTown, openPage, pixelOf, press, soon, startBrowser } from "./support.js";
 
 /** Asking the map what is at a place, over the real server. */
 
@@ -144,14 +144,7 @@ t.test("a layer without attributes is passed over", async (t) => {
 
 t.test("objects that are found late leave the focus where the user has gone meanwhile", async (t) => {
   const { page } = await openPage(browser, home);
-  let answer = () => {};
-  const held = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  await page.route("**/identify/*", async (route) => {
-    await held;
-    await route.continue();
-  });
+  const answer = await hold(page, "**/identify/*");
   const asked = page.waitForRequest(/identify/);
   await page.focus(".map");
   await page.keyboard.press("Enter");

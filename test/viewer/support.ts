@@ -125,6 +125,19 @@ export async function openPage(
   return { page, requests, problems };
 }
 
+/** Holds a page's requests back until the function is called that it gives. @param pattern of their addresses */
+export async function hold(page: Page, pattern: string): Promise<() => void> {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(pattern, async (route) => {
+    await held;
+    await route.continue();
+  });
+  return release;
+}
+
 /**
  * Waits until a script in the page gives true. The script is a text, for the tests are compiled without the browser's
  * types; it is run over and over from outside, for the page itself forbids the evaluation of texts.

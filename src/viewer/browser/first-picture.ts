@@ -1,5 +1,6 @@
 import type { View } from "./address.js";
-import { leastZoom, maxLat } from "./first-view.js";
+import { leastZoom } from "./first-view.js";
+import { columnOf, rowOf } from "./mercator.js";
 import { hasSlowLine, type TileSource, tileAddress } from "./tile-source.js";
 
 /** The tiles of the first view, shown while the scripts of the page are still on their way. */
@@ -27,9 +28,7 @@ export function showFirstPicture(source: TileSource, view: View): void {
   // Between two zooms the map scales its tiles.
   if (!Number.isInteger(z) || document.body === null) return;
   const side = tileSize * 2 ** z;
-  const sin = Math.sin((Math.max(-maxLat, Math.min(maxLat, view.lat)) * Math.PI) / 180);
-  const x = side * (view.lon / 360 + 0.5);
-  const y = side * (0.5 - Math.log((1 + sin) / (1 - sin)) / (4 * Math.PI));
+  const [x, y] = [columnOf(view.lon, side), rowOf(view.lat, side)];
   // The map shows nothing beyond the poles, if it can.
   const middle = side < height ? side / 2 : Math.max(height / 2, Math.min(side - height / 2, y));
   const page = { left: Math.floor(x) - width / 2, top: Math.floor(middle) - height / 2, width, height };

@@ -3,9 +3,6 @@ import type { Box } from "./layer-tree.js";
 
 /** Which part of the world a page shows at first. Does not depend on the DOM. */
 
-/** Maximum latitude of Web Mercator. */
-export const maxLat = 85.0511;
-
 /** A page as narrow as a phone's. */
 export const phonePages = "(max-width: 640px)";
 

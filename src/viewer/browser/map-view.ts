@@ -1,6 +1,7 @@
 import type { View } from "./address.js";
-import { isWorld, leastZoom, maxLat, phonePages, worldView } from "./first-view.js";
+import { isWorld, leastZoom, phonePages, worldView } from "./first-view.js";
 import type { Box } from "./layer-tree.js";
+import { maxLat } from "./mercator.js";
 import type { Click, Hit } from "./objects.js";
 
 /** Wraps the Leaflet map: view, highlighted objects and clicks. */

@@ -1,4 +1,5 @@
 import type { ChangedArea } from "./live-changes.js";
+import { columnOf, rowOf } from "./mercator.js";
 import { type TileSource, tileAddress } from "./tile-source.js";
 
 /** The tile layers of the map: failed tiles are retried, and changes do not flicker. */
@@ -136,15 +137,10 @@ async function checkedPicture(url: string): Promise<string> {
 /** Whether a change in the area may be seen in the tile. */
 function touches([west, south, east, north]: ChangedArea, { x, y, z }: L.Coords): boolean {
   const tiles = 2 ** z;
-  const column = (lon: number) => ((lon + 180) / 360) * tiles;
-  const row = (lat: number) => {
-    const angle = (Math.max(-85.06, Math.min(85.06, lat)) * Math.PI) / 180;
-    return ((1 - Math.asinh(Math.tan(angle)) / Math.PI) / 2) * tiles;
-  };
-  if (y + 1 + reachTiles < row(north) || y - reachTiles > row(south)) return false;
-  const width = column(east) - column(west) + 1 + 2 * reachTiles;
+  if (y + 1 + reachTiles < rowOf(north, tiles) || y - reachTiles > rowOf(south, tiles)) return false;
+  const width = columnOf(east, tiles) - columnOf(west, tiles) + 1 + 2 * reachTiles;
   // In any copy of the world.
-  const first = column(west) - 1 - reachTiles;
+  const first = columnOf(west, tiles) - 1 - reachTiles;
   return (((x - first) % tiles) + tiles) % tiles <= width;
 }
 
