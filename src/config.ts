@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { z } from "zod";
 
 /**
@@ -25,6 +26,8 @@ const count = (least: number, most: number) => {
   return z.coerce.number(what).int(what).min(least, what).max(most, what);
 };
 const text = z.string("a text");
+/** Absolute: processes and libraries each have their own idea of what a relative path is relative to. "" stays. */
+const folder = text.transform((given) => (given === "" ? "" : resolve(given)));
 const list = z.union(
   [z.array(z.string()), z.string().transform((given) => given.split(",").filter(Boolean))],
   "a list of texts",
@@ -86,8 +89,10 @@ export const configSchema = z.strictObject({
     .default(""),
   /** Hosts (`host` or `host:port`) that external layers may name. */
   externalHosts: list.default([]),
-  /** Plug-ins for visualizations: names of those that come with the server, and absolute paths of modules. */
-  visualPlugins: list.default(["arrows"]),
+  /** Plug-ins for visualizations: names of those that come with the server, and paths of modules. */
+  visualPlugins: list
+    .transform((entries) => entries.map((entry) => (entry.includes("/") ? resolve(entry) : entry)))
+    .default(["arrows"]),
   externalLayers: z
     .strictObject({
       /** Whether these hosts may have addresses of private networks. */
@@ -114,7 +119,7 @@ export const configSchema = z.strictObject({
     )
     .default("info"),
   /** Folder for attachments, keys, temporary files and the private services. */
-  dataDir: text.default("data"),
+  dataDir: folder.refine((given) => given !== "", "a folder").prefault("data"),
   /** So many that one client alone finds as many as it can use, beside those that are kept from it. */
   databaseConnections: count(2, 200).default(16),
   statementTimeoutMs: count(100, 3_600_000).default(30_000),
@@ -151,7 +156,7 @@ export const configSchema = z.strictObject({
   external: z
     .strictObject({
       /** Folder with a subfolder of keys for each project; "" = `keys` in `dataDir`. */
-      keysDir: text.default(""),
+      keysDir: folder.default(""),
       /** The claim of an external token that names the user. */
       claim: text.min(1, "the name of a claim").default("sub"),
       /** Tolerated difference between the clocks of issuers and ours. */

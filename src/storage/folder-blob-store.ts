@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { BlobNotFound, type BlobStore, isUuid, maxChunkBytes, type ReadOptions } from "./blob-store.js";
 
 /** Parts of blobs whose put broke off have this at their end. */
@@ -18,7 +18,12 @@ const keysAtOnce = 1_000;
  * folder (a network file system where they run on several machines).
  */
 export class FolderBlobStore implements BlobStore {
-  constructor(private readonly folder: string) {}
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    // Paths of blobs go to other processes.
+    this.folder = resolve(folder);
+  }
 
   async put(source: string | AsyncIterable<Uint8Array>): Promise<string> {
     const key = randomUUID();

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { StoredPicture } from "../catalog/state.js";
 import type { ImageHost } from "../hosts/image.js";
 import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
@@ -34,7 +34,8 @@ export class PictureFolder {
     maxBytes = 512 * 1024 ** 2,
   ): Promise<PictureFolder> {
     await removeLeft(parent);
-    const path = join(parent, `${prefix()}${process.pid}-${randomBytes(6).toString("hex")}`);
+    // The render host's.
+    const path = resolve(parent, `${prefix()}${process.pid}-${randomBytes(6).toString("hex")}`);
     await mkdir(path, { recursive: true, mode: 0o700 });
     return new PictureFolder(path, sources, maxBytes);
   }

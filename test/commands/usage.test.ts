@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { freshDatabase } from "../support/database.js";
@@ -112,6 +112,28 @@ t.test("config print shows what is in effect and hides passwords", async (t) => 
     redisUrl: variables.REDIS_URL,
     edge: { token: "geheim6" },
   });
+});
+
+t.test("config print shows paths as they are from everywhere", async (t) => {
+  const printed = async (variables: Record<string, string>) =>
+    JSON.parse((await runCommand(["config", "print"], { variables })).stdout);
+  t.match(await printed({}), {
+    dataDir: resolve("data"),
+    external: { keysDir: "" },
+    visualPlugins: ["arrows"],
+  });
+  const relative = {
+    MAPWRIGHT_DATA_DIR: "here",
+    MAPWRIGHT_EXTERNAL_KEYS_DIR: "../keys",
+    MAPWRIGHT_VISUAL_PLUGINS: "arrows,./plug.js",
+  };
+  t.match(await printed(relative), {
+    dataDir: resolve("here"),
+    external: { keysDir: resolve("../keys") },
+    visualPlugins: ["arrows", resolve("plug.js")],
+  });
+  const none = await runCommand(["--data-dir", "", "config", "check"], { variables: {} });
+  t.match(none, { status: 1, stderr: /dataDir \(MAPWRIGHT_DATA_DIR\): expected a folder/ });
 });
 
 t.test("config check names the wrong key and the expected form", async (t) => {

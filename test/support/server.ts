@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import pg from "pg";
 import { addMember } from "../../src/access/accounts.js";
 import { createProject } from "../../src/catalog/projects.js";
@@ -67,7 +67,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       redisPrefix: freshPrefix(),
       host: "127.0.0.1",
       port: 0,
-      dataDir,
+      // As users have it: the default is relative, too.
+      dataDir: relative(process.cwd(), dataDir),
       // Tests count what is drawn.
       "tiles.redrawHot": false,
       "tiles.packHot": false,

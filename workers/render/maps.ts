@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { MapSource } from "../../src/hosts/messages.js";
 import { escapeXml } from "../../src/style/mapnik-xml.js";
@@ -161,5 +161,7 @@ const withPaths = (xml: string, files: NonNullable<Use["files"]>): string =>
   xml.replace(fileParameter, (name) => {
     const path = Object.hasOwn(files, name) ? files[name] : undefined;
     if (path === undefined) throw new Error("The map shows an image that was not sent with it.");
+    // Mapnik would look for it beneath the pictures.
+    if (!isAbsolute(path)) throw new Error(`The path of an image is not absolute: ${path}`);
     return escapeXml(path);
   });
