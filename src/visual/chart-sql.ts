@@ -1,4 +1,5 @@
 import type { LayerNode } from "../catalog/state.js";
+import { faceFor } from "../style/fonts.js";
 import type { Rule } from "../style/model.js";
 import { columnsIn, sizeOf } from "./charts.js";
 import { columnOf, type Settings } from "./columns.js";
@@ -6,6 +7,7 @@ import {
   borderOf,
   bounded,
   evenWidth,
+  labelColumn,
   labels,
   pixelMetres,
   styleOf,
@@ -29,6 +31,8 @@ export interface ChartShapes {
   readonly shares: boolean;
   /** The rules of the column of this number, from 1. */
   readonly rules: (part: number, color: string) => readonly Rule[];
+  /** SQL of rows `svc_id, part$, geom$, size$, label$` with part -2: values that are written beside the charts. */
+  readonly numbers?: string | undefined;
 }
 
 export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): VisualDrawing {
@@ -37,10 +41,14 @@ export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): Vis
   const border = borderOf(settings);
   const parts = columnsIn(classes).flatMap(({ color }, at) => shapes.rules(at + 1, color as string));
   const fontSize = Number((settings.textSettings as Settings).fontSize);
-  const labelled = settings.showText === true;
-  const none = labelled ? ", null::text as label$" : "";
+  const labelled = labelColumn(layer, settings) !== undefined;
+  const { numbers } = shapes;
+  const none = labelled || numbers ? ", null::text as label$" : "";
   return {
-    styles: [styleOf("charts", [...panel, ...parts])],
+    styles: [
+      styleOf("charts", [...panel, ...parts]),
+      ...(numbers ? [styleOf("numbers", [numberRule(classes.allowOverlap === true)])] : []),
+    ],
     labels: labels(settings, layer, { filter: "[part$]=-1", dy: `[size$]/2+${fontSize / 2 + 3}` }),
     place: "point",
     columns: (context) => ({
@@ -58,10 +66,35 @@ export function drawCharts(chart: ValuedVisualization, shapes: ChartShapes): Vis
         classes.allowOverlap ? onePerPixel : apart(most)
       } select * from (select s$.*${none} from (${shapes.sql}) s$${
         labelled ? ` union all select svc_id, -1, geom$, size$, label$ from charts$` : ""
-      }) parts$`,
-    reach: (classes.allowOverlap ? most : 3.5 * most) + Number(border?.["stroke-width"] ?? 0) + 2,
+      }${numbers ? ` union all ${numbers}` : ""}) parts$`,
+    reach:
+      (classes.allowOverlap ? most : 3.5 * most) +
+      Number(border?.["stroke-width"] ?? 0) +
+      (numbers ? numbersReach : 0) +
+      2,
   };
 }
+
+/** How far the numbers beside a chart reach: `1.23e+05` in their size. */
+const numbersReach = 60;
+
+const numberRule = (mayOverlap: boolean): Rule => ({
+  filter: "[part$]=-2",
+  symbolizers: [
+    {
+      ...symbolizer("TextSymbolizer", {
+        "face-name": faceFor([]),
+        size: 10,
+        fill: "#333333",
+        "halo-fill": "#ffffff",
+        "halo-radius": 1,
+        placement: "point",
+        "allow-overlap": mayOverlap,
+      }),
+      text: "[label$]",
+    },
+  ],
+});
 
 const panel: readonly Rule[] = [
   {

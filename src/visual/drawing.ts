@@ -75,22 +75,30 @@ export const styleOf = (
   attributes: Readonly<Record<string, string>> = {},
 ): Style => ({ name, attributes, rules });
 
-/** Dashes by the names that drawing programs give them, or as lengths such as `4 2`; others are solid lines. */
-function dashes(pattern: unknown): string | undefined {
-  const named = new Map([
-    ["dash", "8,4"],
-    ["dashed", "8,4"],
-    ["dot", "1,4"],
-    ["dotted", "1,4"],
-    ["dashdot", "8,4,1,4"],
-    ["dash-dot", "8,4,1,4"],
-  ]);
+/** Lengths of dashes and gaps by the names that drawing programs give them, in widths of the line. */
+const namedDashes = new Map([
+  ["dash", [4, 2]],
+  ["dashed", [4, 2]],
+  ["dot", [1, 1.5]],
+  ["dotted", [1, 1.5]],
+  ["dashdot", [4, 2, 1, 2]],
+  ["dash-dot", [4, 2, 1, 2]],
+]);
+/** Thinner lines have the dashes of this width. */
+const leastDashedWidth = 2;
+
+/**
+ * Dashes by their names, which grow with the line, or as lengths in pixels such as `4 2`; others are solid lines. Ends are
+ * flat: round ones reach into the gaps by half the width, and fill them.
+ */
+function dashed(pattern: unknown, width: number): { readonly "stroke-dasharray"?: string } {
   const text = String(pattern).trim().toLowerCase();
   const lengths = text.split(/[\s,]+/);
   const given = lengths.length > 1 && lengths.length <= 8 && lengths.every((each) => /^\d{1,3}$/.test(each));
-  return (
-    named.get(text) ?? (given && lengths.some((each) => Number(each) > 0) ? lengths.join(",") : undefined)
-  );
+  const dashes =
+    namedDashes.get(text)?.map((each) => each * Math.max(width, leastDashedWidth)) ??
+    (given && lengths.some((each) => Number(each) > 0) ? lengths : undefined);
+  return dashes ? { "stroke-dasharray": dashes.join(",") } : {};
 }
 
 /** The border that all kinds have, as attributes of lines. */
@@ -104,7 +112,7 @@ export function borderOf(
     "stroke-width": bounded(width),
     "stroke-opacity": opacity as number,
     "stroke-linejoin": "round",
-    "stroke-dasharray": dashes(pattern),
+    ...dashed(pattern, bounded(width)),
   };
 }
 
@@ -221,7 +229,9 @@ export function classRules(
     readonly icon?: MarkerPicture | undefined;
   },
 ): Rule[] {
-  const { opacity, lineWidth, linePattern } = look.classes;
+  const { opacity } = look.classes;
+  const lineWidth = bounded(look.classes.lineWidth);
+  const pattern = dashed(look.classes.linePattern, lineWidth);
   const points = settings.pointSettings as Settings;
   const border = borderOf(settings);
   const symbols = {
@@ -242,11 +252,11 @@ export function classRules(
     LineString: [
       symbolizer("LineSymbolizer", {
         stroke: look.color as string,
-        "stroke-width": bounded(lineWidth),
+        "stroke-width": lineWidth,
         "stroke-opacity": opacity as number,
         "stroke-linejoin": "round",
-        "stroke-linecap": "round",
-        "stroke-dasharray": dashes(linePattern),
+        "stroke-linecap": pattern["stroke-dasharray"] === undefined ? "round" : "butt",
+        ...pattern,
       }),
     ],
     Polygon: [

@@ -147,6 +147,29 @@ t.test("categories: points, lines, a default class, labels", async (t) => {
   t.ok((await draw("kinds", place)).painted > 100, "labels");
 });
 
+t.test("patterns of lines show their gaps at any width", async (t) => {
+  const path = (lat: number) => ({
+    type: "LineString",
+    coordinates: [
+      [1, lat],
+      [10, lat],
+    ],
+  });
+  await layerOf("dashed", [{ n: 1, geom: path(5) }]);
+  for (const lineWidth of [1, 2, 4, 8, 16])
+    for (const linePattern of ["dash", "dot", "dashdot", "6 4"]) {
+      const classes = [{ value: "1", color: "#0000ff" }];
+      await show("dashed", {
+        ...{ type: 2, columnCode: "n", showBorder: false },
+        classesSettings: { classes, lineWidth, linePattern },
+      });
+      const tile = await draw("dashed", place, 2);
+      const drawn = Array.from({ length: 300 }, (_, dx) => tile.at(2, 5, dx)[3]! > 128);
+      const share = drawn.filter(Boolean).length / drawn.length;
+      t.ok(share > 0.2 && share < 0.8, `${linePattern}, ${lineWidth} pixels: ${share}`);
+    }
+});
+
 t.test("bubbles of the classes' sizes, small over large, over a seam", async (t) => {
   await layerOf("towns", [
     { n: 0, geom: point(3, 5) },
@@ -196,6 +219,38 @@ t.test("pies", async (t) => {
     classesSettings: { columns },
   });
   t.ok(near((await draw("pies", place)).at(8, 6, 15, 5), colours[1]!), "of a fixed size");
+});
+
+t.test("the scale of pies: a ring with tenths, and the values of the sectors", async (t) => {
+  await layerOf("ringed", [{ a: 30, b: 70, geom: point(5, 6) }]);
+  const classesSettings = { columns: columns.slice(0, 2), sizeValue: 60 };
+  await show("ringed", { type: 4, showBorder: false, showText: true, classesSettings });
+  const plain = await draw("ringed", place, 2);
+  await show("ringed", {
+    type: 4,
+    showBorder: false,
+    classesSettings: { ...classesSettings, showScale: true },
+  });
+  const scaled = await draw("ringed", place, 2);
+  // A radius of 60 pixels at this density, then the ring; a tenth of the way round there is a mark, between them none.
+  const at = (tile: typeof plain, turn: number, radius: number) =>
+    tile.at(
+      5,
+      6,
+      ...([Math.sin(turn), -Math.cos(turn)].map((each) => Math.round(each * radius)) as [number, number]),
+    )[3]!;
+  const tenth = (2 * Math.PI) / 10;
+  const marked = (tile: typeof plain, turn: number, from: number, to: number) =>
+    Math.max(...Array.from({ length: to - from }, (_, step) => at(tile, turn, from + step)));
+  t.equal(marked(plain, 0.5 * tenth, 63, 69), 0);
+  t.ok(marked(scaled, 0.5 * tenth, 63, 69) > 128, "a ring");
+  t.ok(marked(scaled, 6 * tenth, 68, 71) > 100, "a mark at six tenths");
+  t.equal(marked(scaled, 5.5 * tenth, 69, 72), 0);
+  const around = (tile: typeof plain, turn: number) =>
+    [-8, -4, 0, 4, 8].reduce((sum, off) => sum + marked(tile, turn + off / 90, 80, 110), 0);
+  t.equal(around(plain, 1.5 * tenth), 0);
+  t.ok(around(scaled, 1.5 * tenth) > 255, "the first value beside its sector");
+  t.ok(around(scaled, 6.5 * tenth) > 255, "the second one");
 });
 
 t.test("bars and lines, by one scale for all objects", async (t) => {
