@@ -18,6 +18,8 @@ export interface GdalFile {
   }[];
   /** Default: 4326. */
   readonly epsg?: number;
+  /** In place of `epsg`. */
+  readonly reference?: () => gdal.SpatialReference;
   readonly geometryType?: number;
   /** Creation options of the layer. */
   readonly options?: readonly string[];
@@ -36,7 +38,7 @@ export function writeGdalFile(folder: string, file: GdalFile): Record<string, Bu
   );
   const layer = dataset.layers.create(
     "data",
-    newReference(() => gdal.SpatialReference.fromEPSG(file.epsg ?? 4326)),
+    file.reference?.() ?? newReference(() => gdal.SpatialReference.fromEPSG(file.epsg ?? 4326)),
     file.geometryType ?? gdal.wkbPoint,
     [...(file.options ?? [])],
   );

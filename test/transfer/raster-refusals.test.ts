@@ -5,6 +5,7 @@ import { deflateSync } from "node:zlib";
 import sharp from "sharp";
 import t from "tap";
 import { importIntoLayer } from "../../src/transfer/import.js";
+import { encode } from "../support/encode.js";
 import { pngOf } from "../support/png.js";
 import { randomNumbers } from "../support/random.js";
 import { geoTiff, readImage, type TestImage } from "../support/rasters.js";
@@ -70,9 +71,12 @@ t.test("a world file and a .prj beside an image place it", async (t) => {
     'PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],' +
     'PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",39],PARAMETER["scale_factor",0.9996],' +
     'PARAMETER["false_easting",500000],PARAMETER["false_northing",0],UNIT["metre",1]]';
-  await importParts(layer, { "a.png": png, "a.pgw": "10\n0\n0\n-10\n500000\n6200000\n", "a.prj": prj });
-  const image = await imageOf(layer);
-  t.ok(Math.abs(image!.box[0]! - 39) < 0.001, String(image!.box));
+  const named = encode(prj.replace("WGS 84 / UTM zone 37N", "ВГС 84, зона 37 °"), "windows-1251")!;
+  for (const bytes of [prj, named]) {
+    await importParts(layer, { "a.png": png, "a.pgw": "10\n0\n0\n-10\n500000\n6200000\n", "a.prj": bytes });
+    const image = await imageOf(layer);
+    t.ok(Math.abs(image!.box[0]! - 39) < 0.001, String(image!.box));
+  }
 });
 
 t.test("an archive may hold an image with its world file; other files in it are left out", async (t) => {

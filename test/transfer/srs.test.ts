@@ -1,8 +1,21 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import gdal from "gdal-async";
 import t from "tap";
+import { newReference } from "../../workers/transfer/srs-objects.js";
+import { encode } from "../support/encode.js";
+import { writeGdalFile } from "../support/gdal-files.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
+import { zipOf } from "../support/zip.js";
 
 const bench = await importBench();
-t.teardown(() => bench.stop());
+const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
+t.teardown(async () => {
+  await bench.stop();
+  rmSync(folder, { recursive: true });
+});
+const freshFolder = () => mkdtempSync(join(folder, "gdal-"));
 
 /** Longitude and latitude of what an imported point became, to a millionth of a degree. */
 async function placed(geometry: unknown, srs: string | undefined, crs?: unknown): Promise<number[]> {
@@ -56,6 +69,72 @@ t.test("the file's own EPSG name counts unless the request names another", async
   t.strictSame(await placed(web, "3857", named("EPSG:4326")), [10, 50]);
 });
 
+/** A system of PROJ as it writes it in WKT 2, with Cyrillic names. */
+const sk42 =
+  'PROJCRS["СК-42 / зона 7",BASEGEOGCRS["Пулково 1942 ″гг.″",DATUM["Пулково 1942",ELLIPSOID["Krassowsky 1940",6378245,298.3,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]]],CONVERSION["6-degree Gauss-Kruger zone 7",METHOD["Transverse Mercator",ID["EPSG",9807]],PARAMETER["Latitude of natural origin",0,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Longitude of natural origin",39,ANGLEUNIT["degree",0.0174532925199433]],PARAMETER["Scale factor at natural origin",1,SCALEUNIT["unity",1]],PARAMETER["False easting",7500000,LENGTHUNIT["metre",1]],PARAMETER["False northing",0,LENGTHUNIT["metre",1]]],CS[Cartesian,2],AXIS["northing (X)",north,ORDER[1],LENGTHUNIT["metre",1]],AXIS["easting (Y)",east,ORDER[2],LENGTHUNIT["metre",1]],USAGE[SCOPE["Cadastre, extensions (included)"],AREA["Между 36°E и 42°E, 北京"],BBOX[41.43,36,68.5,42]]]';
+/** The same in WKT 1, as ESRI writes it. */
+const esri42 =
+  'PROJCS["СК-42",GEOGCS["GCS_Пулково",DATUM["D_Pulkovo_1942",SPHEROID["Красовский",6378245.0,298.3]],PRIMEM["Гринвич",0.0],UNIT["Градус °",0.0174532925199433]],PROJECTION["Gauss_Kruger"],PARAMETER["False_Easting",7500000.0],PARAMETER["False_Northing",0.0],PARAMETER["Central_Meridian",39.0],PARAMETER["Scale_Factor",1.0],PARAMETER["Latitude_Of_Origin",0.0],UNIT["Meter",1.0]]';
+
+t.test("names of reference systems hold any letters, in whatever text the file has", async (t) => {
+  const place = [7500000, 6176682.2] as const;
+  const isThere = ([x, y]: number[], name: string) => {
+    t.ok(Math.abs(x! - 39) < 0.01 && Math.abs(y! - 55.72) < 0.01, `${name}: ${x}, ${y}`);
+  };
+  for (const [name, srs] of Object.entries({
+    sk42,
+    esri42,
+    broken: `${esri42.replaceAll(",", ",\r\n\t")}\n`,
+  })) {
+    isThere(await placed(point(...place), srs), name);
+    isThere(await placed(point(...place), undefined, named(srs)), `crs: ${name}`);
+  }
+  const reference = () => newReference(() => gdal.SpatialReference.fromWKT(sk42));
+  const made = {
+    geometryType: gdal.wkbPoint,
+    features: [{ wkt: `POINT(${place.join(" ")})` }],
+    fields: { n: gdal.OFTInteger },
+  };
+  const importMade = async (content: unknown, extension: string) => {
+    const layer = await bench.layer();
+    await bench.import(layer, content, { extension });
+    const [row] = await bench.db.query<{ x: number; y: number }>(
+      `select st_x(geom) as x, st_y(geom) as y from layers.l${layer}`,
+    );
+    return [row!.x, row!.y];
+  };
+  for (const [driver, extension] of [
+    ["GPKG", "gpkg"],
+    ["FlatGeobuf", "fgb"],
+    ["MapInfo File", "tab"],
+    ["MapInfo File", "mif"],
+  ] as const) {
+    const files = writeGdalFile(freshFolder(), { ...made, driver, extension, reference });
+    const isAlone = Object.keys(files).length === 1;
+    isThere(
+      isAlone
+        ? await importMade(files[`data.${extension}`], extension)
+        : await importMade(await zipOf(files), "zip"),
+      extension,
+    );
+  }
+  const shapes = writeGdalFile(freshFolder(), {
+    ...made,
+    driver: "ESRI Shapefile",
+    extension: "shp",
+    reference,
+  });
+  for (const [name, bytes] of Object.entries({
+    "utf-8": Buffer.from(esri42),
+    "utf-8 with a mark": Buffer.from(`\ufeff${esri42}`),
+    "utf-16": Buffer.from(`\ufeff${esri42}`, "utf16le"),
+    "windows-1251": encode(esri42, "windows-1251")!,
+    "latin 1": Buffer.from(esri42.replace(/[а-яё]/gi, "ü"), "latin1"),
+    "wkt 2": Buffer.from(sk42),
+  }))
+    isThere(await importMade(await zipOf({ ...shapes, "data.prj": bytes }), "zip"), `.prj in ${name}`);
+});
+
 const hostile: readonly (readonly [string, string])[] = [
   ["an address", "http://127.0.0.1:9/x"],
   ["an init file", "+init=/etc/passwd:1"],
@@ -68,6 +147,16 @@ const hostile: readonly (readonly [string, string])[] = [
   ["a file", "/etc/passwd"],
   ["a virtual file", "/vsicurl/http://127.0.0.1:9/x"],
   ["an extension in WKT", utm33.replace(/\]$/, ',EXTENSION["PROJ4","+proj=longlat +nadgrids=/etc/passwd"]]')],
+  ["an extension among spaces", utm33.replace(/\]$/, ',EXTEN SION ( "PROJ4","+proj=utm +zone=3"]]')],
+  ["an extension behind a name", sk42.replace(/\]$/, ',EXTENSION["PROJ4","+proj=longlat"]]')],
+  ["a grid in a method", sk42.replace("Transverse Mercator", "PROJ gridshift grids=/etc/passwd")],
+  ["a file of parameters", sk42.replace(/\]$/, ',PARAMETERFILE["x","/etc/passwd"]]')],
+  ["letters outside of names", sk42.replace("METHOD", "МЕТОД")],
+  ["printed quotation marks", utm33.replaceAll(/"([^"]*)"/g, "“$1”")],
+  ["a control character in a name", sk42.replace("СК", "С\u0007К")],
+  ["half a pair", sk42.replace("СК", "\ud800")],
+  ["letters in proj4", "+proj=longlat +datum=ВГС84"],
+  ["a full-width number", "４３２６"],
   ["damaged WKT", 'PROJCS["x"'],
   ["an unknown number", "999999"],
   ["a negative number", "-1"],

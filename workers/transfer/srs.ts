@@ -30,9 +30,11 @@ const projections = new Set(
 );
 const wktRoot =
   /^\s*(?:PROJCS|GEOGCS|COMPD_CS|PROJCRS|PROJECTEDCRS|GEOGCRS|GEOGRAPHICCRS|GEODCRS|GEODETICCRS|BOUNDCRS)\s*[[(]/;
-/** WKT keywords and characters that refer to grids, files or other notations. */
+/** WKT keywords, methods and characters that refer to grids, files or other notations; of text without white space. */
 const wktRefused =
-  /EXTENSION|PARAMETERFILE|PROJ4|NADGRIDS|GEOIDGRIDS|COORDINATEOPERATION|FITTED_CS|\/\/|@|\\/i;
+  /EXTENSION[[(]|METHOD[[(]"PROJ|PROJECTION[[(]"PROJ|PARAMETERFILE|PROJ4|NADGRIDS|GEOIDGRIDS|COORDINATEOPERATION|FITTED_CS|\/\/|@|\\/i;
+/** Text whose names, in quotation marks, hold any character that can be printed, and nothing but ASCII is outside of them. */
+const plain = /^(?:[\t\n\r\x20\x21\x23-\x7e]|"[^"\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]*")*$/u;
 
 /**
  * The transform from `srs` to EPSG:4326; undefined when `srs` is EPSG:4326.
@@ -64,7 +66,7 @@ export function projectionFrom(srs: string): Projection | undefined {
  */
 export function referenceFrom(srs: string): gdal.SpatialReference {
   const text = srs.trim();
-  if (text.length > maxLength || !/^[\x20-\x7e\r\n\t]*$/.test(text)) throw unknown();
+  if (text.length > maxLength || !plain.test(text)) throw unknown();
   try {
     if (isDegrees(text))
       return newReference(() => gdal.SpatialReference.fromProj4("+proj=longlat +datum=WGS84 +no_defs"));
@@ -87,8 +89,14 @@ const isDegrees = (srs: string): boolean => Number(epsgNumber(srs)) === 4326;
  * The transform from a file's own spatial reference; undefined when that is EPSG:4326.
  * @throws Refusal import_failed when it refers to other files, or cannot be transformed
  */
-export const transformOf = (srs: gdal.SpatialReference): Transform | undefined =>
-  isLongitudeLatitude(srs) ? undefined : transformFrom(textOf(srs));
+export function transformOf(srs: gdal.SpatialReference): Transform | undefined {
+  if (isLongitudeLatitude(srs)) return undefined;
+  try {
+    return transformFrom(textOf(srs));
+  } catch {
+    throw refused("The coordinate system that the file names is not supported here. Name another by srs.");
+  }
+}
 
 /** Whether it is EPSG:4326 by its definition; many files do not name the number. */
 function isLongitudeLatitude(srs: gdal.SpatialReference): boolean {
@@ -114,7 +122,7 @@ function parseSrs(text: string): gdal.SpatialReference {
     checkProj4(text);
     return gdal.SpatialReference.fromProj4(text);
   }
-  if (!wktRoot.test(text) || wktRefused.test(text)) throw unknown();
+  if (!wktRoot.test(text) || wktRefused.test(text.replace(/\s+/g, ""))) throw unknown();
   return gdal.SpatialReference.fromWKT(text);
 }
 
@@ -128,10 +136,14 @@ function checkProj4(text: string): void {
 
 /**
  * The same system with x = east as the first axis, since files use this order whatever EPSG defines. It is the order of WKT
- * without AXIS; the AUTHORITY of a geographic system is removed too, because it would restore the order of EPSG.
+ * without AXIS; the AUTHORITY of a geographic system is removed too, because it would restore the order of EPSG. Greenwich is
+ * known to PROJ by its English name only.
  */
 function eastFirst(srs: gdal.SpatialReference): gdal.SpatialReference {
-  let wkt = srs.toWKT().replace(/,\s*AXIS\["[^"]*",\s*\w+\]/g, "");
+  let wkt = srs
+    .toWKT()
+    .replace(/,\s*AXIS\["[^"]*",\s*\w+\]/g, "")
+    .replace(/PRIMEM\["[^"]*",\s*0(?=[,\]])/, 'PRIMEM["Greenwich",0');
   if (wkt.startsWith("GEOGCS")) wkt = wkt.replace(/,\s*AUTHORITY\["[^"]*",\s*"[^"]*"\]\s*\]\s*$/, "]");
   return newReference(() => gdal.SpatialReference.fromWKT(wkt));
 }

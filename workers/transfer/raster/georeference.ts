@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type gdal from "gdal-async";
+import { readProjectionFile } from "../projection-file.js";
 import { Refusal, refused } from "../refusal.js";
 import { epsgNumber, referenceFrom, textOf } from "../srs.js";
 import { readReference } from "../srs-objects.js";
@@ -66,17 +67,19 @@ function boxTransform(
   return [xMin, (xMax - xMin) / width, 0, yMax, 0, (yMin - yMax) / height];
 }
 
+/** The path of a file of the image's name. */
 function sidecar({ folder, files, name }: GivenGeoreference, pattern: RegExp): string | undefined {
   const stem = name.slice(0, name.lastIndexOf("."));
   const found = files.find((file) => file.slice(0, file.lastIndexOf(".")) === stem && pattern.test(file));
-  return found === undefined ? undefined : readFileSync(join(folder, found), "latin1").slice(0, 10_000);
+  return found && join(folder, found);
 }
 
 /** The six lines of a world file, which give the centre of the first pixel. */
 function worldTransform(given: GivenGeoreference): GeoTransform | undefined {
-  const text = sidecar(given, worldExtension);
-  if (text === undefined) return undefined;
-  const numbers = text
+  const path = sidecar(given, worldExtension);
+  if (path === undefined) return undefined;
+  const numbers = readFileSync(path, "latin1")
+    .slice(0, 10_000)
     .trim()
     .split(/\s+/)
     .slice(0, 6)
@@ -99,15 +102,16 @@ function ownTransform({ dataset }: RasterSource): GeoTransform | undefined {
 /** The request's, the .prj file's, the image's own, else EPSG:4326. */
 function srsTextOf({ dataset }: RasterSource, given: GivenGeoreference): string {
   if (given.srs !== undefined) return given.srs;
-  const wkt = sidecar(given, /\.prj$/);
-  if (wkt?.trim()) return textOf(fromProjection(wkt));
+  const path = sidecar(given, /\.prj$/);
+  const wkt = path && readProjectionFile(path);
+  if (wkt !== "" && path) return textOf(fromProjection(wkt));
   const own = given.box ? undefined : readReference(dataset, dataset, textOf);
   return own ?? "4326";
 }
 
-function fromProjection(wkt: string): gdal.SpatialReference {
+function fromProjection(wkt: string | undefined): gdal.SpatialReference {
   try {
-    return referenceFrom(wkt);
+    return referenceFrom(wkt ?? "");
   } catch {
     throw refused("The .prj file has no spatial reference that is supported here: give srs.");
   }

@@ -1,6 +1,8 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import gdal from "gdal-async";
+import { readProjectionFile } from "../projection-file.js";
 import { refused } from "../refusal.js";
+import { referenceFrom } from "../srs.js";
 import { newReference } from "../srs-objects.js";
 import { deletedRowsOf, rowsOf } from "./dbase-rows.js";
 import { readGdal } from "./gdal.js";
@@ -30,22 +32,37 @@ export const readShapefile: Reader = async (task) => {
   }
 };
 
-const longestReference = 64 * 1024;
-
-/** GDAL takes a file whose reference it cannot read for one in degrees. @throws Refusal */
+/**
+ * Writes the reference anew, as UTF-8 and in the notation that GDAL reads from a .prj. It takes a file whose reference it
+ * cannot read for one in degrees.
+ * @throws Refusal
+ */
 function requireKnownReference(prj: string): void {
   if (!existsSync(prj)) return;
-  if (statSync(prj).size <= longestReference) {
-    const text = readFileSync(prj, "latin1");
-    if (/^[\s\0]*$/.test(text)) return;
-    try {
-      newReference(() => gdal.SpatialReference.fromESRI(text.split(/\r?\n/)));
-      return;
-    } catch {
-      // Told below.
-    }
+  const text = readProjectionFile(prj);
+  if (text === "") return;
+  const known = text && (isOfEsri(text) ? text : wktOf(text));
+  if (!known)
+    throw refused("The coordinate system in the .prj of the shapefile cannot be read. Name it by srs.");
+  writeFileSync(prj, known);
+}
+
+function isOfEsri(text: string): boolean {
+  try {
+    newReference(() => gdal.SpatialReference.fromESRI(text.split(/\r?\n/)));
+    return true;
+  } catch {
+    return false;
   }
-  throw refused("The coordinate system in the .prj of the shapefile cannot be read. Name it by srs.");
+}
+
+/** WKT 1 of another notation, such as WKT 2; undefined when it is not known. */
+function wktOf(text: string): string | undefined {
+  try {
+    return referenceFrom(text).toWKT();
+  } catch {
+    return undefined;
+  }
 }
 
 /** The records of an .shp, by its index. GDAL gives no geometry for those that it cannot read, and for empty ones. */
