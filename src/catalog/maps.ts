@@ -2,7 +2,7 @@ import { failed, forbidden, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode } from "./codes.js";
 import { discardMaps } from "./discard.js";
-import type { LocalizedName } from "./state.js";
+import type { LocalizedName, MapState } from "./state.js";
 import { lockMap } from "./tree.js";
 
 /** Creates, changes, lists, publishes and deletes maps. */
@@ -12,6 +12,8 @@ export interface NewMap {
   readonly name?: LocalizedName;
   /** CartoCSS that applies before the layers' own styles, already checked; "" = none. */
   readonly cssStyle?: string;
+  /** 1 = it is published as one layer; default: 0. */
+  readonly groupLayers?: MapState["groupLayers"];
   readonly ownerId?: number | null;
   readonly json?: Readonly<Record<string, unknown>>;
   /** Whether the public may read it; default: true. */
@@ -51,8 +53,9 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
   const code = checkMapCode(map.code);
   const name = map.name ?? { name: "", localized: false, names: {} };
   const [row] = await db.write<{ id: number }>(
-    `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication, sort)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(max(sort), 0) + 1 from map where project_id = $1
+    `insert into map (project_id, code, name, localized_name, names, css_style, owner_id, json, has_publication,
+       group_layers, sort)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce(max(sort), 0) + 1 from map where project_id = $1
      on conflict (project_id, code) do nothing returning id`,
     [
       project,
@@ -64,6 +67,7 @@ export async function createMap(db: Queryable, project: number, map: NewMap): Pr
       map.ownerId ?? null,
       JSON.stringify(map.json ?? {}),
       map.published ?? true,
+      map.groupLayers ?? 0,
     ],
   );
   if (!row) throw codeExists(code);
@@ -76,25 +80,33 @@ export interface MapChange {
   readonly name?: LocalizedName | undefined;
   /** As in `NewMap`. */
   readonly cssStyle?: string | undefined;
+  /** As in `NewMap`. */
+  readonly groupLayers?: MapState["groupLayers"] | undefined;
 }
 
 /**
- * Changes a map's code, name or style. Its addresses have the new code from then on, and the old one is free.
+ * Changes a map's code, name, style or grouping. Its addresses have the new code from then on, and the old one is free.
  * @throws Failure not_found, invalid_code, code_exists
  */
-export function changeMap(db: Database, mapId: number, { code, name, cssStyle }: MapChange): Promise<void> {
+export function changeMap(
+  db: Database,
+  mapId: number,
+  { code, name, cssStyle, groupLayers }: MapChange,
+): Promise<void> {
   return db.transaction(async (tx) => {
     await lockMap(tx, mapId);
     if (code !== undefined) await takeCode(tx, mapId, code);
     await tx.execute(
       `update map set name = coalesce($2, name), localized_name = coalesce($3, localized_name),
-         names = coalesce($4, names), css_style = coalesce($5, css_style) where id = $1`,
+         names = coalesce($4, names), css_style = coalesce($5, css_style),
+         group_layers = coalesce($6, group_layers) where id = $1`,
       [
         mapId,
         name?.name ?? null,
         name?.localized ?? null,
         name ? JSON.stringify(name.names) : null,
         cssStyle ?? null,
+        groupLayers ?? null,
       ],
     );
   });
@@ -128,12 +140,13 @@ export interface MapListItem {
   readonly code: string;
   readonly name: string;
   readonly has_publication: boolean;
+  readonly group_layers: MapState["groupLayers"];
 }
 
 /** A project's maps, ordered by `sort`. */
 export function listMaps(db: Queryable, project: number): Promise<MapListItem[]> {
   return db.query<MapListItem>(
-    "select id, code, name, has_publication from map where project_id = $1 order by sort, id",
+    "select id, code, name, has_publication, group_layers from map where project_id = $1 order by sort, id",
     [project],
   );
 }

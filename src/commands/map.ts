@@ -7,9 +7,9 @@ import { type CommandEnvironment, print, propagateChange, report, withServices }
 import { removeContents } from "./remove-contents.js";
 import { table } from "./table.js";
 
-/** mapwright map create | list | rename | publish | unpublish | delete */
+/** mapwright map create | list | rename | publish | unpublish | group | ungroup | delete */
 export function register(program: Command, env: CommandEnvironment): void {
-  const map = program.command("map").description("create, list, rename, publish and delete maps");
+  const map = program.command("map").description("create, list, rename, publish, group and delete maps");
 
   map
     .command("create")
@@ -18,23 +18,35 @@ export function register(program: Command, env: CommandEnvironment): void {
     .argument("<map>", "1 to 64 Latin letters, digits, _ and -")
     .option("--name <name>", "title", "")
     .option("--unpublished", "only users with the right to read it may see it")
+    .option("--group-layers", "it is published as one layer")
     .addHelpText("after", '\nExample:\n  $ mapwright map create city roads --name "Our roads"')
     .action(
       async (
         project: string,
         code: string,
-        options: { name: string; unpublished?: boolean },
+        options: { name: string; unpublished?: boolean; groupLayers?: boolean },
         command: Command,
       ) => {
+        const groupLayers = options.groupLayers ? 1 : 0;
         const name = { name: checkText(options.name, "--name"), localized: false, names: {} };
         await withServices(env, command, async (services) => {
           const { db } = services;
-          await createMap(db, await projectId(db, project), { code, name, published: !options.unpublished });
+          await createMap(db, await projectId(db, project), {
+            code,
+            name,
+            published: !options.unpublished,
+            groupLayers,
+          });
           await propagateChange(services);
         });
         report(env, command, {
           message: `Map ${project}/${code} was created.`,
-          value: { project, map: code, has_publication: !options.unpublished },
+          value: {
+            project,
+            map: code,
+            has_publication: !options.unpublished,
+            group_layers: groupLayers,
+          },
         });
       },
     );
@@ -54,9 +66,10 @@ export function register(program: Command, env: CommandEnvironment): void {
         String(row.id),
         row.code,
         row.has_publication ? "yes" : "no",
+        row.group_layers === 1 ? "yes" : "no",
         row.name,
       ]);
-      print(env, table(["ID", "CODE", "PUBLISHED", "NAME"], rows));
+      print(env, table(["ID", "CODE", "PUBLISHED", "GROUPED", "NAME"], rows));
     });
 
   map
@@ -124,4 +137,26 @@ export function register(program: Command, env: CommandEnvironment): void {
     "show a map only to users with the right to read it",
     "is no longer published",
   );
+
+  const grouping = (name: string, groupLayers: 0 | 1, description: string, done: string) =>
+    map
+      .command(name)
+      .description(description)
+      .argument("<project>", "code of the project")
+      .argument("<map>", "code of the map")
+      .addHelpText("after", `\nExample:\n  $ mapwright map ${name} city roads`)
+      .action(async (project: string, code: string, _options: unknown, command: Command) => {
+        await withServices(env, command, async (services) => {
+          const { db } = services;
+          const id = await findMapId(db, await projectId(db, project), code);
+          await changeMap(db, id, { groupLayers });
+          await propagateChange(services);
+        });
+        report(env, command, {
+          message: `Map ${project}/${code} ${done}.`,
+          value: { project, map: code, group_layers: groupLayers },
+        });
+      });
+  grouping("group", 1, "publish a map as one layer", "is published as one layer");
+  grouping("ungroup", 0, "publish a map with its layers and folders", "is published with its layers");
 }

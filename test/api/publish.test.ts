@@ -319,3 +319,62 @@ t.test("publishing needs a token and the right to edit structure", async (t) => 
   t.same(await tree(), before);
   t.match((await publish([])).headers.get("cache-control"), /no-store/);
 });
+
+t.test("a map with group_layers is published as one layer, which is the whole map", async (t) => {
+  const admin = await server.token("admin");
+  const patch = (body: object) => api("PATCH", "m/", { token: admin, body });
+  await publish([
+    { id: 1, parent_id: 0, map_layer_id: box },
+    { id: 2, parent_id: 1, map_layer_id: red.id },
+    { id: 3, parent_id: 0, map_layer_id: green.id, selected: false },
+  ]);
+  t.match(await patch({ group_layers: 1, name: "Whole" }), { status: 200, json: { group_layers: 1 } });
+  t.equal((await api("GET", "m/", { node: 1 })).json.group_layers, 1, "on every node");
+  const listed = (await api("GET", "maps/public/", { token: admin })).json;
+  t.equal(listed.find(({ code }: { code: string }) => code === "m").group_layers, 1);
+  const [only, ...others] = await tree("?type=publish&returnBbox=1&returnCss=1&with_access=1");
+  t.same(others, []);
+  t.match(only, {
+    ...{ id: mapId, map_layer_id: mapId, code: "m", name: "Whole", parent_id: 0, selected: true, access: 1 },
+    ...{ css_style: "", bbox: { sw: [0, 0], ne: [20, 40] }, group_layers: 1 },
+  });
+  const full = pick(await tree("?type=full"), "code", "selected").sort();
+  t.same(full, [
+    ["box", true],
+    ["green", false],
+    ["red", true],
+  ]);
+  const picture = async (layers: string) => {
+    const answer = await fetch(tileUrl(server, "m", { lon: 20, lat: 20, z: 1 }, `&base=0${layers}`, 1));
+    t.equal(answer.status, 200);
+    return Buffer.from(await answer.arrayBuffer()).toString("base64");
+  };
+  t.equal(await picture(`&layers=${mapId}`), await picture(""), "tiles take it among their layers");
+  t.not(await picture(`&layers=${mapId}`), await picture("&layers=0"));
+  const older = await fetch(`${server.url}/api/2.0/p/m/layers/`);
+  t.match(await older.json(), [{ id: mapId, name: "Whole", g_type: "Unknown", bbox: only.bbox }]);
+  const settings = await fetch(`${server.url}/api/2.2/p/?map_code=m`);
+  t.match(await settings.json(), { map: { group_layers: 1 }, layers: [{ id: mapId }], bbox: only.bbox });
+  const saved = await publish([{ id: 4, parent_id: 0, map_layer_id: red.id }]);
+  t.same(pick(saved.json, "id", "code"), [[4, "red"]], "its publication tree can still be changed");
+  const grant = async (layer: string, rights: number | undefined) => {
+    await setGrant(services.db, { project: "p", map: "m", layer, login: null }, rights);
+    await services.changes.propagate();
+  };
+  await grant("red", 0);
+  t.same(await tree(), [], "nothing of it can be read");
+  await grant("red", undefined);
+  t.equal((await patch({ name: "Whole" })).json.group_layers, 1, "PATCH leaves it");
+  t.equal((await api("PUT", "m/", { token: admin, body: {} })).json.group_layers, 0, "PUT resets it");
+  t.same(pick(await tree(), "id"), [[4]]);
+  for (const [given, status] of [
+    [true, 200],
+    ["0", 200],
+    [2, 400],
+    ["x", 400],
+  ] as const)
+    t.equal((await patch({ group_layers: given })).status, status, String(given));
+  const made = await api("POST", "", { token: editor, body: { code: "grouped", group_layers: 1 } });
+  t.equal(made.json.group_layers, 1);
+  t.same((await api("GET", "grouped/layers/")).json, [], "there is nothing in it");
+});

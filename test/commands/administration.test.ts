@@ -93,6 +93,10 @@ t.test("results and errors come as JSON where that is asked for", async (t) => {
     out: { project: "json", map: "m", has_publication: true },
   });
   t.match(await json("map unpublish json m"), { status: 0, out: { has_publication: false } });
+  t.match(await json("map group json m"), { status: 0, out: { map: "m", group_layers: 1 } });
+  t.match(await json("map list json"), { out: [{ code: "m", group_layers: 1 }] });
+  t.match(await json("map ungroup json m"), { status: 0, out: { group_layers: 0 } });
+  t.match(await json("map create json whole --group-layers"), { out: { group_layers: 1 } });
   t.match(await json("map rename json m n"), { out: { map: "n", was: "m" } });
   t.match(await json("user add zoe --project json", "zoe's word\n"), {
     out: { login: "zoe", role: "viewer", created: true },

@@ -54,6 +54,8 @@ t.test("every command has help with an example", async (t) => {
     "layer delete",
     "map publish",
     "map unpublish",
+    "map group",
+    "map ungroup",
     "session open",
     "session tile-key",
     "cache purge",

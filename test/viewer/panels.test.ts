@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { startServer } from "../support/server.js";
-import { makeTown, openPage, soon, startBrowser, until } from "./support.js";
+import { makeTown, openPage, pixelOf, press, screen, soon, startBrowser, until } from "./support.js";
 
 /** The panel at the side: its width, and long names in it. */
 
@@ -115,4 +115,37 @@ t.test("long names can be read", async (t) => {
     await soon(t).notOk(() => entry.evaluate((element) => element.scrollWidth > element.clientWidth + 1));
     await page.context().close();
   }
+});
+
+t.test("a map whose layers are grouped is one entry, which switches the whole map", async (t) => {
+  const token = await server.token("admin");
+  const set = (group_layers: number) =>
+    server.api("PATCH", "town/", { token, body: { group_layers, name: { en: "The town" } } });
+  t.equal((await set(1)).status, 200);
+  const { page, problems, requests } = await openPage(browser, home);
+  t.same(await page.locator(".tree-row label").allTextContents(), ["The town"]);
+  t.notOk(
+    requests.some((address) => /\/(?:legend|icon)\//.test(address)),
+    "it has no legend or icon",
+  );
+  const isGreen = async () => {
+    const { x, y } = await pixelOf(page, 5, 5);
+    const [red = 255, green = 0] = (await screen(page)).at(x, y);
+    return red < 60 && green > 200;
+  };
+  await soon(t).ok(isGreen);
+  await press(page, 5, 5);
+  await page.waitForSelector(".object h2");
+  await soon(t).equal(() => page.textContent(".object h2"), "Green park");
+  await soon(t).equal(() => page.textContent(".object-layer"), "The town");
+  await page.keyboard.press("Escape");
+  await page.uncheck(".tree-row input");
+  await soon(t).notOk(isGreen);
+  t.match(page.url(), /layers=0/);
+  await page.check(".tree-row input");
+  await soon(t).ok(isGreen);
+  t.notMatch(page.url(), /layers=/);
+  t.same(problems, []);
+  await page.context().close();
+  await set(0);
 });

@@ -141,7 +141,12 @@ const schemas = {
     error: anyObject.nullable().describe("When failed: `error`, `code`, `message` and `data`"),
   }),
   Layer: layer.extend({ import: importResult.optional(), notices: notices.optional() }),
-  TreeElement: layer.clone(),
+  TreeElement: layer.extend({
+    group_layers: z
+      .literal(1)
+      .describe("Only of the one element of a map whose layers are grouped")
+      .optional(),
+  }),
   Folder: z.object({
     id,
     type: z.literal("folder"),

@@ -11,7 +11,7 @@ import { mapPath } from "../request/paths.js";
 import { choice, flag, srid } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
-import { layerObject } from "./present.js";
+import { layerObject, mapElement } from "./present.js";
 import { visualValues } from "./visual-values.js";
 
 /** The layer tree of a map: all layers and folders, or the published ones. */
@@ -19,6 +19,8 @@ import { visualValues } from "./visual-values.js";
 export interface TreeOptions {
   /** The full tree instead of the publication tree. */
   readonly full?: boolean;
+  /** Whether a map with `group_layers` is one element. */
+  readonly grouped?: boolean;
   readonly css?: boolean;
   /** EPSG code of the bounding boxes; undefined = without boxes. */
   readonly boxSrid?: 4326 | 3857 | undefined;
@@ -34,6 +36,7 @@ export async function treeElements(
   const readable = (layer: LayerNode) => mayRead(map, caller, layer);
   const published = options.full ? null : map.publication;
   const shown = published ? publicationTree(map, published, readable) : fullTree(map, readable);
+  const isOne = options.grouped === true && map.groupLayers === 1;
   const boxes =
     options.boxSrid &&
     (await boxesOf(shown, {
@@ -41,6 +44,16 @@ export async function treeElements(
       boxSrid: options.boxSrid,
       held: (folder) => layersInFolder(map, folder.id).filter(readable),
     }));
+  if (isOne && !options.full)
+    return shown.length === 0
+      ? []
+      : [
+          mapElement(map, view, {
+            css: options.css ?? false,
+            bbox: boxes && unionBoxes(boxes),
+            access: options.access ? rightsOn(map, caller) : undefined,
+          }),
+        ];
   const values = await visualValues(
     services,
     map,
@@ -111,6 +124,7 @@ async function tree(
   const { type, returnBbox, bboxSR, returnCss, with_access: access } = query();
   const elements = await treeElements(services, context, {
     full: type === "full",
+    grouped: true,
     css: returnCss,
     boxSrid: returnBbox ? bboxSR : undefined,
     access,
@@ -124,7 +138,8 @@ export const treeOperations: readonly Operation[] = [
     tag: "Maps",
     summary: "Get the layer tree of a map",
     details:
-      "A list in depth-first order, each folder before its content. Elements that the caller may not read are omitted.",
+      "A list in depth-first order, each folder before its content. Elements that the caller may not read are omitted. " +
+      "The published tree of a map with `group_layers` has one element, for the map, with its id.",
     methods: ["GET"],
     path: `${mapPath}/layers/`,
     isKeptByEdge: true,

@@ -15,6 +15,7 @@ import { nameFields } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
+import { groupLayers } from "./maps.js";
 import { mapObject } from "./present.js";
 import { changedName } from "./tree-fields.js";
 
@@ -24,6 +25,7 @@ const changeFields = {
   code: code("New code, unique in the project; default: unchanged.").optional(),
   ...nameFields,
   css_style: style("CartoCSS of the map, applied before the styles of its layers; blank = none.").optional(),
+  group_layers: groupLayers.optional(),
 };
 
 async function administeredMap(request: Request, services: Services): Promise<MapContext> {
@@ -44,8 +46,9 @@ async function change(
   const replace = request.method === "PUT";
   const name = changedName(sent, context, replace ? undefined : map);
   const cssStyle = sent.css_style ?? (replace ? "" : undefined);
+  const grouped = sent.group_layers ?? (replace ? 0 : undefined);
   const notices = cssStyle === undefined ? [] : await checkStyles(services, map, cssStyle);
-  await changeMap(services.db, map.id, { code: sent.code, name, cssStyle });
+  await changeMap(services.db, map.id, { code: sent.code, name, cssStyle, groupLayers: grouped });
   await services.changes.propagate();
   const changed = mapObject(await services.catalog.map(project.code, sent.code ?? map.code), view);
   return answer(caller, { ...changed, ...(notices.length > 0 && { notices }) });
@@ -103,7 +106,7 @@ export const mapEditOperations: readonly Operation[] = [
     tag: "Maps",
     summary: "Change a map",
     details:
-      "PUT resets a missing name or style to the default, PATCH keeps it; both keep a missing code. With a new code all " +
+      "PUT resets a missing name, style or `group_layers` to the default, PATCH keeps it; both keep a missing code. With a new code all " +
       "addresses of the map have it, and the old one is free. A style with which that of a layer is not valid is refused.",
     access: "token",
     methods: ["PUT", "PATCH"],

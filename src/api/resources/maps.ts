@@ -8,7 +8,7 @@ import { mapContext, projectContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath, projectPath } from "../request/paths.js";
 import { type BodyDefinition, jsonObject } from "../request/schema/bodies.js";
-import { code, style } from "../request/schema/fields.js";
+import { bit, code, style } from "../request/schema/fields.js";
 import { nameFields, nameOf } from "../request/schema/names.js";
 import { ref, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
@@ -17,12 +17,17 @@ import { mapObject } from "./present.js";
 
 /** Maps: create and get. `map-edits.ts` changes them. */
 
+export const groupLayers = bit(
+  "1 = the published tree has the map as one layer; 0 = its layers and folders; default: 0.",
+);
+
 export const mapFields = {
   code: code("Code of the map, unique in the project."),
   ...nameFields,
   css_style: style("CartoCSS of the map, applied before the styles of its layers; default: none.").default(
     "",
   ),
+  group_layers: groupLayers.default(0),
 };
 
 interface NewMap extends Values<typeof mapFields> {
@@ -37,12 +42,13 @@ async function create(
 ): Promise<Reply> {
   const { project, caller, view } = await projectContext(request, services);
   requireProjectRight(project, caller, Right.editStructure);
-  const { code, css_style: cssStyle, publish = true, ...naming } = await body();
+  const { code, css_style: cssStyle, group_layers, publish = true, ...naming } = await body();
   const name = nameOf(naming, { language: view.language, main: project.languages[0] });
   const notices = cssStyle === "" ? [] : await checkStyle(services, project, { mapStyle: cssStyle });
   await createMap(services.db, project.id, {
     code,
     cssStyle,
+    groupLayers: group_layers,
     ownerId: caller.accountId,
     published: publish,
     ...(name ? { name } : {}),

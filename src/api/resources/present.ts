@@ -74,6 +74,35 @@ export function layerObject(
   };
 }
 
+/**
+ * The tree element of a map whose layers are grouped. Tiles take its id among `layers`. Its type is that of what the server
+ * draws and lists no objects of.
+ */
+export function mapElement(
+  map: MapState,
+  view: View,
+  { css, bbox, access }: Pick<LayerExtras, "css" | "bbox" | "access">,
+): Answered<"TreeElement"> {
+  return {
+    id: map.id,
+    type: "raster",
+    code: map.code,
+    name: localName(map, view.language, map.project.languages[0]),
+    sort: 1,
+    parent_id: 0,
+    selected: true,
+    map_layer_id: map.id,
+    icon: "",
+    ...(css ? { css_style: map.cssStyle } : {}),
+    render_type: 0,
+    style_mode: 2,
+    json: {},
+    group_layers: 1,
+    ...(bbox === undefined ? {} : { bbox }),
+    ...(access === undefined ? {} : { access }),
+  };
+}
+
 /** `source`, as given at creation. It is always included for external layers, because clients render them. */
 function sourceOf(map: MapState, layer: LayerNode, extras: LayerExtras): Record<string, unknown> {
   if (layer.type === "external") return { source: layer.source ?? {} };

@@ -31,7 +31,7 @@ const layers = ruled(z.string(), { blanks: [] })
   .meta({
     description:
       "Ids of layers, or of folders for all their layers, separated by commas. Ids of other maps are ignored. " +
-      "Default: the layers selected in the publication tree. Empty: no layers.",
+      "Default, and with the id of the map: the layers selected in the publication tree. Empty: no layers.",
     examples: ["12,15"],
   })
   .optional();

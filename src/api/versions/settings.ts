@@ -36,7 +36,7 @@ export const initialSettings =
     const map = await services.catalog.map(project.code, code);
     requireRead(map, caller);
     const context = { project: map.project, map, caller, view };
-    const elements = await treeElements(services, context, { boxSrid });
+    const elements = await treeElements(services, context, { boxSrid, grouped: true });
     return answer(caller, {
       map: mapObject(map, context.view),
       languages: map.project.languages,

@@ -21,6 +21,8 @@ export interface TreeElement {
   readonly css_style?: string;
   readonly bbox?: Box | null;
   readonly json?: Readonly<Record<string, unknown>> | null;
+  /** 1 = the whole map, whose layers are grouped. */
+  readonly group_layers?: number;
 }
 
 export interface TreeItem {
@@ -39,6 +41,18 @@ export type Shown = "all" | "some" | "none";
 const queryableTypes: ReadonlySet<string> = new Set(["layer", "virtual", "material"]);
 
 export const hasObjects = ({ element }: TreeItem): boolean => queryableTypes.has(element.type);
+
+/** Whether it stands for the whole map: then objects are found in it, which have layers that the tree does not show. */
+export const isWholeMap = ({ element }: TreeItem): boolean => element.group_layers === 1;
+
+/** A layer whose objects are found, but which the tree of the map does not show. */
+export const unlisted = (code: string, title: string): TreeItem => ({
+  element: { id: 0, type: "layer", code, name: title, sort: 0, parent_id: 0, selected: false },
+  layerId: 0,
+  title,
+  isFolder: false,
+  children: [],
+});
 
 export class LayerTree {
   readonly roots: readonly TreeItem[];
@@ -93,9 +107,14 @@ export class LayerTree {
     return this.leaves.filter((leaf) => this.on.has(leaf.layerId));
   }
 
-  /** Layers that are on and whose objects can be queried, the top one first. */
+  /** Layers that are on and in which objects may be found, the top one first. */
   get queryable(): readonly TreeItem[] {
-    return this.visible.filter(hasObjects);
+    return this.visible.filter((leaf) => hasObjects(leaf) || isWholeMap(leaf));
+  }
+
+  /** The layer with objects of that code, or the whole map when its layers are grouped. */
+  layerOf(code: string): TreeItem | undefined {
+    return this.leaves.find((leaf) => leaf.element.code === code || isWholeMap(leaf));
   }
 
   /** Ids of the layers that are on, ascending; undefined when they are the defaults of the map. */

@@ -1,6 +1,6 @@
 import { ownColumns } from "./attributes.js";
 import { type Pixel, pixelDistance } from "./distance.js";
-import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { isWholeMap, type LayerTree, type TreeItem, unlisted } from "./layer-tree.js";
 import type { ColumnInfo, FoundItem, MapId, MapServer, ObjectItem } from "./map-server.js";
 
 /** Finds the objects at a click on the map. */
@@ -73,7 +73,8 @@ export async function findObjects(
   for (const item of found) byLayer.set(item.layer_id, [...(byLayer.get(item.layer_id) ?? []), item]);
   const hits = await Promise.all(
     [...byLayer].map(async ([id, objects]): Promise<Hit[]> => {
-      const layer = tree.leaves.find(({ layerId }) => layerId === id);
+      const shown = tree.leaves.find((leaf) => leaf.layerId === id || isWholeMap(leaf));
+      const layer = shown && isWholeMap(shown) ? unlisted(objects[0]!.layer, shown.title) : shown;
       if (!layer) return [];
       const isBare = objects.every(hasIdAlone);
       if (isBare && !hasAttributes(await context.columnsOf(mapId, layer.element.code))) return [];

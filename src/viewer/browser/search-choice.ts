@@ -1,4 +1,4 @@
-import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { isWholeMap, type LayerTree, type TreeItem, unlisted } from "./layer-tree.js";
 import type { MapView } from "./map-view.js";
 import type { ObjectFinder } from "./object-finder.js";
 import type { SearchResult } from "./search-results.js";
@@ -31,19 +31,11 @@ export function goToResult(
       view.fit(tree.extent([result.layer]));
       return;
     case "object": {
-      const own = tree.leaves.find(({ element }) => element.code === result.layer);
+      const own = tree.layerOf(result.layer);
       if (own) switchOn(own);
-      void finder.open(own ?? unlisted(result.layer, result.layerTitle), result.id, { goTo: true });
+      const layer = own && !isWholeMap(own) ? own : unlisted(result.layer, result.layerTitle);
+      void finder.open(layer, result.id, { goTo: true });
       return;
     }
   }
 }
-
-/** A layer whose objects are found, but which the tree of the map does not show. */
-const unlisted = (code: string, title: string): TreeItem => ({
-  element: { id: 0, type: "layer", code, name: title, sort: 0, parent_id: 0, selected: false },
-  layerId: 0,
-  title,
-  isFolder: false,
-  children: [],
-});

@@ -1,6 +1,6 @@
 import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
-import type { LayerTree, TreeItem } from "./layer-tree.js";
+import { isWholeMap, type LayerTree, type TreeItem } from "./layer-tree.js";
 import { LayerLegend, ToggledLegends } from "./legend.js";
 import type { LegendSource } from "./map-server.js";
 import { swatch } from "./swatch.js";
@@ -101,7 +101,7 @@ export class TreeView {
       row.dataset.shown = shown;
     });
     const entry = h("li", {}, row);
-    if (!item.isFolder) this.addLegend(item, symbol, row, entry);
+    if (!item.isFolder && !isWholeMap(item)) this.addLegend(item, symbol, row, entry);
     if (item.isFolder) {
       const inner = this.list(item.children, depth + 1);
       inner.id = `${id}-in`;

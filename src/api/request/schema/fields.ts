@@ -65,6 +65,19 @@ export const flag = (description: string) =>
     { blanks: [null] },
   ).describe(description);
 
+/** 1 or 0, given as a `flag`. Else a bad request. */
+export const bit = (description: string) =>
+  ruled(
+    z.preprocess(
+      (given) => {
+        const set = flags.get(given);
+        return set === undefined ? given : Number(set);
+      },
+      z.literal([0, 1], "is 1 or 0"),
+    ),
+    { blanks: [null] },
+  ).describe(description);
+
 /** The id of a parent in the layer tree: an integer, or a string with one. Else not_found, as for an unknown id. */
 export const parent = (description: string) =>
   ruled(integer(description), { refuse: () => notFound("parent of that id"), blanks: [null, ""] });
