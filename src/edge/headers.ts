@@ -27,17 +27,19 @@ export class EdgeHeaders {
 
   /**
    * Headers of a public answer that is dropped by its keys when it changes.
+   * @param keys at most 2 kB; proxies in between refuse heads beyond 4 kB
    * @param secondsLeft how long it may be shown at most; undefined = as long as nothing changes
    */
   keyed(keys: readonly string[], secondsLeft?: number): Headers {
     const { edge, tiles } = this.options;
-    const named = namesOf(edge.kind, keys);
+    // Without an edge they would be of no use to anybody.
+    const named = this.isPurged ? namesOf(edge.kind, keys) : {};
     if (tiles.cacheControl !== "")
       return { "cache-control": bounded(tiles.cacheControl, secondsLeft), ...named };
     const seconds = Math.min(edge.seconds, secondsLeft ?? edge.seconds);
     switch (edge.kind) {
       case "none":
-        return { "cache-control": revalidated, ...named };
+        return { "cache-control": revalidated };
       case "nginx":
         // In this order: nginx before 1.23 obeys the first.
         return { "x-accel-expires": inThePast, "cache-control": revalidated };

@@ -1,11 +1,12 @@
 import t from "tap";
+import { toldEdge } from "../support/edge.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { startServer } from "../support/server.js";
 
 /** Icons of layers. */
 
-const server = await startServer();
+const server = await startServer({ config: toldEdge });
 t.teardown(() => server.stop());
 await makeMap(server, "m");
 const styles = {

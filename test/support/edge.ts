@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Edge, replaced, running, withSystemPrograms } from "../../bench/caches.js";
 
+/** Settings of a server whose answers name what they show, for an edge that is never there. */
+export const toldEdge = { "edge.kind": "hook", "edge.urls": ["http://127.0.0.1:9/"] };
+
 /** nginx on a port, in front of the server at `backend`. */
 export async function startNginx(port: number, backend: number): Promise<Edge> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-nginx-"));

@@ -102,7 +102,7 @@ export const describedHeaders = {
   ETag: "Changes with the image; for use in If-None-Match.",
   "Cache-Control": "How long it may be cached; `private, no-store` if the request has a token.",
   "Surrogate-Key":
-    "Keys of the project, map and layers shown, for purging CDN caches. Only for public responses.",
+    "Keys of the project, map and layers shown, for purging CDN caches. Only for public responses, behind an edge that drops by them.",
 };
 
 export const imageOperations: readonly Operation[] = [

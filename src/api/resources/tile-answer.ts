@@ -66,14 +66,8 @@ export function cacheHeaders(
 ): Headers {
   if (!isPublic) return { "cache-control": "private, no-store" };
   if (!isCurrent) return { "cache-control": "no-store" };
-  return edgeHeaders.keyed(edgeHeaders.isPurged ? keysWithPlace(plan, coord) : keysOf(plan), secondsLeft);
+  return edgeHeaders.keyed(edgeHeaders.isPurged ? keysWithPlace(plan, coord) : [], secondsLeft);
 }
-
-const keysOf = ({ projectId, maps }: TilePlan): string[] => [
-  `p${projectId}`,
-  ...maps.map(({ id }) => `m${id}`),
-  ...maps.flatMap(({ layers }) => layers.map((id) => `l${id}`)),
-];
 
 const keysWithPlace = (
   { projectId, maps, visualized, bufferPixels, collides }: TilePlan,
