@@ -34,7 +34,7 @@ const wktRoot =
 const wktRefused =
   /EXTENSION[[(]|METHOD[[(]"PROJ|PROJECTION[[(]"PROJ|PARAMETERFILE|PROJ4|NADGRIDS|GEOIDGRIDS|COORDINATEOPERATION|FITTED_CS|\/\/|@|\\/i;
 /** Text whose names, in quotation marks, hold any character that can be printed, and nothing but ASCII is outside of them. */
-const plain = /^(?:[\t\n\r\x20\x21\x23-\x7e]|"[^"\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]*")*$/u;
+const plain = /^(?:[\t\n\r\x20\x21\x23-\x7e]|"(?:[^"\p{Cc}\p{Cs}]|[\t\n\r])*")*$/u;
 
 /**
  * The transform from `srs` to EPSG:4326; undefined when `srs` is EPSG:4326.
