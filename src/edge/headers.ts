@@ -14,15 +14,34 @@ type Headers = Readonly<Record<string, string>>;
 /** Kept, and asked for each time. */
 export const revalidated = "public, max-age=0, must-revalidate";
 
+/** Of what is not current: kept by nobody. */
+export const notKept: Headers = { "cache-control": "no-store" };
+
+/** Names of headers by which answers are kept, found and told from others. */
+const keeping =
+  /^(?:etag|cache-control|surrogate-control|cdn-cache-control|x-accel-expires|surrogate-key|cache-tag)$/;
+
+/** The headers of an answer that turns out not to be current. What only its caller sees is kept by nobody anyway. */
+export const withoutKeeping = (headers: Headers): Headers =>
+  headers["cache-control"]?.includes("no-store")
+    ? headers
+    : {
+        ...Object.fromEntries(Object.entries(headers).filter(([name]) => !keeping.test(name))),
+        ...notKept,
+      };
+
 /** Whether the edge is told what to drop. */
 const isPurged = (kind: EdgeKind): boolean => kind !== "none" && kind !== "nginx";
 
 export class EdgeHeaders {
   /** Whether keys are of use: somebody drops answers by them. */
   readonly isPurged: boolean;
+  /** Whether what has keys is kept without being asked for each time. */
+  readonly isKept: boolean;
 
   constructor(private readonly options: EdgeHeaderOptions) {
     this.isPurged = isPurged(options.edge.kind);
+    this.isKept = this.isPurged || options.tiles.cacheControl !== "";
   }
 
   /**

@@ -143,7 +143,7 @@ export const readChunks = (
 /** Runs a generator to its first value, so that a statement that fails immediately rejects here. */
 export async function started<T>(generator: AsyncGenerator<T, void>): Promise<AsyncIterableIterator<T>> {
   const first = await generator.next().catch(readFailed);
-  return first.done ? generator : prepend(first.value, generator);
+  return first.done ? generator : prepend([first.value], generator);
 }
 
 /** PostgreSQL joins the rows to one value, which is faster to transfer and decode than many. */
@@ -260,22 +260,37 @@ export async function* readBatches(
 /** The id of an item of the API's list, or of a Feature, which is the first number in either. */
 const idOfJson = (text: string): number => Number(/"id":(-?\d+)/.exec(text)![1]);
 
-/** Prepends the first value. Not a generator: `return` of a generator that has not started does not reach `rest`. */
-function prepend<T>(first: T, rest: AsyncGenerator<T, void>): AsyncIterableIterator<T> {
-  let pending: T | undefined = first;
+/** A list that is read to its end, or up to so many characters. */
+export async function readAhead(
+  text: string | AsyncIterableIterator<string | Uint8Array>,
+  most: number,
+): Promise<{
+  readonly text: string | AsyncIterableIterator<string | Uint8Array>;
+  readonly isWhole: boolean;
+}> {
+  if (typeof text === "string") return { text, isWhole: true };
+  const ahead: (string | Uint8Array)[] = [];
+  for (let length = 0; length <= most; length += ahead.at(-1)!.length) {
+    const { done, value } = await text.next();
+    if (done) return { text: prepend(ahead, text), isWhole: true };
+    ahead.push(value);
+  }
+  return { text: prepend(ahead, text), isWhole: false };
+}
+
+/** Prepends the first values. Not a generator: `return` of a generator that has not started does not reach `rest`. */
+function prepend<T>(first: readonly T[], rest: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
+  const pending = first.toReversed();
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
     async next() {
-      if (pending === undefined) return rest.next();
-      const value = pending;
-      pending = undefined;
-      return { done: false, value };
+      return pending.length === 0 ? rest.next() : { done: false, value: pending.pop()! };
     },
     async return() {
-      pending = undefined;
-      await rest.return();
+      pending.length = 0;
+      await rest.return?.();
       return { done: true, value: undefined };
     },
   };

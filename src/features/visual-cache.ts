@@ -52,6 +52,8 @@ export interface Visuals {
     main: string,
     timeoutMs: number,
   ): Promise<ReadonlyMap<number, VisualValues>>;
+  /** The same for an answer: `outdated` is called when values are given, or left out, that are not those of the current objects. */
+  noting(outdated: () => void): Visuals;
 }
 
 /**
@@ -125,6 +127,7 @@ export class VisualCache implements Visuals, VisualSource {
     layers: readonly LayerNode[],
     main: string,
     timeoutMs: number,
+    outdated: () => void = () => undefined,
   ): Promise<ReadonlyMap<number, VisualValues>> {
     const requested = layers.filter((layer) => layer.visualSettings !== null);
     const values = new Map<number, VisualValues>();
@@ -135,9 +138,10 @@ export class VisualCache implements Visuals, VisualSource {
     });
     const late = new Set(requested);
     const load = async (layer: LayerNode) => {
-      const found = await this.current(layer, main);
+      const found = await this.latest(layer, main);
       late.delete(layer);
-      if (found) values.set(layer.id, found);
+      if (!found.isCurrent) outdated();
+      if (found.values) values.set(layer.id, found.values);
     };
     const all = async () => {
       // Tracks all layers in one statement.
@@ -149,12 +153,29 @@ export class VisualCache implements Visuals, VisualSource {
     );
     await Promise.race([done, timeout]);
     clearTimeout(timer);
+    if (late.size > 0) outdated();
     for (const layer of late) {
       const last = this.entries.get(layer.id);
       if (last?.values && last.key === keyOf(layer, main)) values.set(layer.id, last.values);
     }
     // A copy, since layers that finish later still write to `values`.
     return new Map(values);
+  }
+
+  noting(outdated: () => void): Visuals {
+    return {
+      current: async (layer, main) => {
+        const { values, isCurrent } = await this.latest(layer, main);
+        if (!isCurrent) outdated();
+        return values;
+      },
+      inTime: (layers, main, timeoutMs) => this.inTime(layers, main, timeoutMs, outdated),
+      noting: (also) =>
+        this.noting(() => {
+          outdated();
+          also();
+        }),
+    };
   }
 
   private entry(layer: LayerVersion, key: string): Entry {
@@ -249,5 +270,10 @@ export class VisualReader implements Visuals {
       if (found) values.set(layer.id, found);
     }
     return values;
+  }
+
+  /** Nobody keeps the answers of writes. */
+  noting(): Visuals {
+    return this;
   }
 }

@@ -7,7 +7,7 @@ import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
-import { keptByEdge, taggedByBytes } from "./public-answers.js";
+import { keptByEdge, keptByNobody, taggedByBytes } from "./public-answers.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -156,13 +156,22 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     definition.tag !== "Sessions" &&
     definition.tag !== "Objects" &&
     definition.access !== "token";
-  const shared = (request: Request, services: Services, reply: Promise<Reply> | Reply) => {
-    if (!isShared) return reply;
-    if (isKeptByEdge && services.edgeHeaders.isPurged)
-      return Promise.resolve(reply).then((made) => keptByEdge(request, services, made));
-    return reply instanceof Promise
-      ? reply.then((made) => taggedByBytes(request, made))
-      : taggedByBytes(request, reply);
+  const shared = (request: Request, services: Services, make: () => Promise<Reply> | Reply) => {
+    if (!isShared) return make();
+    if (isKeptByEdge && services.edgeHeaders.isPurged) return keptByEdge(request, services, make);
+    return then(make(), (made) => taggedByBytes(request, made));
+  };
+  /** What shows statistics of earlier objects is kept by nobody, whatever the handler says. */
+  const read = (handler: Handler<Services>, request: Request, services: Services) => {
+    let isCurrent = true;
+    const visuals = services.visuals.noting(() => {
+      isCurrent = false;
+    });
+    const noting = { ...services, visuals };
+    return then(
+      shared(request, services, () => handler(request, noting)),
+      (reply) => (isCurrent ? reply : keptByNobody(reply)),
+    );
   };
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
   const unlimited =
@@ -171,7 +180,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       const key = writes ? givenKey(request) : undefined;
       const db = services.db.for(requestUse(request, services, { writes, long }));
       return retryIfStale(request, { ...services, db }, (watched) => {
-        if (key === undefined) return shared(request, services, handler(request, watched));
+        if (key === undefined) return read(handler, request, watched);
         return answerOnce(request, watched, { key, body }, (transactional) =>
           handler(request, transactional),
         );
@@ -199,6 +208,9 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     body,
   };
 }
+
+const then = (reply: Promise<Reply> | Reply, change: (made: Reply) => Reply): Promise<Reply> | Reply =>
+  reply instanceof Promise ? reply.then(change) : change(reply);
 
 /** Logins have limits of their own; what tells of the server has none. */
 function countsOf(tag: Tag, writes = false): LimitedWork | undefined {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Caller, LayerNode, MapState } from "../../catalog/state.js";
-import { revalidated } from "../../edge/headers.js";
+import { notKept, revalidated, withoutKeeping } from "../../edge/headers.js";
 import { matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { Services } from "../services.js";
-import { usedToken } from "./caller.js";
+import { headToken, tileKeyOf, usedToken } from "./caller.js";
 
 /**
  * What the public is answered may be kept by browsers and shared caches, which ask each time whether it is current. JSON that
@@ -31,25 +31,91 @@ export function taggedByBytes({ method }: Request, reply: Reply): Reply {
   return { kind: "json_text", text, headers: { ...headers, "cache-control": revalidated, etag } };
 }
 
+/** An answer that shows what is not current: kept by nobody. */
+export const keptByNobody = (reply: Reply): Reply => ({
+  ...reply,
+  headers: withoutKeeping(reply.headers ?? {}),
+});
+
+/** What an answer is made of, as it was before it was read. */
+export interface Moment {
+  /** History of the database, and the versions of the layers in it. */
+  readonly versions: string;
+  /**
+   * Whether nothing has changed since, for sure: no node may have told the edge of a change meanwhile. Nothing is awaited, so
+   * that this is so when the answer is sent.
+   */
+  isNow(): boolean;
+}
+
+/** To be asked for before anything is read from the database. Undefined while the versions cannot be told. */
+export async function momentOf(
+  { versions, catalog }: Pick<Services, "versions" | "catalog">,
+  map: MapState,
+  layers: Iterable<LayerNode>,
+): Promise<Moment | undefined> {
+  try {
+    const { epoch } = versions;
+    const tracked = await versions.track([...layers].map(({ id }) => id));
+    if (!versions.trusted) await versions.refresh(tracked);
+    if (versions.epoch !== epoch) return undefined;
+    const before = tracked.map(({ version }) => version);
+    return {
+      versions: `${epoch} ${before.join(" ")}`,
+      isNow: () =>
+        versions.trusted &&
+        versions.epoch === epoch &&
+        catalog.isCurrent(map) &&
+        tracked.every(({ version }, index) => version === before[index]),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
 /**
- * As `taggedByBytes`, of what is made of a map, its layers and their objects alone: it is dropped from the edge when one of
- * them changes.
+ * As `taggedByBytes`, of what is made of the map of the path and its layer, or all of its layers, and their objects alone: it
+ * is dropped from the edge when one of them changes.
  */
-export async function keptByEdge(request: Request, services: Services, reply: Reply): Promise<Reply> {
-  const tagged = taggedByBytes(request, reply);
-  const { edgeHeaders, catalog } = services;
-  const { project, map: code } = request.params as { project: string; map: string };
-  if (!edgeHeaders.isPurged || tagged.headers?.["cache-control"] !== revalidated) return tagged;
-  const map = await catalog.map(project, code);
-  const keys = [`p${map.project.id}`, `m${map.id}`, `n${map.id}`];
-  return { ...tagged, headers: { ...tagged.headers, ...edgeHeaders.keyed(keys) } };
+export async function keptByEdge(
+  request: Request,
+  services: Services,
+  make: () => Promise<Reply> | Reply,
+): Promise<Reply> {
+  const before = await momentOfPath(request, services);
+  const tagged = taggedByBytes(request, await make());
+  if (tagged.headers?.["cache-control"] !== revalidated) return tagged;
+  if (!before?.moment.isNow()) return keptByNobody(tagged);
+  const { id, project } = before.map;
+  const keys = [`p${project.id}`, `m${id}`, `n${id}`];
+  return { ...tagged, headers: { ...tagged.headers, ...services.edgeHeaders.keyed(keys) } };
+}
+
+/** Undefined also where the handler refuses, or answers somebody whose answers are kept by nobody. */
+async function momentOfPath(
+  request: Request,
+  services: Services,
+): Promise<{ readonly map: MapState; readonly moment: Moment } | undefined> {
+  if (headToken(request) !== undefined || tileKeyOf(request) !== undefined) return undefined;
+  const { project, map: code, layer: layerCode } = request.params as Record<string, string>;
+  const map = await services.catalog.map(project!, code!).catch(() => undefined);
+  if (!map) return undefined;
+  const layer = layerCode === undefined ? undefined : map.layers.get(layerCode);
+  if (layerCode !== undefined && !layer) return undefined;
+  const moment = await momentOf(services, map, layer ? [layer] : map.layers.values());
+  return moment && { map, moment };
 }
 
 /** Of the answers to one address: they differ when the ETags do. */
 export interface AnswerVersion {
-  readonly headers: Headers;
   /** The answer of a client that has it already. */
   readonly unchanged: Reply | undefined;
+  /** Whether `whenRead` lets it be kept without being asked for each time. */
+  readonly isWorthReading: boolean;
+  /** Headers of an answer that has been read to its end, when it is sent. */
+  whenRead(): Headers;
+  /** Headers of an answer that is sent while it is read: it is asked for each time. */
+  readonly beforeRead: Headers;
 }
 
 /** What an answer is made of. */
@@ -68,31 +134,29 @@ interface AnswerOrigin {
  */
 export async function versionOfObjects(
   request: Request,
-  { versions, edgeHeaders }: Pick<Services, "versions" | "edgeHeaders">,
+  services: Pick<Services, "versions" | "catalog" | "edgeHeaders">,
   { map, layer, caller, negotiated }: AnswerOrigin,
 ): Promise<AnswerVersion | undefined> {
   if (request.method !== "GET" || usedToken(caller)) return undefined;
-  const version = await layerVersion(versions, layer.id);
-  if (version === undefined) return undefined;
+  const moment = await momentOf(services, map, [layer]);
+  if (!moment) return undefined;
+  const { edgeHeaders } = services;
   const { project } = map;
-  const made = [project.id, project.revision, map.id, map.revision, layer.id, version];
+  const made = [project.id, project.revision, map.id, map.revision, layer.id, moment.versions];
   const etag = hashOf([...made, request.path, request.rawQuery, negotiated ?? ""].join("\n"));
-  const kept = edgeHeaders.isPurged
-    ? edgeHeaders.keyed([`p${project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`])
-    : { "cache-control": revalidated };
-  const headers = { ...kept, etag, ...(negotiated !== undefined && { vary: "Accept" }) };
+  const told = { etag, ...(negotiated !== undefined && { vary: "Accept" }) };
+  const keyed = (secondsLeft?: number) => {
+    if (!edgeHeaders.isPurged) return { "cache-control": revalidated, ...told };
+    const keys = [`p${project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`];
+    return { ...edgeHeaders.keyed(keys, secondsLeft), ...told };
+  };
   const isKnown = matchesEtag(request.header("if-none-match") ?? "", etag);
-  return { headers, unchanged: isKnown ? { kind: "bytes", status: 304, body: "", headers } : undefined };
-}
-
-/** A layer's version with the history of the database that it belongs to; undefined while it is not known. */
-async function layerVersion(versions: Services["versions"], id: number): Promise<string | undefined> {
-  try {
-    const { epoch } = versions;
-    const tracked = await versions.track([id]);
-    if (!versions.trusted) await versions.refresh(tracked);
-    return versions.epoch === epoch ? `${epoch} ${tracked[0]!.version}` : undefined;
-  } catch {
-    return undefined;
-  }
+  // What has this version was read while nothing changed, however long that took.
+  const headers = keyed(moment.isNow() ? undefined : 0);
+  return {
+    unchanged: isKnown ? { kind: "bytes", status: 304, body: "", headers } : undefined,
+    isWorthReading: edgeHeaders.isPurged,
+    whenRead: () => (!edgeHeaders.isPurged || moment.isNow() ? keyed() : notKept),
+    beforeRead: keyed(0),
+  };
 }

@@ -1,8 +1,9 @@
 import { mayRead, requireRead } from "../../access/rights.js";
-import { type Caller, type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
+import { type Caller, publicCaller } from "../../catalog/state.js";
+import { notKept } from "../../edge/headers.js";
 import { busy, notFound } from "../../errors.js";
 import { pictureTag } from "../../hosts/pictures.js";
-import type { Reply, Request } from "../../http/types.js";
+import type { Headers, Reply, Request } from "../../http/types.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
 import { callerOrPublic, imageUser, usedToken } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
@@ -25,30 +26,36 @@ const iconParameters = {
 
 async function icon(
   request: Request,
-  services: Services,
+  given: Services,
   { query }: Input<typeof iconParameters, undefined>,
 ): Promise<Reply> {
   const { project = "", map: mapCode = "", layer: layerCode = "" } = request.params;
-  const map = await services.catalog.map(project, mapCode);
+  const map = await given.catalog.map(project, mapCode);
   const layer = map.layers.get(layerCode);
   const isPublic = () => mayRead(map, publicCaller, layer);
-  const caller = await callerOrPublic(request, services, map.project, isPublic, map);
+  const caller = await callerOrPublic(request, given, map.project, isPublic, map);
   requireRead(map, caller, layer);
   if (!layer) throw notFound(`layer "${layerCode}"`);
   const { size, class: at } = query();
+  const whenRead = await pictureHeaders(given, { map, layer, caller });
+  let isCurrent = true;
+  const visuals = given.visuals.noting(() => {
+    isCurrent = false;
+  });
+  const services = { ...given, visuals };
+  const headers = () => (isCurrent || usedToken(caller) ? whenRead() : notKept);
   if (at !== undefined) {
     const symbol = await classSymbol(services, { map, layer }, { at, size });
     if (symbol === undefined) throw notFound("class of that number");
     if (symbol === null) throw busy("What the symbol depends on takes too long now.");
-    return symbolReply(request, services, { map, layer, caller }, symbol);
+    return symbolReply(request, services, { caller, headers }, symbol);
   }
   const symbol = await layerSymbol(services, { map, layer }, size);
-  if (symbol) return symbolReply(request, services, { map, layer, caller }, symbol);
+  if (symbol) return symbolReply(request, services, { caller, headers }, symbol);
   // Nothing is drawn of the layer, or what it depends on is not there in time.
+  if (symbol === null) isCurrent = false;
   const svg = swatchSvg(swatchOf(noStyle, layer.geometryKind));
-  const isLasting = symbol !== null || usedToken(caller);
-  const headers = isLasting ? pictureHeaders(services, { map, layer, caller }) : notCached;
-  return pictureReply(request, pictureTag({ svg, size }), headers, () =>
+  return pictureReply(request, { tag: pictureTag({ svg, size }), headers }, () =>
     services.pictures.drawn({ svg, size }, imageUser(request, caller)),
   );
 }
@@ -56,17 +63,14 @@ async function icon(
 const symbolReply = (
   request: Request,
   services: Services,
-  context: { readonly map: MapState; readonly layer: LayerNode; readonly caller: Caller },
+  { caller, headers }: { readonly caller: Caller; readonly headers: () => Headers },
   { request: wanted, pictures, blob }: DrawnSymbol,
 ): Promise<Reply> =>
-  pictureReply(request, pictureTag(wanted), pictureHeaders(services, context), () =>
+  pictureReply(request, { tag: pictureTag(wanted), headers }, () =>
     services.pictureFolder.use(pictures, () =>
-      services.pictures.symbol(wanted, imageUser(request, context.caller), blob),
+      services.pictures.symbol(wanted, imageUser(request, caller), blob),
     ),
   );
-
-/** For an icon without its style, which may differ on the next request. */
-const notCached = { "cache-control": "no-store" };
 
 export const iconOperations: readonly Operation[] = [
   operation({

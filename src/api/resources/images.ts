@@ -3,6 +3,7 @@ import { mayRead, requireRead } from "../../access/rights.js";
 import { isPicture } from "../../catalog/file-types.js";
 import { type FoundFile, findFile, isListed } from "../../catalog/files.js";
 import { type Caller, type LayerNode, type MapState, publicCaller } from "../../catalog/state.js";
+import { notKept } from "../../edge/headers.js";
 import { failed, notFound } from "../../errors.js";
 import { type PictureFormat, pictureFits } from "../../hosts/messages.js";
 import { type Picture, pictureTag, type ResizedBlob } from "../../hosts/pictures.js";
@@ -13,6 +14,7 @@ import { callerOrPublic, imageUser, usedToken } from "../request/caller.js";
 import { invalidFormat } from "../request/common-parameters.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
+import { momentOf } from "../request/public-answers.js";
 import { binary } from "../request/schema/bodies.js";
 import { choice, integer } from "../request/schema/parameters.js";
 import { ruled } from "../request/schema/schema.js";
@@ -52,12 +54,14 @@ async function image(
   if (!file || !place) throw notFound("image of that uuid");
   const { map, layer } = place;
   requireRead(map, caller, layer);
-  if (!layer || !(await isListed(services.db, layer, file))) throw notFound("image of that uuid");
+  if (!layer) throw notFound("image of that uuid");
+  const headers = await pictureHeaders(services, { map, layer, caller });
+  if (!(await isListed(services.db, layer, file))) throw notFound("image of that uuid");
   const { w, h, fit, f } = query();
   if (!isPicture(file.mime))
     throw failed("unsupported_format", "The file is no picture that can be shown.", { mime: file.mime });
   const wanted: ResizedBlob = { blob: file.uuid, width: w, height: h, fit, format: f };
-  return pictureReply(request, pictureTag(wanted), pictureHeaders(services, { map, layer, caller }), () =>
+  return pictureReply(request, { tag: pictureTag(wanted), headers }, () =>
     services.pictures.resized(wanted, imageUser(request, caller)),
   );
 }
@@ -75,26 +79,47 @@ interface PictureContext {
   readonly caller: Caller;
 }
 
-/** Cache headers of an image or icon: those of the layer's tiles. */
-export function pictureHeaders(services: Services, { map, layer, caller }: PictureContext): Headers {
-  if (usedToken(caller)) return { "cache-control": "private, no-store" };
+/**
+ * Cache headers of an image or icon: those of the layer's tiles. To be asked for before what it shows is read, and called when
+ * it is sent.
+ */
+export async function pictureHeaders(
+  services: Services,
+  { map, layer, caller }: PictureContext,
+): Promise<() => Headers> {
+  if (usedToken(caller)) return () => ({ "cache-control": "private, no-store" });
+  const { edgeHeaders } = services;
+  const moment = edgeHeaders.isKept ? await momentOf(services, map, [layer]) : undefined;
   // Whether an image is one of the layer's, and what icons show of statistics, changes with any of its objects.
-  return services.edgeHeaders.keyed([`p${map.project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`]);
+  const keyed = edgeHeaders.keyed([`p${map.project.id}`, `m${map.id}`, `l${layer.id}`, `o${layer.id}`]);
+  return () => (edgeHeaders.isKept && !moment?.isNow() ? notKept : keyed);
+}
+
+/** What a picture is known by. */
+export interface PictureVersion {
+  readonly tag: string;
+  readonly headers: () => Headers;
 }
 
 /** An image, or 304 if the client has the current one, which is checked before anything is rendered. */
 export async function pictureReply(
   request: Request,
-  tag: string,
-  headers: Headers,
+  { tag, headers }: PictureVersion,
   make: () => Promise<Picture>,
 ): Promise<Reply> {
   const etag = `"${tag}"`;
   if (matchesEtag(request.header("if-none-match") ?? "", etag)) {
-    return { kind: "bytes", status: 304, body: "", headers: { ...headers, etag } };
+    const now = headers();
+    if (now !== notKept) return { kind: "bytes", status: 304, body: "", headers: { ...now, etag } };
   }
   const { bytes, format } = await make();
-  return { kind: "bytes", body: bytes, headers: { "content-type": `image/${format}`, etag, ...headers } };
+  const now = headers();
+  const type = { "content-type": `image/${format}` };
+  return {
+    kind: "bytes",
+    body: bytes,
+    headers: now === notKept ? { ...type, ...now } : { ...type, etag, ...now },
+  };
 }
 
 /** Descriptions of the response headers of tiles, icons and images. */

@@ -64,7 +64,7 @@ async function box(
   const version = await versionOfObjects(request, services, context);
   if (version?.unchanged) return version.unchanged;
   const value = await layerBox(services.db, layer, bboxSR);
-  return { kind: "json", value, headers: { ...callerHeaders(caller), ...version?.headers } };
+  return { kind: "json", value, headers: { ...callerHeaders(caller), ...version?.whenRead() } };
 }
 
 export const layerOperations: readonly Operation[] = [

@@ -3,7 +3,7 @@ import { badRequest } from "../../errors.js";
 import { countObjects } from "../../features/count.js";
 import { requireExpressions } from "../../features/filter-language.js";
 import { countStatement, type ListRequest, listedIds } from "../../features/list.js";
-import { type PageBounds, readList, readPage } from "../../features/read.js";
+import { type PageBounds, readAhead, readList, readPage } from "../../features/read.js";
 import type { Statement } from "../../features/sql.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Database } from "../../storage/postgres.js";
@@ -106,7 +106,7 @@ async function listReply(
   const bounded = ({ limit: most, ...bounds }: PageBounds): Statement =>
     form.statement({ ...wanted, ...bounds, limit: most === null ? undefined : (most ?? limit) });
   const total = parameters.count ? await totalOf(db, layer, wanted, signal) : undefined;
-  const { text: chunks, next } =
+  const { text: read, next } =
     limit !== undefined && limit > 0 && wanted.sort.length === 0
       ? await readPage(db, {
           ...source,
@@ -125,19 +125,28 @@ async function listReply(
           }),
           next: undefined,
         };
+  const { text: chunks, isWhole } = version?.isWorthReading
+    ? await readAhead(read, mostKept)
+    : { text: read, isWhole: typeof read === "string" };
   const headers = {
     "content-type": form.contentType,
     vary: "Accept",
     ...(next !== undefined && { link: `<${nextAddress(request, next)}>; rel="next"` }),
     ...(total !== undefined && { "x-total-count": String(total) }),
     ...callerHeaders(caller),
-    ...version?.headers,
+    ...(isWhole ? version?.whenRead() : version?.beforeRead),
   };
   if (typeof chunks !== "string") return { kind: "stream", chunks, headers };
   return type === "application/json"
     ? { kind: "json_text", text: chunks, headers }
     : { kind: "bytes", body: chunks, headers };
 }
+
+/**
+ * Characters of the lists that a purged edge keeps. They are read to their end before their headers are sent, and longer ones
+ * up to there.
+ */
+const mostKept = 4 * 2 ** 20;
 
 /** @throws Failure bad_request */
 function wantedObjects(map: MapState, parameters: ListParameters, type: ListType): Omit<ListRequest, "form"> {
@@ -204,7 +213,7 @@ async function count(
   const version = precise ? await versionOfObjects(request, services, context) : undefined;
   if (version?.unchanged) return version.unchanged;
   const found = await countObjects(services.db, layer.id, precise, request.signal);
-  return { kind: "json", value: found, headers: { ...callerHeaders(caller), ...version?.headers } };
+  return { kind: "json", value: found, headers: { ...callerHeaders(caller), ...version?.whenRead() } };
 }
 
 const listAnswer = {
