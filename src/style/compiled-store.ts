@@ -4,7 +4,17 @@ import type { Clock } from "../clock.js";
 import type { CompileResponse } from "../hosts/messages.js";
 import { BatchedReads } from "../storage/batched-reads.js";
 import type { Redis } from "../storage/redis.js";
-import type { CompiledStyle, FaceUse, MapProperties, PictureUse, Rule, Style, Symbolizer } from "./model.js";
+import type {
+  CompiledStyle,
+  FaceUse,
+  MapProperties,
+  PictureUse,
+  Rule,
+  Style,
+  StyleClass,
+  StyleClasses,
+  Symbolizer,
+} from "./model.js";
 
 /** Compiled styles in Redis, by content, so that a node that starts need not compile those of a wide map again. */
 
@@ -108,6 +118,7 @@ const isAbsentOr = (value: unknown, isOne: (value: unknown) => boolean): boolean
   value === undefined || isOne(value);
 const isNumber = (value: unknown): value is number => typeof value === "number";
 const isTexts = isListOf(isText);
+const isNumbers = isListOf(isNumber);
 const isAttributes = (value: unknown): boolean => isObject(value) && Object.values(value).every(isText);
 
 function isMap(value: unknown): value is MapProperties {
@@ -116,7 +127,7 @@ function isMap(value: unknown): value is MapProperties {
 
 function isStyle(value: unknown): value is CompiledStyle {
   if (!isObject(value)) return false;
-  const { styles, fields, bufferPixels, pictures, pictureFields, faces, notices } =
+  const { styles, fields, bufferPixels, pictures, pictureFields, faces, notices, classes } =
     value as Fields<CompiledStyle>;
   return (
     isListOf(isNamedStyle)(styles) &&
@@ -125,7 +136,28 @@ function isStyle(value: unknown): value is CompiledStyle {
     isAbsentOr(pictures, isListOf(isPictureUse)) &&
     isAbsentOr(faces, isListOf(isFaceUse)) &&
     isAbsentOr(pictureFields, isTexts) &&
-    isAbsentOr(notices, isTexts)
+    isAbsentOr(notices, isTexts) &&
+    isAbsentOr(classes, areClasses)
+  );
+}
+
+function areClasses(value: unknown): value is StyleClasses {
+  if (!isObject(value)) return false;
+  const { classes, more } = value as Fields<StyleClasses>;
+  return isListOf(isClass)(classes) && isNumber(more);
+}
+
+function isClass(value: unknown): value is StyleClass {
+  if (!isObject(value)) return false;
+  const { filter, drawn, colors, hasPicture, values, geometryType, zooms } = value as Fields<StyleClass>;
+  return (
+    isAbsentOr(filter, isText) &&
+    isListOf(isNumbers)(drawn) &&
+    isAttributes(colors) &&
+    typeof hasPicture === "boolean" &&
+    isListOf(Array.isArray)(values) &&
+    isAbsentOr(geometryType, isNumber) &&
+    isAbsentOr(zooms, isNumbers)
   );
 }
 

@@ -4,15 +4,48 @@ import { comparisonOf, type SampleValue } from "./sample.js";
 
 /** Filters in words for the readers of a legend. */
 
-export interface Words {
+export interface WordsOptions {
   /** A locale that `Intl` knows. */
   readonly locale: string;
   /** The title of a column. */
   readonly titleOf: (code: string) => string;
 }
 
+interface Words {
+  readonly titleOf: (code: string) => string;
+  readonly number: Intl.NumberFormat;
+  readonly and: Intl.ListFormat;
+  readonly or: Intl.ListFormat;
+}
+
 /** Characters of one text; longer filters are cut. */
 const maxLength = 300;
+/** Operands of a chain that fill such a text, whatever they are. */
+const mostOperands = 100;
+
+/** The Mapnik expression of a filter with no more in it than is said in words. */
+export const wordedFilter = (filter: Expression): string => printExpression(worded(filter));
+
+function worded(filter: Expression): Expression {
+  switch (filter.kind) {
+    case "and":
+    case "or": {
+      const { kind } = filter;
+      const all = operandsOf(filter, kind);
+      const telling = kind === "and" ? all.filter((one) => !isFilled(one)) : all;
+      const kept = (telling.length > 0 ? telling : all).slice(0, mostOperands).map(worded);
+      return kept.reduce((left, right) => ({ kind, left, right }));
+    }
+    case "not":
+      return { ...filter, of: worded(filter.of) };
+    case "comparison":
+      return { ...filter, left: worded(filter.left), right: worded(filter.right) };
+    case "string":
+      return { ...filter, value: filter.value.slice(0, maxLength + 1) };
+    default:
+      return filter;
+  }
+}
 
 const signs: Readonly<Record<ComparisonOperator, string>> = {
   "=": "=",
@@ -32,14 +65,23 @@ const opposite: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
 };
 const geometries = ["", "Point", "LineString", "Polygon"];
 
-/** Such as `population ≥ 1,000,000` or `10 ≤ height < 20 and kind = oak`. */
-export function filterWords(filter: Expression, words: Words): string {
-  const text = wordsOf(filter, words);
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+/** Says filters, such as `population ≥ 1,000,000` or `10 ≤ height < 20 and kind = oak`. */
+export function filterWords({ locale, titleOf }: WordsOptions): (filter: Expression) => string {
+  // Making a format takes a hundred times as long as using it.
+  const words: Words = {
+    titleOf,
+    number: new Intl.NumberFormat(locale, { maximumFractionDigits: 10 }),
+    and: new Intl.ListFormat(locale, { type: "conjunction" }),
+    or: new Intl.ListFormat(locale, { type: "disjunction" }),
+  };
+  return (filter) => {
+    const text = wordsOf(filter, words);
+    return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  };
 }
 
 function wordsOf(filter: Expression, words: Words): string {
-  const { locale, titleOf } = words;
+  const { titleOf } = words;
   switch (filter.kind) {
     case "field":
       return titleOf(filter.name);
@@ -47,11 +89,11 @@ function wordsOf(filter: Expression, words: Words): string {
       const all = operandsOf(filter, "and");
       const telling = all.filter((one) => !isFilled(one));
       const parts = withRanges(telling.length > 0 ? telling : all, words);
-      return new Intl.ListFormat(locale, { type: "conjunction" }).format(parts);
+      return words.and.format(parts);
     }
     case "or": {
       const parts = operandsOf(filter, "or").map((one) => bracketed(one, words));
-      return new Intl.ListFormat(locale, { type: "disjunction" }).format(parts);
+      return words.or.format(parts);
     }
     case "not": {
       const { of } = filter;
@@ -65,7 +107,7 @@ function wordsOf(filter: Expression, words: Words): string {
       const { of, operator, constant } = found;
       if (of.kind === "field") {
         if ((constant === true && operator === "=") || isFilled(filter)) return titleOf(of.name);
-        return `${titleOf(of.name)} ${signs[operator]} ${valueWords(constant, locale)}`;
+        return `${titleOf(of.name)} ${signs[operator]} ${valueWords(constant, words)}`;
       }
       const name = typeof constant === "number" ? geometries[constant] : undefined;
       return name ? `${operator === "=" ? "" : `${signs[operator]} `}${name}` : printExpression(filter);
@@ -95,21 +137,20 @@ function operandsOf(filter: Expression, kind: "and" | "or"): Expression[] {
 function withRanges(conditions: readonly Expression[], words: Words): string[] {
   const bounds = conditions.map((one) => {
     const found = one.kind === "comparison" ? comparisonOf(one) : undefined;
-    return found?.of.kind === "field" && typeof found.constant === "number"
-      ? { code: found.of.name, sign: found.operator, value: valueWords(found.constant, words.locale) }
+    return found?.of.kind === "field" && typeof found.constant === "number" && /^[<>]/.test(found.operator)
+      ? { code: found.of.name, sign: found.operator, value: valueWords(found.constant, words) }
       : undefined;
   });
   const joined = new Set<number>();
   return conditions.flatMap((one, at) => {
     if (joined.has(at)) return [];
     const lower = bounds[at];
-    const partner = bounds.findIndex(
-      (each, other) =>
-        other !== at && each && lower && each.code === lower.code && each.sign[0] !== lower.sign[0],
-    );
+    const partner =
+      lower === undefined
+        ? -1
+        : bounds.findIndex((each) => each?.code === lower.code && each.sign[0] !== lower.sign[0]);
     const upper = bounds[partner];
-    if (!lower || !upper || ![lower, upper].every(({ sign }) => /^[<>]/.test(sign)))
-      return [one.kind === "or" ? `(${wordsOf(one, words)})` : wordsOf(one, words)];
+    if (!lower || !upper) return [one.kind === "or" ? `(${wordsOf(one, words)})` : wordsOf(one, words)];
     joined.add(partner);
     const [from, to] = lower.sign.startsWith(">") ? [lower, upper] : [upper, lower];
     const sign = from.sign === ">" ? "<" : "≤";
@@ -117,9 +158,8 @@ function withRanges(conditions: readonly Expression[], words: Words): string[] {
   });
 }
 
-function valueWords(value: SampleValue, locale: string): string {
-  if (typeof value === "number")
-    return new Intl.NumberFormat(locale, { maximumFractionDigits: 10 }).format(value);
+function valueWords(value: SampleValue, { number }: Words): string {
+  if (typeof value === "number") return number.format(value);
   if (value === null) return "∅";
   return value === "" ? "“”" : String(value);
 }

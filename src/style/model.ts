@@ -1,3 +1,5 @@
+import type { GeometryKind } from "../geo/wkb.js";
+
 /**
  * A checked style: CartoCSS after compilation, with every element, attribute and value checked against the allow-list.
  * Plain data, so that it can be sent to other processes and hashed.
@@ -74,6 +76,8 @@ export interface CompiledStyle {
   readonly pictureFields?: readonly string[];
   /** What of the style has no effect, for its author; absent = nothing. */
   readonly notices?: readonly string[];
+  /** As legends list them; absent = it was not made from CartoCSS. */
+  readonly classes?: StyleClasses;
   /** SQL of what a visualization draws in place of the objects, with their columns; absent = the objects. */
   readonly query?: (options: {
     language: string;
@@ -82,6 +86,39 @@ export interface CompiledStyle {
     atSeam: boolean;
   }) => string;
 }
+
+/** The classes of a style (classes.ts). */
+export interface StyleClasses {
+  readonly classes: readonly StyleClass[];
+  /** How many more there are. */
+  readonly more: number;
+}
+
+export interface StyleClass {
+  /** Mapnik expression, as much of it as is said in words; absent = the objects in no other class. */
+  readonly filter?: string;
+  /**
+   * What is drawn of an object of the class, from the bottom to the top, at the zoom at which that is most; of very much
+   * the uppermost.
+   */
+  readonly drawn: readonly DrawnRule[];
+  /** Its colour, by the kind of the layer's geometries. */
+  readonly colors: Readonly<Record<GeometryKind, string>>;
+  /** Whether it shows a picture. */
+  readonly hasPicture: boolean;
+  /** An object of the class, by the codes of columns; others are null. */
+  readonly values: readonly (readonly [code: string, value: string | number | boolean | null])[];
+  /** Of that object, as Mapnik numbers them: 1 = point, 2 = line, 3 = area; absent = any. */
+  readonly geometryType?: number;
+  /**
+   * The first and the last zoom at which it is drawn by a rule of its own, and not as the objects of a wider class;
+   * absent = at all.
+   */
+  readonly zooms?: readonly [number, number];
+}
+
+/** Number of a style, of a rule in it, and of the first of its symbolizers that is drawn. */
+export type DrawnRule = readonly [style: number, rule: number, from: number];
 
 /** A list of fonts that a style names. */
 export interface FaceUse {

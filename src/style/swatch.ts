@@ -22,7 +22,7 @@ const plain = { fillOpacity: 1, strokeOpacity: 1, strokeWidth: 1, size: 10 };
 const grey: Swatch = { ...plain, shape: "area", fill: "#808080", stroke: "none" };
 
 /** The swatch of a layer by its geometry kind. Rules without filters and zooms go before conditional ones. */
-export function swatchOf(style: CompiledStyle, kind: GeometryKind): Swatch {
+export function swatchOf(style: Pick<CompiledStyle, "styles">, kind: GeometryKind): Swatch {
   // carto puts the most specific rule of a style first.
   const rules = style.styles.flatMap((one) => one.rules.toReversed());
   const conditions = (rule: Rule) =>

@@ -3,7 +3,7 @@ import type { GeometryKind } from "../geo/wkb.js";
 import type { SymbolRequest } from "../hosts/messages.js";
 import { bufferPixelsOf } from "./buffer-size.js";
 import { mapnikXml } from "./mapnik-xml.js";
-import type { CompiledStyle, Style, Symbolizer } from "./model.js";
+import type { CompiledStyle, DrawnRule, Style, Symbolizer } from "./model.js";
 
 /** The symbol of a class in a legend, as the renderer draws it on a made-up object. */
 
@@ -41,6 +41,13 @@ export function shapeOf(
 
 /** Of three letters, in pixels of the font: they fill the least side. */
 const largestLabel = 14;
+
+/** What is drawn of an object of a class: rules without filters and zooms. */
+export const drawnStyles = (styles: readonly Style[], drawn: readonly DrawnRule[]): Style[] =>
+  drawn.flatMap(([style, rule, from]) => {
+    const { name, attributes, rules } = styles[style]!;
+    return { name, attributes, rules: [{ symbolizers: rules[rule]!.symbolizers.slice(from) }] };
+  });
 
 /** What the render host draws. @param size of the image in pixels a side */
 export function symbolRequest(

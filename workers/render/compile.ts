@@ -1,6 +1,7 @@
 import type { CompileRequest, CompileResponse } from "../../src/hosts/messages.js";
 import { allowedFunctions, allowedProperties, noticesByProperty } from "../../src/style/allowed.js";
 import { type CheckedMap, checkMap, PropertyError } from "../../src/style/check.js";
+import { styleClasses } from "../../src/style/classes.js";
 import { plainFace } from "../../src/style/fonts.js";
 import { type Place, StyleError } from "../../src/style/lexer.js";
 import type { CompiledStyle } from "../../src/style/model.js";
@@ -62,7 +63,10 @@ class Compilation {
     if (this.request.layerStyle === undefined) return this.mapOnly(map);
     const layer = this.read("layer", this.request.layerStyle);
     const { style } = this.compileLayer(map, layer, this.request.layerCode);
-    return { style: this.described(style), map: map.hasMap ? this.mapProperties(map) : {} };
+    return {
+      style: { ...this.described(style), classes: styleClasses(style.styles) },
+      map: map.hasMap ? this.mapProperties(map) : {},
+    };
   }
 
   /** The style with the places of its pictures, and with notices. */

@@ -2,13 +2,12 @@ import { hasObjects, type LayerNode, localName, type MapState } from "../../cata
 import { Failure } from "../../errors.js";
 import { locale } from "../../features/format.js";
 import type { SymbolRequest } from "../../hosts/messages.js";
-import { styleClasses } from "../../style/classes.js";
 import { StyleTimeout } from "../../style/compiler.js";
+import { parseExpression } from "../../style/expression-parser.js";
 import { filterWords } from "../../style/filter-words.js";
-import type { CompiledStyle, Style } from "../../style/model.js";
+import type { CompiledStyle, StyleClasses } from "../../style/model.js";
 import { illustrate, type PictureFile, picturesOf, safeColumn } from "../../style/pictures.js";
-import { swatchOf } from "../../style/swatch.js";
-import { type SymbolDrawing, shapeOf, symbolRequest } from "../../style/symbol.js";
+import { drawnStyles, type SymbolDrawing, shapeOf, symbolRequest } from "../../style/symbol.js";
 import { rasterClasses, rasterSymbol } from "../../tiles/raster-legend.js";
 import { type Classificator, classificator } from "../../visual/kind.js";
 import { kindOf } from "../../visual/kinds.js";
@@ -25,8 +24,6 @@ export interface StyledClasses {
   readonly classificators: readonly Classificator[];
   /** How many more there are. */
   readonly more: number;
-  /** In the same order. */
-  readonly drawings: readonly (SymbolDrawing | "image")[];
   /** In the same order: the first and the last zoom at which tiles show the class; absent = all. */
   readonly zooms?: readonly (readonly [number, number] | undefined)[];
 }
@@ -94,16 +91,8 @@ export function styledClasses(
 
 function imageClasses(style: CompiledStyle, raster: NonNullable<LayerNode["raster"]>): StyledClasses {
   const classes = rasterClasses(style, raster);
-  if (classes.length === 0)
-    return { classificators: [classificator(null, "#808080", true)], more: 0, drawings: ["image"] };
-  return {
-    classificators: classes.map(({ value, color }) => classificator(value, color)),
-    more: 0,
-    drawings: classes.map(({ color }) => {
-      const symbolizers = [{ type: "PolygonSymbolizer" as const, attributes: { fill: color } }];
-      return { styles: [{ name: "", attributes: {}, rules: [{ symbolizers }] }], values: {}, shape: "area" };
-    }),
-  };
+  if (classes.length === 0) return { classificators: [classificator(null, "#808080", true)], more: 0 };
+  return { classificators: classes.map(({ value, color }) => classificator(value, color)), more: 0 };
 }
 
 function objectClasses(
@@ -111,50 +100,64 @@ function objectClasses(
   style: CompiledStyle,
   language: string,
 ): StyledClasses {
-  const { classes, more } = styleClasses(style);
+  const { classes, more } = classesOf(style);
   const columns = new Map(layer.columns.map((column) => [column.code, column]));
-  const words = {
+  const say = filterWords({
     locale: locale({ own: language, main }),
-    titleOf: (code: string) => {
+    titleOf: (code) => {
       const column = columns.get(code);
       return (column && localName(column, language, main)) || code;
     },
-  };
+  });
   return {
-    classificators: classes.map(({ filter, styles }) =>
-      classificator(filter && filterWords(filter, words), fillOf(styles, layer), hasPicture(styles)),
+    classificators: classes.map((one) =>
+      classificator(
+        one.filter === undefined ? undefined : say(parseExpression(one.filter)),
+        one.colors[layer.geometryKind],
+        one.hasPicture,
+      ),
     ),
     more,
     zooms: classes.map(({ zooms }) => zooms),
-    drawings: classes.map(({ styles, sample }) => {
-      // Of an object with a value in each column, since symbols may show any of them.
-      const valueIn = (code: string) =>
-        sample.values.get(code) ?? sampleValues[columns.get(code)?.type ?? ""] ?? "Abc";
-      return {
-        styles,
-        values: Object.fromEntries([
-          ...style.fields.map((code) => [code, valueIn(code)]),
-          ...(style.pictureFields ?? []).map((code) => [safeColumn(code), String(valueIn(code))]),
-        ]),
-        shape: shapeOf(styles, layer.geometryKind, sample.geometryType),
-      };
-    }),
+  };
+}
+
+const classesOf = ({ classes }: CompiledStyle): StyleClasses => classes ?? { classes: [], more: 0 };
+
+/** The symbol of a class; "image" = that of a raster layer. Undefined = there is no such class. */
+function styledDrawing(
+  layer: LayerNode,
+  style: CompiledStyle,
+  at: number,
+): SymbolDrawing | "image" | undefined {
+  if (layer.raster) {
+    const classes = rasterClasses(style, layer.raster);
+    if (classes.length === 0) return at === 0 ? "image" : undefined;
+    const fill = classes[at]?.color;
+    if (fill === undefined) return undefined;
+    const symbolizers = [{ type: "PolygonSymbolizer" as const, attributes: { fill } }];
+    return { styles: [{ name: "", attributes: {}, rules: [{ symbolizers }] }], values: {}, shape: "area" };
+  }
+  const found = classesOf(style).classes[at];
+  if (!found) return undefined;
+  const styles = drawnStyles(style.styles, found.drawn);
+  const values = new Map(found.values);
+  const types = new Map(layer.columns.map(({ code, type }) => [code, type]));
+  // Of an object with a value in each column, since symbols may show any of them.
+  const valueIn = (code: string) => values.get(code) ?? sampleValues[types.get(code) ?? ""] ?? "Abc";
+  const known = (codes: readonly string[]) => codes.filter((code) => types.has(code));
+  return {
+    styles,
+    values: Object.fromEntries([
+      ...known(style.fields).map((code) => [code, valueIn(code)]),
+      ...known(style.pictureFields ?? []).map((code) => [safeColumn(code), String(valueIn(code))]),
+    ]),
+    shape: shapeOf(styles, layer.geometryKind, found.geometryType),
   };
 }
 
 /** By type of column, where a filter asks for none. */
 const sampleValues: Readonly<Record<string, number | boolean>> = { number: 12, bool: true };
-
-/** Of what is drawn last. */
-function fillOf(styles: readonly Style[], layer: LayerNode): string {
-  const { fill, stroke } = swatchOf({ ...noStyle, styles: styles.toReversed() }, layer.geometryKind);
-  return fill === "none" ? stroke : fill;
-}
-
-const hasPicture = (styles: readonly Style[]): boolean =>
-  styles.some(({ rules }) =>
-    rules.some(({ symbolizers }) => symbolizers.some(({ picture }) => picture !== undefined)),
-  );
 
 /**
  * The symbol of the class of that number, from 0 or, where negative, from the end. Undefined = there is no such class;
@@ -178,7 +181,7 @@ export async function classSymbol(
   if (!hasStyledClasses(layer)) return undefined;
   const style = await styleOf(services, map, layer);
   if (!style) return null;
-  const drawing = styledClasses({ layer, main }, style, main).drawings[at];
+  const drawing = styledDrawing(layer, style, at);
   return drawing === "image"
     ? imageSymbol(layer, style, size)
     : drawing && illustrated(services, map, drawing, size);
@@ -199,7 +202,7 @@ export async function layerSymbol(
   const style = await styleOf(services, map, layer);
   if (!style) return null;
   if (layer.raster) return imageSymbol(layer, style, size);
-  const rest = styleClasses(style).classes.findIndex(({ filter }) => filter === undefined);
+  const rest = classesOf(style).classes.findIndex(({ filter }) => filter === undefined);
   return classSymbol(services, { map, layer }, { at: Math.max(0, rest), size });
 }
 
