@@ -37,6 +37,7 @@ import { SearchService } from "./search/service.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openBlobs } from "./storage/open-blobs.js";
 import { openDatabase } from "./storage/postgres.js";
+import { DatabaseProbe } from "./storage/probe.js";
 import { startPruning } from "./storage/pruning.js";
 import { openRedis } from "./storage/redis.js";
 import { loadIcons } from "./style/icons.js";
@@ -80,6 +81,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     statementTimeoutMs: config.statementTimeoutMs,
     log,
   });
+  const probe = new DatabaseProbe({ db });
   const redis = openRedis(config.redisUrl, log);
   const tilesRedis = config.tilesRedisUrl === "" ? redis : openRedis(config.tilesRedisUrl, log);
   const bodies = new BodyThreads(log);
@@ -130,6 +132,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       imported: () => search.reconsider(),
       historyChanged: () => {
         db.renew();
+        probe.renew();
         render.renew();
         purger?.noteAll();
       },
@@ -204,6 +207,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     config,
     log,
     db,
+    probe,
     bodies,
     redis,
     catalog,
@@ -333,6 +337,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       await folder.remove();
       redis.disconnect();
       tilesRedis.disconnect();
+      probe.close();
       await db.close();
     },
   };

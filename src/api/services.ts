@@ -19,6 +19,7 @@ import type { Metrics } from "../metrics.js";
 import type { SearchService } from "../search/service.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
+import type { DatabaseProbe } from "../storage/probe.js";
 import type { Redis } from "../storage/redis.js";
 import type { StyleCompiler } from "../style/compiler.js";
 import type { Icons } from "../style/pictures.js";
@@ -41,6 +42,8 @@ export interface Services {
   readonly config: Config;
   readonly log: Log;
   readonly db: Database;
+  /** Whether PostgreSQL answers, whatever users do. */
+  readonly probe: Pick<DatabaseProbe, "isThere">;
   /** Read large bodies. */
   readonly bodies: Pick<BodyThreads, "object" | "geometry" | "bulk" | "digest">;
   readonly redis: Redis;

@@ -239,4 +239,4 @@ function isReady(client: pg.ClientBase): boolean {
   return readyForQuery || !_queryable;
 }
 
-const socketOf = (client: pg.ClientBase) => connectionOf(client).stream;
+export const socketOf = (client: pg.ClientBase) => connectionOf(client).stream;

@@ -152,6 +152,31 @@ t.test("slow lists of one client leave places to others", async (t) => {
   await waitFor(isFree);
 });
 
+t.test("slow reads by many addresses let others log in, and the node is ready all the while", async (t) => {
+  const floods = Array.from({ length: 24 }, (_, index) =>
+    flood(many(2, "slow/objects/1/?returnGeom=1"), from(`203.0.113.${index + 10}`)),
+  );
+  await waitFor(() => purposes().reads.held + purposes().reads.waiting === 48);
+  t.ok(purposes().reads.waiting > 30, "there is no place for more reads");
+  const ready = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const answer = await fetch(`${server.url}/health/ready`, { headers: other });
+      return [answer.status, ((await answer.json()) as { checks: { database: boolean } }).checks.database];
+    }),
+  );
+  t.same(ready, [
+    [200, true],
+    [200, true],
+    [200, true],
+  ]);
+  const body = { user: "editor", pass: "editoreditor" };
+  const login = await api("POST", "login/", { body, headers: other });
+  t.equal(login.status, 200, login.text);
+  t.ok(purposes().reads.waiting > 30, "they still wait");
+  await Promise.all(floods.map(({ leave }) => leave()));
+  await waitFor(isFree);
+});
+
 /** The body of a response in chunks. */
 function dechunked(response: string): string {
   let body = "";

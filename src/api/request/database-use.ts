@@ -17,17 +17,20 @@ export interface OperationWork {
   readonly writes: boolean;
   /** What it writes takes up to minutes. */
   readonly long: boolean;
+  /** It reads rows by their keys only, as logins do, so that it need not wait for those who read much. */
+  readonly quick: boolean;
 }
 
 /** The use of the database by a request: shared by the client's network, and by project within it. */
 export function requestUse(
   request: Request,
   { config }: Pick<Services, "config">,
-  { writes, long }: OperationWork,
+  { writes, long, quick }: OperationWork,
 ): DatabaseUse {
   return {
     client: networkOf(request.remoteAddress),
     project: request.params.project ?? "",
+    ...(quick && { purpose: "quick" }),
     writing: long ? "background" : "writes",
     isTask: true,
     endsReads: !writes,

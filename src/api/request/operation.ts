@@ -178,7 +178,9 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     (handler: Handler<Services>): Handler<Services> =>
     (request, services) => {
       const key = writes ? givenKey(request) : undefined;
-      const db = services.db.for(requestUse(request, services, { writes, long }));
+      const db = services.db.for(
+        requestUse(request, services, { writes, long, quick: definition.tag === "Sessions" }),
+      );
       return retryIfStale(request, { ...services, db }, (watched) => {
         if (key === undefined) return read(handler, request, watched);
         return answerOnce(request, watched, { key, body }, (transactional) =>

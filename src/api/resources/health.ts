@@ -7,7 +7,7 @@ import type { Services } from "../services.js";
 
 /** Liveness, readiness and metrics, for load balancers and monitoring. */
 
-const checkMs = 2_000;
+const redisMs = 2_000;
 
 /**
  * 503 when PostgreSQL does not respond, without which nothing can be answered; else 200. Without Redis or a host process the
@@ -15,10 +15,7 @@ const checkMs = 2_000;
  * The body has the state of each.
  */
 async function ready(_request: Request, services: Services): Promise<Reply> {
-  const [database, redis] = await Promise.all([
-    succeeds(services.db.query("select 1")),
-    succeeds(services.redis.ping()),
-  ]);
+  const [database, redis] = await Promise.all([services.probe.isThere(), succeeds(services.redis.ping())]);
   const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready };
   const status = !database ? "not ready" : Object.values(checks).every(Boolean) ? "ready" : "degraded";
   return {
@@ -36,7 +33,7 @@ async function ready(_request: Request, services: Services): Promise<Reply> {
 async function succeeds(check: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(busy("no answer")), checkMs);
+    timer = setTimeout(() => reject(busy("no answer")), redisMs);
   });
   try {
     await Promise.race([check, timeout]);

@@ -1,0 +1,104 @@
+import type pg from "pg";
+import { type Clock, systemClock } from "../clock.js";
+import { socketOf } from "./connections.js";
+import type { Database } from "./postgres.js";
+
+/**
+ * Whether PostgreSQL answers: asked over a connection of its own, so that what users do keeps nobody from knowing it. The
+ * connection stays open; one that is lost or silent is replaced.
+ */
+
+export interface ProbeOptions {
+  readonly db: Pick<Database, "dedicated">;
+  /** Longest wait for an answer; half of it for that of the connection that is open. */
+  readonly timeoutMs?: number;
+  /** How long an answer holds. */
+  readonly sharedMs?: number;
+  readonly clock?: Clock;
+}
+
+export class DatabaseProbe {
+  private readonly db: Pick<Database, "dedicated">;
+  private readonly timeoutMs: number;
+  private readonly sharedMs: number;
+  private readonly clock: Clock;
+  private client: pg.Client | undefined;
+  private running: Promise<boolean> | undefined;
+  private last: { readonly isThere: boolean; readonly until: number } | undefined;
+  private isClosed = false;
+
+  constructor({ db, timeoutMs = 2_000, sharedMs = 500, clock = systemClock }: ProbeOptions) {
+    this.db = db;
+    this.timeoutMs = timeoutMs;
+    this.sharedMs = sharedMs;
+    this.clock = clock;
+  }
+
+  /** Never rejects. Those who ask at the same time, or soon after each other, share an answer. */
+  isThere(): Promise<boolean> {
+    if (this.last && this.clock.now() < this.last.until) return Promise.resolve(this.last.isThere);
+    this.running ??= this.ask().then((isThere) => {
+      this.running = undefined;
+      this.last = { isThere, until: this.clock.now() + this.sharedMs };
+      return isThere;
+    });
+    return this.running;
+  }
+
+  /** The next answer is that of a new connection. */
+  renew(): void {
+    this.last = undefined;
+    this.drop(this.client);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.drop(this.client);
+  }
+
+  private async ask(): Promise<boolean> {
+    const half = this.timeoutMs / 2;
+    const { client } = this;
+    return (client !== undefined && (await this.within(half, client))) || this.within(half, undefined);
+  }
+
+  /** @param open undefined = a new connection */
+  private within(ms: number, open: pg.Client | undefined): Promise<boolean> {
+    return new Promise((resolve) => {
+      let client = open;
+      let isOver = false;
+      const end = (isThere: boolean) => {
+        if (isOver) return;
+        isOver = true;
+        cancel();
+        if (!isThere) this.drop(client);
+        resolve(isThere);
+      };
+      const cancel = this.clock.after(ms, () => end(false));
+      const work = async () => {
+        client ??= await this.connect();
+        if (isOver) this.drop(client);
+        else await client.query("select 1");
+      };
+      work().then(
+        () => end(true),
+        () => end(false),
+      );
+    });
+  }
+
+  private async connect(): Promise<pg.Client> {
+    const client = await this.db.dedicated();
+    client.on("error", () => this.drop(client));
+    client.on("end", () => this.drop(client));
+    if (this.isClosed) this.drop(client);
+    else this.client = client;
+    return client;
+  }
+
+  /** Closes it without a word: who does not answer takes none. */
+  private drop(client: pg.Client | undefined): void {
+    if (this.client === client) this.client = undefined;
+    if (client) socketOf(client).destroy();
+  }
+}
