@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { constants, getPriority, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,7 +59,7 @@ export interface HostOptions {
 }
 
 export interface CallOptions {
-  /** For the work itself, milliseconds: waiting does not count. */
+  /** For the work itself, milliseconds: waiting does not count, be it for a turn, for a core, or for this process. */
   readonly deadlineMs: number;
   /** Takes a task that has not started out of the queue. */
   readonly signal?: AbortSignal;
@@ -84,8 +84,14 @@ interface Task {
   readonly about: string | undefined;
   /** What is left of its deadline. */
   leftMs: number;
-  /** When it began to work, or went on, by `performance.now()`. */
-  workingSince: number;
+  /** When it was begun, by `performance.now()`. */
+  begunAt: number;
+  /** Until when its work was counted, by `performance.now()`. */
+  countedAt: number;
+  /** What the threads of the child had waited for a core by then, in ms, by their ids; none in the first step. */
+  waits: ReadonlyMap<string, number> | undefined;
+  /** Its deadline was put off, as this process had paused. */
+  isPutOff: boolean;
   readonly deadlineMs: number;
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -126,6 +132,12 @@ const startupMs = 30_000;
 const checkIntervalMs = 1_000;
 /** Each task counts at least this much. */
 const leastMs = 1;
+/** How often the work of a task is counted. */
+const stepMs = 250;
+/** A timer that is later than this tells that this process, or the machine, had paused. */
+const pauseMs = 100;
+/** Of the time that a task takes at least so much counts, however long it waits for a core. */
+const leastShare = 0.25;
 
 export interface HostCounts {
   readonly waiting: number;
@@ -189,7 +201,10 @@ export class WorkerHost<M extends Messages> {
         request,
         deadlineMs: options.deadlineMs,
         leftMs: options.deadlineMs,
-        workingSince: 0,
+        begunAt: 0,
+        countedAt: 0,
+        waits: undefined,
+        isPutOff: false,
         owners: [options.client ?? "", options.owner ?? ""],
         about: options.about,
         resolve: resolve as (response: unknown) => void,
@@ -363,6 +378,8 @@ export class WorkerHost<M extends Messages> {
     task.tries++;
     child.running.set(task.id, task);
     task.leftMs = task.deadlineMs;
+    task.begunAt = performance.now();
+    task.isPutOff = false;
     this.goOn(child, task);
     child.process.send({ id: task.id, kind: task.kind, request: task.request }, (error) => {
       // The channel closes when the child dies; its exit event does the rest.
@@ -372,8 +389,38 @@ export class WorkerHost<M extends Messages> {
 
   /** The task works, under its deadline. */
   private goOn(child: Child, task: Task): void {
-    task.workingSince = performance.now();
-    task.timer = setTimeout(() => this.deadlinePassed(child, task), task.leftMs);
+    task.countedAt = performance.now();
+    task.waits = undefined;
+    this.nextStep(child, task);
+  }
+
+  /** The work of a task is counted in steps, so that a pause of this process counts as one of them at most. */
+  private nextStep(child: Child, task: Task): void {
+    const ms = Math.min(stepMs, task.leftMs);
+    task.timer = setTimeout(() => this.endStep(child, task, ms), ms);
+  }
+
+  private endStep(child: Child, task: Task, ms: number): void {
+    const isLate = performance.now() - task.countedAt > ms + pauseMs;
+    this.count(child, task);
+    if (task.leftMs <= 0 && isLate && !task.isPutOff) {
+      // It may have been answered meanwhile.
+      task.isPutOff = true;
+      task.leftMs = stepMs;
+    }
+    if (task.leftMs <= 0) this.deadlinePassed(child, task);
+    else this.nextStep(child, task);
+  }
+
+  /** Takes what the task has worked since it was last counted from its deadline. */
+  private count(child: Child, task: Task): void {
+    const now = performance.now();
+    const elapsed = Math.min(now - task.countedAt, stepMs + pauseMs);
+    const waits = coreWaits(child.process.pid);
+    const waited = task.waits ? longestWait(task.waits, waits) : 0;
+    task.leftMs -= Math.max(leastShare * elapsed, elapsed - waited);
+    task.countedAt = now;
+    task.waits = waits;
   }
 
   private waits(child: Child, { id, waits }: Wait): void {
@@ -384,7 +431,8 @@ export class WorkerHost<M extends Messages> {
       this.goOn(child, task);
       return;
     }
-    task.leftMs = Math.max(0, task.leftMs - (performance.now() - task.workingSince));
+    this.count(child, task);
+    task.leftMs = Math.max(0, task.leftMs);
     task.timer = setTimeout(() => {
       if (this.ended(child, task)) task.reject(this.overloaded());
     }, this.options.maxWaitMs);
@@ -394,7 +442,8 @@ export class WorkerHost<M extends Messages> {
   private ended(child: Child, task: Task): boolean {
     if (!child.running.delete(task.id)) return false;
     clearTimeout(task.timer);
-    this.queue.leave(task.owners, Math.max(leastMs, performance.now() - task.workingSince));
+    const uncounted = Math.min(stepMs, performance.now() - task.countedAt);
+    this.queue.leave(task.owners, Math.max(leastMs, task.deadlineMs - task.leftMs + uncounted));
     return true;
   }
 
@@ -423,7 +472,7 @@ export class WorkerHost<M extends Messages> {
     } else {
       // A statement has a part of the task's deadline. It may have waited for a lock.
       if (task.about !== undefined && statementTimeout.test(answer.error))
-        this.overruns.suspect(task.about, task.workingSince);
+        this.overruns.suspect(task.about, task.begunAt);
       task.reject(new HostError("failed", answer.error));
     }
     if (this.options.jobsPerChild !== undefined && child.done >= this.options.jobsPerChild)
@@ -557,6 +606,26 @@ function residentBytes(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+/** How long each thread of a process has waited for a core since its start, in ms; none where the system does not tell. */
+function coreWaits(pid: number | undefined): Map<string, number> {
+  const waits = new Map<string, number>();
+  try {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const [, waited] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "latin1").split(" ");
+      waits.set(thread, Number(waited) / 1e6);
+    }
+  } catch {
+    // The process or the thread has ended, or there are no such files.
+  }
+  return waits;
+}
+
+function longestWait(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
+  let longest = 0;
+  for (const [thread, waited] of after) longest = Math.max(longest, waited - (before.get(thread) ?? waited));
+  return longest;
 }
 
 /** By how much hosts are nicer than the server: about a third of its share where they want the same core. */

@@ -186,6 +186,35 @@ t.test("what is about something that took too long is refused at once, and nothi
   t.equal(await host.call("ping", null, { deadlineMs, about: "other" }), "pong");
 });
 
+t.test("a pause of this process is nobody's overrun", async (t) => {
+  const host = open(t, { concurrency: 2 });
+  await host.whenReady();
+  const { pid } = host;
+  for (const deadlineMs of [100, 600]) {
+    const task = host.call("ping", null, { deadlineMs, about: "paused" });
+    const other = host.call("ping", null, { deadlineMs, about: "other" });
+    // The message goes out.
+    await new Promise((sent) => setImmediate(sent));
+    const until = performance.now() + 1_500;
+    while (performance.now() < until);
+    t.same(await Promise.all([task, other]), ["pong", "pong"], `${deadlineMs} ms`);
+  }
+  t.equal(host.pid, pid, "the host goes on");
+  t.match(host.counts(), { refused: 0, restarts: 0, running: 0 });
+  t.equal(await host.call("ping", null, { deadlineMs, about: "paused" }), "pong");
+});
+
+t.test("what works on after a pause of this process still has its deadline", async (t) => {
+  const host = open(t);
+  await host.whenReady();
+  process.kill(host.pid!, "SIGSTOP");
+  const task = host.call("ping", null, { deadlineMs: 600, about: "slow" });
+  const until = performance.now() + 1_500;
+  while (performance.now() < until);
+  await t.rejects(task, { name: "HostError", reason: "deadline" });
+  await waitFor(() => host.counts().restarts === 1);
+});
+
 t.test("a host stops while its process cannot be made", async (t) => {
   noProcesses(t);
   const host = open(t);
