@@ -34,7 +34,18 @@ export const compressedHeaders = (headers: Headers): Headers => ({
 
 const compress = promisify(gzip);
 
-export const compressed = (body: Uint8Array): Promise<Uint8Array> => compress(body, { level: 6 });
+/** What is sent again and again, such as files of pages, is compressed once, for as long as it is there. */
+const zipped = new WeakMap<Uint8Array, Promise<Uint8Array>>();
+
+export function compressed(body: Uint8Array): Promise<Uint8Array> {
+  let bytes = zipped.get(body);
+  if (!bytes) {
+    bytes = compress(body, { level: 6 });
+    bytes.catch(() => zipped.delete(body));
+    zipped.set(body, bytes);
+  }
+  return bytes;
+}
 
 /** Long answers are compressed less: that is several times as fast, and most of what can be saved. 100 kB for each. */
 const streamOptions = { level: constants.Z_BEST_SPEED, memLevel: 7, windowBits: 14, chunkSize: 32 * 1024 };

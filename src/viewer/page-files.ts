@@ -22,6 +22,7 @@ const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
   ".png": "image/png",
+  ".json": "application/json; charset=utf-8",
 };
 
 const hashOf = (body: Buffer): string => createHash("sha256").update(body).digest("base64url").slice(0, 22);

@@ -3,6 +3,7 @@ import t from "tap";
 import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { loadConfig } from "../../src/config.js";
+import { compressed } from "../../src/http/compress.js";
 import { startServer } from "../support/server.js";
 import { type ContractLine, contract, extensions } from "./contract.support.js";
 
@@ -107,4 +108,22 @@ t.test("the server gives out its description under its public address", async (t
   const answer = await fetch(`${server.url}/openapi.json`);
   t.equal(answer.status, 200);
   t.same(await answer.json(), JSON.parse(JSON.stringify(document)));
+  await t.test("compressed once, and asked for again by its ETag", async (t) => {
+    const ask = (headers: Record<string, string>) => fetch(`${server.url}/openapi.json`, { headers });
+    const plain = await ask({ "accept-encoding": "identity" });
+    const text = await plain.text();
+    for (const encoding of ["br", "gzip"]) {
+      const answer = await ask({ "accept-encoding": encoding });
+      t.equal(answer.headers.get("content-encoding"), encoding);
+      t.match(answer.headers.get("vary"), /accept-encoding/i);
+      t.equal(await answer.text(), text);
+      const etag = answer.headers.get("etag")!;
+      t.not(etag, plain.headers.get("etag"));
+      t.equal((await ask({ "accept-encoding": encoding, "if-none-match": etag })).status, 304);
+    }
+    const body = Buffer.from("the same bytes ".repeat(1_000));
+    t.equal(compressed(body), compressed(body), "bytes that stay are compressed once");
+    const [one, other] = await Promise.all([compressed(body), compressed(Buffer.from(body))]);
+    t.same(one, other);
+  });
 });

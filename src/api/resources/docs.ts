@@ -1,6 +1,10 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
+import { LRUCache } from "lru-cache";
 import { notFound } from "../../errors.js";
 import type { Route } from "../../http/types.js";
 import type { DocsFiles } from "../../viewer/docs.js";
+import { type PageFile, pageFile } from "../../viewer/page-files.js";
 import { openApi } from "../request/openapi.js";
 import { type Operation, operation } from "../request/operation.js";
 import { prefixOf } from "../request/paths.js";
@@ -24,13 +28,36 @@ export function descriptionOperation(others: readonly Operation[]): Operation {
       description: "An OpenAPI 3.1 document.",
       content: { "application/json": { type: "object", required: ["openapi", "info", "paths"] } },
     },
-    handle: ({ baseUrl }, { config }) => ({
-      kind: "json",
-      value: openApi([...others, own], { server: baseUrl, config }),
-      headers: { "cache-control": "no-cache" },
-    }),
+    handle: async (request, { config }) => {
+      const { baseUrl } = request;
+      let file = files.get(baseUrl);
+      if (!file) {
+        parts ??= JSON.stringify(openApi([...others, own], { server: here, config })).split(
+          JSON.stringify(here),
+        );
+        file = describedFile(parts.join(JSON.stringify(baseUrl)));
+        file.catch(() => files.delete(baseUrl));
+        files.set(baseUrl, file);
+      }
+      return pageReply(request, await file, { cacheControl: "no-cache", contentSecurityPolicy });
+    },
   });
+  /** The document, cut where the address of the server stands. */
+  let parts: string[] | undefined;
+  /** By that address. */
+  const files = new LRUCache<string, Promise<PageFile>>({ max: 8 });
   return own;
+}
+
+/** Stands for the address of the server. */
+const here = "https://this.server.invalid";
+const compress = promisify(brotliCompress);
+
+async function describedFile(text: string): Promise<PageFile> {
+  const body = Buffer.from(text);
+  // A better compression takes ten times as long, and a name of this server that nobody asked for before may be made up.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: body.length };
+  return { ...pageFile("openapi.json", body), brotli: await compress(body, { params }) };
 }
 
 /** Routes of the documentation page. */
