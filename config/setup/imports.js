@@ -15,7 +15,7 @@ import ts from "typescript";
 const order = [
   ["src/geo", "src/clock", "src/either-signal", "src/loop-delay", "src/version"],
   ["src/errors", "src/config", "src/log", "src/metrics"],
-  ["src/column-types", "src/json"],
+  ["src/column-types", "src/json", "src/ignored-members"],
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
   ["src/catalog/codes", "src/catalog/layer-table", "src/catalog/localized-value", "src/catalog/plain-value"],

@@ -1,6 +1,7 @@
 import { requireGeometry } from "../catalog/required.js";
 import type { Column, LayerNode } from "../catalog/state.js";
 import { Failure, failed, Reasons, refusedValues, required } from "../errors.js";
+import { IgnoredMembers, type Known } from "../ignored-members.js";
 import type { Languages } from "./column-sql.js";
 import { type Assignment, listedFiles, mayBecomeEmpty, readFields } from "./fields.js";
 import { encodeGeometry } from "./geometry.js";
@@ -43,7 +44,13 @@ export interface BulkPlan {
   readonly runs: readonly BulkRun[];
   /** Files that edits list. */
   readonly files: readonly { readonly item: number; readonly at: number; readonly ids: readonly number[] }[];
+  /** Members of edits that are not known. */
+  readonly ignored: string | undefined;
 }
+
+const known: Known = {
+  items: { members: new Map(["op", "id", "fields", "geom"].map((name) => [name, {}])) },
+};
 
 const mostItems = 100_000;
 /** Edits of one object. */
@@ -78,7 +85,9 @@ export function readBulk(sent: readonly unknown[], rules: BulkRules): BulkPlan {
     if (refusals.isFull) break;
   }
   refusals.throwIfAny();
-  return plan.finish();
+  const ignored = new IgnoredMembers();
+  ignored.look(sent, known);
+  return { ...plan.finish(), ignored: ignored.header };
 }
 
 /** Edits that cannot be done. The failure is that of the first. */
@@ -211,7 +220,7 @@ class Planner {
     if (group.items.length >= rowsAtOnce || group.characters >= charactersAtOnce) this.close(round, group);
   }
 
-  finish(): BulkPlan {
+  finish(): Omit<BulkPlan, "ignored"> {
     for (const round of this.rounds) for (const group of round.groups.values()) this.close(round, group);
     const runs = this.rounds.flatMap((round) => round.runs);
     return { operations: this.operations, ids: this.ids, runs, files: this.files };

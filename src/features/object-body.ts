@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { LayerNode } from "../catalog/state.js";
 import { badRequest, Failure } from "../errors.js";
+import { IgnoredMembers, type Known } from "../ignored-members.js";
 import { type JsonLimits, parseJson, parseJsonList } from "../json.js";
 import { type BulkPlan, type BulkRules, buffersOf, readBulk } from "./bulk-body.js";
 import type { Languages } from "./column-sql.js";
@@ -36,6 +37,8 @@ export interface SavedObject {
   readonly assignments: readonly Assignment[];
   /** EWKB; null = no geometry; undefined = unchanged. */
   readonly geom: Buffer | null | undefined;
+  /** Members that are not known, of a body that was read in another thread. */
+  readonly ignored?: string | undefined;
 }
 
 /** @throws Failure as `readFields`; invalid_geometry */
@@ -63,7 +66,11 @@ export type BodyTask = { readonly parts: readonly Uint8Array[]; readonly limits:
 );
 
 export interface BodyResults {
-  readonly object: { readonly assignments: readonly PackedAssignment[]; readonly geom: Packed | undefined };
+  readonly object: {
+    readonly assignments: readonly PackedAssignment[];
+    readonly geom: Packed | undefined;
+    readonly ignored: string | undefined;
+  };
   readonly geometry: Packed;
   readonly bulk: BulkPlan;
   readonly digest: string;
@@ -109,9 +116,12 @@ function resultOf(task: BodyTask, bytes: Buffer, moved: ArrayBuffer[]): BodyResu
         task.rules,
       );
       const { columns } = task.rules.layer;
+      const ignored = new IgnoredMembers();
+      ignored.look(sent, knownOfObject);
       return {
         assignments: assignments.map((one) => packed(one, columns.indexOf(one.column), moved)),
         geom: geom && move(geom),
+        ignored: ignored.header,
       };
     }
     case "geometry":
@@ -125,6 +135,8 @@ function resultOf(task: BodyTask, bytes: Buffer, moved: ArrayBuffer[]): BodyResu
       return digestOf(task, bytes);
   }
 }
+
+const knownOfObject: Known = { members: new Map(["fields", "geom", "token"].map((name) => [name, {}])) };
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -193,9 +205,10 @@ function bufferOf(bytes: Uint8Array): ArrayBuffer {
 
 /** An object as the other thread packed it. */
 export const unpackedObject = (
-  { assignments, geom }: BodyResults["object"],
+  { assignments, geom, ignored }: BodyResults["object"],
   { layer }: ObjectRules,
 ): SavedObject => ({
+  ignored,
   assignments: assignments.map((one) => unpackedAssignment(one, layer)),
   geom: geom && asBuffer(geom),
 });

@@ -102,6 +102,10 @@ export class RequestBody implements Body {
     return value;
   }
 
+  get isJson(): boolean {
+    return this.parsed !== undefined;
+  }
+
   json(limit?: number): Promise<unknown> {
     this.parsed ??= this.bytes(limit).then((bytes) => parseJson(bytes, this.limits));
     return this.parsed;

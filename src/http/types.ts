@@ -57,6 +57,8 @@ export interface Body {
    * @throws Failure too_large; what `use` throws
    */
   lend<T>(use: (parts: readonly Uint8Array[]) => Promise<Lent<T>>): Promise<T>;
+  /** Whether it was read as JSON. */
+  readonly isJson: boolean;
   /** Parsed JSON. @throws Failure bad_request when it is not valid, deeper than 100 levels or has non-finite numbers */
   json(limit?: number): Promise<unknown>;
   /**

@@ -58,7 +58,8 @@ other limit. Operations state their limits in \`x-body-limits\`: \`bytes\` (with
 neither query nor headers have a token) and \`fileBytes\`. Larger bodies are refused with 413 before they are read. In
 multipart forms, the token must come before the file.
 
-**Paths** end in a slash; without it the response is the same. Unknown parameters are ignored.
+**Paths** end in a slash; without it the response is the same. Unknown parameters are ignored; unknown
+members of JSON bodies too, and \`X-Ignored\` names them.
 
 **Retries** of writes are safe with an \`Idempotency-Key\`: a request with the same key is executed once, and for one day
 repeated requests get the stored response. 503 with \`outcome_unknown\` means that the connection to the database was
@@ -246,11 +247,19 @@ const hasRequired = ({ query, headers, body }: Operation): boolean =>
     ({ required, items }) => required ?? (items as JsonSchema)?.required,
   );
 
+/** An answer with the header that names what was ignored of a JSON body. */
+const naming = (answer: Answer, { body }: Operation): Answer =>
+  body?.known ? { ...answer, headers: { ...answer.headers, "X-Ignored": ignoredDescription } } : answer;
+
+const ignoredDescription =
+  "Members of the JSON body that the operation does not know, if there are any: their paths, as `source.fliter`, separated by " +
+  "commas. Names are percent-encoded, and cut with `...`.";
+
 function responses(operation: Operation, method: Method, ofProject: boolean): Record<string, OpenApi> {
   const { description, path } = operation;
   const refuses = description.refuses ?? [];
   const found: Record<string, OpenApi> = {
-    200: answered(description.answer),
+    200: answered(naming(description.answer, operation)),
     ...(description.accepted ? { 202: answered(description.accepted) } : {}),
     400: clientError(reasons[400]),
   };

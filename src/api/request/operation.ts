@@ -1,6 +1,7 @@
 import type { LimitedWork } from "../../access/client-limits.js";
 import type { ExecutionCode } from "../../errors.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../../http/types.js";
+import { IgnoredMembers } from "../../ignored-members.js";
 import type { Services } from "../services.js";
 import { commonParameters } from "./common-parameters.js";
 import { requestUse } from "./database-use.js";
@@ -72,6 +73,8 @@ export interface Input<Query, Body, Headers = unknown> {
   query(): Values<Query>;
   body(): Promise<Body>;
   headers(): Values<Headers>;
+  /** Members of the body that are not known; those of bodies that are read elsewhere are added to them. */
+  readonly ignored: IgnoredMembers;
 }
 
 /** Type of the parsed body. */
@@ -116,6 +119,8 @@ export interface Operation extends Route<Services> {
 
 const none: Members = {};
 
+const ignoredHeader = "x-ignored";
+
 const readForm = reader({ f: commonParameters.f });
 
 /** Whether a path is below `/api/2.8/:project`. Such operations accept `f` and `lng`. */
@@ -143,12 +148,19 @@ export function operation<Query extends Members, Body = undefined, Headers exten
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
   const current: Handler<Services> = (request, services) => {
     if (hasCommonForm) readForm(request.query);
+    const ignored = new IgnoredMembers();
     const input: Input<Query, Body, Headers> = {
       query: () => readQuery(request.query),
-      body: () => (body as BodyDefinition<Body>).read(request),
+      body: async () => {
+        const read = await (body as BodyDefinition<Body>).read(request);
+        if (body?.known && request.body.isJson) ignored.look(await request.body.json(), body.known);
+        return read;
+      },
       headers: () => readHeaders({ get: (name) => request.header(name) }),
+      ignored,
     };
-    return handle(request, services, input);
+    const reply = handle(request, services, input);
+    return body === undefined ? reply : then(reply, (made) => naming(made, ignored));
   };
   // Answers about sessions are kept by nobody, and tags of objects are those of their rows.
   const isShared =
@@ -213,6 +225,11 @@ export function operation<Query extends Members, Body = undefined, Headers exten
 
 const then = (reply: Promise<Reply> | Reply, change: (made: Reply) => Reply): Promise<Reply> | Reply =>
   reply instanceof Promise ? reply.then(change) : change(reply);
+
+/** The reply with the members that were ignored. */
+function naming(reply: Reply, { header }: IgnoredMembers): Reply {
+  return header === undefined ? reply : { ...reply, headers: { ...reply.headers, [ignoredHeader]: header } };
+}
 
 /** Logins have limits of their own; what tells of the server has none. */
 function countsOf(tag: Tag, writes = false): LimitedWork | undefined {

@@ -35,6 +35,7 @@ const edit: JsonSchema = {
 
 const body: BodyDefinition<readonly unknown[]> = {
   limits: sizes.bulk,
+  known: { items: {} },
   content: {
     "application/json": { type: "array", items: edit },
     "application/x-ndjson": { type: "string", description: "An edit in each line." },
@@ -45,12 +46,13 @@ const body: BodyDefinition<readonly unknown[]> = {
 async function edits(
   request: Request,
   services: Services,
-  { query, body }: Input<typeof parameters, readonly unknown[]>,
+  { query, body, ignored }: Input<typeof parameters, readonly unknown[]>,
 ): Promise<Reply> {
   const { map, layer, caller } = await editableContext(request, services);
   const { geomSR: srid, lng } = query();
   const languages = languagesOf(map, lng);
   const plan = await sentBulk(request, services, { caller, body, rules: { srid, languages, layer } });
+  ignored.addHeader(plan.ignored);
   const { ids, receipt } = await editInBulk(services.db, layer, { plan, language: languages.own });
   await services.changes.propagate(receipt);
   return { kind: "json_text", text: await answerOf(plan, ids), headers: callerHeaders(caller) };

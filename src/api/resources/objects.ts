@@ -90,13 +90,14 @@ type Write<Body> = Input<typeof objectParameters, Values<Body>, typeof matchHead
 async function create(
   request: Request,
   services: Services,
-  { query, body }: Write<typeof createBody>,
+  { query, body, ignored }: Write<typeof createBody>,
 ): Promise<Reply> {
   const { map, layer, caller } = await editableContext(request, services);
   const parameters = query();
   const shape = wholeShape(map, layer, parameters);
   const rules = { layer, languages: shape.languages, srid: parameters.geomSR };
   const sent = await sentObject(request, services, { caller, body, rules });
+  ignored.addHeader(sent.ignored);
   const made = await createObject(services.db, layer, { ...sent, shape });
   await services.changes.propagate(made.receipt);
   return taggedObject(caller, layer, made);
@@ -105,7 +106,7 @@ async function create(
 async function change(
   request: Request,
   services: Services,
-  { query, body, headers }: Write<typeof changeBody>,
+  { query, body, headers, ignored }: Write<typeof changeBody>,
 ): Promise<Reply> {
   const { map, layer, caller } = await editableContext(request, services);
   const id = objectId(request.params.object);
@@ -113,6 +114,7 @@ async function change(
   const shape = wholeShape(map, layer, parameters);
   const rules = { layer, languages: shape.languages, id, srid: parameters.geomSR };
   const sent = await sentObject(request, services, { caller, body, rules });
+  ignored.addHeader(sent.ignored);
   const wanted: ObjectChange = { ...sent, shape, versions: headers()["if-match"] };
   const changed = await updateObject(services.db, layer, id, wanted);
   if (changed === undefined) throw notFound(`object ${id}`);

@@ -1,10 +1,12 @@
 import { badRequest, failed } from "../../../errors.js";
 import type { BodyLimits, Request, UploadedFile } from "../../../http/types.js";
+import type { Known } from "../../../ignored-members.js";
 import { mediaType, multipart } from "../media-type.js";
 import { anything, fieldsOf, isObject } from "./fields.js";
+import { knownBy } from "./known.js";
 import { firstOf, parametersOf } from "./parameters.js";
 import { reader } from "./read.js";
-import { type JsonSchema, type Members, objectSchema, type Values } from "./schema.js";
+import { type JsonSchema, type Members, objectSchema, rulesOf, type Values } from "./schema.js";
 import { sizes } from "./sizes.js";
 
 /** Request bodies: parsing and validation, and their schemas for the OpenAPI document. */
@@ -14,11 +16,20 @@ export interface BodyDefinition<Out> {
   readonly read: (request: Request) => Promise<Out>;
   /** Schemas by media type. */
   readonly content: Readonly<Record<string, JsonSchema>>;
+  /** What is known of the members of JSON; undefined = anything, or no JSON is taken. */
+  readonly known?: Known | undefined;
   /** Size limits, without the file. */
   readonly limits: BodyLimits;
   /** Whether it contains a file, of at most `maxUploadBytes`. */
   readonly hasFile?: boolean;
   readonly optional?: boolean;
+}
+
+/** Also by their aliases, and the token that any JSON object may have. */
+function knownFields(fields: Members): Known {
+  const names = Object.values(fields).flatMap((field) => rulesOf(field).aliases ?? []);
+  const known = knownBy(objectSchema(fields))?.members ?? [];
+  return { members: new Map([...known, ...["token", ...names].map((name) => [name, {}] as const)]) };
 }
 
 /** A JSON object with these fields. */
@@ -27,6 +38,7 @@ export function jsonObject<M extends Members>(fields: M, limits: BodyLimits): Bo
   return {
     limits,
     content: { "application/json": objectSchema(fields) },
+    known: knownFields(fields),
     read: async (request) => {
       const value = await request.body.json();
       if (!isObject(value)) throw badRequest("The body must be a JSON object.");
@@ -59,6 +71,7 @@ export function jsonArray<M extends Members>(
         items: objectSchema(fields),
       },
     },
+    known: { items: knownFields(fields) },
     read: async (request) => {
       const list = await request.body.json();
       if (!Array.isArray(list)) throw badRequest(`The body must be an array of ${items}.`);
@@ -71,6 +84,9 @@ export function jsonArray<M extends Members>(
   };
 }
 
+const withToken = (known: Known | undefined): Known | undefined =>
+  known?.members ? { ...known, members: new Map([...known.members, ["token", {}]]) } : known;
+
 /** Any JSON value; `read` converts the parsed value for the handler. */
 export const jsonValue = <Out>(
   schema: JsonSchema,
@@ -79,6 +95,7 @@ export const jsonValue = <Out>(
 ): BodyDefinition<Out> => ({
   limits,
   content: { "application/json": schema },
+  known: withToken(knownBy(schema)),
   read: async (request) => read(await request.body.json()),
 });
 
@@ -94,6 +111,7 @@ export function form<M extends Members>(parameters: M, limits: BodyLimits): Body
       [multipart]: schema,
       "application/json": schema,
     },
+    known: knownFields(parameters),
     ...(isOptional ? { optional: true } : {}),
     read: async (request) => read(firstOf(request.query, parametersOf(await request.body.fields()))),
   };
