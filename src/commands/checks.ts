@@ -23,8 +23,13 @@ export interface Check {
   readonly advice?: string;
 }
 
-const good = (name: string, found: string): Check => ({ name, ok: true, found });
-const bad = (name: string, found: string, advice: string): Check => ({ name, ok: false, found, advice });
+export const good = (name: string, found: string): Check => ({ name, ok: true, found });
+export const bad = (name: string, found: string, advice: string): Check => ({
+  name,
+  ok: false,
+  found,
+  advice,
+});
 
 export function checkNode(): Check[] {
   const [major, minor] = process.versions.node.split(".").map(Number) as [number, number];

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { checkRaster } from "./check-raster.js";
 import {
   type Check,
   checkData,
@@ -31,6 +32,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           checkNative(),
           checkPlugins(config.visualPlugins),
           checkData(config.dataDir),
+          checkRaster(config),
           checkMetrics(config),
           checkEdge(config),
         ])

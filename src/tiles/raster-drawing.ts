@@ -10,7 +10,7 @@ import type { CompiledStyle, RasterStop, Rule, Symbolizer } from "../style/model
  */
 export function rasterStyle(
   style: CompiledStyle,
-  { raster, scale }: { readonly raster: RasterImage; readonly scale: 1 | 2 | 3 },
+  { raster, scale }: { readonly raster: Colours; readonly scale: 1 | 2 | 3 },
 ): CompiledStyle {
   // The pixels of an overview are those of tiles at these densities. By default Mapnik reads the next finer overview and
   // mixes its pixels, which takes ten times as long.
@@ -28,17 +28,19 @@ export function rasterStyle(
   return { styles: [{ name: "", attributes: {}, rules }], fields: [], bufferPixels: 1 };
 }
 
+/** What of an image its colours follow from. */
+type Colours = Pick<RasterImage, "isDiscrete" | "valueRange">;
 type Attributes = Symbolizer["attributes"];
 
 /** Other symbolizers draw objects, and an image has none. */
-const rasterRule = (rule: Rule, raster: RasterImage, defaults: Attributes): Rule => ({
+const rasterRule = (rule: Rule, raster: Colours, defaults: Attributes): Rule => ({
   ...rule,
   symbolizers: rule.symbolizers
     .filter(({ type }) => type === "RasterSymbolizer")
     .map((symbolizer) => completed(symbolizer, raster, defaults)),
 });
 
-function completed(symbolizer: Symbolizer, { valueRange }: RasterImage, defaults: Attributes): Symbolizer {
+function completed(symbolizer: Symbolizer, { valueRange }: Colours, defaults: Attributes): Symbolizer {
   const attributes = { ...defaults, ...symbolizer.attributes };
   if (!valueRange || symbolizer.stops) return { ...symbolizer, attributes };
   return { ...symbolizer, attributes, stops: greys(valueRange) };
@@ -58,7 +60,11 @@ const worldWidth = 2 * mercatorHalf;
  * Parameters of Mapnik's GDAL plugin for the image, for each world copy that it touches. The file has the blob's key as its
  * name, which the render host replaces by its path.
  */
-export function rasterDatasources({ drawn, extent, valueRange }: RasterImage): Record<string, string>[] {
+export function rasterDatasources({
+  drawn,
+  extent,
+  valueRange,
+}: Pick<RasterImage, "drawn" | "extent" | "valueRange">): Record<string, string>[] {
   const common = { type: "gdal", file: drawn, ...(valueRange && { band: "1" }) };
   if (!extent) return [common];
   const [west, south, east, north] = extent;

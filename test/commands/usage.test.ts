@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -193,7 +193,8 @@ t.test("wrong values and unknown names are told in plain words", async (t) => {
 });
 
 t.test("the private services of a checkout are used unless others are named", async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), "mapwright-data-"));
+  // What people call folders.
+  const dataDir = await mkdtemp(join(tmpdir(), "mapwright data & <Карты> '1'-"));
   t.teardown(() => rm(dataDir, { recursive: true }));
   const local = { databaseUrl: "postgresql://u@127.0.0.1:1111/local", redisUrl: "redis://127.0.0.1:2222/0" };
   await writeFile(join(dataDir, "services.json"), JSON.stringify(local));
@@ -245,8 +246,10 @@ t.test("doctor finds everything in order, and says what to do about what is not"
     "GDAL",
     "plug-ins",
     "data folder",
+    "raster layers",
     "metrics",
   ]);
+  t.same(await readdir(dataDir), [], "nothing is left of what it has tried");
 
   const redis = (JSON.parse(fine.stdout) as Check[]).find(({ name }) => name === "Redis");
   t.match(redis, { ok: true, advice: /sessions may be evicted/ }, "the one that tests use evicts");

@@ -3,6 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import t, { type Test } from "tap";
+import { runCommand } from "../commands/support.js";
 import { asSuperuser } from "../support/database.js";
 import { pngOf } from "../support/png.js";
 import { type ApiAnswer, startServer, type TestServer, waitFor } from "../support/server.js";
@@ -214,3 +215,18 @@ async function fillDatabase(t: Test, server: TestServer, tablespace: string): Pr
   t.equal(other.status, 200, "other layers have room");
   t.equal((await server.api("DELETE", "m/layers/small/", { token })).status, 200);
 }
+
+t.test("the doctor says that no raster layer is drawn from a full disk, and why", async (t) => {
+  await withDisk(t, undefined, async (disk) => {
+    disk.leave(0);
+    const nowhere = { DATABASE_URL: "postgresql://127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1/0" };
+    const told = await runCommand(["doctor", "--json"], {
+      variables: { ...nowhere, MAPWRIGHT_DATA_DIR: disk.path },
+    });
+    const checks: { name: string }[] = JSON.parse(told.stdout);
+    t.match(
+      checks.find(({ name }) => name === "raster layers"),
+      { ok: false, found: /cannot be drawn: .*no space/i, advice: /room/ },
+    );
+  });
+});
