@@ -32,10 +32,13 @@ function sourceStamp() {
   return hash.digest("hex");
 }
 
+/** Notes that `dist` is of these sources. */
+export const markBuilt = (stamp = sourceStamp()) => writeFileSync(stampPath, stamp);
+
 export async function build() {
   const stamp = sourceStamp();
   if (existsSync(stampPath) && readFileSync(stampPath, "utf8") === stamp) return;
   rmSync(stampPath, { force: true });
   await step("Building", ["npm", "run", "--silent", "build"]);
-  writeFileSync(stampPath, stamp);
+  markBuilt(stamp);
 }

@@ -56,6 +56,9 @@ function pointsElsewhere() {
   return existsSync(link) && !realpathSync(link).startsWith(`${process.cwd()}/`);
 }
 
+/** Notes that the modules are what the lock file and this machine ask for. */
+export const markInstalled = (stamp = wantedStamp()) => writeFileSync(stampPath, stamp);
+
 export async function installModules() {
   const stamp = wantedStamp();
   if (existsSync(stampPath) && readFileSync(stampPath, "utf8") === stamp) return;
@@ -81,7 +84,7 @@ export async function installModules() {
       },
     );
   }
-  writeFileSync(stampPath, stamp);
+  markInstalled(stamp);
 }
 
 /** Makes node-gyp use the headers that are installed beside Node, if any, instead of downloading them. */

@@ -1,11 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import gdal from "gdal-async";
-import { parquetWriteBuffer } from "hyparquet-writer";
 import t from "tap";
 import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
@@ -16,13 +13,9 @@ import { loadConfig } from "../../src/config.js";
 import { tileFileFormats } from "../../src/hosts/export-messages.js";
 import { type ImportFormat, importFormats, rasterFormats } from "../../src/hosts/import-messages.js";
 import { exportFormats } from "../../src/transfer/export-formats.js";
-import { writeGdalFile } from "../support/gdal-files.js";
+import { sampleOf } from "../support/import-samples.js";
 import { geoTiff } from "../support/rasters.js";
 import { startServer } from "../support/server.js";
-import { sxfOf } from "../support/sxf.js";
-import { feature, point } from "../support/transfer.js";
-import { rowsOf, xlsxOf } from "../support/xlsx.js";
-import { zipOf } from "../support/zip.js";
 
 /** The formats that people are told of are those that work. */
 
@@ -35,62 +28,6 @@ const project = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 const config = loadConfig({ environment: {}, flags: {} });
 const rasterExtensions: readonly string[] = Object.values(rasterFormats).flat();
 const extensions: readonly string[] = [...Object.values(importFormats).flat(), ...rasterExtensions];
-
-type Files = Readonly<Record<string, string | Buffer>>;
-
-/** All files that GDAL writes, named `data`. */
-function madeByGdal(driver: string, extension: string): Files {
-  const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
-  const fields = driver === "DXF" ? {} : { a: gdal.OFTInteger };
-  try {
-    return writeGdalFile(folder, { driver, extension, fields, features: [{ wkt: "POINT (1 2)" }] });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const kml =
-  '<kml xmlns="http://www.opengis.net/kml/2.2"><Placemark><Point><coordinates>1,2</coordinates></Point></Placemark></kml>';
-const shapefile = madeByGdal("ESRI Shapefile", "shp");
-
-/** A file of each format with one object, or that and the files that belong to it. */
-const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
-  GeoJSON: JSON.stringify({ type: "FeatureCollection", features: [feature({ a: 1 }, point(1, 2))] }),
-  "GeoJSON of one feature a line": `${JSON.stringify(feature({ a: 1 }, point(1, 2)))}\n`,
-  Shapefile: shapefile,
-  "dBASE table": shapefile["data.dbf"]!,
-  "MapInfo TAB": madeByGdal("MapInfo File", "tab"),
-  "MapInfo MIF": madeByGdal("MapInfo File", "mif"),
-  KML: kml,
-  CSV: "lon,lat,a\n1,2,3\n",
-  XLSX: await xlsxOf({
-    sheets: {
-      a: rowsOf([
-        ["lon", "lat"],
-        [1, 2],
-      ]),
-    },
-  }),
-  GPX: '<gpx><wpt lat="1" lon="2"/></gpx>',
-  XLS: readFileSync(join(project, "test/fixtures/one.xls")),
-  DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
-  SXF: sxfOf({ epsg: 4326, records: [{ kind: "point", parts: [[[1, 2]]] }] }),
-  GeoPackage: madeByGdal("GPKG", "gpkg")["data.gpkg"]!,
-  GML: madeByGdal("GML", "gml")["data.gml"]!,
-  FlatGeobuf: madeByGdal("FlatGeobuf", "fgb")["data.fgb"]!,
-  Parquet: Buffer.from(
-    parquetWriteBuffer({
-      columnData: [
-        { name: "lon", data: [1] },
-        { name: "lat", data: [2] },
-      ],
-    }),
-  ),
-  "ZIP archive of such files": await zipOf(shapefile),
-};
-
-/** Files of extensions that mean another content than the others of their format. */
-const ownSamples: Readonly<Record<string, Buffer>> = { kmz: await zipOf({ "doc.kml": kml }) };
 
 const rasterSample = geoTiff({ width: 2, height: 2, value: () => [1] });
 
@@ -166,15 +103,13 @@ t.test("files of every format named are imported, and layers and maps exported",
   for (const [format, all] of Object.entries(importFormats)) {
     for (const extension of all) {
       await server.api("POST", "m/layers/", { token, body: { code: extension } });
-      const sample = ownSamples[extension] ?? samples[format as ImportFormat];
-      const isOne = typeof sample === "string" || Buffer.isBuffer(sample);
       const form = new FormData();
-      for (const [name, bytes] of Object.entries(isOne ? {} : sample))
+      for (const [name, bytes] of Object.entries(sampleOf(format as ImportFormat, extension)))
         form.append("file", new Blob([bytes as never]), name);
       const answer = await fetch(`${server.url}/api/2.8/p/m/layers/${extension}/import/`, {
         method: "POST",
-        headers: { "x-token": token, "x-filename": `x.${extension}` },
-        body: isOne ? (sample as never) : form,
+        headers: { "x-token": token },
+        body: form,
       });
       t.equal(answer.status, 200, extension);
       t.equal((await server.api("GET", `m/layers/${extension}/count/?precise=1`)).json, 1, extension);

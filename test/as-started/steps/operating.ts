@@ -1,0 +1,136 @@
+import { project, type Step, type World } from "../world.js";
+
+/** What operators do: health, metrics, descriptions, and every command. */
+
+/** One use of each command; the order is that of the walk. */
+const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
+  help: (world) => typed(world, "help", "project"),
+  serve: async (world) => world.at.told(),
+  "project create": (world) => typed(world, "project", "create", "second", "--json"),
+  "project list": (world) => typed(world, "project", "list", "--json"),
+  "project base-map": (world) => typed(world, "project", "base-map", "second", "none", "--json"),
+  "user add": async (world) =>
+    (
+      await world.mapwright(["user", "add", "eve", "--project", "second", "--json"], "battery-staple\n")
+    ).toString(),
+  "user list": (world) => typed(world, "user", "list", "--json"),
+  "user password": async (world) =>
+    (await world.mapwright(["user", "password", "eve", "--json"], "correct-horse-2\n")).toString(),
+  "map create": (world) => typed(world, "map", "create", "second", "m", "--json"),
+  "map list": (world) => typed(world, "map", "list", "second", "--json"),
+  "map rename": (world) => typed(world, "map", "rename", "second", "m", "main", "--json"),
+  "map group": (world) => typed(world, "map", "group", "second", "main", "--json"),
+  "map ungroup": (world) => typed(world, "map", "ungroup", "second", "main", "--json"),
+  "map unpublish": (world) => typed(world, "map", "unpublish", "second", "main", "--json"),
+  grant: (world) =>
+    typed(world, "grant", "eve", "--project", "second", "--map", "main", "--rights", "read", "--json"),
+  "session open": (world) => typed(world, "session", "open", "eve", "--project", "second"),
+  "session tile-key": (world) =>
+    typed(world, "session", "tile-key", "eve", "--project", "second", "--map", "main"),
+  "map publish": (world) => typed(world, "map", "publish", "second", "main", "--json"),
+  import: async (world) => {
+    const input = JSON.stringify({ type: "Point", coordinates: [1, 2] });
+    const options = ["--format", "geojson", "--json"];
+    return (await world.mapwright(["import", "second", "main", "places", "-", ...options], input)).toString();
+  },
+  export: (world) => typed(world, "export", "second", "main", "places", "-", "--format", "geojson"),
+  "layer list": (world) => typed(world, "layer", "list", "second", "main", "--json"),
+  "cache warm": (world) => typed(world, "cache", "warm", "second", "main", "--zoom", "0-1", "--json"),
+  "cache purge": (world) => typed(world, "cache", "purge", "--json"),
+  "config print": (world) => typed(world, "config", "print"),
+  "config check": (world) => typed(world, "config", "check", "--json"),
+  doctor: (world) => typed(world, "doctor", "--json"),
+  "layer delete": (world) => typed(world, "layer", "delete", "second", "main", "places", "--yes", "--json"),
+  "map delete": (world) => typed(world, "map", "delete", "second", "main", "--yes", "--json"),
+  "user remove": (world) => typed(world, "user", "remove", "eve", "--yes", "--json"),
+  "project delete": (world) => typed(world, "project", "delete", "second", "--yes", "--json"),
+};
+
+const typed = async (world: World, ...args: string[]) => (await world.mapwright(args)).toString();
+
+/** Commands that the program's help names, without those that only hold others. */
+async function commandsOf(world: World, above: readonly string[] = []): Promise<string[]> {
+  const help = await typed(world, ...above, "--help");
+  const list = /\nCommands:\n([\s\S]*?)(?:\n\n|$)/.exec(help)?.[1];
+  if (list === undefined) return [above.join(" ")];
+  const names = [...list.matchAll(/^ {2}([\w-]+)/gm)].map(([, name]) => name!);
+  const below = names.filter((name) => name !== "help");
+  const found = await Promise.all(below.map((name) => commandsOf(world, [...above, name])));
+  return [...(above.length === 0 ? ["help"] : []), ...found.flat()];
+}
+
+export const operatingSteps: readonly Step[] = [
+  {
+    name: "the commands of --help",
+    walk: async (t, world) => {
+      const named = await commandsOf(world);
+      t.same(named.toSorted(), Object.keys(uses).toSorted(), "each has a use here, and no other");
+      for (const [command, use] of Object.entries(uses))
+        await t.test(command, async (t) => {
+          t.ok((await use(world)).length > 0);
+        });
+    },
+  },
+  {
+    name: "the doctor finds nothing wrong",
+    also: true,
+    walk: async (t, world) => {
+      const found = async () => {
+        const { stdout } = await world.tried(["doctor", "--json"]);
+        const checks: { name: string; ok: boolean; found: string; advice?: string }[] = JSON.parse(
+          stdout.toString(),
+        );
+        return checks;
+      };
+      const checks = await found();
+      t.same(
+        checks.filter(({ ok }) => !ok),
+        [],
+      );
+      t.match(
+        checks.find(({ name }) => name === "raster layers"),
+        { ok: true },
+        "a raster is drawn as the server draws it",
+      );
+    },
+  },
+  {
+    name: "health, metrics and descriptions",
+    also: true,
+    walk: async (t, world) => {
+      t.equal((await world.ask("GET", "/health/live")).status, 200);
+      t.match((await world.ask("GET", "/health/ready")).json, { status: "ready" });
+      t.match((await world.ask("GET", "/metrics")).text, /mapwright_requests_total/);
+      t.match((await world.ask("GET", "/api/2.8/")).json, { version: "2.8" });
+      t.match((await world.ask("GET", "/docs/")).text, /<html/);
+      t.match((await world.ask("GET", "/embed")).text, /<html/);
+    },
+  },
+];
+
+/** The last step: whether the walk has come by every operation that the server describes. */
+export const operationsStep: Step = {
+  name: "every operation of /openapi.json has been used",
+  walk: async (t, world) => {
+    const { paths } = (await world.ask("GET", "/openapi.json")).json;
+    const metrics = (await world.ask("GET", "/metrics")).text;
+    const used = new Set<string>();
+    for (const [, labels = ""] of metrics.matchAll(/^mapwright_requests_total\{(.*)\} [1-9]/gm)) {
+      const label = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(labels)?.[1] ?? "";
+      // 499: the client left, as it has to where an answer does not end.
+      if (/^2|^499$/.test(label("status")))
+        used.add(`${label("method")} ${label("route").replace(/\*/g, "")}`);
+    }
+    const methods = new Set(["get", "put", "post", "patch", "delete"]);
+    const described = Object.entries<object>(paths).flatMap(([path, operations]) =>
+      Object.keys(operations)
+        .filter((method) => methods.has(method))
+        .map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`),
+    );
+    t.ok(described.length > 70, `${described.length} operations of ${project}`);
+    t.same(
+      described.filter((operation) => !used.has(operation)),
+      [],
+    );
+  },
+};

@@ -1,0 +1,154 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import sqlite from "node-sqlite3-wasm";
+import { PMTiles } from "pmtiles";
+import sharp from "sharp";
+import { square } from "../../support/maps.js";
+import { picture } from "../../support/pictures.js";
+import { geoTiff } from "../../support/rasters.js";
+import type { Place, Step, World } from "../world.js";
+
+/** Raster layers on tiles, in exports of tiles, and as files. */
+
+const red = [200, 30, 40];
+const blue = [10, 60, 220];
+const green = [20, 180, 60];
+
+/** From 0, 0 to 20° east and north. */
+const photo = geoTiff({
+  width: 16,
+  height: 16,
+  epsg: 4326,
+  transform: [0, 1.25, 0, 20, 0, -1.25],
+  value: () => red,
+});
+
+const plain = ([r, g, b]: readonly number[], format: "png" | "jpeg"): Promise<Buffer> =>
+  sharp({ create: { width: 16, height: 16, channels: 3, background: { r: r!, g: g!, b: b! } } })
+    .toFormat(format, { quality: 100 })
+    .toBuffer();
+
+const isNear = (found: readonly number[], wanted: readonly number[]): boolean =>
+  found[3] === 255 && wanted.every((value, at) => Math.abs(value - found[at]!) <= 4);
+
+export const onPhoto: Place = { lon: 10, lat: 10, z: 4 };
+export const photoColour = red;
+
+/** Map `rasters` with the layer `photo`, which the backup and the viewer look at, too. */
+export const rasterSteps: readonly Step[] = [
+  {
+    name: "a GeoTIFF on tiles, and as a file again",
+    also: true,
+    walk: async (t, world) => {
+      await world.makeMap("rasters", "photo");
+      await world.upload("rasters/layers/photo", { "photo.tif": photo });
+      const shown = await world.colour("rasters", onPhoto);
+      t.ok(isNear(shown, red), `${shown}`);
+      t.ok(isNear(await world.colour("rasters", { ...onPhoto, z: 7 }), red), "in another zoom");
+      const file = await world.api("GET", "rasters/layers/photo/export/?format=geotif");
+      t.ok(file.bytes.equals(photo), "as it was uploaded");
+      const processed = await world.api("GET", "rasters/layers/photo/export/?format=geotif&orig=false");
+      t.ok(processed.bytes.length > 0 && !processed.bytes.equals(photo));
+      t.ok(
+        (await picture((await world.ask("GET", "/api/2.8/town/rasters/layers/photo/icon/?size=32")).bytes))
+          .painted > 0,
+      );
+    },
+  },
+  {
+    name: "a PNG with raster_bbox, by the command line",
+    also: true,
+    walk: async (t, world) => {
+      await writeFile(join(world.at.folder, "plan.png"), await plain(blue, "png"));
+      const box = ["--raster-bbox", "BOX(30 0,50 20)"];
+      await world.mapwright(["import", "town", "rasters", "plan", "plan.png", ...box]);
+      const shown = await world.colour("rasters", { lon: 40, lat: 10, z: 4 });
+      t.ok(isNear(shown, blue), `${shown}`);
+    },
+  },
+  {
+    name: "a JPEG with a world file",
+    walk: async (t, world) => {
+      await world.makeLayer("rasters", "chart");
+      const files = {
+        "chart.jpg": await plain(green, "jpeg"),
+        "chart.jgw": "1.25\n0\n0\n-1.25\n60.625\n19.375\n",
+      };
+      await world.upload("rasters/layers/chart", files);
+      const shown = await world.colour("rasters", { lon: 70, lat: 10, z: 4 });
+      t.ok(isNear(shown, green), `${shown}`);
+    },
+  },
+  {
+    name: "objects over a raster, and its opacity",
+    walk: async (t, world) => {
+      const field = { code: "field", sort: 1, css_style: "#field { polygon-fill: #ffff00; }" };
+      await world.api("POST", "rasters/layers/", { body: field });
+      await world.api("POST", "rasters/layers/field/objects/", {
+        body: { fields: {}, geom: square(2, 2, 2) },
+      });
+      t.same(await world.colour("rasters", { lon: 3, lat: 3, z: 6 }), [255, 255, 0, 255]);
+      const css_style = "#plan { raster-opacity: 0.5; }";
+      await world.api("PATCH", "rasters/layers/plan/", { body: { parent_id: 0, css_style } });
+      const [, , , alpha] = await world.colour("rasters", { lon: 40, lat: 10, z: 4 });
+      t.ok(alpha! > 120 && alpha! < 136, `alpha ${alpha}`);
+    },
+  },
+  {
+    name: "exports of tiles",
+    also: true,
+    walk: async (t, world) => {
+      const query = "base=0&fbbox=5,5,15,15&minzoom=3&maxzoom=5";
+      const pmtiles = await world.api("GET", `rasters/export/?format=pmtiles&${query}`);
+      await t.test("PMTiles, by HTTP", async (t) => holdsPhoto(t, await fromPmtiles(pmtiles.bytes)));
+      const mbtiles = await world.api("GET", `rasters/export/?format=mbtiles&${query}`);
+      await t.test("MBTiles, by HTTP", async (t) => holdsPhoto(t, await fromMbtiles(world, mbtiles.bytes)));
+      const options = ["--bbox", "5,5,15,15", "--zoom", "3-5", "--no-base"];
+      for (const [name, read] of [
+        ["map.pmtiles", fromPmtiles],
+        ["map.mbtiles", (bytes: Buffer) => fromMbtiles(world, bytes)],
+      ] as const)
+        await t.test(`${name}, by the command line`, async (t) => {
+          await world.mapwright(["export", "town", "rasters", name, ...options]);
+          await holdsPhoto(t, await read(await readFile(join(world.at.folder, name))));
+        });
+    },
+  },
+];
+
+/** The tile of the photo's middle at zoom 4. */
+const tileOfPhoto = { z: 4, x: 8, y: 7 };
+
+async function holdsPhoto(t: Pick<typeof import("tap").default, "ok">, tile: Uint8Array | undefined) {
+  t.ok(tile, "the tile is there");
+  const shown = (await picture(tile!)).at(114, 140);
+  t.ok(isNear(shown, red), `${shown}`);
+}
+
+async function fromPmtiles(bytes: Buffer): Promise<Uint8Array | undefined> {
+  const archive = new PMTiles({
+    getKey: () => "archive",
+    getBytes: async (offset, length) => ({
+      data: new Uint8Array(bytes.subarray(offset, offset + length)).buffer,
+    }),
+  });
+  const { z, x, y } = tileOfPhoto;
+  const tile = await archive.getZxy(z, x, y);
+  return tile && new Uint8Array(tile.data);
+}
+
+async function fromMbtiles(world: World, bytes: Buffer): Promise<Uint8Array | undefined> {
+  const path = join(world.at.folder, "read.mbtiles");
+  await writeFile(path, bytes);
+  const archive = new sqlite.Database(path, { readOnly: true });
+  try {
+    const { z, x, y } = tileOfPhoto;
+    const row = archive.get(
+      "select tile_data as data from tiles where zoom_level = ? and tile_column = ? and tile_row = ?",
+      [z, x, 2 ** z - 1 - y],
+    );
+    return row?.data as Uint8Array | undefined;
+  } finally {
+    archive.close();
+  }
+}

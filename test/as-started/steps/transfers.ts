@@ -1,0 +1,121 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ImportFormat, rasterFormats } from "../../../src/hosts/import-messages.js";
+import { sampleOf } from "../../support/import-samples.js";
+import { collection, feature, point, type Step, type World } from "../world.js";
+
+/** Every format that the command line names, in and out. */
+
+const helpOf = async (world: World, command: string): Promise<string> =>
+  (await world.mapwright([command, "--help"])).toString().replace(/\s+/g, " ");
+
+const countOf = async (world: World, layer: string): Promise<number> =>
+  (await world.api("GET", `${layer}/count/?precise=1`)).json;
+
+const things = collection(
+  feature({ name: "Oak", height: 21.5, felled: false }, point(1, 2)),
+  feature({ name: "Ель", height: 3, felled: true }, point(3, 4)),
+);
+
+export const transferSteps: readonly Step[] = [
+  {
+    name: "import",
+    walk: async (t, world) => {
+      await world.makeMap("imports", "first");
+      const formats = [
+        ...(await helpOf(world, "import")).matchAll(/(?:, | file )(\w[\w ]*?) \((\.\w+(?:, \.\w+)*)\)/g),
+      ];
+      t.ok(formats.length > 15, `${formats.length} formats`);
+      for (const [, format = "", extensions = ""] of formats) {
+        if (Object.hasOwn(rasterFormats, format)) continue;
+        await t.test(`of ${format}`, async (t) => {
+          for (const extension of extensions.replaceAll(".", "").split(", ")) {
+            await world.makeLayer("imports", extension);
+            await world.upload(`imports/layers/${extension}`, sampleOf(format as ImportFormat, extension));
+            t.equal(await countOf(world, `imports/layers/${extension}`), 1, extension);
+          }
+        });
+      }
+    },
+  },
+  {
+    name: "import as a job",
+    walk: async (t, world) => {
+      await world.makeMap("jobs", "things");
+      const body = new FormData();
+      body.append("file", new Blob([JSON.stringify(things)]), "things.geojson");
+      const job = await world.api("POST", "jobs/layers/things/import/?async=1", { body, status: 202 });
+      const address = new URL(job.headers.get("location") ?? "", world.url);
+      t.match(address.pathname, /\/import\/[^/]+\/$/);
+      let state = job.json;
+      while (["waiting", "queued", "running"].includes(state.state))
+        state = (await world.ask("GET", address.href, { headers: { "x-token": world.token } })).json;
+      t.match(state, { state: "done" }, JSON.stringify(state));
+      t.equal(await countOf(world, "jobs/layers/things"), 2);
+      t.match((await world.api("DELETE", `jobs/layers/things/import/${job.json.id}/`)).json, {
+        id: job.json.id,
+      });
+    },
+  },
+  {
+    name: "export",
+    also: true,
+    walk: async (t, world) => {
+      await world.makeMap("exports", "things");
+      await world.api("POST", "exports/layers/things/import/", { body: things });
+      const choices =
+        /--format <format> .*?\(choices: ([^)]*)\)/.exec(await helpOf(world, "export"))?.[1] ?? "";
+      const formats = [...choices.matchAll(/"(\w+)"/g)].map(([, name]) => name!);
+      t.ok(formats.length > 15, `${formats.length} formats`);
+      for (const format of formats) {
+        // Of images and of tiles: see the rasters.
+        if (["geotif", "pmtiles", "mbtiles"].includes(format)) continue;
+        await t.test(`to ${format}, which is imported again`, async (t) => {
+          const answer = await world.api("GET", `exports/layers/things/export/?format=${format}`);
+          const file = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? "";
+          await world.makeLayer("exports", format);
+          await world.upload(`exports/layers/${format}`, { [file]: answer.bytes });
+          const { json } = await world.api("GET", `exports/layers/${format}/objects/?fields=*&returnGeom=1`);
+          t.same(
+            json.map(({ fields, geom }: any) => [fields.name ?? fields.Name, geom.coordinates]),
+            [
+              ["Oak", [1, 2]],
+              ["Ель", [3, 4]],
+            ],
+          );
+        });
+      }
+      await t.test("of some objects, by POST", async (t) => {
+        const body = { format: "geojson", filter: "height > 10" };
+        const { json } = await world.api("POST", "exports/layers/things/export/", { body });
+        t.same(
+          json.features.map(({ properties }: any) => properties.name),
+          ["Oak"],
+        );
+      });
+    },
+  },
+  {
+    name: "import and export with files of the shell's folder",
+    also: true,
+    walk: async (t, world) => {
+      const at = (name: string) => join(world.at.folder, name);
+      await world.api("POST", "", { body: { code: "shell" } });
+      for (const [name, bytes] of Object.entries(sampleOf("Shapefile", "shp")))
+        await writeFile(at(name), bytes);
+      await world.mapwright(["import", "town", "shell", "shape", "data.shp"]);
+      t.equal(await countOf(world, "shell/layers/shape"), 1);
+      await world.mapwright(
+        ["import", "town", "shell", "piped", "-", "--format", "geojson"],
+        JSON.stringify(things),
+      );
+      t.equal(await countOf(world, "shell/layers/piped"), 2);
+      await world.mapwright(["export", "town", "shell", "piped", "copy.gpkg"]);
+      await world.mapwright(["import", "town", "shell", "copy", "copy.gpkg"]);
+      t.equal(await countOf(world, "shell/layers/copy"), 2);
+      const piped = await world.mapwright(["export", "town", "shell", "piped", "-", "--format", "csv"]);
+      t.match(piped.toString(), /Oak/);
+      t.ok((await readFile(at("copy.gpkg"))).length > 0);
+    },
+  },
+];
