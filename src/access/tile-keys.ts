@@ -48,6 +48,8 @@ export interface TileKeys {
    * @throws Failure busy while Redis is unavailable
    */
   find(key: string, mapId: number | undefined): Promise<Session | "other" | undefined>;
+  /** As of sessions. */
+  readonly looking: Pick<TileKeys, "find">;
   /**
    * Ends a key of the map.
    * @param accountId only if it is a key of this user; undefined = anybody's
@@ -87,7 +89,7 @@ type Kind = (typeof kinds)[keyof typeof kinds];
 
 /**
  * KEYS: the key. ARGV: its hash, the map ("" = any), prefix of the sets of accounts, prefix of sessions, their idle time in
- * seconds. Returns the session and the value of the key, 0 (unknown) or 1 (of another map, which is no use of the session).
+ * seconds (0 = it goes on). Returns the session and the value of the key, 0 (unknown) or 1 (of another map, which is no use of the session).
  */
 const findScript = `
 local found = redis.call('GET', KEYS[1])
@@ -95,7 +97,9 @@ if not found then return 0 end
 local listed, map, account = string.match(found, '^(%S+ (%S+) %S+ %S+) (%S+)$')
 if not redis.call('ZSCORE', ARGV[3] .. account, ARGV[1] .. ' ' .. listed) then return 0 end
 if ARGV[2] ~= '' and map ~= ARGV[2] then return 1 end
-local session = redis.call('GETEX', ARGV[4] .. string.sub(found, 1, 43), 'EX', ARGV[5])
+local name = ARGV[4] .. string.sub(found, 1, 43)
+local session
+if ARGV[5] == '0' then session = redis.call('GET', name) else session = redis.call('GETEX', name, 'EX', ARGV[5]) end
 return session and {session, found} or 0
 `;
 
@@ -207,7 +211,19 @@ class RedisTileKeys implements TileKeys {
     return nonce === undefined ? undefined : keyOf(token, nonce);
   }
 
-  async find(key: string, mapId: number | undefined): Promise<Session | "other" | undefined> {
+  find(key: string, mapId: number | undefined): Promise<Session | "other" | undefined> {
+    return this.found(key, mapId, true);
+  }
+
+  readonly looking = {
+    find: (key: string, mapId: number | undefined) => this.found(key, mapId, false),
+  };
+
+  private async found(
+    key: string,
+    mapId: number | undefined,
+    isUse: boolean,
+  ): Promise<Session | "other" | undefined> {
     if (!secretPattern.test(key)) return undefined;
     const { clock, idleSeconds } = this.options;
     const hash = secretHash(key);
@@ -218,7 +234,7 @@ class RedisTileKeys implements TileKeys {
     const result = await this.eval(
       findScript,
       [this.keys + hash],
-      [hash, mapId ?? "", this.accounts, this.sessions, idleSeconds],
+      [hash, mapId ?? "", this.accounts, this.sessions, isUse ? idleSeconds : 0],
     );
     if (result === 1) return "other";
     if (!Array.isArray(result)) {
@@ -227,7 +243,8 @@ class RedisTileKeys implements TileKeys {
     }
     const [session, found] = result as [string, string];
     const [ofToken, map] = found.split(" ");
-    this.known.set(hash, { session: `${this.sessions}${ofToken}`, mapId: Number(map), foundAt });
+    // The next use restarts the idle time.
+    if (isUse) this.known.set(hash, { session: `${this.sessions}${ofToken}`, mapId: Number(map), foundAt });
     return JSON.parse(session) as Session;
   }
 

@@ -225,7 +225,7 @@ function preflight<S>(found: ReturnType<Router<S>["find"]>): Headers {
     "access-control-allow-methods": allowed,
     // The wildcard does not cover Authorization, and older browsers do not support it.
     "access-control-allow-headers":
-      "Accept, Accept-Language, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Range, X-Filename, X-Requested-With, X-Token, *",
+      "Accept, Accept-Language, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Range, X-Filename, X-Requested-With, X-Token, X-Unattended, *",
     "access-control-max-age": "86400",
     "cache-control": "no-store",
   };

@@ -78,6 +78,7 @@ interface Missed {
 }
 
 const mapEvent = "event: map\ndata: {}\n";
+const sessionEvent = "event: session\ndata: {}\n\n";
 
 /** What a listener has not been told yet. */
 class Pending implements Watcher {
@@ -130,6 +131,7 @@ export class MapEvents {
    * Texts of events until the client leaves or may not read the map any more:
    * - `change`: `{layers, areas, minzoom, maxzoom}`: areas are boxes [west, south, east, north] in degrees; null = everywhere
    * - `map`: the map itself changed: its layers, styles or rights
+   * - `session`: the session has ended; the last event
    * @throws Failure busy; of `access`
    */
   async *listen(listening: MapListening): AsyncGenerator<string, void, undefined> {
@@ -182,6 +184,7 @@ export class MapEvents {
   private async *events(listening: MapListening): AsyncGenerator<string, void, undefined> {
     const { changes, watchers } = this.options;
     let { map, caller } = await listening.access();
+    const { accountId } = caller;
     const pending = new Pending(map.project.id, map.id);
     let end = (): void => undefined;
     const watch = async () => {
@@ -222,6 +225,7 @@ export class MapEvents {
           try {
             ({ map, caller } = await listening.access());
           } catch (error) {
+            if (error instanceof Failure && error.kind === "unauthenticated") yield sessionEvent;
             // A client that comes back is told why.
             if (error instanceof Failure && error.kind !== "busy") return;
             // What cannot be looked at now is told later.
@@ -230,8 +234,14 @@ export class MapEvents {
             yield ":\n\n";
             continue;
           }
+          // What the public may see goes on without the session, for who comes back.
+          if (caller.accountId !== accountId) {
+            yield sessionEvent;
+            return;
+          }
           if (isMapChanged || map.revision !== revision) {
             await watch();
+            for (const id of pending.changed.keys()) if (!pending.layers.has(id)) pending.changed.delete(id);
             if (map.revision !== revision)
               await this.options.edge.wait([{ kind: "map", id: map.id, version: map.revision }]);
             yield `${mapEvent}id: ${this.idOf(map)}\n\n`;

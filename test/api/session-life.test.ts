@@ -1,11 +1,15 @@
 import t from "tap";
 import { addMember, findAccount, removeMember, setPassword } from "../../src/access/accounts.js";
 import { closeSessionsOf } from "../../src/access/sessions.js";
+import { callerOfToken, whoLooks } from "../../src/api/request/caller.js";
 import { createProject } from "../../src/catalog/projects.js";
+import { Watchers } from "../../src/changes/watchers.js";
+import { MapEvents } from "../../src/tiles/map-events.js";
+import { Hours } from "../support/hours.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
-const server = await startServer({ nodes: 2, config: { sessionIdleSeconds: 5 } });
+const server = await startServer({ nodes: 2, config: { sessionIdleSeconds: 600 } });
 t.teardown(() => server.stop());
 const { services } = server.nodes[0]!;
 const { redis, config } = services;
@@ -25,6 +29,7 @@ t.test("each use starts the idle time again, on every node, and without use the 
     t.equal(await use(token, node), 200);
     t.ok((await redis.pttl(key!)) > 2_000, "all of it is left again");
   }
+  await redis.pexpire(key!, 200);
   await waitFor(async () => (await redis.exists(key!)) === 0);
   t.equal(await use(token), 401);
   t.equal((await server.api("GET", "authorized/", { token })).text, "false");
@@ -37,6 +42,124 @@ t.test("asking whether one is authorized is a use, like any other request with t
   t.equal((await server.api("GET", "authorized/", { token })).text, "true");
   t.ok((await redis.pttl(key!)) > 2_000);
   await server.api("POST", "logout/", { token });
+});
+
+/** Logs in. @returns the token, and the key of the session in Redis */
+async function newSession(user: string): Promise<[token: string, session: string]> {
+  const known = new Set(await redis.keys(keyOfSession));
+  const token = await login(user);
+  return [token, (await redis.keys(keyOfSession)).find((key) => !known.has(key))!];
+}
+
+/** Opens a stream of changes. */
+async function listen(token: string, map = "drawn") {
+  const stream = { heard: "", ended: false };
+  const answer = await fetch(`${server.url}/tms/p/${map}/changes/?token=${token}`);
+  t.equal(answer.status, 200);
+  const decoder = new TextDecoder();
+  void (async () => {
+    for await (const chunk of answer.body!) stream.heard += decoder.decode(chunk as Uint8Array);
+    stream.ended = true;
+  })();
+  await waitFor(() => stream.heard.includes("id:"));
+  return stream;
+}
+
+t.test("what a page asks for by itself, left alone, is no use of its session", async (t) => {
+  await makeMap(server, "drawn");
+  await makeStyledLayer(server, "drawn", "a", "#a { polygon-fill: #f00; }");
+  await addObject(server, "a", square(5, 5, 1), { map: "drawn" });
+  const [token, session] = await newSession("viewer");
+  const { key } = (await server.api("POST", "drawn/tile-key/", { token, body: {} })).json;
+  const headers = { "x-unattended": "1" };
+  const tile = tileUrl(server, "drawn", { lon: 5.5, lat: 5.5, z: 6 });
+  const api = `${server.url}/api/2.8/p/`;
+  const asks = [
+    `${tile}&token=${token}`,
+    `${tile}&key=${key}`,
+    `${api}drawn/layers/?token=${token}`,
+    `${api}drawn/layers/a/icon/?key=${key}`,
+    `${api}authorized/?token=${token}`,
+    `${server.url}/viewer/maps.json?project=p&token=${token}`,
+  ];
+  for (const ask of asks) {
+    await redis.pexpire(session, 300_000);
+    const answer = await fetch(ask, { headers });
+    await answer.text();
+    t.equal(answer.status, 200, ask);
+    t.ok((await redis.pttl(session)) <= 300_000, `${ask} left alone`);
+  }
+  for (const ask of asks) {
+    await redis.pexpire(session, 300_000);
+    await (await fetch(ask)).text();
+    t.ok((await redis.pttl(session)) > 300_000 || ask.includes("key="), ask);
+  }
+  await server.api("POST", "logout/", { token });
+  t.equal((await fetch(asks[2]!, { headers })).status, 401);
+});
+
+t.test("listening to a map's changes keeps no session alive, and ends with it", async (t) => {
+  const editor = await login("editor");
+  const edit = async () => {
+    const body = { parent_id: 0, name: `${Math.random()}` };
+    t.equal((await server.api("PATCH", "drawn/layers/a/", { token: editor, body })).status, 200);
+  };
+  for (const isPublic of [true, false]) {
+    await server.sql.query("update map set has_publication = $1 where code = 'drawn'", [isPublic]);
+    await services.changes.propagate();
+    const [token, session] = await newSession("viewer");
+    await redis.pexpire(session, 300_000);
+    const stream = await listen(token);
+    t.ok(
+      (await redis.pttl(session)) <= 300_000,
+      "opened by a page itself, as after each loss of its connection",
+    );
+    await edit();
+    await waitFor(() => stream.heard.includes("event: map"));
+    t.ok((await redis.pttl(session)) <= 300_000, "looked at again");
+    await redis.del(session);
+    await edit();
+    await waitFor(() => stream.ended);
+    t.match(stream.heard, /event: session\ndata: \{\}\n\n$/);
+  }
+  await server.sql.query("update map set has_publication = true where code = 'drawn'");
+  await services.changes.propagate();
+});
+
+t.test("a page that is left alone for an hour loses its session", async (t) => {
+  const clock = new Hours();
+  const [token, session] = await newSession("viewer");
+  const events = new MapEvents({
+    ...{ db: services.db, changes: services.versions, watchers: new Watchers(), clock },
+    edge: { wait: async () => undefined },
+    time: () => clock.now(),
+  });
+  const heard: string[] = [];
+  let ended = false;
+  const { signal } = new AbortController();
+  const access = async () => {
+    const map = await services.catalog.map("p", "drawn");
+    return { map, caller: await callerOfToken(token, whoLooks(services), map.project) };
+  };
+  const listening = (async () => {
+    for await (const text of events.listen({ access, client: "one", lastEventId: undefined, signal }))
+      heard.push(text);
+    ended = true;
+  })();
+  await waitFor(() => heard.length === 1);
+  const beatMs = 8_000;
+  for (let passed = 0; passed < 3_600_000 && !ended; passed += beatMs) {
+    const count = heard.length;
+    await waitFor(() => clock.waiting > 0 || ended);
+    // Redis has a clock of its own.
+    await redis.pexpire(session, Math.max(0, (await redis.pttl(session)) - beatMs));
+    await clock.pass(beatMs);
+    await waitFor(() => heard.length > count || ended);
+  }
+  await listening;
+  t.match(heard.at(-1), /^event: session/);
+  t.ok(clock.now() >= 560_000 && clock.now() < 680_000, `${clock.now()}`);
+  t.equal(await use(token), 401);
 });
 
 t.test("made-up tokens are nobody's", async (t) => {
@@ -84,9 +207,6 @@ t.test("a token of another project is refused everywhere", async (t) => {
 
 t.test("a new password or a removal ends the user's sessions", async (t) => {
   // Compiled styles and tiles are in the same Redis.
-  await makeMap(server, "drawn");
-  await makeStyledLayer(server, "drawn", "a", "#a { polygon-fill: #f00; }");
-  await addObject(server, "a", square(5, 5, 1), { map: "drawn" });
   const tile = await fetch(tileUrl(server, "drawn", { lon: 5.5, lat: 5.5, z: 6 }));
   t.equal(tile.status, 200);
   await tile.arrayBuffer();

@@ -1,8 +1,9 @@
 import t from "tap";
 import { addMember } from "../../src/access/accounts.js";
+import { secretHash } from "../../src/access/sessions.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 import { makeTown, type OpenPage, openPage, pictureComplete, soon, startBrowser, until } from "./support.js";
 
 /** Signing in to see private maps. */
@@ -71,6 +72,34 @@ t.test("private maps are listed after signing in, and gone after signing out", a
   t.equal((await server.api("GET", "authorized/", { token })).json, false, "the session has ended");
   await page.click(".chooser-button");
   await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  await page.context().close();
+});
+
+t.test("a page that is left alone uses no session, and says that it has ended", async (t) => {
+  const { page, requests } = await openPage(browser, secret, { waitForMap: false });
+  await signIn(page, "viewer", "viewerviewer");
+  await pictureComplete(page);
+  await waitFor(() => server.nodes[0]!.services.mapEvents.listeners === 1);
+  const { redis, config } = server.nodes[0]!.services;
+  const session = `${config.redisPrefix}s:${secretHash(await tokenOf(page))}`;
+  await page.evaluate("performance.now = () => 3_600_000");
+  await redis.pexpire(session, 300_000);
+  const before = requests.length;
+  const editor = await server.token("editor");
+  const made = await server.api("POST", "secret/layers/", { token: editor, body: { code: "later" } });
+  t.equal(made.status, 200, made.text);
+  const hasLoaded = (part: string) => () => requests.slice(before).some((address) => address.includes(part));
+  await waitFor(hasLoaded("/secret/layers/"));
+  await waitFor(hasLoaded("/tms/p/secret/?x="));
+  await pictureComplete(page);
+  t.ok((await redis.pttl(session)) <= 300_000, "what it loaded again was no use");
+  await page.evaluate("delete performance.now");
+  await page.mouse.move(400, 300);
+  await page.mouse.wheel(0, -400);
+  await waitFor(async () => (await redis.pttl(session)) > 300_000);
+  await redis.del(session);
+  await server.api("DELETE", "secret/layers/later/", { token: editor });
+  await page.waitForSelector("text=This map is private");
   await page.context().close();
 });
 

@@ -60,6 +60,23 @@ async function callerOfTileKey(key: string, services: Services, map: MapState): 
 export const tileKeyOf = (request: Request): string | undefined =>
   headToken(request) === undefined ? request.query.get("key") || undefined : undefined;
 
+/**
+ * The services for a request that is no use of its session: one that a program sends by itself while nobody uses it
+ * (`X-Unattended`), as an open page does that is left alone.
+ */
+export const asUsed = (request: Request, services: Services): Services =>
+  request.header("x-unattended") === undefined ? services : whoLooks(services);
+
+/** The services for who looks at what is there, and thereby keeps no session alive. */
+export const whoLooks = (services: Services): Services => ({
+  ...services,
+  sessions: looking(services.sessions),
+  tileKeys: looking(services.tileKeys),
+});
+
+const looking = <Found extends { readonly looking: { readonly find: unknown } }>(of: Found): Found =>
+  Object.create(of, { find: { value: of.looking.find } });
+
 /** The caller of a session. @throws Failure as `callerOf` */
 function callerOfSession(session: Session | undefined, project: ProjectState | undefined): Caller {
   const refusal = refusalOf(session, project);

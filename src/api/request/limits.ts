@@ -36,8 +36,10 @@ async function accountOf(
   const token = headToken(request);
   const key = takesTileKey ? tileKeyOf(request) : undefined;
   if (token === undefined && key === undefined) return undefined;
-  const session = await (token === undefined ? tileKeys.find(key!, undefined) : sessions.find(token)).catch(
-    () => undefined,
-  );
+  // Whether it is a use of the session is decided where it is answered.
+  const session = await (token === undefined
+    ? tileKeys.looking.find(key!, undefined)
+    : sessions.looking.find(token)
+  ).catch(() => undefined);
   return session && session !== "other" ? `a${session.accountId}` : undefined;
 }

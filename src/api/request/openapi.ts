@@ -48,7 +48,8 @@ const introduction = `Maps, layers and their objects: Map Publishing and Data RE
 **Session tokens** are issued by \`login/\`. Send the token as the query parameter \`token\`, as
 \`Authorization: Bearer …\`, as \`X-Token\`, or as the field \`token\` of a form or JSON object; if there are several, the
 first in this order is used. A session expires some time after its last use, ten minutes if the installation does not say
-otherwise. For tiles, icons, images and legends that the public may read, an invalid token is ignored.
+otherwise. Programs that ask for something by themselves while nobody uses them send \`X-Unattended: 1\` with it: such requests
+are no use. For tiles, icons, images and legends that the public may read, an invalid token is ignored.
 
 **Keys for tiles** are made by \`tile-key/\`, for programs that cannot send a token: as the query parameter \`key\` one stands
 for its session in requests for tiles, TileJSON, icons and legends of one map.

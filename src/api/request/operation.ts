@@ -3,6 +3,7 @@ import type { ExecutionCode } from "../../errors.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../../http/types.js";
 import { IgnoredMembers } from "../../ignored-members.js";
 import type { Services } from "../services.js";
+import { asUsed } from "./caller.js";
 import { commonParameters } from "./common-parameters.js";
 import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
@@ -188,7 +189,8 @@ export function operation<Query extends Members, Body = undefined, Headers exten
   // Wraps the adapted handler, so that responses of older versions are stored for retries as they were sent.
   const unlimited =
     (handler: Handler<Services>): Handler<Services> =>
-    (request, services) => {
+    (request, given) => {
+      const services = asUsed(request, given);
       const key = writes ? givenKey(request) : undefined;
       const db = services.db.for(
         requestUse(request, services, { writes, long, quick: definition.tag === "Sessions" }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Reply, Request } from "../../http/types.js";
-import { usedToken } from "../request/caller.js";
+import { usedToken, whoLooks } from "../request/caller.js";
 import { networkOf } from "../request/database-use.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { integer } from "../request/schema/parameters.js";
@@ -33,8 +33,9 @@ async function listen(
 ): Promise<Reply> {
   const lastEventId = input.headers()["last-event-id"];
   const { recent } = input.query();
+  const looking = whoLooks(services);
   // A key shows tiles, and keeps no stream.
-  const access = () => readableMap(request, services, { takesTileKey: false });
+  const access = () => readableMap(request, looking, { takesTileKey: false });
   const { caller } = await access();
   const chunks = services.mapEvents.listen({
     access,
@@ -64,7 +65,8 @@ export const mapChangeOperations: readonly Operation[] = [
       "Server-Sent Events, as `EventSource` of browsers reads them, until the client leaves. `change` names the layers and the " +
       "areas that changed: boxes [west, south, east, north] in degrees, null = everywhere; a tile that is asked for after the " +
       "event shows the change, and symbols and labels may reach into tiles beside the area. `map`: layers, styles or rights " +
-      "changed. A line of a colon comes at least every 10 seconds.",
+      "changed. `session`: the session has ended, and with it the events: listening, which a page does by itself, does not restart " +
+      "its idle time. A line of a colon comes at least every 10 seconds.",
     methods: ["GET"],
     path: "/tms/:project/:map/changes/",
     headers,

@@ -3,7 +3,7 @@ import type { Reply, Request, Route } from "../../http/types.js";
 import type { ViewerFiles } from "../../viewer/files.js";
 import { findMaps, shownProject } from "../../viewer/maps.js";
 import type { PageFile } from "../../viewer/page-files.js";
-import { callerOfToken, headToken } from "../request/caller.js";
+import { asUsed, callerOfToken, headToken } from "../request/caller.js";
 import { projectOrNone } from "../request/context.js";
 import { text } from "../request/schema/parameters.js";
 import { reader } from "../request/schema/read.js";
@@ -39,7 +39,7 @@ async function listMaps(request: Request, services: Services): Promise<Reply> {
   if (token === undefined)
     return { kind: "json", value: await services.publicMaps.ofProject(only, language), headers };
   const project = await projectOrNone(services, only);
-  const caller = await callerOfToken(token, services, project);
+  const caller = await callerOfToken(token, asUsed(request, services), project);
   const found = await findMaps(services.db, { project: project!, caller });
   return { kind: "json", value: found.map((one) => shownProject(one, language)), headers };
 }

@@ -10,6 +10,8 @@ export interface LiveEvents {
   mapChanged(): void;
   /** They may have changed while nothing was heard. */
   mapUnwatched(): void;
+  /** The session may have ended. */
+  sessionDoubtful(): void;
 }
 
 /** After the server refused, as when too many maps are open. */
@@ -60,10 +62,12 @@ export class LiveChanges {
       this.events.changed(areas ?? undefined);
     });
     source.addEventListener("map", () => this.events.mapChanged());
+    source.addEventListener("session", () => this.events.sessionDoubtful());
     source.addEventListener("error", () => {
       // Else the browser comes back by itself, and names the last event that it has seen.
       if (source.readyState !== EventSource.CLOSED || this.source !== source) return;
       this.disconnect();
+      this.events.sessionDoubtful();
       this.resting = window.setTimeout(() => this.reconnect(), restMs);
     });
   }

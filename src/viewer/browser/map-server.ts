@@ -1,3 +1,4 @@
+import { attention } from "./attention.js";
 import { type DataLanguages, languageRead } from "./data-languages.js";
 import { takeEarly } from "./early-answers.js";
 import type { TreeElement } from "./layer-tree.js";
@@ -108,6 +109,9 @@ export class ServerError extends Error {
     this.name = "ServerError";
   }
 }
+
+/** Options of a request. */
+type Asked = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
 
 /** Codes of a project and a map. */
 export interface MapId {
@@ -396,16 +400,18 @@ export class MapServer {
     });
   }
 
-  private async send<T>(relative: string, init: RequestInit = {}): Promise<T> {
+  private async send<T>(relative: string, init: Asked = {}): Promise<T> {
     return (await (await this.respond(relative, init)).json()) as T;
   }
 
-  private async respond(relative: string, init: RequestInit): Promise<Response> {
+  private async respond(relative: string, init: Asked): Promise<Response> {
     let reply: Response;
     try {
       const early = Object.keys(init).length === 0 ? await takeEarly(relative) : undefined;
+      const headers = { ...init.headers, ...attention() };
       reply =
-        early ?? (await fetch(relative, { credentials: "omit", referrerPolicy: "no-referrer", ...init }));
+        early ??
+        (await fetch(relative, { credentials: "omit", referrerPolicy: "no-referrer", ...init, headers }));
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       throw new ServerError(0, undefined);

@@ -1,3 +1,5 @@
+import { attention } from "./attention.js";
+
 /**
  * Pictures of private maps: they need the session's token, which has no place in an address, so that they are fetched and
  * shown from memory. Public ones have their own address.
@@ -33,7 +35,7 @@ export class Pictures {
 
 async function load(url: string, token: string): Promise<string> {
   const reply = await fetch(url, {
-    headers: { authorization: `Bearer ${token}` },
+    headers: { authorization: `Bearer ${token}`, ...attention() },
     credentials: "omit",
     referrerPolicy: "no-referrer",
   });

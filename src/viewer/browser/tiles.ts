@@ -1,3 +1,4 @@
+import { attention, isAttended } from "./attention.js";
 import type { ChangedArea } from "./live-changes.js";
 import { columnOf, rowOf } from "./mercator.js";
 import { type TileSource, tileAddress } from "./tile-source.js";
@@ -92,7 +93,7 @@ class RetryingTiles extends L.TileLayer {
     const tile = document.createElement("img");
     const url = this.getTileUrl(coords);
     const load = () => {
-      if (!this.hasChanged) tile.src = url;
+      if (!this.hasChanged && isAttended()) tile.src = url;
       else
         checkedPicture(url).then(
           (src) => {
@@ -129,7 +130,7 @@ class RetryingTiles extends L.TileLayer {
  * again, whatever that said.
  */
 async function checkedPicture(url: string): Promise<string> {
-  const answer = await fetch(url, { cache: "no-cache" });
+  const answer = await fetch(url, { cache: "no-cache", headers: attention() });
   if (!answer.ok) throw new Error(`${answer.status}`);
   return URL.createObjectURL(await answer.blob());
 }

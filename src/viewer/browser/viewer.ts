@@ -107,6 +107,7 @@ export class Viewer {
       },
       mapChanged: () => void this.mapChanged(),
       mapUnwatched: () => void this.mapChanged({ ifOther: true }),
+      sessionDoubtful: () => void this.checkSession(),
     });
     const opened = () => (this.mapId && this.tree ? { mapId: this.mapId, tree: this.tree } : undefined);
     this.finder = new ObjectFinder({ server, locale, view: this.view, toasts: this.toasts }, opened, () =>
