@@ -4,7 +4,10 @@ import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { hashPassword, verifyPassword } from "./passwords.js";
 
-/** Accounts, which are global to the installation, and their roles in projects. */
+/**
+ * Accounts and their roles in projects. A login belongs to a project: the same in another project is another account, with a
+ * password of its own, unless that account was given a role there too.
+ */
 
 export interface Account {
   readonly id: number;
@@ -19,6 +22,8 @@ export interface AccountListItem {
   readonly login: string;
   readonly project: string | null;
   readonly role: Role | null;
+  /** Its id: equal where one account has roles in several projects. */
+  readonly account: number;
 }
 
 /** The login `public` is reserved: grants use it for the public. */
@@ -32,10 +37,44 @@ function checkLogin(login: string): string {
   );
 }
 
-export async function findAccount(db: Queryable, login: string): Promise<Account | undefined> {
-  if (!isStorable(login)) return undefined;
-  const [row] = await db.query<Account>("select id, login from account where login = $1", [login]);
-  return row;
+/** An account with the codes of its projects, sorted. */
+export interface AccountOfProjects extends Account {
+  readonly projects: readonly string[];
+}
+
+/** All accounts with that login, ordered by their projects. */
+export async function accountsOf(db: Queryable, login: string): Promise<AccountOfProjects[]> {
+  if (!isStorable(login)) return [];
+  return db.query<AccountOfProjects>(
+    `select id, login, projects from (
+       select a.id, a.login, array(select p.code from membership m join project p on p.id = m.project_id
+         where m.account_id = a.id order by p.code) as projects
+       from account a where a.login = $1) found
+     order by projects, id`,
+    [login],
+  );
+}
+
+/** The projects of several accounts, as messages name them. */
+export const projectsOf = (accounts: readonly AccountOfProjects[]): string =>
+  accounts.map(({ projects }) => projects.join(", ") || "no project").join("; ");
+
+/**
+ * The account with that login in a project; without one, the only account with that login.
+ * @param project its code
+ * @throws Failure not_found; invalid_value when no project is given and there are several
+ */
+export async function accountOf(db: Queryable, login: string, project?: string): Promise<AccountOfProjects> {
+  const all = await accountsOf(db, login);
+  const found = project === undefined ? all : all.filter(({ projects }) => projects.includes(project));
+  const [only] = found;
+  if (!only) throw notFound(`user "${login}"${project === undefined ? "" : ` in the project "${project}"`}`);
+  if (found.length > 1)
+    throw failed(
+      "invalid_value",
+      `There are ${found.length} accounts with the login "${login}": of ${projectsOf(found)}. Name a project of the one that is meant.`,
+    );
+  return only;
 }
 
 /** The account with that login, if it is a member of the project. */
@@ -47,7 +86,7 @@ export async function findMember(
   if (!isStorable(login)) return undefined;
   const [row] = await db.query<Account>(
     `select a.id, a.login from account a join membership m on m.account_id = a.id and m.project_id = $1
-     where a.login = $2`,
+     where m.login = $2`,
     [project, login],
   );
   return row;
@@ -55,42 +94,58 @@ export async function findMember(
 
 export interface NewMember {
   readonly login: string;
-  /** Required for a new account; an existing one keeps its password. */
+  /** Required for a new account. */
   readonly password?: string;
+  /** The account of another project that gets the role here too; default: a new one. */
+  readonly accountId?: number;
   readonly projectId: number;
   readonly role: Role;
 }
 
 /**
- * Gives an account a role in a project, in place of any other role there. Creates the account if it does not exist; an
- * existing one keeps its password.
- * @throws Failure invalid_value for an invalid login or password
+ * Gives a user a role in a project, in place of any other role there. One that the project has keeps its account and password.
+ * @throws Failure invalid_value for an invalid login or password, and when the project's user of that login has another account
  */
 export async function addMember(
   db: Database,
-  member: NewMember,
+  { projectId, role, password, accountId, ...member }: NewMember,
 ): Promise<Account & { readonly created: boolean }> {
   const login = checkLogin(member.login);
-  let account = await findAccount(db, login);
+  const isNew = accountId === undefined && !(await findMember(db, projectId, login));
   // Hashing is slow, so it is done before the transaction takes a connection.
-  const hash = account ? undefined : await hashPassword(member.password ?? "");
+  const hash = isNew ? await hashPassword(password ?? "") : undefined;
   return db.transaction(async (tx) => {
-    let created = false;
-    if (hash !== undefined) {
-      [account] = await tx.query<Account>(
-        "insert into account (login, password_hash) values ($1, $2) on conflict (login) do nothing returning id, login",
-        [login, hash],
-      );
-      created = account !== undefined;
+    // One after the other, so that many at once make one account.
+    await tx.query("select from project where id = $1 for update", [projectId]);
+    const known = await findMember(tx, projectId, login);
+    if (known) {
+      if (accountId !== undefined && accountId !== known.id)
+        throw failed("invalid_value", `The user "${login}" of this project has another account.`);
+      await tx.execute("update membership set role = $3 where project_id = $1 and account_id = $2", [
+        projectId,
+        known.id,
+        role,
+      ]);
+      return { ...known, created: false };
     }
-    account ??= await findAccount(tx, login);
+    if (accountId === undefined && hash === undefined) throw notFound(`user "${login}" in this project`);
+    const [account] =
+      accountId === undefined
+        ? await tx.query<Account>(
+            "insert into account (login, password_hash) values ($1, $2) returning id, login",
+            [login, hash],
+          )
+        : await tx.query<Account>("select id, login from account where id = $1 and login = $2", [
+            accountId,
+            login,
+          ]);
     if (!account) throw notFound(`user "${login}"`);
-    await tx.execute(
-      `insert into membership (project_id, account_id, role) values ($1, $2, $3)
-       on conflict (project_id, account_id) do update set role = excluded.role`,
-      [member.projectId, account.id, member.role],
-    );
-    return { ...account, created };
+    await tx.execute("insert into membership (project_id, account_id, role) values ($1, $2, $3)", [
+      projectId,
+      account.id,
+      role,
+    ]);
+    return { ...account, created: accountId === undefined };
   });
 }
 
@@ -107,7 +162,7 @@ export async function authenticate(
   const [row] = isStorable(login)
     ? await db.query<Account & { password_hash: string }>(
         `select a.id, a.login, a.password_hash from account a
-         join membership m on m.account_id = a.id and m.project_id = $1 where a.login = $2`,
+         join membership m on m.account_id = a.id and m.project_id = $1 where m.login = $2`,
         [project, login],
       )
     : [];
@@ -146,48 +201,48 @@ export async function projectLogins(db: Queryable, project: number): Promise<str
 /** All accounts with their role in each project, or only in one project; without any project, `project` and `role` are null. */
 export function listAccounts(db: Queryable, project?: number): Promise<AccountListItem[]> {
   return db.query<AccountListItem>(
-    `select a.login, p.code as project, m.role from account a
+    `select a.login, p.code as project, m.role, a.id as account from account a
      left join membership m on m.account_id = a.id left join project p on p.id = m.project_id
-     where $1::int is null or m.project_id = $1 order by a.login, p.code`,
+     where $1::int is null or m.project_id = $1 order by a.login, p.code, a.id`,
     [project ?? null],
   );
 }
 
 /**
- * Sets a new password.
+ * Sets a new password, in all projects of the account.
  * @throws Failure not_found, invalid_value
  */
-export async function setPassword(db: Queryable, login: string, password: string): Promise<Account> {
+export async function setPassword(db: Queryable, { id, login }: Account, password: string): Promise<Account> {
   const hash = await hashPassword(password);
   const [row] = await db.write<Account>(
-    "update account set password_hash = $2 where login = $1 returning id, login",
-    [login, hash],
+    "update account set password_hash = $2 where id = $1 returning id, login",
+    [id, hash],
   );
   if (!row) throw notFound(`user "${login}"`);
   return row;
 }
 
 /**
- * Removes a user's role and grants in one project, or (without a project) deletes the account.
- * @throws Failure not_found
+ * Removes a user's role and grants in one project, and the account with its last project; without a project, the only account
+ * of that login.
+ * @throws Failure not_found; invalid_value as `accountOf`
  */
 export async function removeMember(db: Database, login: string, project?: number): Promise<Account> {
   return db.transaction(async (tx) => {
-    const account = await findAccount(tx, login);
-    if (!account) throw notFound(`user "${login}"`);
     if (project === undefined) {
-      await tx.execute("delete from account where id = $1", [account.id]);
-      return account;
+      const { id } = await accountOf(tx, login);
+      await tx.execute("delete from account where id = $1", [id]);
+      return { id, login };
     }
-    const gone = await tx.execute("delete from membership where project_id = $1 and account_id = $2", [
-      project,
-      account.id,
-    ]);
-    if (gone === 0) throw notFound(`user "${login}" in this project`);
-    await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", [
-      project,
-      account.id,
-    ]);
+    const account = await findMember(tx, project, login);
+    if (!account) throw notFound(`user "${login}" in this project`);
+    const values = [project, account.id];
+    await tx.execute("delete from membership where project_id = $1 and account_id = $2", values);
+    await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", values);
+    await tx.execute(
+      "delete from account a where id = $1 and not exists (select from membership m where m.account_id = a.id)",
+      [account.id],
+    );
     return account;
   });
 }

@@ -85,7 +85,7 @@ async function resolve(tx: Queryable, target: GrantTarget): Promise<TargetIds> {
   }
   if (target.login !== null) {
     const members = `select a.id from account a join membership m on m.account_id = a.id
-      where m.project_id = $1 and a.login = $2`;
+      where m.project_id = $1 and m.login = $2`;
     account = await idOf(tx, `user "${target.login}" in this project`, members, [project, target.login]);
   }
   return { project, map, layer, account };

@@ -19,6 +19,7 @@ export interface ThrottleLimits {
 
 /** A login attempt. */
 export interface Attempt {
+  /** Whose failures are counted together. */
   readonly login: string;
   /** IP address as text. IPv6 addresses are grouped by /64, the usual network of one client. */
   readonly address: string;

@@ -1,6 +1,6 @@
 import type { Database } from "../storage/postgres.js";
 import { Semaphore } from "../storage/semaphore.js";
-import { type AuthenticatedAccount, authenticate } from "./accounts.js";
+import { type AuthenticatedAccount, authenticate, findMember } from "./accounts.js";
 import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
 
 /** Login with a password, with a limit on failed attempts and on concurrent hashing. */
@@ -27,17 +27,17 @@ export class Logins {
    * The project's account with that login and password.
    * @throws Failure forbidden (with the same message for an unknown login, a wrong password and too many attempts); busy
    */
-  async check(
-    project: number,
-    attempt: PasswordAttempt,
-    signal?: AbortSignal,
-  ): Promise<AuthenticatedAccount> {
+  async check(project: number, given: PasswordAttempt, signal?: AbortSignal): Promise<AuthenticatedAccount> {
+    // Failures count for the account, in all of its projects; of one that there is not, for the login in this project.
+    const member = await findMember(this.db, project, given.login);
+    const login = member ? `account ${member.id}` : `${project} ${given.login}`;
+    const attempt = { login, address: given.address };
     // Checked again after waiting: other attempts may have failed meanwhile.
     await this.throttle.admit(attempt);
     const release = await this.hashing.acquire(signal);
     try {
       await this.throttle.admit(attempt);
-      const account = await authenticate(this.db, project, attempt.login, attempt.password);
+      const account = await authenticate(this.db, project, given.login, given.password);
       if (account) {
         await this.throttle.succeeded(attempt);
         return account;

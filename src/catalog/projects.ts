@@ -70,7 +70,7 @@ export async function setBaseMap(db: Queryable, code: string, baseMap: BaseMap):
 }
 
 /**
- * Deletes the project with its maps, their layers and objects, and its users' roles, but not their accounts. It is hidden at
+ * Deletes the project with its maps, their layers and objects, and its users, but for those of other projects. It is hidden at
  * once, its code is free, and `removal.ts` deletes its contents later.
  * @throws Failure project_not_found
  */
@@ -84,6 +84,11 @@ export function deleteProject(db: Database, code: string): Promise<void> {
     await discardMaps(
       tx,
       maps.map((map) => map.id),
+    );
+    await tx.execute(
+      `delete from account a using membership m where m.account_id = a.id and m.project_id = $1
+         and not exists (select from membership o where o.account_id = a.id and o.project_id <> $1)`,
+      [id],
     );
     await tx.execute("delete from project where id = $1", [id]);
   });

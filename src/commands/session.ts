@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { type Account, findAccount } from "../access/accounts.js";
+import { type Account, findMember } from "../access/accounts.js";
 import { mayRead } from "../access/rights.js";
 import { openSessions, type SessionOrigin } from "../access/sessions.js";
 import { openTileKeys } from "../access/tile-keys.js";
@@ -72,7 +72,7 @@ export function register(program: Command, env: CommandEnvironment): void {
         const { config, redis } = services;
         const map = await findMap(services.db, options.project, options.map);
         const { project } = map;
-        const account = await findMember(services, project, login);
+        const account = await memberOf(services, project, login);
         if (!mayRead(map, { accountId: account.id, login, projectId: project.id }))
           throw forbidden(`${login} may not read this map.`);
         const token = await openSession(services, project, login, "console");
@@ -113,9 +113,9 @@ const addressOf = ({ baseUrl, port }: CommandServices["config"]): string =>
   /^https?:/.test(baseUrl) ? baseUrl : `http://localhost:${port}${baseUrl}`;
 
 /** @throws Failure not_found */
-async function findMember({ db }: CommandServices, project: ProjectState, login: string): Promise<Account> {
-  const account = await findAccount(db, login);
-  if (!account || !project.members.has(account.id)) throw notFound(`user "${login}" in this project`);
+async function memberOf({ db }: CommandServices, project: ProjectState, login: string): Promise<Account> {
+  const account = await findMember(db, project.id, login);
+  if (!account) throw notFound(`user "${login}" in this project`);
   return account;
 }
 
@@ -126,7 +126,7 @@ async function openSession(
   login: string,
   origin: SessionOrigin,
 ): Promise<string> {
-  const account = await findMember(services, project, login);
+  const account = await memberOf(services, project, login);
   const { sessionIdleSeconds: idleSeconds, redisPrefix: prefix } = services.config;
   const sessions = openSessions(await services.redis(), { idleSeconds, prefix });
   return sessions.open({ accountId: account.id, login: account.login, projectId: project.id, origin });

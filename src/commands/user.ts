@@ -1,13 +1,23 @@
 import { type Command, Option } from "commander";
-import { addMember, findAccount, listAccounts, removeMember, setPassword } from "../access/accounts.js";
+import {
+  accountOf,
+  accountsOf,
+  addMember,
+  findMember,
+  listAccounts,
+  projectsOf,
+  removeMember,
+  setPassword,
+} from "../access/accounts.js";
 import { closeSessionsOf } from "../access/sessions.js";
 import { projectId } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
-import { notFound } from "../errors.js";
+
 import { confirm, yesOption } from "./confirm.js";
 import {
   type CommandEnvironment,
   type CommandServices,
+  isJson,
   print,
   propagateChange,
   report,
@@ -24,7 +34,7 @@ export function register(program: Command, env: CommandEnvironment): void {
   user
     .command("add")
     .description(
-      "give a login a role in a project; a new login gets a password, an existing one keeps its own",
+      "give a login a role in a project; a new one gets a password, one that the project has keeps its own",
     )
     .argument("<login>")
     .requiredOption("--project <code>", "the project")
@@ -33,30 +43,49 @@ export function register(program: Command, env: CommandEnvironment): void {
         .choices(["admin", "editor", "viewer"])
         .default("viewer"),
     )
+    .option(
+      "--existing [project]",
+      "the account of that login in another project, with its password; which, if there are several",
+    )
     .addHelpText(
       "after",
       `
-The password is asked for at a terminal, else read from standard input (its first line). It has at least 8 characters,
+A login belongs to its project: the same in another project is another user, with a password of its own, unless --existing
+gives one account roles in both. The password is asked for at a terminal, else read from standard input (its first line). It has at least 8 characters,
 and is not the login.
 
 Examples:
   $ mapwright user add anna --project city --role admin
-  $ mapwright user add script --project city --role editor < password.txt`,
+  $ mapwright user add script --project city --role editor < password.txt
+  $ mapwright user add anna --existing city --project park`,
     )
-    .action(async (login: string, options: { project: string; role: Role }, command: Command) => {
+    .action(async (login: string, options: AddOptions, command: Command) => {
       await withServices(env, command, async (services) => {
         const { db } = services;
         const project = await projectId(db, options.project);
-        const known = await findAccount(db, login);
-        const password = known ? undefined : await readPassword(env, login);
+        const { existing } = options;
+        const shared = existing && (await accountOf(db, login, existing === true ? undefined : existing));
+        const known = await findMember(db, project, login);
+        const others = known || shared ? [] : await accountsOf(db, login);
+        if (others.length > 0 && !isJson(command))
+          say(
+            env,
+            `A new user, apart from ${login} of ${projectsOf(others)}, whose account --existing would give the role.`,
+          );
+        const password = known || shared ? undefined : await readPassword(env, login);
         const { created } = await addMember(db, {
           login,
           projectId: project,
           role: options.role,
           ...(password === undefined ? {} : { password }),
+          ...(shared ? { accountId: shared.id } : {}),
         });
         await propagateChange(services);
-        const note = created ? "" : " The login existed already and keeps its password.";
+        const note = created
+          ? ""
+          : known
+            ? " The user was there already and keeps its password."
+            : ` It is the same account and password as in ${projectsOf(shared ? [shared] : [])}.`;
         report(env, command, {
           message: `${login} is ${options.role} of ${options.project}.${note}`,
           value: { login, project: options.project, role: options.role, created },
@@ -78,30 +107,43 @@ Examples:
         listAccounts(db, options.project === undefined ? undefined : await projectId(db, options.project)),
       );
       if (options.json) return print(env, JSON.stringify(users, null, 2));
-      const rows = users.map(({ login, project, role }) => [login, project ?? "-", role ?? "-"]);
-      print(env, table(["LOGIN", "PROJECT", "ROLE"], rows));
+      const rows = users.map(({ login, project, role, account }) => [
+        login,
+        project ?? "-",
+        role ?? "-",
+        String(account),
+      ]);
+      print(env, table(["LOGIN", "PROJECT", "ROLE", "ACCOUNT"], rows));
     });
 
   user
     .command("password")
     .description("give a user a new password and end the user's sessions")
     .argument("<login>")
+    .option("--project <code>", "a project of the user; needed when several have users of that login")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright user password anna\n  $ mapwright user password anna < password.txt",
+      `
+An account with roles in several projects has the new password in all of them.
+
+Examples:
+  $ mapwright user password anna
+  $ mapwright user password anna --project city < password.txt`,
     )
-    .action(async (login: string, _options: unknown, command: Command) => {
+    .action(async (login: string, options: { project?: string }, command: Command) => {
       await withServices(env, command, async (services) => {
-        if (!(await findAccount(services.db, login))) throw notFound(`user "${login}"`);
-        const account = await setPassword(services.db, login, await readPassword(env, login));
+        const account = await accountOf(services.db, login, options.project);
+        await setPassword(services.db, account, await readPassword(env, login));
         await endSessions(env, services, account.id);
-        report(env, command, { message: `${login} has a new password.`, value: { login } });
+        const { projects } = account;
+        const where = projects.length > 1 ? `, in all of its projects: ${projects.join(", ")}` : "";
+        report(env, command, { message: `${login} has a new password${where}.`, value: { login, projects } });
       });
     });
 
   user
     .command("remove")
-    .description("remove a user from a project, or altogether")
+    .description("remove a user from a project, or altogether; an account goes with its last project")
     .argument("<login>")
     .option("--project <code>", "only from this project")
     .option(...yesOption)
@@ -124,6 +166,13 @@ Examples:
         });
       });
     });
+}
+
+interface AddOptions {
+  readonly project: string;
+  readonly role: Role;
+  /** true = the only account. */
+  readonly existing?: string | true;
 }
 
 /** Ends the open sessions of a user. If that fails the change still holds: sessions also end when they are idle. */

@@ -95,7 +95,7 @@ t.test("without edit rights on the project there is no session of others", async
 t.test("other projects have nothing to do with it", async (t) => {
   const other = await createProject(services.db, { code: "other" });
   await addMember(services.db, { login: "stranger", password: "s", projectId: other, role: "viewer" });
-  await addMember(services.db, { login: "editor", projectId: other, role: "viewer" });
+  await addMember(services.db, { login: "editor", password: "e", projectId: other, role: "viewer" });
   t.equal((await extAuth(editor, "stranger")).status, 403, "a user of another project is unknown here");
   const elsewhere = await fetch(`${server.url}/api/2.8/other/ext-auth/`, {
     method: "POST",

@@ -1,5 +1,5 @@
 import t from "tap";
-import { addMember, findAccount, removeMember, setPassword } from "../../src/access/accounts.js";
+import { accountOf, addMember, removeMember, setPassword } from "../../src/access/accounts.js";
 import { closeSessionsOf } from "../../src/access/sessions.js";
 import { callerOfToken, whoLooks } from "../../src/api/request/caller.js";
 import { createProject } from "../../src/catalog/projects.js";
@@ -192,7 +192,7 @@ t.test("after logout the token is nobody's on any node, and the user's other ses
 
 t.test("a token of another project is refused everywhere", async (t) => {
   const other = await createProject(services.db, { code: "other" });
-  await addMember(services.db, { login: "admin", projectId: other, role: "admin" });
+  await addMember(services.db, { login: "admin", password: "adminadmin", projectId: other, role: "admin" });
   const token = await login("admin");
   const paths = ["maps/available/", "maps/public/", "users/list/", "m/", "m/layers/"];
   await services.db.query("insert into map (project_id, code) values ($1, 'm') returning id", [other]);
@@ -225,7 +225,7 @@ t.test("a new password or a removal ends the user's sessions", async (t) => {
   });
   await services.changes.propagate();
   const [first, second] = [await login("guest", "guest"), await login("guest", "guest")];
-  await setPassword(services.db, "guest", "changed");
+  await setPassword(services.db, await accountOf(services.db, "guest"), "changed");
   t.equal(await closeSessionsOf(redis, config.redisPrefix, id), 2);
   t.same([await use(first), await use(second)], [401, 401]);
   t.equal((await server.api("POST", "login/", { body: { user: "guest", pass: "guest" } })).status, 403);
@@ -251,8 +251,8 @@ async function duringLogin(user: string, happens: () => Promise<unknown>) {
 
 t.test("a login that a new password or a removal overtakes opens no session", async (t) => {
   const closed = async (login: string) => {
-    const account = await findAccount(services.db, login);
-    await closeSessionsOf(redis, config.redisPrefix, account!.id);
+    const account = await accountOf(services.db, login);
+    await closeSessionsOf(redis, config.redisPrefix, account.id);
   };
   for (const login of ["early", "leaver"]) {
     const member = { login, password: `${login}${login}`, projectId: project.id, role: "viewer" } as const;
@@ -260,7 +260,7 @@ t.test("a login that a new password or a removal overtakes opens no session", as
   }
   const before = (await redis.keys(keyOfSession)).length;
   const overtaken = await duringLogin("early", async () => {
-    await setPassword(services.db, "early", "another one");
+    await setPassword(services.db, await accountOf(services.db, "early"), "another one");
     await closed("early");
   });
   t.equal(overtaken.status, 403);

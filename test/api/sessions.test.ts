@@ -122,7 +122,7 @@ t.test("authorized is true for sessions of the API in this project only", async 
 
 t.test("a token of another project is forbidden", async (t) => {
   const other = await createProject(services.db, { code: "other" });
-  await addMember(services.db, { login: "admin", projectId: other, role: "admin" });
+  await addMember(services.db, { login: "admin", password: "adminadmin", projectId: other, role: "admin" });
   const answer = await fetch(`${server.url}/api/2.8/other/login/`, {
     method: "POST",
     body: new URLSearchParams({ user: "admin", pass: "adminadmin" }),
@@ -185,4 +185,42 @@ t.test("a session whose account's number is another one's after a restore is unk
   t.equal((await api("GET", "users/list/", { token: eve })).status, 401);
   t.equal((await api("POST", "ext-auth/", { token: eve, body: { login: "viewer" } })).status, 401);
   t.equal((await api("POST", "logout/", { token: eve })).status, 401);
+});
+
+t.test("a user of another project with the same login is another user", async (t) => {
+  const twin = await createProject(services.db, { code: "twin" });
+  const limit = server.nodes[0]!.services.config.login.failuresPerLoginAndAddress;
+  await addMember(services.db, { login: "editor", password: "of the twin", projectId: twin, role: "viewer" });
+  const login = async (project: string, pass: string) => {
+    const answer = await fetch(`${server.url}/api/2.8/${project}/login/`, {
+      method: "POST",
+      body: new URLSearchParams({ user: "editor", pass }),
+    });
+    return {
+      status: answer.status,
+      token: answer.ok ? ((await answer.json()) as { token: string }).token : "",
+    };
+  };
+  const [own, other] = [await login("p", "editoreditor"), await login("twin", "of the twin")];
+  t.same([own.status, other.status], [200, 200]);
+  t.equal((await login("twin", "editoreditor")).status, 403);
+  t.equal((await login("p", "of the twin")).status, 403);
+  t.not(
+    (await services.sessions.find(own.token))?.accountId,
+    (await services.sessions.find(other.token))?.accountId,
+  );
+  for (let time = 0; time <= limit; time++) await login("twin", "wrong");
+  t.equal((await login("twin", "of the twin")).status, 403, "refused after so many failures");
+  t.equal((await login("p", "editoreditor")).status, 200, "of the other one");
+});
+
+t.test("authorized is false for sessions that have ended, of whatever kind", async (t) => {
+  const opened = await api("POST", "login/", { body: { user: "viewer", pass: "viewerviewer" } });
+  const { token } = opened.json;
+  t.equal((await api("GET", "authorized/", { token })).text, "true");
+  t.equal((await api("GET", "authorized/", { headers: { "x-token": token } })).text, "true");
+  await services.sessions.close(token);
+  t.match(await api("GET", "authorized/", { token }), { status: 200, text: "false" });
+  t.match(await api("GET", "authorized/?token="), { status: 200, text: "false" });
+  t.match(await api("GET", "authorized/?token=%27"), { status: 200, text: "false" });
 });

@@ -13,7 +13,7 @@ t.teardown(() => server.stop());
 const admin = await server.token("admin");
 const { db } = server.nodes[0]!.services;
 const otherId = await createProject(db, { code: "other", languages: ["en"] });
-await addMember(db, { login: "admin", projectId: otherId, role: "admin" });
+await addMember(db, { login: "admin", password: "adminadmin", projectId: otherId, role: "admin" });
 const login = await fetch(`${server.url}/api/2.8/other/login/`, {
   method: "POST",
   headers: { "content-type": "application/json" },

@@ -1,5 +1,6 @@
 import t from "tap";
 import {
+  accountOf,
   addMember,
   authenticate,
   listAccounts,
@@ -50,14 +51,29 @@ t.test("projects are made, listed and deleted", async (t) => {
   await t.rejects(deleteProject(db, "city"), { code: "project_not_found" });
 });
 
-t.test("a login is one account in every project, with a role in each", async (t) => {
+t.test("a login belongs to a project, unless one account is given a role in several", async (t) => {
   const first = await createProject(db, { code: "first" });
   const second = await createProject(db, { code: "second" });
+  const third = await createProject(db, { code: "third" });
   const anna = await addMember(db, { login: "anna", password: "secret", projectId: first, role: "admin" });
   t.equal(anna.created, true);
-  const again = await addMember(db, { login: "anna", projectId: second, role: "viewer" });
-  t.equal(again.created, false);
-  t.equal(again.id, anna.id);
+  const other = await addMember(db, {
+    login: "anna",
+    password: "another",
+    projectId: second,
+    role: "viewer",
+  });
+  t.equal(other.created, true);
+  t.not(other.id, anna.id);
+  const again = await addMember(db, { login: "anna", projectId: first, role: "editor" });
+  t.match(again, { created: false, id: anna.id }, "a new role, and the password stays");
+  const shared = await addMember(db, { login: "anna", accountId: anna.id, projectId: third, role: "viewer" });
+  t.match(shared, { created: false, id: anna.id });
+  await t.rejects(
+    addMember(db, { login: "anna", accountId: anna.id, projectId: second, role: "viewer" }),
+    { code: "invalid_value" },
+    "who has another account of that login there",
+  );
   await addMember(db, { login: "boris", password: "другое", projectId: first, role: "editor" });
   await t.rejects(addMember(db, { login: "carl", projectId: first, role: "editor" }), {
     code: "invalid_value",
@@ -70,30 +86,57 @@ t.test("a login is one account in every project, with a role in each", async (t)
     );
   }
   t.same(await projectLogins(db, first), ["anna", "boris"]);
-  t.same(await listAccounts(db), [
-    { login: "anna", project: "first", role: "admin" },
-    { login: "anna", project: "second", role: "viewer" },
+  t.match(await listAccounts(db), [
+    { login: "anna", project: "first", role: "editor", account: anna.id },
+    { login: "anna", project: "second", role: "viewer", account: other.id },
+    { login: "anna", project: "third", role: "viewer", account: anna.id },
     { login: "boris", project: "first", role: "editor" },
   ]);
-
-  t.match(await authenticate(db, first, "anna", "secret"), { id: anna.id, login: "anna" });
-  t.match(await authenticate(db, second, "anna", "secret"), { id: anna.id, login: "anna" });
+  const many = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      addMember(db, { login: "dora", password: "at once", projectId: first, role: "viewer" }),
+    ),
+  );
+  t.equal(new Set(many.map(({ id }) => id)).size, 1, "one account, also of many at once");
+  t.same(
+    await Promise.all([first, second, third].map((id) => authenticate(db, id, "anna", "secret"))).then(
+      (all) => all.map((one) => one?.id),
+    ),
+    [anna.id, undefined, anna.id],
+  );
+  t.match(await authenticate(db, second, "anna", "another"), { id: other.id, login: "anna" });
   t.equal(await authenticate(db, first, "anna", "wrong"), undefined);
   t.equal(await authenticate(db, second, "boris", "другое"), undefined, "no role in that project");
   t.equal(await authenticate(db, first, "nobody", "secret"), undefined);
   t.equal(await authenticate(db, first, "anna\0", "secret"), undefined);
 
-  await setPassword(db, "anna", "new");
-  t.equal(await authenticate(db, first, "anna", "secret"), undefined);
-  t.ok(await authenticate(db, first, "anna", "new"));
-  await t.rejects(setPassword(db, "nobody", "new"), failure("not_found"));
+  t.same(await accountOf(db, "anna", "third"), { id: anna.id, login: "anna", projects: ["first", "third"] });
+  await t.rejects(accountOf(db, "anna"), { code: "invalid_value", message: /of first, third; second/ });
+  await t.rejects(accountOf(db, "nobody"), failure("not_found"));
+  await t.rejects(accountOf(db, "boris", "second"), failure("not_found"));
+  await setPassword(db, await accountOf(db, "anna", "first"), "new");
+  t.ok(await authenticate(db, third, "anna", "new"));
+  t.ok(await authenticate(db, second, "anna", "another"), "that of the other account stays");
 
-  await removeMember(db, "anna", second);
-  t.equal(await authenticate(db, second, "anna", "new"), undefined);
+  await removeMember(db, "anna", third);
+  t.equal(await authenticate(db, third, "anna", "new"), undefined);
   t.ok(await authenticate(db, first, "anna", "new"));
-  await t.rejects(removeMember(db, "anna", second), failure("not_found"));
+  await t.rejects(removeMember(db, "anna", third), failure("not_found"));
+  await t.rejects(removeMember(db, "anna"), { code: "invalid_value" }, "whose?");
+  await removeMember(db, "anna", second);
+  t.same(
+    (await listAccounts(db)).filter(({ login }) => login === "anna").map(({ account }) => account),
+    [anna.id],
+    "an account goes with its last project",
+  );
   await removeMember(db, "anna");
   t.equal(await authenticate(db, first, "anna", "new"), undefined);
+  await addMember(db, { login: "emil", password: "emil", projectId: second, role: "viewer" });
+  await deleteProject(db, "second");
+  t.notOk(
+    (await listAccounts(db)).some(({ login }) => login === "emil"),
+    "or when that is deleted",
+  );
 });
 
 t.test("grants are set, replaced and taken back", async (t) => {

@@ -138,13 +138,52 @@ t.test("a user's password comes from standard input where there is no terminal",
   t.ok(await authenticate(db, project, "anna", "first word"));
   t.equal((await run("user add boris --project city", "")).status, 1);
   await run("project create second");
-  const existing = await run("user add anna --project second --role editor");
-  t.match(existing, { status: 0, stderr: /keeps its password/ });
+  t.match(await run("user add anna --project second", ""), { status: 1, stderr: /city.*--existing/s });
+  const existing = await run("user add anna --existing --project second --role editor");
+  t.match(existing, { status: 0, stderr: /same account and password as in city/ });
+  t.match(await run("user add anna --project second --role viewer"), { stderr: /keeps its password/ });
+  const [{ account }] = JSON.parse((await run("user list --json")).stdout);
   t.same(JSON.parse((await run("user list --json")).stdout), [
-    { login: "anna", project: "city", role: "admin" },
-    { login: "anna", project: "second", role: "editor" },
+    { login: "anna", project: "city", role: "admin", account },
+    { login: "anna", project: "second", role: "viewer", account },
   ]);
-  t.match((await run("user list --project second")).stdout, /^LOGIN .*\nanna +second +editor\n$/);
+  t.match((await run("user list --project second")).stdout, /^LOGIN .*\nanna +second +viewer +\d+\n$/);
+});
+
+t.test("the same login in two projects is two users", async (t) => {
+  await run("project create third");
+  t.match(await run("user add anna --project third", "word of the third\n"), { status: 0 });
+  const ids = Object.fromEntries(
+    await Promise.all(["city", "second", "third"].map(async (code) => [code, await projectId(db, code)])),
+  );
+  const enters = async (code: string, word: string) =>
+    (await authenticate(db, ids[code], "anna", word)) !== undefined;
+  t.same([await enters("third", "word of the third"), await enters("third", "first word")], [true, false]);
+  t.ok(await enters("city", "first word"));
+  t.match(await run("user password anna", "new word\n"), {
+    status: 1,
+    stderr: /city, second; third.*Name a project/,
+  });
+  t.match(await run("user password anna --project third", "third word\n"), { status: 0 });
+  const changed = await run("user password anna --project second", "another word\n");
+  t.match(changed, { status: 0, stderr: /in all of its projects: city, second/ });
+  t.same([await enters("city", "another word"), await enters("third", "third word")], [true, true]);
+  await run("project create fourth");
+  t.match(await run("user add anna --existing --project fourth"), {
+    status: 1,
+    stderr: /city, second; third/,
+  });
+  t.match(await run("user add anna --existing third --project fourth"), { status: 0 });
+  t.match(await run("user add anna --existing third --project city"), {
+    status: 1,
+    stderr: /another account/,
+  });
+  t.match(await run("user remove anna --yes"), { status: 1, stderr: /Name a project/ });
+  for (const code of ["third", "fourth"])
+    t.equal((await run(`user remove anna --project ${code} --yes`)).status, 0);
+  await run("project delete third --yes");
+  await run("project delete fourth --yes");
+  t.match(await run("user password anna", "first word\n"), { status: 0 }, "there is only one left");
 });
 
 t.test("a new password ends the sessions that were open", async (t) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { addMember, removeMember, setPassword } from "../../src/access/accounts.js";
+import { accountOf, addMember, removeMember, setPassword } from "../../src/access/accounts.js";
 import { closeSessionsOf } from "../../src/access/sessions.js";
 import { setPublication } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
@@ -66,7 +66,7 @@ t.test("keys that are none, altered, of another map or project show nothing", as
   t.match((await get(`${server.url}/tms/p/n/6/33/30.png?key=${key}`)).text, /This key is for another map/);
   t.same(await shown("none", key), [404]);
   const other = await createProject(services.db, { code: "q" });
-  await addMember(services.db, { login: "viewer", projectId: other, role: "admin" });
+  await addMember(services.db, { login: "viewer", password: "v", projectId: other, role: "admin" });
   await services.db.query("insert into map (project_id, code, has_publication) values ($1, 'm', false)", [
     other,
   ]);
@@ -166,7 +166,7 @@ t.test("a key ends at once with what it stands on", async (t) => {
   t.same(await shown("m", leavers), [401], "the user is deleted, though the session is still there");
 
   const changers = await made(await login(server, "changer"));
-  const { id } = await setPassword(services.db, "changer", "another one");
+  const { id } = await setPassword(services.db, await accountOf(services.db, "changer"), "another one");
   await closeSessionsOf(redis, config.redisPrefix, id);
   t.same(await shown("m", changers), [401], "a new password");
 

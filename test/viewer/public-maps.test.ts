@@ -76,7 +76,7 @@ async function makeRandomProjects(count: number): Promise<void> {
       }
     }
     for (const account of accounts)
-      await server.sql.query("insert into membership values ($1, $2, $3)", [
+      await server.sql.query("insert into membership (project_id, account_id, role) values ($1, $2, $3)", [
         project,
         account,
         ["viewer", "editor", "admin"][below(3)],
