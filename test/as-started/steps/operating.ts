@@ -39,7 +39,8 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
   "cache purge": (world) => typed(world, "cache", "purge", "--json"),
   "config print": (world) => typed(world, "config", "print"),
   "config check": (world) => typed(world, "config", "check", "--json"),
-  doctor: (world) => typed(world, "doctor", "--json"),
+  // It has a step of its own.
+  doctor: async () => "doctor",
   "layer delete": (world) => typed(world, "layer", "delete", "second", "main", "places", "--yes", "--json"),
   "map delete": (world) => typed(world, "map", "delete", "second", "main", "--yes", "--json"),
   "user remove": (world) => typed(world, "user", "remove", "eve", "--yes", "--json"),
@@ -53,10 +54,12 @@ async function commandsOf(world: World, above: readonly string[] = []): Promise<
   const help = await typed(world, ...above, "--help");
   const list = /\nCommands:\n([\s\S]*?)(?:\n\n|$)/.exec(help)?.[1];
   if (list === undefined) return [above.join(" ")];
-  const names = [...list.matchAll(/^ {2}([\w-]+)/gm)].map(([, name]) => name!);
-  const below = names.filter((name) => name !== "help");
-  const found = await Promise.all(below.map((name) => commandsOf(world, [...above, name])));
-  return [...(above.length === 0 ? ["help"] : []), ...found.flat()];
+  const lines = [...list.matchAll(/^ {2}([\w-]+)( [[<])?/gm)].filter(([, name]) => name !== "help");
+  const found: string[] = [];
+  // Those without options and arguments hold others.
+  for (const [, name = "", usage] of lines)
+    found.push(...(usage ? [[...above, name].join(" ")] : await commandsOf(world, [...above, name])));
+  return [...(above.length === 0 ? ["help"] : []), ...found];
 }
 
 export const operatingSteps: readonly Step[] = [
