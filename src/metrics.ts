@@ -87,6 +87,12 @@ export class Metrics {
     labelNames: ["host", "result"],
     registers: [],
   });
+  private readonly layersLeftOut = new Counter({
+    name: "mapwright_tile_layers_left_out",
+    help: "Layers that served tiles lacked, by cause: file, source, style, statistics, plugin, database, overrun, or failure.",
+    labelNames: ["cause"],
+    registers: [],
+  });
   private readonly loop = new LoopDelay();
   // Requests and tiles are counted in plain numbers, since that path is hot and a Counter sorts and joins its labels on
   // each call. The numbers are copied to the counters when metrics are read.
@@ -99,9 +105,9 @@ export class Metrics {
 
   constructor(gauges: () => Gauges) {
     this.registry.setContentType(openMetricsContentType as never);
-    for (const metric of [this.requests, this.durations, this.tiles, this.renders, this.externalImages]) {
+    const { requests, durations, tiles, renders, externalImages, layersLeftOut } = this;
+    for (const metric of [requests, durations, tiles, renders, externalImages, layersLeftOut])
       this.registry.registerMetric(metric as never);
-    }
     const gauge = (name: string, help: string, read: (now: Gauges) => number) => {
       this.registry.registerMetric(
         new Gauge({
@@ -284,6 +290,11 @@ export class Metrics {
   /** An image of an external layer. Hosts are those of the configuration, so there are few. */
   externalImage(host: string, result: string): void {
     this.externalImages.inc({ host, result });
+  }
+
+  /** A layer that a served tile lacked. Causes are few. */
+  leftOut(cause: string): void {
+    this.layersLeftOut.inc({ cause });
   }
 
   rendered(milliseconds: number): void {

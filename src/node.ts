@@ -125,6 +125,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     on: {
       served: (source) => metrics.tile(source),
       rendered: (milliseconds) => metrics.rendered(milliseconds),
+      leftOut: (cause) => metrics.leftOut(cause),
       catalogueChanged: () => publicMaps.catalogueChanged(),
       noted: (kind, id) => purger?.note(kind, id),
       edgePurged: (versions) => edgeVersions.purged(versions),

@@ -15,8 +15,19 @@ import { CompiledStore, compilerDigest } from "./style/compiled-store.js";
 import { type CompileHost, createStyleCompiler, type StyleCompiler } from "./style/compiler.js";
 import { AddressCache } from "./tiles/address-cache.js";
 import { TileAnswers } from "./tiles/answers.js";
+import { BadLayers } from "./tiles/bad-layers.js";
+import { Blame } from "./tiles/blame.js";
+import { LeftOut } from "./tiles/left-out.js";
 import { TileMemory } from "./tiles/memory.js";
-import { drawMetatile, type MetatileOptions, metatileSide, type RenderOptions } from "./tiles/metatile.js";
+import {
+  type DrawOptions,
+  drawAlone,
+  drawMetatile,
+  type MetatileOptions,
+  metatileSide,
+  type RenderOptions,
+} from "./tiles/metatile.js";
+import type { MissingCause } from "./tiles/missing-layer.js";
 import type { PictureFolder } from "./tiles/picture-folder.js";
 import { Planner, type PlannerOptions } from "./tiles/planner.js";
 import { TileService, type TileSource } from "./tiles/service.js";
@@ -64,6 +75,8 @@ export interface RenderCalls extends CompileHost {
 export interface TilePathEvents {
   readonly served: (source: TileSource) => void;
   readonly rendered: (ms: number) => void;
+  /** A tile that is served lacks a layer. */
+  readonly leftOut: (cause: MissingCause) => void;
   /** A project or a map changed. */
   readonly catalogueChanged: () => void;
   /** Something changed that the edge has to be told of. */
@@ -176,14 +189,27 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     icons: parts.icons,
     plugins: parts.plugins,
     bytes: config.tiles.planBytes,
-    log,
+    clock,
   });
-  const metatiles: MetatileOptions = {
-    changes,
+  const { deadlineMs } = config.tiles;
+  const drawing: DrawOptions = {
     blobs,
     pictures: parts.pictures,
-    render: (request, options) =>
-      render.call("metatile", request, { deadlineMs: config.tiles.deadlineMs, ...options }),
+    render: (request, options) => render.call("metatile", request, { deadlineMs, ...options }),
+  };
+  const leftOut = new LeftOut({ log, count: on.leftOut });
+  const bad = new BadLayers(clock);
+  const blame = new Blame({
+    bad,
+    deadlineMs,
+    draw: (work, ms) => drawAlone(drawing, work, ms),
+  });
+  const metatiles: MetatileOptions = {
+    ...drawing,
+    changes,
+    clock,
+    bad,
+    blame: (failed) => blame.of(failed),
     onRendered: on.rendered,
   };
   const tiles = new TileService({
@@ -193,8 +219,10 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     store,
     lockMs: Math.min(config.tiles.deadlineMs, maxLockMs),
     side: metatileSide,
+    bad,
     make: (work) => drawMetatile(metatiles, work),
     onServed: on.served,
+    onMissing: (layers, plan) => leftOut.note(layers, plan),
   });
   const answers = new TileAnswers<Answer>({
     ...{ catalog, changes, planner, tiles, addresses, clock },
@@ -208,7 +236,10 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     styleDeadlineMs: config.style.deadlineMs,
     bytes: Math.floor(config.tiles.planBytes / 4),
   });
+  const badVectors = new BadLayers(clock);
   const maker = new VectorTiles({
+    clock,
+    bad: badVectors,
     db: db.for({ client: "vector tiles", project: "", purpose: "reads" }),
     // The others are for those who read and write objects.
     concurrency: Math.max(1, Math.floor(config.databaseConnections / 6)),
@@ -223,8 +254,10 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     // A lock costs as much as many of the tiles. Each node bounds how many it makes at once.
     lockMs: 0,
     side: () => 1,
+    bad: badVectors,
     make: async (work) => [await maker.make(work)],
     onServed: on.served,
+    onMissing: (layers, plan) => leftOut.note(layers, plan),
   });
   const vectorAnswers: VectorAnswers<Answer> = new TileAnswers({
     ...{ catalog, changes, addresses, clock },

@@ -11,7 +11,9 @@ import type { TileCoord } from "../geo/tile.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
 import type { TileAddress, TileScale } from "../tiles/address.js";
 import { defaultTileFormat, tileFormats } from "../tiles/formats.js";
+import { namesOf } from "../tiles/missing-layer.js";
 import type { TileSource } from "../tiles/service.js";
+import type { Tile } from "../tiles/tile.js";
 import { seenExtent, seenLayers } from "../transfer/tile-extent.js";
 import { selectTiles, type TileSelection } from "../transfer/tile-selection.js";
 import {
@@ -190,8 +192,8 @@ async function warm(
               );
               for (const one of await Promise.allSettled(tiles)) {
                 signal.throwIfAborted();
-                if (one.status !== "rejected") continue;
-                if (failures++ === 0) firstFailure = one.reason;
+                const failure = one.status === "rejected" ? one.reason : lack(one.value);
+                if (failure !== undefined && failures++ === 0) firstFailure = failure;
               }
               progress.add(coords.length, all);
             }
@@ -246,6 +248,10 @@ function* squaresOf(
   for (let z = minZoom; z <= maxZoom; z++)
     for (const coords of tileSquares(area, z)) for (const variant of variants) yield { coords, variant };
 }
+
+/** Why the tile is not kept. */
+const lack = ({ missing }: Tile): CommandError | undefined =>
+  missing && new CommandError(`Layers cannot be drawn just now: ${namesOf(missing)}.`);
 
 const busyRetries = 30;
 const busyRetryMs = 1_000;

@@ -55,6 +55,7 @@ export async function withTilePath<T>(
       on: {
         served: onServed,
         rendered: nothing,
+        leftOut: nothing,
         catalogueChanged: nothing,
         imported: nothing,
         noted: nothing,

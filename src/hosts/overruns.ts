@@ -17,19 +17,28 @@ interface Overrun {
 
 const firstMs = 30_000;
 const longestMs = 600_000;
-/** Of more, those that were asked for longest ago are forgotten. */
-const mostKnown = 1_000;
+/** Of more, those that were asked for longest ago are forgotten, as sizes, for which caches grow when they are filled. */
+const bounds = { maxSize: 1_000, sizeCalculation: () => 1 };
 
 export class Overruns {
-  private readonly known = new LRUCache<string, Overrun>({ max: mostKnown });
+  private readonly known = new LRUCache<string, Overrun>(bounds);
   /** When a task about it took long that may have waited for others. */
-  private readonly suspects = new LRUCache<string, number>({ max: mostKnown });
+  private readonly suspects = new LRUCache<string, number>(bounds);
 
-  constructor(private readonly clock: Pick<Clock, "now"> = { now: () => performance.now() }) {}
+  constructor(
+    private readonly clock: Pick<Clock, "now"> = { now: () => performance.now() },
+    /** How long it is refused first, and at most. */
+    private readonly times = { firstMs, longestMs },
+  ) {}
 
   /** Whether nothing took too long lately. */
   get isEmpty(): boolean {
     return this.known.size === 0 && this.suspects.size === 0;
+  }
+
+  /** Whether it took too long lately, as far as is known. */
+  has(about: string): boolean {
+    return this.known.has(about) || this.suspects.has(about);
   }
 
   /** Whether a task about it may be tried now. */
@@ -50,7 +59,7 @@ export class Overruns {
     const now = this.clock.now();
     // Of tasks that ran at once, one counts.
     if (earlier && !earlier.isTried && now < earlier.until) return;
-    const ms = earlier ? Math.min(2 * earlier.ms, longestMs) : firstMs;
+    const ms = earlier ? Math.min(2 * earlier.ms, this.times.longestMs) : this.times.firstMs;
     this.known.set(about, { until: now + ms, ms, isTried: false });
   }
 

@@ -140,7 +140,8 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
     const plan = await planner.plan(map, caller, address);
     const { coord, format, quality } = address;
     const who = caller.accountId === null ? client : `a${caller.accountId}`;
-    return { plan, tile: await tiles.tile({ plan, coord, format, quality, client: who, signal }) };
+    const request = { plan, coord, format, quality, client: who, signal };
+    return { plan, tile: await tiles.tile(request, () => this.isOutdatedMap(map)) };
   }
 
   private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer, P, A>): Promise<Answer> {
@@ -149,7 +150,8 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
     const { publicAddress } = mapAccess;
     const { plan, tile } = await this.draw(mapAccess, request);
     // Nothing is awaited from here on, so that what is found current is current when it is cached.
-    const isCurrent = plan.complete && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
+    const isCurrent =
+      plan.complete && !tile.missing && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
     const { expiresAt } = tile;
     const secondsLeft =
       expiresAt === undefined ? undefined : Math.max(0, Math.floor((expiresAt - clock.now()) / 1_000));
@@ -172,6 +174,10 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
   private async isOutdated(map: MapState, error: unknown): Promise<boolean> {
     if (error instanceof OutdatedPlan) return true;
     if (!(error instanceof Failure) || error.kind !== "execution") return false;
+    return this.isOutdatedMap(map);
+  }
+
+  private async isOutdatedMap(map: MapState): Promise<boolean> {
     return !(await this.options.catalog.isUnchangedInDatabase(map).catch(() => true));
   }
 }

@@ -51,6 +51,15 @@ export interface DatasourceOptions {
   readonly atSeam: boolean;
 }
 
+/** What the statement of a layer is named in SQL, by which an error of PostgreSQL tells whose it is. */
+const statementOf = (layerId: number): string => `layer${layerId}$`;
+
+/** The layer whose statement Mapnik's error holds. Conditions of users may look like the name, but do not end the statement. */
+export function layerOfStatement(error: string): number | undefined {
+  const id = [...error.matchAll(/\) as layer(\d+)\$/g)].at(-1)?.[1];
+  return id === undefined ? undefined : Number(id);
+}
+
 /** Parameters of the PostGIS plugin. The connection comes from the host's environment. */
 export function datasource(
   layer: LayerNode,
@@ -61,7 +70,7 @@ export function datasource(
   const [x, y] = [farthestDrawn, mercatorHalf * 1.001];
   return {
     type: "postgis",
-    table: `(${style.query?.(options) ?? layerQuery(layer, style, options)}) as layer$`,
+    table: `(${style.query?.(options) ?? layerQuery(layer, style, options)}) as ${statementOf(layer.id)}`,
     geometry_field: "geom$",
     key_field: "svc_id",
     srid: "3857",

@@ -12,7 +12,7 @@ export interface ImagePart {
   readonly reachPixels: number;
   /** Memory that it takes, in characters. */
   readonly length: number;
-  /** Makes the image of an area. What it throws fails the tile. */
+  /** Makes the image of an area. @throws Failure when it cannot be made just then */
   readonly make: (area: ImageArea, signal: AbortSignal) => Promise<MadeImage>;
 }
 
@@ -21,7 +21,7 @@ export interface MadeImage {
   readonly image: PartImage | undefined;
   /** Until when tiles may show it, by the clock of the node; absent = as long as the versions of its layers hold. */
   readonly expiresAt?: number;
-  /** Whether something is missing that may be there soon. Such tiles are not shared. */
+  /** Whether something is missing that may be there soon; without an image, all of it. */
   readonly isPartial?: boolean;
 }
 

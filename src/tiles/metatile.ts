@@ -1,14 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ChangeLog } from "../changes/change-log.js";
-import { busy, causedBy, failed } from "../errors.js";
+import type { Clock } from "../clock.js";
+import { busy, Failure } from "../errors.js";
 import { growBox } from "../geo/envelope.js";
 import { type TileCoord, tileMetres } from "../geo/tile.js";
 import { reachesBeyond } from "../geo/world-copies.js";
 import { HostError } from "../hosts/host.js";
 import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
-import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import type { BlobStore } from "../storage/blob-store.js";
+import type { BadLayers } from "./bad-layers.js";
 import type { TileFormat } from "./formats.js";
 import type { MadeImage } from "./image-part.js";
+import { baseMapLayer, LayersMissing, type MissingLayer } from "./missing-layer.js";
 import type { PictureFolder } from "./picture-folder.js";
 import type { Plan } from "./plan.js";
 import { bufferedBox, type MadeTile, type TileWork } from "./service.js";
@@ -16,15 +19,32 @@ import type { Tile } from "./tile.js";
 
 /** Draws the images of metatiles: what their parts need is fetched, then the render host draws them. */
 
-export interface MetatileOptions {
+export interface MetatileOptions extends DrawOptions {
   readonly changes: Pick<ChangeLog, "locate">;
+  readonly clock: Pick<Clock, "now">;
+  readonly bad: Pick<BadLayers, "note">;
+  /** Finds the layers that are to blame when a metatile cannot be drawn; none = it is worth another try. */
+  readonly blame: (failed: FailedMetatile) => Promise<readonly MissingLayer[]>;
+  readonly onRendered: (ms: number) => void;
+}
+
+/** A metatile that the render host could not draw. */
+export interface FailedMetatile {
+  readonly work: MetatileWork;
+  readonly error: HostError;
+  /** When it was begun, by the clock. */
+  readonly begun: number;
+  /** Whether it has failed before, and no layer alone was to blame. */
+  readonly isAgain: boolean;
+}
+
+export interface DrawOptions {
   /** Where images of raster layers are. */
   readonly blobs: Pick<BlobStore, "withLocalCopy">;
   /** Where pictures of styles are drawn from. */
   readonly pictures: Pick<PictureFolder, "use">;
   /** Draws a metatile. Clients take turns, and the owners of what each of them asks for. */
   readonly render: (request: MetatileRequest, options: RenderOptions) => Promise<MetatileResponse>;
-  readonly onRendered: (ms: number) => void;
 }
 
 export interface RenderOptions {
@@ -35,13 +55,15 @@ export interface RenderOptions {
    * The plan at a zoom: if it takes too long, it is refused for a while. Whoever asks for a zoom that nobody else looks at
    * does not have the others refused.
    */
-  readonly about: string;
+  readonly about?: string;
+  /** Absent = that of tiles. */
+  readonly deadlineMs?: number;
 }
 
 /** Tiles a side of a metatile, by scale. At scale 3 fewer, to save memory. */
 const metatileSize = { 1: 4, 2: 4, 3: 2 } as const;
 
-type MetatileWork = TileWork<Plan, TileFormat>;
+export type MetatileWork = TileWork<Plan, TileFormat>;
 
 /**
  * Objects in a metatile of 4 x 4 tiles above which 2 x 2 are drawn at once, and above which each tile is drawn alone. Then
@@ -58,63 +80,106 @@ export function metatileSide({ scale, isDrawnAlike, crowds }: Plan, zoom: number
   return objects > crowd.large ? 1 : objects > crowd.small ? Math.min(2, side) : side;
 }
 
-/** @throws Failure busy, internal (it could not be drawn) */
+/**
+ * @throws LayersMissing
+ * @throws Failure busy
+ */
 export async function drawMetatile(
-  { changes, blobs, pictures, render, onRendered }: MetatileOptions,
+  options: MetatileOptions,
   work: MetatileWork,
 ): Promise<readonly MadeTile[]> {
   const { plan } = work;
-  await changes.locate(plan.layers);
-  let drawn: MetatileResponse;
-  let lifetime: Lifetime = {};
-  try {
-    const maps = plan.parts.filter((part) => part.kind === "map");
-    const keys = new Set(maps.flatMap(({ blobs }) => blobs));
-    drawn = await withFiles(blobs, [...keys], async (files) => {
-      const made = await partsOf(work, files);
-      lifetime = made.lifetime;
-      return pictures.use(
-        maps.flatMap(({ pictures }) => pictures),
-        () =>
-          connected(() =>
-            render(
-              {
-                parts: made.parts,
-                origin: work.origin,
-                count: work.count,
-                scale: plan.scale,
-                encoding: work.format.mapnikEncodings[work.quality],
-                bufferPixels: plan.bufferPixels,
-                owner: plan.owner,
-              },
-              {
-                signal: work.signal,
-                client: work.client,
-                owner: plan.owner,
-                about: `${plan.key} ${work.origin.z}`,
-              },
-            ),
-          ),
-      );
-    });
-  } catch (error) {
-    // It is replaced by another image, after which the tile is planned again, or it is lost.
-    if (error instanceof BlobNotFound) throw failed("internal", "The image of a layer is not there.");
-    if (!(error instanceof HostError)) throw error;
-    if (isDisconnected(error)) throw busy("The database cannot be reached just now.", 1);
-    const text =
-      error.reason === "deadline" ? "The tile takes too long to draw." : "The tile could not be drawn.";
-    throw causedBy(failed("internal", text), error);
+  await options.changes.locate(plan.layers);
+  for (let isAgain = false; ; isAgain = true) {
+    const begun = options.clock.now();
+    try {
+      const { drawn, lifetime } = await draw(options, work);
+      options.onRendered(drawn.renderMs);
+      return drawn.tiles.map((tile) => ({
+        // A copy: what arrives is a view of the buffer of the whole message, which one tile would keep in memory.
+        bytes: new Uint8Array(tile.bytes),
+        hash: tile.hash,
+        solid: tile.solid,
+        ...lifetime,
+      }));
+    } catch (error) {
+      if (error instanceof LayersMissing) {
+        const files = error.layers.filter(({ cause }) => cause === "file");
+        // Sources that are away are remembered where their images come from.
+        options.bad.note(plan, work.origin.z, files);
+        throw error;
+      }
+      if (!(error instanceof HostError) || error.reason === "stopped") throw error;
+      if (isDisconnected(error)) throw busy("The database cannot be reached just now.", 1);
+      const layers = await options.blame({ work, error, begun, isAgain });
+      if (layers.length > 0) throw new LayersMissing(layers, false);
+    }
   }
-  onRendered(drawn.renderMs);
-  return drawn.tiles.map((tile) => ({
-    // A copy: what arrives is a view of the buffer of the whole message, which one tile would keep in memory.
-    bytes: new Uint8Array(tile.bytes),
-    hash: tile.hash,
-    solid: tile.solid,
-    ...lifetime,
-  }));
 }
+
+/** Draws the metatile of a plan with one layer. @returns how long that took, in ms @throws as `draw` */
+export const drawAlone = async (
+  options: DrawOptions,
+  work: MetatileWork,
+  deadlineMs: number,
+): Promise<number> => (await draw(options, work, deadlineMs)).drawn.renderMs;
+
+/** @throws LayersMissing when files are not there, or nothing comes from a source; HostError; Failure busy */
+async function draw(
+  { blobs, pictures, render }: DrawOptions,
+  work: MetatileWork,
+  deadlineMs?: number,
+): Promise<{ readonly drawn: MetatileResponse; readonly lifetime: Lifetime }> {
+  const { plan } = work;
+  const maps = plan.parts.filter((part) => part.kind === "map");
+  const shown = maps.flatMap((part) => part.pictures);
+  const keys = new Set(maps.flatMap((part) => part.blobs).map(({ key }) => key));
+  return withFiles(blobs, [...keys], async (files, goneFiles) => {
+    const { parts, lifetime, away } = await partsOf(work, files);
+    return pictures.use(
+      shown.map(({ file }) => file),
+      async (gonePictures) => {
+        const blobs = maps.flatMap((part) => part.blobs.filter(({ key }) => goneFiles.has(key)));
+        const missing = missingOf(plan, [
+          ...blobs.map(
+            ({ layerId, key }) => ({ layerId, cause: "file", reason: goneFiles.get(key) }) as const,
+          ),
+          ...shown
+            .filter(({ file }) => gonePictures.has(file.name))
+            .map(
+              ({ layerId, file }) =>
+                ({ layerId, cause: "file", reason: gonePictures.get(file.name) }) as const,
+            ),
+          ...away,
+        ]);
+        if (missing.length > 0) throw new LayersMissing(missing, false);
+        const request = {
+          parts,
+          origin: work.origin,
+          count: work.count,
+          scale: plan.scale,
+          encoding: work.format.mapnikEncodings[work.quality],
+          bufferPixels: plan.bufferPixels,
+          owner: plan.owner,
+        };
+        const common = { signal: work.signal, client: work.client, owner: plan.owner };
+        const own = deadlineMs === undefined ? { about: `${plan.key} ${work.origin.z}` } : { deadlineMs };
+        return { drawn: await connected(() => render(request, { ...common, ...own })), lifetime };
+      },
+    );
+  });
+}
+
+type Missing = Pick<MissingLayer, "cause" | "reason"> & { readonly layerId: number };
+
+/** The layers, each once, with what answers name them by. */
+const missingOf = (plan: Plan, layers: readonly Missing[]): MissingLayer[] => [
+  ...new Map(layers.map(({ layerId: id, ...why }) => [id, { id, code: codeOf(plan, id), ...why }])).values(),
+];
+
+/** What answers name a layer of the plan by. */
+export const codeOf = ({ layers, codes }: Plan, layerId: number): string =>
+  codes[layers.findIndex(({ id }) => id === layerId)] ?? baseMapLayer.code;
 
 /** What PostgreSQL's client says of connections that end or cannot be made, as Mapnik passes it on. */
 const disconnected =
@@ -137,22 +202,19 @@ async function connected<T>(draw: () => Promise<T>): Promise<T> {
   return draw();
 }
 
-type Lifetime = Pick<Tile, "expiresAt" | "isPartial">;
+type Lifetime = Pick<Tile, "expiresAt" | "missing">;
 
 /** The parts of the plan with the images of the metatile's area, made all at once, and how long these may be shown. */
-async function partsOf(
-  { plan, versions, origin, count, signal }: MetatileWork,
-  files: Files,
-): Promise<{ readonly parts: MetatilePart[]; readonly lifetime: Lifetime }> {
+async function partsOf({ plan, versions, origin, count, signal }: MetatileWork, files: Files) {
   const area = { origin, count, scale: plan.scale };
   const elsewhere = layersElsewhere(plan, origin, count);
   const atSeam = reachesBeyond(bufferedBox(plan, origin, count));
-  const made: MadeImage[] = [];
+  const made: (MadeImage & Missing)[] = [];
   const parts = await Promise.all(
     plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
       if (part.kind === "image") {
-        const image = await part.image.make(area, signal);
-        made.push(image);
+        const image = await part.image.make(area, signal).catch(nothingCame);
+        made.push({ ...image, layerId: part.layerId, cause: "source" });
         return image.image && { kind: "image", image: image.image };
       }
       const { blobs, placed } = part;
@@ -162,33 +224,54 @@ async function partsOf(
         map: atSeam ? part.mapAtSeam() : part.map,
         ...(without.length > 0 && { without }),
         ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),
-        ...(blobs.length > 0 && { files: Object.fromEntries(blobs.map((key) => [key, files.get(key)!])) }),
+        ...(blobs.length > 0 && {
+          files: Object.fromEntries(blobs.map(({ key }) => [key, files.get(key) ?? ""])),
+        }),
       };
     }),
   );
   const expiresAt = Math.min(...made.map((image) => image.expiresAt ?? Number.POSITIVE_INFINITY));
+  const partial = made.filter(({ isPartial }) => isPartial);
+  const lifetime: Lifetime = {
+    ...(Number.isFinite(expiresAt) && { expiresAt }),
+    ...(partial.length > 0 && { missing: missingOf(plan, partial.map(nameOnly)) }),
+  };
   return {
     parts: parts.filter((part) => part !== undefined),
-    lifetime: {
-      ...(Number.isFinite(expiresAt) && { expiresAt }),
-      ...(made.some(({ isPartial }) => isPartial) && { isPartial: true }),
-    },
+    lifetime,
+    /** Images of which nothing came. */
+    away: partial.filter(({ image }) => !image).map(nameOnly),
   };
+}
+
+const nameOnly = ({ layerId, cause, reason }: Missing): Missing => ({ layerId, cause, reason });
+
+/** In place of an image that cannot be made just then. @throws what is not about the source */
+function nothingCame(error: unknown): MadeImage & { readonly reason?: unknown } {
+  if (!(error instanceof Failure)) throw error;
+  return { image: undefined, isPartial: true, reason: error };
 }
 
 /** Paths of blobs by their keys. */
 type Files = ReadonlyMap<string, string>;
 
-/** Calls `use` with local copies of the blobs. @throws BlobNotFound; what `use` throws */
+/** Calls `use` with local copies of the blobs, and those that cannot be had by their keys, and why. @throws what `use` throws */
 async function withFiles<T>(
   blobs: Pick<BlobStore, "withLocalCopy">,
   [key, ...others]: readonly string[],
-  use: (files: Files) => Promise<T>,
+  use: (files: Files, gone: ReadonlyMap<string, unknown>) => Promise<T>,
 ): Promise<T> {
-  if (key === undefined) return use(new Map());
-  return blobs.withLocalCopy(key, (path) =>
-    withFiles(blobs, others, (files) => use(new Map([...files, [key, path]]))),
-  );
+  if (key === undefined) return use(new Map(), new Map());
+  let isThere = false;
+  try {
+    return await blobs.withLocalCopy(key, (path) => {
+      isThere = true;
+      return withFiles(blobs, others, (files, gone) => use(new Map([...files, [key, path]]), gone));
+    });
+  } catch (error) {
+    if (isThere) throw error;
+    return withFiles(blobs, others, (files, gone) => use(files, new Map([...gone, [key, error]])));
+  }
 }
 
 const baseVersions = (plan: Plan, versions: readonly number[]): string =>
@@ -201,7 +284,7 @@ const generalizedPixels = 4;
  * Ids of layers without objects in or near the metatile. To be called after the versions of the layers were read: what comes
  * later makes the metatile outdated.
  */
-function layersElsewhere(plan: Plan, origin: TileCoord, count: number): ReadonlySet<number> {
+export function layersElsewhere(plan: Plan, origin: TileCoord, count: number): ReadonlySet<number> {
   const pixel = tileMetres(origin.z) / 256;
   const box = growBox(bufferedBox(plan, origin, count), generalizedPixels * pixel);
   return new Set(plan.layers.flatMap((layer) => (layer.mayBeIn(box) ? [] : [layer.id])));

@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
-import { copyFile, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream, rmSync } from "node:fs";
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { StoredPicture } from "../catalog/state.js";
@@ -40,20 +40,23 @@ export class PictureFolder {
     return new PictureFolder(path, sources, maxBytes);
   }
 
-  /**
-   * Calls `draw` while the pictures are in the folder. One whose blob is gone is left out: what shows it is outdated.
-   */
-  async use<T>(pictures: readonly PictureFile[], draw: () => Promise<T>): Promise<T> {
-    if (pictures.length === 0) return draw();
+  /** Calls `draw` while the pictures are in the folder, with those that cannot be had by name, and why. */
+  async use<T>(
+    pictures: readonly PictureFile[],
+    draw: (gone: ReadonlyMap<string, unknown>) => Promise<T>,
+  ): Promise<T> {
+    if (pictures.length === 0) return draw(new Map());
     const held: PlacedFile[] = [];
+    const gone = new Map<string, unknown>();
     try {
       for (const picture of pictures) {
         const file = this.hold(picture);
         if (!file) continue;
         held.push(file);
         if (!file.isThere) await file.placed;
+        if (!file.isThere) gone.set(picture.name, file.failure);
       }
-      return await draw();
+      return await draw(gone);
     } finally {
       for (const file of held) file.users--;
       this.trim();
@@ -80,9 +83,9 @@ export class PictureFolder {
       () => {
         placed.isThere = true;
       },
-      (error) => {
+      (error: unknown) => {
         this.forget(name, placed);
-        if (!(error instanceof BlobNotFound)) throw error;
+        placed.failure = error;
       },
     );
     return file;
@@ -120,7 +123,10 @@ export class PictureFolder {
                 scale: picture.scale,
               }),
         );
-      else await this.sources.blobs.withLocalCopy(picture.picture.blob, (source) => copyFile(source, part));
+      else {
+        await this.sources.blobs.withLocalCopy(picture.picture.blob, (source) => copyFile(source, part));
+        await checkContent(part, picture.picture);
+      }
       await rename(part, target);
     } catch (error) {
       await rm(part, { force: true });
@@ -156,6 +162,18 @@ export interface PictureSources {
   readonly image: Pick<ImageHost, "call">;
 }
 
+/** Mapnik draws nothing for what it cannot read, and says nothing of it. @throws Error */
+async function checkContent(file: string, picture: PictureFile["picture"]): Promise<void> {
+  const { blob, digest, bytes } = picture;
+  const damaged = () => new Error(`The blob ${blob} is damaged.`);
+  if ((await stat(file)).size !== bytes) throw damaged();
+  // That of a font leaves out its names.
+  if (picture.format === "font") return;
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  if (hash.digest("hex") !== digest) throw damaged();
+}
+
 /** Machines may share the parent, whose processes cannot be seen from here. */
 const prefix = (): string => `${hostname()}-`;
 
@@ -165,7 +183,10 @@ interface PlacedFile {
   /** Drawings that need it now. */
   users: number;
   isThere: boolean;
+  /** It never rejects. */
   placed: Promise<void>;
+  /** Why it is not there. */
+  failure?: unknown;
 }
 
 /** What a file takes on disk besides its bytes, at most. */

@@ -9,6 +9,7 @@ import type { PictureFile } from "../style/pictures.js";
 import { datasource, topScaleDenominator } from "./datasource.js";
 import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
+import type { MissingLayer } from "./missing-layer.js";
 import { onFirstCall } from "./on-first-call.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
 import { rulesAt } from "./thinning.js";
@@ -40,8 +41,14 @@ export interface TilePlan {
   readonly asOf: number;
   /** Layers whose statistics the plan shows, with their versions before these were computed. */
   readonly visualized: readonly { readonly layer: LayerVersion; readonly version: number }[];
-  /** False: compiling a style timed out, or statistics are missing, so that its layer is not as it should be. */
+  /** False: a layer is not as it should be, or is missing. */
   readonly complete: boolean;
+  /** Layers that it should show and does not, as they cannot be drawn just then. */
+  readonly missing: readonly MissingLayer[];
+  /** The same without these layers, which are missing then. */
+  readonly without: (layers: readonly MissingLayer[]) => this;
+  /** Names what is drawn of one of its layers, and how. */
+  readonly drawingOf: (layerId: number) => string;
   readonly projectId: number;
   /** The map, and its base map if that has layers; with the ids of the layers shown. */
   readonly maps: readonly { readonly id: number; readonly layers: readonly number[] }[];
@@ -53,6 +60,10 @@ export interface Plan extends TilePlan {
   readonly parts: readonly PlanPart[];
   readonly scale: 1 | 2 | 3;
   readonly firstBaseLayer: number;
+  /** What answers name its layers by: one each. */
+  readonly codes: readonly string[];
+  /** One of its layers alone, with nothing below it. */
+  readonly alone: (layerId: number) => Plan;
   /** By zoom, objects that there are in a square of 4 x 4 tiles in the crowded places of its layers; empty = few. */
   readonly crowds: readonly number[];
 }
@@ -69,14 +80,24 @@ export type PlanPart =
       readonly mapAtSeam: () => MapSource;
       /** Of the built-in base map, whose pixels all maps over it share. */
       readonly isBase: boolean;
-      /** Keys of the images that its layers show. */
-      readonly blobs: readonly string[];
+      /** Images that its layers show. */
+      readonly blobs: readonly LayerBlob[];
       /** Pictures that its styles show. */
-      readonly pictures: readonly PictureFile[];
+      readonly pictures: readonly LayerPicture[];
       /** Layers that change nothing in the picture where they have no objects: id → name in the map. */
       readonly placed: ReadonlyMap<number, string>;
     }
-  | { readonly kind: "image"; readonly image: ImagePart };
+  | { readonly kind: "image"; readonly image: ImagePart; readonly layerId: number };
+
+/** The key of an image, and whose it is. */
+interface LayerBlob {
+  readonly key: string;
+  readonly layerId: number;
+}
+interface LayerPicture {
+  readonly file: PictureFile;
+  readonly layerId: number;
+}
 
 /** Whether neither the maps nor the objects whose statistics it shows have changed since the plan was made. */
 export const isPlanCurrent = (plan: TilePlan): boolean =>
@@ -107,8 +128,10 @@ export interface StyledMap {
   readonly properties: MapProperties;
   /** From the top of the tree to its bottom. */
   readonly layers: readonly StyledLayer[];
-  /** False: compiling a style timed out, or statistics of a visualization are out of date. */
+  /** False: the map's style does not compile, or statistics of a visualization are out of date. */
   readonly complete: boolean;
+  /** Layers that there is nothing to draw by. */
+  readonly missing: readonly MissingLayer[];
 }
 
 export interface MapnikMapOptions {
@@ -140,8 +163,8 @@ export function buildParts(
   const collides = rules.some(hasCollisions);
   const parts: PlanPart[] = [];
   let run: StyledByMapnik[] = [];
-  let blobs: string[] = [];
-  let pictures: PictureFile[] = [];
+  let blobs: LayerBlob[] = [];
+  let pictures: LayerPicture[] = [];
   let placed = new Map<number, string>();
   const endRun = () => {
     // The background is below all layers.
@@ -179,12 +202,12 @@ export function buildParts(
   for (const one of layers.toReversed()) {
     if ("style" in one) {
       run.push(one);
-      pictures.push(...one.files);
+      for (const file of one.files) pictures.push({ file, layerId: one.layer.id });
       if (isPlaced(one)) placed.set(one.layer.id, nameOf(one.layer));
-      if (one.layer.raster) blobs.push(one.layer.raster.drawn);
+      if (one.layer.raster) blobs.push({ key: one.layer.raster.drawn, layerId: one.layer.id });
     } else {
       endRun();
-      parts.push({ kind: "image", image: one.image });
+      parts.push({ kind: "image", image: one.image, layerId: one.layer.id });
     }
   }
   endRun();

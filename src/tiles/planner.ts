@@ -12,27 +12,26 @@ import {
 import type { ChangeLog } from "../changes/change-log.js";
 import type { ChangeCount } from "../changes/count.js";
 import type { LayerVersion } from "../changes/layer-version.js";
+import type { Clock } from "../clock.js";
 import { Failure } from "../errors.js";
 import type { RasterService } from "../external/requests.js";
 import type { RasterServices } from "../external/services.js";
 import type { CompileRequest } from "../hosts/messages.js";
-import type { Log } from "../log.js";
-import { type StyleCompiler, StyleTimeout } from "../style/compiler.js";
+import type { StyleCompiler } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 import { type Icons, illustrate, picturesOf } from "../style/pictures.js";
 import { isCustom, type Plugins, pluginOf, pluginStyle } from "../visual/plugins.js";
 import { drawsStatistics, isVisualized, visualStyle } from "../visual/style.js";
 import type { VisualSource } from "../visual/values.js";
 import type { TileAddress, TileScale } from "./address.js";
+import { assemble } from "./assemble.js";
 import { mapAtOnce } from "./at-once.js";
 import { lastBandZoom, missingThinning } from "./datasource.js";
 import { externalPart } from "./external-layer.js";
+import type { MissingCause, MissingLayer } from "./missing-layer.js";
 import {
-  buildParts,
   isPlanCurrent,
-  type MapDrawing,
   type Plan,
-  partsDigest,
   partsLength,
   type StyledLayer,
   type StyledMap,
@@ -41,13 +40,20 @@ import {
 import { drawnLayers } from "./selection.js";
 import type { ThinningMaker } from "./thinning-maker.js";
 
-const isOutdated = (layer: StyledLayer): boolean => "isOutdated" in layer && layer.isOutdated === true;
+const isOutdated = (layer: StyledLayer | MissingLayer): boolean =>
+  "isOutdated" in layer && layer.isOutdated === true;
 
 /** Project and map of the built-in base map. */
 export const baseMapCode = { project: "_base", map: "world" } as const;
 
 /** Styles of layers that a plan asks for at once, so that wide maps take no more turns of the compiler than others. */
 const layersAtOnce = 8;
+
+/**
+ * A plan without a layer that could be drawn soon is used again for so long, as making one for each tile would cost more than
+ * the tile.
+ */
+const incompleteMs = 2_000;
 
 /** Memory of a plan besides its texts and lists. */
 const planBytes = 1_000;
@@ -67,7 +73,7 @@ export interface PlannerOptions {
   readonly icons: Icons;
   /** Memory for plans. */
   readonly bytes: number;
-  readonly log: Log;
+  readonly clock: Pick<Clock, "now">;
 }
 
 /** What a plan is made from. */
@@ -89,6 +95,8 @@ interface PlanInputs {
 interface CachedPlan {
   readonly plan: Plan;
   readonly bytes: number;
+  /** By the clock; absent = as long as nothing changes. */
+  readonly until?: number;
 }
 
 /** Makes plans from snapshots of maps and caches them. */
@@ -138,7 +146,9 @@ export class Planner {
       language,
       layers.map((layer) => layer.id).join(","),
     ].join(" ");
-    const known = this.plans.get(key)?.plan;
+    const cached = this.plans.get(key);
+    const known =
+      cached?.until === undefined || this.options.clock.now() < cached.until ? cached?.plan : undefined;
     if (known && known.visualized.length > 0 && !changes.trusted)
       await changes.refresh(known.visualized.map(({ layer }) => layer));
     if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
@@ -147,8 +157,16 @@ export class Planner {
     if (joined && !changes.trusted) await changes.refresh(plan.visualized.map(({ layer }) => layer));
     // It may have been begun before an edit that this request has to see.
     if (joined && !showsCurrentStatistics(plan)) plan = await this.makeOnce(key, inputs);
-    if (plan.complete && isPlanCurrent(plan)) this.plans.set(key, { plan, bytes: bytesOf(plan, key) });
+    this.keep(key, plan);
     return plan;
+  }
+
+  private keep(key: string, plan: Plan): void {
+    if (!isPlanCurrent(plan)) return;
+    const bytes = bytesOf(plan, key);
+    if (plan.complete) this.plans.set(key, { plan, bytes });
+    else if (plan.missing.length > 0 && this.plans.peek(key)?.plan !== plan)
+      this.plans.set(key, { plan, bytes, until: this.options.clock.now() + incompleteMs });
   }
 
   /** Plans in memory and their bytes. */
@@ -177,56 +195,30 @@ export class Planner {
           .map(({ id }) => id),
       )
     ).map((layer) => ({ layer, version: layer.version }));
-    const styledMap = await this.styledMap(map, layers, scale);
-    const drawn = buildParts(hasBackground ? styledMap : withoutBackground(styledMap), {
-      z,
-      scale,
-      language,
-      isBase: false,
-    });
-    let baseDrawing: MapDrawing | undefined;
-    let styledBase: StyledMap | undefined;
-    if (base) {
-      styledBase = await this.styledMap(
+    const styled = await this.styledMap(map, layers, scale);
+    const styledMap = hasBackground ? styled : withoutBackground(styled);
+    const styledBase =
+      base &&
+      (await this.styledMap(
         base,
         drawnLayers(base, undefined, () => true),
         scale,
-      );
-      const language = base.project.languages[0];
-      baseDrawing = buildParts(styledBase, { z, scale, language, isBase: true });
-    }
+      ));
     const { baseMap } = map.project;
     const baseImage =
       hasBase && baseMap.kind === "tiles"
-        ? [{ kind: "image", image: externalPart(this.options.services, serviceOf(baseMap)) } as const]
-        : [];
-    const parts = [...baseImage, ...(baseDrawing?.parts ?? []), ...drawn.parts];
+        ? externalPart(this.options.services, serviceOf(baseMap))
+        : undefined;
     this.wantThinnings(styledMap);
-    const ids = [styledMap, styledBase].map((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
-    const { epoch, versions } = await this.track(ids.flat());
+    const ids = [styledMap, styledBase].flatMap((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
+    const { epoch, versions } = await this.track(ids);
     // The statistics are those of another history, which no change of this one would make outdated.
     if (visualized.length > 0 && epoch !== epochOfStatistics) return this.make(inputs);
     const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
-    return {
-      key: partsDigest(parts, scale),
-      parts,
-      scale,
-      bufferPixels: Math.max(drawn.bufferPixels, baseDrawing?.bufferPixels ?? 0),
-      collides: drawn.collides || (baseDrawing?.collides ?? false),
-      isDrawnAlike: drawn.isDrawnAlike && (baseDrawing?.isDrawnAlike ?? true),
-      crowds: drawn.crowds,
-      layers: versions,
-      firstBaseLayer: ids[0]!.length,
-      owner: `p${map.project.id}`,
-      epoch,
-      sources: [...new Set([...mapSources, ...versions])],
-      mapSources,
-      visualized,
-      asOf,
-      complete: styledMap.complete && (styledBase?.complete ?? true),
-      projectId: map.project.id,
-      maps: [map, ...(base ? [base] : [])].map(({ id }, index) => ({ id, layers: ids[index]! })),
-    };
+    return assemble({
+      ...{ map: styledMap, base: styledBase, baseImage, z, scale, language },
+      ...{ epoch, versions, mapSources, visualized, asOf },
+    });
   }
 
   /** Asks for what its layers would be drawn from faster. */
@@ -254,11 +246,10 @@ export class Planner {
     ]);
     return {
       map,
-      properties: properties === timedOut ? {} : properties,
-      layers: styled.filter((layer) => layer !== undefined && layer !== timedOut),
-      complete:
-        properties !== timedOut &&
-        styled.every((layer) => layer === undefined || (layer !== timedOut && !isOutdated(layer))),
+      properties: properties ?? {},
+      layers: styled.flatMap((layer) => (layer && !("cause" in layer) ? [layer] : [])),
+      complete: properties !== undefined && !styled.some((layer) => layer && isOutdated(layer)),
+      missing: styled.flatMap((layer) => (layer && "cause" in layer ? [layer] : [])),
     };
   }
 
@@ -271,10 +262,11 @@ export class Planner {
     return { layer, ...illustrate(compiled, picturesOf(map.project, this.options.icons), scale) };
   }
 
-  private async properties(map: MapState): Promise<MapProperties | typeof timedOut> {
+  /** Undefined = the map's style does not compile. */
+  private async properties(map: MapState): Promise<MapProperties | undefined> {
     const request = { mapStyle: map.cssStyle, deadlineMs: this.options.styleDeadlineMs };
     const compiled = await this.compiled(request, map);
-    return compiled === timedOut ? timedOut : (compiled?.map ?? {});
+    return compiled instanceof Failure ? undefined : compiled.map;
   }
 
   /** What draws the layer; undefined = nothing does. */
@@ -282,7 +274,7 @@ export class Planner {
     map: MapState,
     layer: LayerNode,
     scale: TileScale,
-  ): Promise<StyledLayer | typeof timedOut | undefined> {
+  ): Promise<StyledLayer | MissingLayer | undefined> {
     const source = layer.source && "url" in layer.source ? layer.source : undefined;
     if (!hasObjects(layer) && !layer.raster && !source) return undefined;
     if (isVisualized(layer)) return this.visualLayer(map, layer, scale);
@@ -293,8 +285,8 @@ export class Planner {
       layerCode: layer.code,
       deadlineMs: this.options.styleDeadlineMs,
     };
-    const compiled = await this.compiled(request, map, layer);
-    if (!compiled || compiled === timedOut) return compiled;
+    const compiled = await this.compiled(request, map);
+    if (compiled instanceof Failure) return missing(layer, "style", compiled);
     if (source) return { layer, image: externalPart(this.options.services, source, compiled.style) };
     return this.illustrated(map, layer, compiled.style, scale);
   }
@@ -304,56 +296,50 @@ export class Planner {
     map: MapState,
     layer: LayerNode,
     scale: TileScale,
-  ): Promise<StyledLayer | typeof timedOut> {
+  ): Promise<StyledLayer | MissingLayer> {
     const pictures = picturesOf(map.project, this.options.icons);
     const needed = drawsStatistics(layer);
     const { values, isCurrent } = needed
       ? await this.options.visuals.latest(layer, map.project.languages[0])
       : { values: undefined, isCurrent: true };
-    if (needed && !values) return timedOut;
+    if (needed && !values) return missing(layer, "statistics");
     const style = visualStyle(layer, values, (name) => pictures.get(name));
     const styled = this.illustrated(map, layer, style, scale);
     return isCurrent ? styled : { ...styled, isOutdated: true };
   }
 
-  /** A layer drawn by a plug-in; undefined when that fails, which other layers do not notice. */
+  /** A layer drawn by a plug-in. When that fails, other layers do not notice. */
   private async customLayer(
     map: MapState,
     layer: LayerNode,
     scale: TileScale,
-  ): Promise<StyledLayer | typeof timedOut | undefined> {
-    const { plugins, visuals, styleDeadlineMs: deadlineMs, log } = this.options;
+  ): Promise<StyledLayer | MissingLayer> {
+    const { plugins, visuals, styleDeadlineMs: deadlineMs } = this.options;
     const needed = drawsStatistics(layer);
     const { values, isCurrent } = needed
       ? await visuals.latest(layer, map.project.languages[0])
       : { values: undefined, isCurrent: true };
-    if (needed && !values) return timedOut;
+    if (needed && !values) return missing(layer, "statistics");
     let layerStyle: string;
     try {
       layerStyle = pluginStyle(layer, plugins, values?.range ?? null) ?? "";
     } catch (error) {
-      log.warn({ err: error, map: map.code, layer: layer.code }, "a plug-in for visualizations failed");
-      return undefined;
+      return missing(layer, "plugin", error);
     }
     const request = { mapStyle: "", layerStyle, layerCode: layer.code, deadlineMs };
-    const compiled = await this.compiled(request, map, layer);
-    if (!compiled || compiled === timedOut) return compiled;
+    const compiled = await this.compiled(request, map);
+    if (compiled instanceof Failure) return missing(layer, "plugin", compiled);
     const styled = this.illustrated(map, layer, compiled.style, scale);
     return isCurrent ? styled : { ...styled, isOutdated: true };
   }
 
-  /** A stored style was valid when it was saved. If it no longer compiles, its layer is not drawn. */
-  private async compiled(request: CompileRequest, map: MapState, layer?: LayerNode) {
+  /** A stored style was valid when it was saved. @returns why it does not compile any more, or not in time */
+  private async compiled(request: CompileRequest, map: MapState) {
     try {
       return await this.options.styles.compile(request, { project: map.project.id, stored: true });
     } catch (error) {
-      if (!(error instanceof Failure) || error.code !== "invalid_style") throw error;
-      if (error instanceof StyleTimeout) return timedOut;
-      this.options.log.warn(
-        { map: map.code, layer: layer?.code, reason: error.message },
-        "a stored style does not compile",
-      );
-      return undefined;
+      if (error instanceof Failure && error.code === "invalid_style") return error;
+      throw error;
     }
   }
 
@@ -389,8 +375,10 @@ const withoutBackground = (styled: StyledMap): StyledMap => {
   return { ...styled, properties };
 };
 
-/** In place of a style whose compilation timed out, or whose statistics are missing. */
-const timedOut = Symbol("timed out");
+const missing = ({ id, code }: LayerNode, cause: MissingCause, reason?: unknown): MissingLayer => ({
+  ...{ id, code, cause },
+  ...(reason !== undefined && { reason }),
+});
 
 const bytesOf = (plan: Plan, key: string): number =>
   planBytes + 2 * (key.length + partsLength(plan.parts)) + 40 * plan.layers.length;

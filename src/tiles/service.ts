@@ -5,8 +5,10 @@ import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
 import type { PackResponse } from "../hosts/messages.js";
 import { InFlight } from "../turns/in-flight.js";
+import type { BadLayers } from "./bad-layers.js";
 import type { TileEncoding, TileFormat, TileQuality } from "./formats.js";
 import type { TileMemory } from "./memory.js";
+import { LayersMissing, type MissingLayer } from "./missing-layer.js";
 import type { Plan, TilePlan } from "./plan.js";
 import type { TileStore } from "./store.js";
 import type { Tile } from "./tile.js";
@@ -28,9 +30,13 @@ export interface TileServiceOptions<P, F> {
   readonly lockMs: number;
   /** Tiles a side of the square that is made at once. */
   readonly side: (plan: P, zoom: number) => number;
-  /** Makes that square: row by row from the top left. */
+  /** Layers that could not be drawn lately. */
+  readonly bad: Pick<BadLayers, "refused" | "drawn">;
+  /** Makes that square: row by row from the top left. @throws LayersMissing */
   readonly make: (work: TileWork<P, F>) => Promise<readonly MadeTile[]>;
   readonly onServed: (source: TileSource) => void;
+  /** A tile that is served lacks layers. */
+  readonly onMissing: (layers: readonly MissingLayer[], plan: P) => void;
 }
 
 export type MadeTile = Omit<Tile, "versions">;
@@ -77,11 +83,34 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
   constructor(private readonly options: TileServiceOptions<P, F>) {}
 
   /**
-   * The current tile: it shows every edit whose answer was sent before this call.
+   * The current tile: it shows every edit whose answer was sent before this call. Layers that cannot be drawn are left out;
+   * without them it is a tile of another plan, which is kept as that.
+   * @param isOutdated asked when layers turn out not to be drawn: whether the plan may be outdated
    * @throws Failure busy, internal (it could not be drawn)
    * @throws OutdatedPlan
    */
-  async tile(request: TileRequest<P, F>): Promise<Tile> {
+  async tile(
+    request: TileRequest<P, F>,
+    isOutdated: () => Promise<boolean> = async () => false,
+  ): Promise<Tile> {
+    let { plan } = request;
+    for (;;) {
+      try {
+        const tile = await this.whole(plan === request.plan ? request : { ...request, plan });
+        if (plan.missing.length === 0 && !tile.missing) return tile;
+        const missing = [...plan.missing, ...(tile.missing ?? [])];
+        this.options.onMissing(missing, plan);
+        return { ...tile, missing };
+      } catch (error) {
+        if (!(error instanceof LayersMissing)) throw error;
+        if (!error.isKnown && (await isOutdated())) throw new OutdatedPlan();
+        plan = plan.without(error.layers);
+      }
+    }
+  }
+
+  /** The tile of all layers of the plan. @throws as `tile`, and LayersMissing */
+  private async whole(request: TileRequest<P, F>): Promise<Tile> {
     const { plan, coord, format, quality, client = "" } = request;
     const { changes } = this.options;
     // Without notifications the versions have to be read from the database.
@@ -103,6 +132,8 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
         return this.served("redis", this.options.memory.set(key, stored));
       }
     }
+    const refused = this.options.bad.refused(plan, coord.z);
+    if (refused.length > 0) throw new LayersMissing(refused, true);
     // Read before the render: whatever is committed later has a higher version.
     const versions = plan.layers.map((layer) => layer.version);
     let drawn: Square = metatile;
@@ -236,6 +267,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
   private async draw(work: TileWork<P, F>): Promise<readonly Tile[]> {
     const { plan, versions } = work;
     const made = await this.options.make(work);
+    this.options.bad.drawn(plan, work.origin.z);
     this.rendered++;
     const coords = tilesOf(work);
     const isKnown = await this.refreshed(plan);
@@ -246,7 +278,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
       const tile: Tile = { ...one, ...this.packedAlike(key, one), versions: [...versions] };
       // What was changed while it was drawn may be in it. Should the database lose that change, as when its files are
       // restored, nobody could tell any more.
-      if (!isKnown || !this.isCurrent(plan, coord, tile)) return tile;
+      if (tile.missing || !isKnown || !this.isCurrent(plan, coord, tile)) return tile;
       const known = this.options.memory.set(key, tile);
       kept.push([key, known]);
       return known;
@@ -283,8 +315,8 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
 const copied = (tile: Tile): Tile => ({ ...tile, versions: [...tile.versions] });
 
 /** Tiles of one colour are small and shared, and what expires is drawn again soon. */
-export const mayBePacked = ({ solid, expiresAt, isPartial }: Tile): boolean =>
-  solid === undefined && expiresAt === undefined && !isPartial;
+export const mayBePacked = ({ solid, expiresAt }: Tile): boolean =>
+  solid === undefined && expiresAt === undefined;
 
 /** Includes the epoch, so that tiles of another history of the database are never found. */
 const tileKey = (plan: TilePlan, coord: TileCoord, format: TileEncoding, quality: TileQuality): string =>

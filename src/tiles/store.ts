@@ -115,9 +115,7 @@ export class TileStore {
     return asked + (await this.redis.pttl(name));
   }
 
-  /** What lacks something stays with the node that drew it. */
-  private secondsFor({ expiresAt, isPartial }: Tile): number {
-    if (isPartial) return 0;
+  private secondsFor({ expiresAt }: Tile): number {
     if (expiresAt === undefined) return this.seconds;
     return Math.min(this.seconds, Math.floor((expiresAt - this.clock.now()) / 1_000));
   }

@@ -1,3 +1,5 @@
+import type { MissingLayer } from "./missing-layer.js";
+
 /** An encoded tile with the versions of the data that it shows. */
 export interface Tile {
   readonly bytes: Uint8Array;
@@ -9,8 +11,8 @@ export interface Tile {
   readonly versions: number[];
   /** Until when it may be shown, by the clock of this node; absent = as long as the versions hold. */
   readonly expiresAt?: number | undefined;
-  /** Whether something is missing that may be there soon. */
-  readonly isPartial?: boolean | undefined;
+  /** Layers that it should show and that are missing, or parts of which are; absent = none. Nobody keeps it then. */
+  readonly missing?: readonly MissingLayer[] | undefined;
   /** Whether the bytes were packed as closely as they can be. */
   readonly isPacked?: boolean | undefined;
 }

@@ -9,6 +9,7 @@ import type { TileFileFormat, TilesetFacts } from "../hosts/export-messages.js";
 import type { Database } from "../storage/postgres.js";
 import type { TileAddress } from "../tiles/address.js";
 import { defaultTileFormat } from "../tiles/formats.js";
+import { namesOf } from "../tiles/missing-layer.js";
 import type { Tile } from "../tiles/tile.js";
 import { fileTitle, finished } from "./export.js";
 import type { Chunks, FileExports } from "./export-content.js";
@@ -148,7 +149,7 @@ export class TileExports {
               Promise.all(
                 addresses.map(async (address) => ({
                   coord: address.coord,
-                  tile: await tile(address, signal),
+                  tile: whole(await tile(address, signal)),
                 })),
               ),
             signal,
@@ -178,6 +179,15 @@ export class TileExports {
 }
 
 const tooManyFiles = () => busy("Too many exported files are still being sent. Try again later.");
+
+/** A file is kept, so that it must not lack what can be drawn again soon. @throws Failure busy */
+function whole(tile: Tile): Tile {
+  if (!tile.missing) return tile;
+  throw busy(
+    `Layers cannot be drawn just now: ${namesOf(tile.missing)}. Try again later.`,
+    retryAfterSeconds,
+  );
+}
 
 /** @throws Failure busy */
 async function checkRoom({ folder, limits }: FileExports): Promise<void> {

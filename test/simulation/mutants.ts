@@ -12,9 +12,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an answer is cached although its layers changed while it was rendered",
     file: "tiles/answers",
-    replace: [
-      ["plan.complete && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile)", "plan.complete"],
-    ],
+    replace: [["isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile)", "true"]],
   },
   {
     name: "a version that is in use is dropped, and receives no more changes",
@@ -37,8 +35,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a plan without a style that timed out is cached",
-    file: "tiles/planner",
-    replace: [["if (error instanceof StyleTimeout) return timedOut;", ""]],
+    file: "tiles/assemble",
+    replace: [["missing.length === 0 && map.complete", "map.complete"]],
   },
   {
     name: "versions of another history of the database are kept",
@@ -203,7 +201,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a plan counts as current from its creation, not from when its maps were current",
     file: "tiles/planner",
-    replace: [["      asOf,\n      complete", "      asOf: this.options.count.now,\n      complete"]],
+    replace: [["visualized, asOf }", "visualized, asOf: this.options.count.now }"]],
   },
   {
     name: "the render host is not notified of another history",

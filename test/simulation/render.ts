@@ -150,12 +150,16 @@ export class SimulatedRender {
     return { ok: true, style: { styles, fields: [], bufferPixels: 1 }, map: {} };
   }
 
-  private async metatile(request: MetatileRequest): Promise<MetatileResponse> {
-    const { scheduler, onRender } = this.options;
+  private metatile(request: MetatileRequest): Promise<MetatileResponse> {
+    this.options.onRender(this.stateOf(request));
+    return this.drawMetatile(request);
+  }
+
+  private async drawMetatile(request: MetatileRequest): Promise<MetatileResponse> {
+    const { scheduler } = this.options;
     const { random } = scheduler;
     const { incarnation } = this;
     const { origin, count } = request;
-    onRender(this.stateOf(request));
     await this.sleep(scheduler.latency());
     const whole: DrawnLayer[] = [];
     for (const part of mapsOf(request)) {
@@ -166,7 +170,8 @@ export class SimulatedRender {
       whole.push(...(await drawn));
     }
     await this.sleep(this.options.drawMs(random));
-    if (incarnation !== this.incarnation) throw new HostError("died", "the host was replaced");
+    // What a host is ended over that is not to blame is drawn again.
+    if (incarnation !== this.incarnation) return this.drawMetatile(request);
     const blank = this.tileOf(whole, []);
     const tiles = placesOf(origin, count).map((seen) =>
       seen.length === 0 ? blank : this.tileOf(whole, seen),

@@ -54,7 +54,7 @@ export interface Address {
 
 export interface Node extends Owner {
   readonly name: string;
-  readonly path: TilePath<Picture>;
+  readonly path: TilePath<Seen>;
   readonly access: DatabaseAccess;
   readonly render: SimulatedRender;
   /** False before it has started and after it was stopped. */
@@ -184,7 +184,7 @@ export class World {
       onTimeout: (style) => this.styleTimeouts.set(`${name} ${style}`, scheduler.now),
       onRender: (key) => this.rendered(key),
     });
-    const path = wireTilePath<Picture>({
+    const path = wireTilePath<Seen>({
       config: {
         ...config,
         style: { deadlineMs: styleDeadlineMs },
@@ -204,12 +204,13 @@ export class World {
       nodeId: name,
       clock: scheduler.clock(owner),
       log: quietLog,
-      pictures: { use: (_pictures, draw) => draw() },
+      pictures: { use: (_pictures, draw) => draw(new Map()) },
       thinnings: { want: () => undefined },
       icons: new Map(),
       on: {
         served: () => undefined,
         rendered: () => undefined,
+        leftOut: () => undefined,
         catalogueChanged: () => undefined,
         noted: () => undefined,
         edgePurged: () => undefined,
@@ -434,7 +435,7 @@ export class World {
       () => {
         this.note(() => `#${number} is sent to ${node.name}: ${raw}${signedIn ? ", signed in" : ""}`);
         const ready = signedIn ? undefined : node.path.answers.ready(raw);
-        if (ready) return end({ picture: ready });
+        if (ready) return end(ready);
         node.path.answers
           .make({
             access: async () => {
@@ -446,11 +447,14 @@ export class World {
             address: { ...address, scale: 1, format: png, quality: 0 },
             client: "",
             signal: () => abort.signal,
-            answer: ({ tile }) => this.album.picture(tile.bytes),
+            answer: ({ tile }) => ({
+              picture: this.album.picture(tile.bytes),
+              missing: new Set(tile.missing?.map(({ id }) => id)),
+            }),
             bytes: () => 100,
           })
           .then(
-            (picture) => end({ picture }),
+            (seen) => end(seen),
             (error: Error) => end({ error }),
           );
         if (abortAfterMs !== undefined)
@@ -495,7 +499,7 @@ export class World {
     }
     if (!signedIn && !published.allows(true, marks.published, askedAt))
       wrong("answered, though it is not public");
-    const { picture } = outcome;
+    const { picture, missing } = outcome;
     for (const [id, facts] of this.layers) {
       if (!this.isOf(address, facts)) continue;
       const isBase = facts.mapId === 13;
@@ -507,7 +511,7 @@ export class World {
           !wanted ||
           facts.style.allows(undefined, layerMarks.style, askedAt) ||
           (!signedIn && facts.closed.allows(true, layerMarks.closed, askedAt)) ||
-          this.hadTimeout(node, facts, askedAt);
+          (missing.has(id) && (this.faulty || this.hadTimeout(node, facts, askedAt)));
         if (!isHidden) wrong(`layer ${id} is missing`);
         continue;
       }
@@ -594,7 +598,12 @@ export interface DatabaseCopy {
   readonly lengths: ReadonlyMap<Fact<unknown>, number>;
 }
 
-type Outcome = { readonly picture: Picture } | { readonly error: Error };
+/** An answer: what it shows, and the layers that it names as missing. */
+interface Seen {
+  readonly picture: Picture;
+  readonly missing: ReadonlySet<number>;
+}
+type Outcome = Seen | { readonly error: Error };
 
 interface LayerMarks {
   readonly style: number;

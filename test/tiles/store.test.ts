@@ -50,7 +50,6 @@ t.test("what is found near its end is shown no longer than that", async (t) => {
   t.ok(found!.expiresAt! <= now + 2_500, `${found!.expiresAt! - now}`);
 });
 
-t.test("one that is about to expire, or lacks something, is not shared", async (t) => {
+t.test("one that is about to expire is not shared", async (t) => {
   t.equal(await put("ending", { expiresAt: systemClock.now() + 500 }), undefined);
-  t.equal(await put("partial", { expiresAt: systemClock.now() + 30_000, isPartial: true }), undefined);
 });

@@ -5,9 +5,11 @@ import { maxZoom, type TileCoord } from "../../geo/tile.js";
 import type { CachedAnswer } from "../../http/cached.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { DrawnTile, MapAccess } from "../../tiles/answers.js";
+import { baseMapLayer, type MissingLayer, mostNamed, namesOf } from "../../tiles/missing-layer.js";
 import type { TilePlan } from "../../tiles/plan.js";
 import { callerOrPublic, headToken, tileKeyOf, usedToken } from "../request/caller.js";
 import type { Services } from "../services.js";
+import { describedHeaders } from "./images.js";
 import { centerOf, type LayerScope, unionOf, world } from "./tile-scopes.js";
 
 /** What answers with images and with vector tiles have in common: rights, cache headers, TileJSON. */
@@ -59,7 +61,24 @@ export async function addressKey(
 const rawAddress = (request: Request): string =>
   request.rawQuery === "" ? request.path : `${request.path}?${request.rawQuery}`;
 
-export function cacheHeaders(
+/** Headers of a tile besides those of its content. One that lacks a layer has no ETag, by which it could be taken for whole. */
+export const tileHeaders = (
+  services: Pick<Services, "edgeHeaders">,
+  drawn: DrawnTile<TilePlan>,
+  coord: TileCoord,
+  etag: string,
+): Headers => ({
+  ...(drawn.tile.missing ? incompleteHeaders(drawn.tile.missing) : { etag }),
+  ...cacheHeaders(services, drawn, coord),
+});
+
+/** `Server-Timing` tells scripts, which see no other header of an image. */
+function incompleteHeaders(missing: readonly MissingLayer[]): Headers {
+  const names = namesOf(missing);
+  return { "x-tile-incomplete": names, "server-timing": `incomplete;desc="${names}"` };
+}
+
+function cacheHeaders(
   { edgeHeaders }: Pick<Services, "edgeHeaders">,
   { plan, isPublic, isCurrent, secondsLeft }: Omit<DrawnTile<TilePlan>, "tile">,
   coord: TileCoord,
@@ -86,6 +105,14 @@ const keysWithPlace = (
 /** Memory of the headers of a cached tile: the keys are kept twice, in the headers and their serialized form. */
 export const headerBytes = ({ headers }: CachedAnswer): number =>
   1_000 + 4 * (headers["surrogate-key"] ?? headers["cache-tag"] ?? "").length;
+
+/** Descriptions of the response headers of tiles. */
+export const describedTileHeaders = {
+  ...describedHeaders,
+  "X-Tile-Incomplete":
+    `Only when layers that the tile should show cannot be drawn just then: their codes after commas, \`${baseMapLayer.code}\` ` +
+    `for the base map; of more than ${mostNamed} their number follows as \`+n\`. Such a tile is \`no-store\`, without ETag.`,
+};
 
 /** The attribution in the map settings; "" = none. */
 export const ownAttribution = (map: MapState): string =>

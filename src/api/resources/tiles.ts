@@ -10,14 +10,14 @@ import { type Answer, answers, type Input, type Operation, operation } from "../
 import { binary } from "../request/schema/bodies.js";
 import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
-import { describedHeaders } from "./images.js";
 import {
   addressKey,
-  cacheHeaders,
+  describedTileHeaders,
   headerBytes,
   ownAttribution,
   readableMap,
   tileAccess,
+  tileHeaders,
   tileJsonOf,
   tileJsonSchema,
 } from "./tile-answer.js";
@@ -67,13 +67,13 @@ async function answer(request: Request, services: Services, address: TileAddress
     address,
     client: networkOf(request.remoteAddress),
     signal: () => request.signal,
-    answer: ({ tile, ...drawn }) => {
+    answer: (drawn) => {
+      const { tile } = drawn;
       // Weak: the same pixels may come in fewer bytes later.
       const etag = `W/"${tile.hash}"`;
       return new CachedAnswer(etag, tile.bytes, {
         "content-type": address.format.mediaType,
-        etag,
-        ...cacheHeaders(services, drawn, address.coord),
+        ...tileHeaders(services, drawn, address.coord, etag),
       });
     },
     // Solid tiles share their bytes.
@@ -138,7 +138,7 @@ function queryOf(
 const tileImage: Answer = {
   description: "The tile; empty tiles are returned as well.",
   content: Object.fromEntries(tileFormats.map(({ mediaType }) => [mediaType, binary])),
-  headers: describedHeaders,
+  headers: describedTileHeaders,
 };
 
 const tileOrVectors: Answer = {

@@ -15,11 +15,11 @@ import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import {
   addressKey,
-  cacheHeaders,
   headerBytes,
   ownAttribution,
   readableMap,
   tileAccess,
+  tileHeaders,
   tileJsonOf,
   tileJsonSchema,
 } from "./tile-answer.js";
@@ -43,7 +43,8 @@ export async function vectorTile(
     address: { coord, layers, language: lng, format: mvt, quality: 0 },
     client: networkOf(request.remoteAddress),
     signal: () => request.signal,
-    answer: ({ tile, ...drawn }) => {
+    answer: (drawn) => {
+      const { tile } = drawn;
       const encoding = isCompressed(tile.bytes) ? "gzip" : undefined;
       // Other bytes need another ETag.
       const etag = `"${tile.hash}${encoding ? "-gzip" : ""}"`;
@@ -51,8 +52,7 @@ export async function vectorTile(
         "content-type": mvt.mediaType,
         ...(encoding && { "content-encoding": encoding }),
         vary: "Accept-Encoding",
-        etag,
-        ...cacheHeaders(services, drawn, coord),
+        ...tileHeaders(services, drawn, coord, etag),
       };
       return new CachedAnswer(etag, tile.bytes, headers, encoding);
     },
@@ -64,7 +64,7 @@ export async function vectorTile(
   return {
     kind: "bytes",
     body: await decompress(body),
-    headers: { ...others, etag: headers.etag!.replace("-gzip", "") },
+    headers: { ...others, ...(headers.etag && { etag: headers.etag.replace("-gzip", "") }) },
   };
 }
 

@@ -4,24 +4,39 @@ import type { CatalogCache } from "../../catalog/catalog.js";
 import { type Caller, hasObjects, type LayerNode, type MapState, Right } from "../../catalog/state.js";
 import type { ChangeLog } from "../../changes/change-log.js";
 import type { ChangeCount } from "../../changes/count.js";
+import type { LayerVersion } from "../../changes/layer-version.js";
 import { Failure } from "../../errors.js";
 import { type StyleCompiler, StyleTimeout } from "../../style/compiler.js";
 import { isVisualized } from "../../visual/style.js";
 import { mapAtOnce } from "../at-once.js";
+import type { MissingLayer } from "../missing-layer.js";
 import { onFirstCall } from "../on-first-call.js";
 import { digest, isPlanCurrent, type TilePlan } from "../plan.js";
 import { drawnLayers } from "../selection.js";
 import type { VectorAddress } from "./address.js";
-import { bufferPixels, type VectorStatement, vectorStatement } from "./statement.js";
+import {
+  bufferPixels,
+  type VectorStatement,
+  type VectorStatementOptions,
+  vectorStatement,
+} from "./statement.js";
 import { allZooms, type ZoomRange, zoomsOf } from "./zooms.js";
 
 /** Plans of vector tiles: which layers, by which versions, with which SQL. */
 
 export interface VectorPlan extends TilePlan {
-  /** Their layers, one after the other, are those of the tile. */
-  readonly statements: readonly VectorStatement[];
-  /** The same for tiles that reach beyond ±180°: with the objects of the other end of the world. */
-  readonly statementsAtSeam: () => readonly VectorStatement[];
+  /**
+   * Their layers, one after the other, are those of the tile.
+   * @param atSeam for tiles that reach beyond ±180°: with the objects of the other end of the world
+   */
+  readonly statements: (atSeam: boolean) => readonly VectorStatement[];
+  /** The same with a statement for each layer. */
+  readonly ofEach: (atSeam: boolean) => readonly LayerStatement[];
+}
+
+export interface LayerStatement {
+  readonly layer: Pick<LayerNode, "id" | "code">;
+  readonly statement: VectorStatement;
 }
 
 /** A layer of a map's vector tiles. */
@@ -80,31 +95,12 @@ export class VectorPlanner {
       .map(({ layer }) => layer)
       // From the bottom of the tree to its top, as they are drawn.
       .toReversed();
-    const statementsOf = (atSeam: boolean) =>
-      chunks(shown, layersPerStatement).map((some) =>
-        vectorStatement(some, { zoom: z, languages: { own: language, main: languages[0] }, atSeam }),
-      );
-    const statements = statementsOf(false);
     const { epoch, versions } = await this.track(shown.map(({ id }) => id));
     const mapSources = catalog.sourcesOf(map);
-    const plan: VectorPlan = {
-      key: digest(`${vectorsVersion} ${JSON.stringify(statements)}`),
-      statements,
-      statementsAtSeam: onFirstCall(() => statementsOf(true)),
-      bufferPixels,
-      collides: false,
-      isDrawnAlike: true,
-      layers: versions,
-      owner: `p${map.project.id}`,
-      epoch,
-      sources: [...new Set([...mapSources, ...versions])],
-      mapSources,
-      visualized: [],
-      asOf,
-      complete,
-      projectId: map.project.id,
-      maps: [{ id: map.id, layers: shown.map(({ id }) => id) }],
-    };
+    const plan = assemble({
+      ...{ map, shown, versions, mapSources, epoch, complete, asOf },
+      ...{ zoom: z, languages: { own: language, main: languages[0] } },
+    });
     if (complete && isPlanCurrent(plan)) this.plans.set(key, plan);
     return plan;
   }
@@ -171,6 +167,60 @@ export class VectorPlanner {
   }
 }
 
+interface Assembly
+  extends Pick<VectorPlan, "mapSources" | "epoch" | "complete" | "asOf">,
+    Omit<VectorStatementOptions, "atSeam"> {
+  readonly map: MapState;
+  /** From the bottom of the tree to its top. */
+  readonly shown: readonly LayerNode[];
+  readonly versions: readonly LayerVersion[];
+}
+
+function assemble(all: Assembly, missing: readonly MissingLayer[] = []): VectorPlan {
+  const left = new Set(missing.map(({ id }) => id));
+  const shown = all.shown.filter(({ id }) => !left.has(id));
+  const layers = all.versions.filter(({ id }) => !left.has(id));
+  const { map, mapSources, zoom, languages } = all;
+  const statementsOf = (atSeam: boolean, layers = chunks(shown, layersPerStatement)) =>
+    layers.map((some) => vectorStatement(some, { zoom, languages, atSeam }));
+  const keyOf = (statements: readonly VectorStatement[]) =>
+    digest(`${vectorsVersion} ${JSON.stringify(statements)}`);
+  const statements = statementsOf(false);
+  const statementsAtSeam = onFirstCall(() => statementsOf(true));
+  const single = (id: number, atSeam = false) =>
+    statementsOf(
+      atSeam,
+      shown.filter((layer) => layer.id === id).map((layer) => [layer]),
+    );
+  let last: { readonly key: string; readonly plan: VectorPlan } | undefined;
+  return {
+    key: keyOf(statements),
+    statements: (atSeam) => (atSeam ? statementsAtSeam() : statements),
+    ofEach: (atSeam) =>
+      shown.map(({ id, code }) => ({ layer: { id, code }, statement: single(id, atSeam)[0]! })),
+    bufferPixels,
+    collides: false,
+    isDrawnAlike: true,
+    layers,
+    owner: `p${map.project.id}`,
+    epoch: all.epoch,
+    sources: [...new Set([...mapSources, ...layers])],
+    mapSources,
+    visualized: [],
+    asOf: all.asOf,
+    complete: all.complete && missing.length === 0,
+    missing,
+    without: (more) => {
+      const key = more.map(({ id, cause }) => `${id} ${cause}`).join();
+      if (last?.key !== key) last = { key, plan: assemble(all, [...missing, ...more]) };
+      return last.plan;
+    },
+    drawingOf: (id) => keyOf(single(id)),
+    projectId: map.project.id,
+    maps: [{ id: map.id, layers: shown.map(({ id }) => id) }],
+  };
+}
+
 function shownLayers(map: MapState, caller: Caller, ids: readonly number[] | undefined): LayerNode[] {
   const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
   return drawnLayers(map, ids, readable).filter(hasObjects);
@@ -185,4 +235,4 @@ const bytesOf = ({ statements, layers }: VectorPlan): number =>
   planBytes +
   32 * layers.length +
   // With those for the seam, which are made later or never.
-  statements.reduce((sum, { text, values }) => sum + 4 * (text.length + values.join("").length), 0);
+  statements(false).reduce((sum, { text, values }) => sum + 4 * (text.length + values.join("").length), 0);

@@ -1,20 +1,25 @@
 import { createHash } from "node:crypto";
+import type { Clock } from "../../clock.js";
 import { causedBy, type Failure, failed } from "../../errors.js";
 import { tileBox } from "../../geo/tile.js";
 import { reachesBeyond } from "../../geo/world-copies.js";
 import type { Database } from "../../storage/postgres.js";
 import { FairSemaphore } from "../../turns/fair-semaphore.js";
 import type { TileAnswers } from "../answers.js";
+import type { BadLayers } from "../bad-layers.js";
 import type { TileEncoding } from "../formats.js";
+import { LayersMissing, type MissingLayer } from "../missing-layer.js";
 import { bufferedBox, type MadeTile, type TileService, type TileWork } from "../service.js";
 import type { VectorAddress } from "./address.js";
 import { Compressors } from "./compressor.js";
-import type { VectorPlan } from "./planner.js";
+import type { LayerStatement, VectorPlan } from "./planner.js";
 import { boxValues, maxBytes, type VectorStatement } from "./statement.js";
 
 /** Makes vector tiles: PostgreSQL writes them, here they are compressed. */
 
 export interface VectorTilesOptions {
+  readonly clock: Pick<Clock, "now">;
+  readonly bad: Pick<BadLayers, "note">;
   readonly db: Pick<Database, "query">;
   /** Connections of the database that the vector tiles of a project may take at once; others find one more free. */
   readonly concurrency: number;
@@ -63,19 +68,27 @@ export class VectorTiles {
 
   /**
    * The tile: no bytes at all without objects, compressed if it `isCompressed`.
+   * @throws LayersMissing
    * @throws Failure busy, internal (it takes too long, or is too large)
    */
   async make({ plan, origin, signal, client }: VectorWork): Promise<MadeTile> {
-    if (plan.statements.length === 0) return this.encoded([]);
     const atSeam = reachesBeyond(bufferedBox(plan, origin, 1));
-    const statements = atSeam ? plan.statementsAtSeam() : plan.statements;
+    const statements = plan.statements(atSeam);
+    if (statements.length === 0) return this.encoded([]);
+    const box = boxValues(tileBox(origin));
+    const begun = this.options.clock.now();
     const release = await this.turns.acquire({ owners: [plan.owner, client], signal });
     try {
-      const layers = await this.layers(statements, boxValues(tileBox(origin)), signal);
-      return await this.encoded(layers);
+      return await this.encoded(await this.layers(statements, box, signal));
     } catch (error) {
       signal.throwIfAborted();
-      throw failureOf(error);
+      if (!isRefusal(error)) throw error;
+      const missing = await this.refused(plan.ofEach(atSeam), box, signal);
+      // None fails alone: what was in the way is over, or they are too much together.
+      if (missing.length === 0) throw failureOf(error);
+      const isLate = missing.some(({ cause }) => cause === "overrun");
+      this.options.bad.note(plan, origin.z, missing, isLate ? begun : undefined);
+      throw new LayersMissing(missing, false);
     } finally {
       release();
     }
@@ -111,6 +124,31 @@ export class VectorTiles {
     return tiles;
   }
 
+  /** The layers whose statements PostgreSQL refuses, or does not answer in time. */
+  private async refused(
+    layers: readonly LayerStatement[],
+    box: readonly [string, string],
+    signal: AbortSignal,
+  ): Promise<MissingLayer[]> {
+    const missing: MissingLayer[] = [];
+    const until = performance.now() + this.options.deadlineMs;
+    for (const { layer, statement } of layers) {
+      if (performance.now() > until) break;
+      try {
+        await this.rows(statement, box, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isRefusal(error)) throw error;
+        missing.push({
+          ...layer,
+          cause: error.code === queryCanceled ? "overrun" : "database",
+          reason: error,
+        });
+      }
+    }
+    return missing;
+  }
+
   private async rows(
     { text, values, limits }: VectorStatement,
     box: readonly [string, string],
@@ -127,14 +165,15 @@ const tooSlow = (): Failure => failed("internal", "The tile takes too long to ma
 const tooLargeTile = (): Failure =>
   failed("internal", "The tile holds too many objects: ask for fewer layers, or for tiles of a higher zoom.");
 
-/** What PostgreSQL refused, such as a column that was deleted meanwhile, as a failure; others as they are. */
-function failureOf(error: unknown): unknown {
-  if (!(error instanceof Error && "severity" in error && "code" in error)) return error;
-  return causedBy(
+/** Whether PostgreSQL refused a statement, such as for a column that was deleted meanwhile, or it took too long. */
+const isRefusal = (error: unknown): error is Error & { readonly code: unknown } =>
+  error instanceof Error && "severity" in error && "code" in error;
+
+const failureOf = (error: Error & { readonly code: unknown }): Failure =>
+  causedBy(
     error.code === queryCanceled ? tooSlow() : failed("internal", "The tile could not be made."),
     error,
   );
-}
 
 function hashOf(parts: readonly Uint8Array[]): string {
   const hash = createHash("sha256");

@@ -1,0 +1,91 @@
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../clock.js";
+import { Overruns } from "../hosts/overruns.js";
+import type { MissingCause, MissingLayer } from "./missing-layer.js";
+import type { TilePlan } from "./plan.js";
+
+/**
+ * Layers that could not be drawn lately, at the zoom where they were tried. For a while they are left out without being
+ * tried, so that a layer that stays broken takes no time from others; then one tile tries them. A layer that is to be drawn
+ * differently, as after an edit of its style, is tried at once.
+ */
+
+interface BadLayer {
+  readonly layer: MissingLayer;
+  /** Names what is drawn, and how. */
+  readonly drawing: string;
+}
+
+/** Of more, those that were asked for longest ago are forgotten, as sizes, for which caches grow when they are filled. */
+const bounds = { maxSize: 1_000, sizeCalculation: () => 1 };
+/** Trying what fails at once costs little, and it is to be seen soon when it is well again. */
+const retryMs = 4_000;
+
+type Drawn = Pick<TilePlan, "layers" | "drawingOf">;
+
+export class BadLayers {
+  private readonly known = new LRUCache<string, BadLayer>(bounds);
+  private readonly failures: Overruns;
+  private readonly overruns: Overruns;
+
+  constructor(clock: Pick<Clock, "now">) {
+    this.failures = new Overruns(clock, { firstMs: retryMs, longestMs: retryMs });
+    this.overruns = new Overruns(clock);
+  }
+
+  /** The layers of the plan that are not to be tried now. */
+  refused(plan: Drawn, zoom: number): readonly MissingLayer[] {
+    if (this.known.size === 0) return none;
+    return this.of(plan, zoom)
+      .filter(({ key, layer }) => !this.times(layer.cause).admits(key))
+      .map(({ layer }) => layer);
+  }
+
+  /** The layers of the plan that are known, and are tried now. */
+  tried(plan: Drawn, zoom: number): readonly MissingLayer[] {
+    return this.of(plan, zoom).map(({ layer }) => layer);
+  }
+
+  /**
+   * Layers of the plan could not be drawn.
+   * @param waited since when, by the clock, if it may have been for others, such as one who holds a lock: the second time in
+   *   a row counts
+   */
+  note(plan: Drawn, zoom: number, layers: readonly MissingLayer[], waited?: number): void {
+    for (const layer of layers) {
+      const drawing = plan.drawingOf(layer.id);
+      const key = `${nameOf(layer.id, zoom)} ${drawing}`;
+      const times = this.times(layer.cause);
+      if (waited === undefined) times.note(key);
+      else times.suspect(key, waited);
+      this.known.set(nameOf(layer.id, zoom), { layer, drawing });
+    }
+  }
+
+  /** The plan was drawn with all of its layers. */
+  drawn(plan: Drawn, zoom: number): void {
+    for (const { key, layer } of this.of(plan, zoom)) {
+      const times = this.times(layer.cause);
+      times.done(key);
+      if (!times.has(key)) this.known.delete(nameOf(layer.id, zoom));
+    }
+  }
+
+  private times(cause: MissingCause): Overruns {
+    return cause === "overrun" ? this.overruns : this.failures;
+  }
+
+  private of(plan: Drawn, zoom: number): (BadLayer & { readonly key: string })[] {
+    if (this.known.size === 0) return [];
+    return plan.layers.flatMap(({ id }) => {
+      const name = nameOf(id, zoom);
+      const found = this.known.get(name);
+      if (!found || found.drawing !== plan.drawingOf(id)) return [];
+      return [{ ...found, key: `${name} ${found.drawing}` }];
+    });
+  }
+}
+
+const none: readonly MissingLayer[] = [];
+
+const nameOf = (id: number, zoom: number): string => `${id} ${zoom}`;
