@@ -3,10 +3,12 @@ import type { Clock } from "../clock.js";
 import { tooMany } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Redis } from "../storage/redis.js";
+import { siteFactor, siteOf } from "../turns/clients.js";
 
 /**
  * How many requests a client may send in a minute, by what they are for. Nodes count together in Redis, over a sliding
- * window by its clock; while Redis is away each counts for itself. Without a limit nothing is counted.
+ * window by its clock; while Redis is away each counts for itself. Without a limit nothing is counted. The networks of an IPv6
+ * site have a limit together, too.
  */
 
 export const limitedWork = ["tiles", "reads", "lists", "writes", "transfers", "pictures"] as const;
@@ -93,6 +95,15 @@ export class ClientLimits {
    */
   async admit(work: LimitedWork, client: string): Promise<Quota> {
     const limit = this.options.perMinute[work];
+    const quota = await this.admitOf(work, client, limit);
+    const site = siteOf(client);
+    if (site === client) return quota;
+    const ofSite = await this.admitOf(work, site, siteFactor * limit);
+    return ofSite.left < quota.left ? ofSite : quota;
+  }
+
+  /** @param client or its site */
+  private async admitOf(work: LimitedWork, client: string, limit: number): Promise<Quota> {
     const [admitted, now, before, elapsed] = await this.count(`${work}:${client}`, limit);
     const used = now + (before * (windowMs - elapsed)) / windowMs;
     const seconds = Math.max(1, Math.ceil((windowMs - elapsed) / 1_000));

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { busy, Failure } from "../errors.js";
 import type { Redis } from "../storage/redis.js";
+import { networkOf, siteFactor, siteOf } from "../turns/clients.js";
 
 /**
  * Rate limit for failed logins, shared by all nodes. Failures are counted in Redis, by its clock, in sliding windows: per
- * login and address, per address, and (with a higher limit, against attacks from many addresses) per login. At an address
+ * login and address, per address, per IPv6 site, and (with a higher limit, against attacks from many addresses) per login. At an address
  * where the login succeeded recently only the first applies, so that neither attackers elsewhere nor other users behind
  * the same address can lock a user out.
  */
@@ -36,7 +37,7 @@ export const wrongLogin = (retryAfterSeconds?: number): Failure =>
 const knownSeconds = 30 * 86_400;
 
 /**
- * KEYS: counters per login and address, per address, per login; the flag of a known address.
+ * KEYS: counters per login and address, per address, per login, and per site of an IPv6 address; the flag of a known address.
  * ARGV: the window in ms, then the limit of each counter.
  * A counter has the index of its window (w), its count (c) and the count of the window before (p), which is weighted by
  * the share that the sliding window still covers.
@@ -59,10 +60,10 @@ end
 /** Returns the milliseconds until the attempt would be checked; 0 = now. */
 const waitScript = `${counters}
 local wait = 0
-for i = 1, 3 do
+for i = 1, #KEYS - 1 do
   local limit = tonumber(ARGV[i + 1])
   local c, p = read(KEYS[i])
-  if c + p * (span - elapsed) / span >= limit and (i == 1 or redis.call('EXISTS', KEYS[4]) == 0) then
+  if c + p * (span - elapsed) / span >= limit and (i == 1 or redis.call('EXISTS', KEYS[#KEYS]) == 0) then
     local left
     if c >= limit then left = span - elapsed + span * (1 - limit / c)
     else left = span * (1 - (limit - c) / p) - elapsed end
@@ -73,7 +74,7 @@ return wait
 `;
 
 const failScript = `${counters}
-for i = 1, 3 do
+for i = 1, #KEYS - 1 do
   local c, p = read(KEYS[i])
   redis.call('HSET', KEYS[i], 'w', index, 'c', c + 1, 'p', p)
   redis.call('PEXPIRE', KEYS[i], 2 * span)
@@ -105,47 +106,44 @@ export class LoginThrottle {
    * @throws Failure busy while Redis is unavailable
    */
   async succeeded(attempt: Attempt): Promise<void> {
-    const [counter, , , known] = this.keys(attempt);
+    const { counters, known } = this.keys(attempt);
     try {
-      await Promise.all([this.redis.del(counter), this.redis.set(known, "1", "EX", knownSeconds)]);
+      await Promise.all([this.redis.del(counters[0]!.key), this.redis.set(known, "1", "EX", knownSeconds)]);
     } catch {
       throw unavailable();
     }
   }
 
   private async run(script: string, attempt: Attempt): Promise<number> {
-    const { windowSeconds, failuresPerLoginAndAddress, failuresPerAddress, failuresPerLogin } = this.limits;
-    const limits = [failuresPerLoginAndAddress, failuresPerAddress, failuresPerLogin];
+    const { counters, known } = this.keys(attempt);
+    const keys = [...counters.map(({ key }) => key), known];
+    const limits = counters.map(({ limit }) => limit);
     try {
-      return Number(await this.redis.eval(script, 4, ...this.keys(attempt), windowSeconds * 1000, ...limits));
+      return Number(
+        await this.redis.eval(script, keys.length, ...keys, 1000 * this.limits.windowSeconds, ...limits),
+      );
     } catch {
       throw unavailable();
     }
   }
 
   /** Hashes: a login may be long, or a password that was entered by mistake. */
-  private keys({ login, address }: Attempt): [string, string, string, string] {
-    const group = addressGroup(address);
+  private keys({ login, address }: Attempt) {
+    const { failuresPerLoginAndAddress, failuresPerAddress, failuresPerLogin } = this.limits;
+    const network = networkOf(address);
+    const site = siteOf(network);
     const key = (kind: string, ...parts: string[]) =>
       `${this.prefix}a:${kind}:${createHash("sha256").update(JSON.stringify(parts)).digest("base64url")}`;
-    return [
-      key("both", login, group),
-      key("address", group),
-      key("login", login),
-      key("known", login, group),
-    ];
+    return {
+      counters: [
+        { key: key("both", login, network), limit: failuresPerLoginAndAddress },
+        { key: key("address", network), limit: failuresPerAddress },
+        { key: key("login", login), limit: failuresPerLogin },
+        ...(site === network ? [] : [{ key: key("site", site), limit: siteFactor * failuresPerAddress }]),
+      ],
+      known: key("known", login, network),
+    };
   }
 }
 
 const unavailable = (): Failure => busy("Logins cannot be checked just now.");
-
-/** The network that counts as one client: the IPv4 address, or the /64 of an IPv6 address. */
-export function addressGroup(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.split("::");
-  const groups = head === "" ? [] : head.split(":");
-  const rest = tail ? tail.split(":") : [];
-  if (tail !== undefined)
-    groups.push(...Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill("0"));
-  return `${[...groups, ...rest].slice(0, 4).join(":")}::/64`;
-}

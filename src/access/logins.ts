@@ -1,5 +1,6 @@
 import type { Database } from "../storage/postgres.js";
-import { Semaphore } from "../storage/semaphore.js";
+import { clientOwners, networkOf } from "../turns/clients.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { type AuthenticatedAccount, authenticate, findMember } from "./accounts.js";
 import { type Attempt, type LoginThrottle, wrongLogin } from "./login-throttle.js";
 
@@ -10,17 +11,22 @@ export interface PasswordAttempt extends Attempt {
 }
 
 /**
- * Bounds the passwords that are hashed concurrently in this process: each takes 20 MB and a thread of the pool. Logins
- * wait at most five seconds.
+ * Bounds the passwords that are hashed concurrently in this process: each takes 20 MB and a thread of the pool. Networks take
+ * turns, and the users behind one by their logins. Logins wait at most five seconds.
  */
-export const hashingGate = (concurrency: number): Semaphore =>
-  new Semaphore(concurrency, 5_000, "Too many logins are being checked now.");
+export const hashingGate = (concurrency: number, timeoutMs = 5_000): FairSemaphore =>
+  new FairSemaphore({
+    permits: concurrency,
+    mostWaiting: 1_000,
+    timeoutMs,
+    refusal: "Too many logins are being checked now.",
+  });
 
 export class Logins {
   constructor(
     private readonly db: Database,
     private readonly throttle: LoginThrottle,
-    private readonly hashing: Semaphore,
+    private readonly hashing: Pick<FairSemaphore, "acquire">,
   ) {}
 
   /**
@@ -34,7 +40,10 @@ export class Logins {
     const attempt = { login, address: given.address };
     // Checked again after waiting: other attempts may have failed meanwhile.
     await this.throttle.admit(attempt);
-    const release = await this.hashing.acquire(signal);
+    const release = await this.hashing.acquire({
+      owners: [...clientOwners(networkOf(attempt.address)), `${project} ${attempt.login}`],
+      ...(signal && { signal }),
+    });
     try {
       await this.throttle.admit(attempt);
       const account = await authenticate(this.db, project, given.login, given.password);

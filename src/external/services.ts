@@ -7,7 +7,8 @@ import { HostError } from "../hosts/host.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { PartImage } from "../hosts/messages.js";
 import type { Log } from "../log.js";
-import { Semaphore } from "../storage/semaphore.js";
+import { FairQueue } from "../turns/fair-queue.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { InFlight } from "../turns/in-flight.js";
 import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
 import { imagesOf, type RasterService, type WantedArea, type WantedImages } from "./requests.js";
@@ -74,16 +75,18 @@ export class RasterServices {
   private readonly kept: LRUCache<string, KeptImage>;
   private readonly running = new InFlight<Fetched>();
   /** By host. Hosts are those of the configuration, so there are few. */
-  private readonly turns = new Map<string, Semaphore>();
+  private readonly turns = new Map<string, FairSemaphore>();
   /** By host, of those that are not reached, and by address of a service, of those that give no images. */
   private readonly failures = new LRUCache<string, { count: number; last: number }>({ max: maxFailing });
-  private waiting = 0;
+  /** Areas that wait, by host and project, with what ends their wait: when there are too many, those of the host with most. */
+  private readonly waiting: FairQueue<(reason: unknown) => void>;
 
   constructor(
     private readonly options: RasterServicesOptions,
     private readonly parts: RasterServicesParts,
   ) {
     this.fetcher = new ImageFetcher(options);
+    this.waiting = new FairQueue({ mostWaiting: options.maxWaiting });
     this.clock = parts.clock ?? systemClock;
     this.kept = new LRUCache({
       maxSize: Math.max(options.memoryBytes, entryBytes),
@@ -92,26 +95,33 @@ export class RasterServices {
   }
 
   /**
+   * @param owner project whose layer it is; projects take turns at a host
    * @param signal when nobody waits for the image any more
    * @throws Failure busy when too many areas wait; the signal's reason
    */
-  async image(service: RasterService, area: WantedArea, signal: AbortSignal): Promise<ServiceImage> {
-    const { retrySeconds, maxAgeSeconds, maxWaiting } = this.options;
+  async image(
+    { owner = "", ...service }: RasterService & { readonly owner?: string },
+    area: WantedArea,
+    signal: AbortSignal,
+  ): Promise<ServiceImage> {
+    const { retrySeconds, maxAgeSeconds } = this.options;
     const wanted = imagesOf(service, area);
     const now = this.clock.now();
     if (!wanted) return { image: undefined, expiresAt: now + 1_000 * maxAgeSeconds, isPartial: false };
-    if (this.waiting >= maxWaiting) throw busy("Too many tiles wait for the services of others.", 5);
     signal.throwIfAborted();
-    this.waiting++;
     // When one cannot be waited for, the others are not either.
     const failed = new AbortController();
     const ended = AbortSignal.any([signal, failed.signal]);
     // Each image listens to it, and a metatile has many.
     setMaxListeners(0, ended);
+    const owners = [new URL(wanted.urls[0]!).host, owner];
+    const refuse = (reason: unknown) => failed.abort(reason);
+    this.waiting.add(owners, refuse)?.(busy("Too many tiles wait for the services of others.", 5));
     try {
+      ended.throwIfAborted();
       const images = await Promise.all(
         wanted.urls.map((url) =>
-          this.get({ url, service: service.url, mayBeMissing: wanted.mayBeMissing }, ended),
+          this.get({ url, service: service.url, owner, mayBeMissing: wanted.mayBeMissing }, ended),
         ),
       );
       const known = images.filter((image) => image !== undefined);
@@ -126,7 +136,7 @@ export class RasterServices {
       failed.abort(error);
       throw error;
     } finally {
-      this.waiting--;
+      this.waiting.remove(owners, refuse);
     }
   }
 
@@ -153,12 +163,12 @@ export class RasterServices {
 
   /** @throws Failure busy when it has waited too long for a connection; the signal's reason before it has one */
   private async fetch(
-    { url, service, mayBeMissing }: WantedImage,
+    { url, service, owner, mayBeMissing }: WantedImage,
     host: string,
     cancelled: AbortSignal,
   ): Promise<Fetched> {
     const { ageSeconds, maxAgeSeconds: most } = this.options;
-    const release = await this.turnAt(host, cancelled);
+    const release = await this.turnAt(host, owner, cancelled);
     try {
       if (this.isResting(host) || this.isResting(service)) return { result: "skipped" };
       const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing, cancelled);
@@ -179,14 +189,20 @@ export class RasterServices {
   }
 
   /** Waits for a connection, so that the deadline counts the time that the server takes, and not that of a queue of ours. */
-  private turnAt(host: string, cancelled: AbortSignal): Promise<() => void> {
+  private turnAt(host: string, owner: string, cancelled: AbortSignal): Promise<() => void> {
     const { connections, maxWaitMs } = this.options;
     let turns = this.turns.get(host);
     if (!turns) {
-      turns = new Semaphore(connections, maxWaitMs, `Too many tiles wait for images of ${host}.`, this.clock);
+      turns = new FairSemaphore({
+        permits: connections,
+        mostWaiting: Number.POSITIVE_INFINITY,
+        timeoutMs: maxWaitMs,
+        refusal: `Too many tiles wait for images of ${host}.`,
+        clock: this.clock,
+      });
       this.turns.set(host, turns);
     }
-    return turns.acquire(cancelled);
+    return turns.acquire({ owners: [owner], signal: cancelled });
   }
 
   private isResting(name: string): boolean {
@@ -225,6 +241,7 @@ interface WantedImage {
   readonly url: string;
   /** Address of the service, with its placeholders. */
   readonly service: string;
+  readonly owner: string;
   readonly mayBeMissing: boolean;
 }
 

@@ -5,10 +5,10 @@ import type { LayerVersion } from "../changes/layer-version.js";
 import { Failure } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
-import { Semaphore } from "../storage/semaphore.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { questionOf } from "../visual/kinds.js";
 import type { VisualQuestion } from "../visual/statistics.js";
-import type { LatestValues, VisualSource, VisualValues } from "../visual/values.js";
+import type { LatestValues, VisualProject, VisualSource, VisualValues } from "../visual/values.js";
 import { answerBest, answerWithin } from "./visual-answer.js";
 import {
   compactTally,
@@ -38,18 +38,18 @@ interface Entry {
 
 /** As sizes, for which caches grow when they are filled; with `max` they would take all their memory at once. */
 const atMostLayers = { maxSize: 5_000, sizeCalculation: () => 1 };
-/** Concurrent computations in one node; each holds a connection for up to some seconds. */
+/** Concurrent computations of a project in one node; each holds a connection for up to some seconds. */
 const maxConcurrent = 2;
 const retryMs = 30_000;
 
 /** Provides the statistics of objects that visualizations show. */
 export interface Visuals {
   /** Those of the current objects, or the last known ones; undefined when there are none, or none are needed. */
-  current(layer: LayerNode, main: string): Promise<VisualValues | undefined>;
+  current(layer: LayerNode, project: VisualProject): Promise<VisualValues | undefined>;
   /** The values of many layers by layer id, as far as they are available within the timeout. */
   inTime(
     layers: readonly LayerNode[],
-    main: string,
+    project: VisualProject,
     timeoutMs: number,
   ): Promise<ReadonlyMap<number, VisualValues>>;
   /** The same for an answer: `outdated` is called when values are given, or left out, that are not those of the current objects. */
@@ -62,15 +62,18 @@ export interface Visuals {
  */
 export class VisualCache implements Visuals, VisualSource {
   private readonly entries = new LRUCache<number, Entry>(atMostLayers);
-  /** Layers whose counts are worked on. */
-  private readonly tended = new Set<number>();
+  /** Layers whose counts are worked on, and their projects. */
+  private readonly tended = new Map<number, number>();
   /** Layers whose counts failed lately. */
   private readonly resting = new LRUCache<number, true>({ ...atMostLayers, ttl: retryMs });
-  private readonly gate = new Semaphore(
-    maxConcurrent,
-    10_000,
-    "Too many visualizations are being computed now.",
-  );
+  /** Projects take turns, and one leaves a place to others: each computation may take as long as a statement. */
+  private readonly gate = new FairSemaphore({
+    permits: maxConcurrent + 1,
+    kept: 1,
+    mostWaiting: 1_000,
+    timeoutMs: 10_000,
+    refusal: "Too many visualizations are being computed now.",
+  });
 
   constructor(
     private readonly db: Database,
@@ -87,21 +90,20 @@ export class VisualCache implements Visuals, VisualSource {
   /**
    * The values for the layer's current objects. If the computation fails or times out, the last known values for these
    * settings; undefined when there are none, or when the layer's visualization needs none.
-   * @param main language of the values of localised columns
    */
-  async current(layer: LayerNode, main: string): Promise<VisualValues | undefined> {
-    return (await this.latest(layer, main)).values;
+  async current(layer: LayerNode, project: VisualProject): Promise<VisualValues | undefined> {
+    return (await this.latest(layer, project)).values;
   }
 
   /** As `current`, and whether the values are those of the current objects. */
-  async latest(layer: LayerNode, main: string): Promise<LatestValues> {
+  async latest(layer: LayerNode, project: VisualProject): Promise<LatestValues> {
     const question = questionOf(layer);
     if (!question) return { values: undefined, isCurrent: true };
     const tracked = (await this.changes.track([layer.id]))[0]!;
     if (!this.changes.trusted) await this.changes.refresh([tracked]);
     // The values include at least what is committed now.
     const requiredVersion = tracked.version;
-    const entry = this.entry(tracked, keyOf(layer, main));
+    const entry = this.entry(tracked, keyOf(layer, project));
     const found = (): LatestValues => ({
       values: entry.values,
       isCurrent: entry.version >= requiredVersion,
@@ -114,7 +116,7 @@ export class VisualCache implements Visuals, VisualSource {
       } else if (entry.version >= requiredVersion || performance.now() < entry.retryAt) return found();
       else {
         entry.version = tracked.version;
-        entry.running = this.compute(entry, layer, question, main);
+        entry.running = this.compute(entry, layer, question, project);
       }
     }
   }
@@ -125,7 +127,7 @@ export class VisualCache implements Visuals, VisualSource {
    */
   async inTime(
     layers: readonly LayerNode[],
-    main: string,
+    project: VisualProject,
     timeoutMs: number,
     outdated: () => void = () => undefined,
   ): Promise<ReadonlyMap<number, VisualValues>> {
@@ -138,7 +140,7 @@ export class VisualCache implements Visuals, VisualSource {
     });
     const late = new Set(requested);
     const load = async (layer: LayerNode) => {
-      const found = await this.latest(layer, main);
+      const found = await this.latest(layer, project);
       late.delete(layer);
       if (!found.isCurrent) outdated();
       if (found.values) values.set(layer.id, found.values);
@@ -156,7 +158,7 @@ export class VisualCache implements Visuals, VisualSource {
     if (late.size > 0) outdated();
     for (const layer of late) {
       const last = this.entries.get(layer.id);
-      if (last?.values && last.key === keyOf(layer, main)) values.set(layer.id, last.values);
+      if (last?.values && last.key === keyOf(layer, project)) values.set(layer.id, last.values);
     }
     // A copy, since layers that finish later still write to `values`.
     return new Map(values);
@@ -164,12 +166,12 @@ export class VisualCache implements Visuals, VisualSource {
 
   noting(outdated: () => void): Visuals {
     return {
-      current: async (layer, main) => {
-        const { values, isCurrent } = await this.latest(layer, main);
+      current: async (layer, project) => {
+        const { values, isCurrent } = await this.latest(layer, project);
         if (!isCurrent) outdated();
         return values;
       },
-      inTime: (layers, main, timeoutMs) => this.inTime(layers, main, timeoutMs, outdated),
+      inTime: (layers, project, timeoutMs) => this.inTime(layers, project, timeoutMs, outdated),
       noting: (also) =>
         this.noting(() => {
           outdated();
@@ -187,8 +189,13 @@ export class VisualCache implements Visuals, VisualSource {
   }
 
   /** By kept counts where there are some; large layers get theirs. */
-  private async answer(layer: LayerNode, question: VisualQuestion, main: string): Promise<VisualValues> {
+  private async answer(
+    layer: LayerNode,
+    question: VisualQuestion,
+    project: VisualProject,
+  ): Promise<VisualValues> {
     const plan = tallyPlan(layer, question);
+    const [main] = project.languages;
     const found = await answerBest(this.db, layer, { question, languages: { own: main, main }, plan });
     const { values, care } = found;
     if (!plan) return values;
@@ -196,10 +203,11 @@ export class VisualCache implements Visuals, VisualSource {
     const isTooLarge = objects > this.mostTallied;
     const isLarge = objects >= this.leastTallied && !isTooLarge;
     // Made anew they would soon be as full again.
-    if (care === "renew" && isTooLarge) this.tend(layer, () => dropTally(this.background, found.tally));
-    else if (care === "compact") this.tend(layer, () => compactTally(this.background, found.tally));
+    if (care === "renew" && isTooLarge)
+      this.tend(layer, project, () => dropTally(this.background, found.tally));
+    else if (care === "compact") this.tend(layer, project, () => compactTally(this.background, found.tally));
     else if (care === "renew" || (care === "make" && isLarge))
-      this.tend(layer, async () => {
+      this.tend(layer, project, async () => {
         await makeTally(this.background, layer, plan, care === "renew");
         await dropOldIndexes(this.background, layer, plan).catch(() => undefined);
       });
@@ -207,13 +215,14 @@ export class VisualCache implements Visuals, VisualSource {
   }
 
   /**
-   * Works on the counts of a layer in the background, once at a time, and after a failure not at once again. Layers that
-   * fail leave their turn to others.
+   * Works on the counts of a layer in the background, of one of a project at a time, and after a failure not at once again.
+   * Layers that fail leave their turn to others.
    */
-  private tend(layer: LayerNode, work: () => Promise<void>): void {
+  private tend(layer: LayerNode, project: VisualProject, work: () => Promise<void>): void {
     const { id } = layer;
-    if (this.tended.has(id) || this.resting.has(id) || this.tended.size >= maxConcurrent) return;
-    this.tended.add(id);
+    const isTurn = this.tended.size < maxConcurrent && ![...this.tended.values()].includes(project.id);
+    if (!isTurn || this.resting.has(id)) return;
+    this.tended.set(id, project.id);
     work()
       .catch((error: unknown) => {
         this.log.info({ err: error, layer: id }, "counts of a visualization could not be kept");
@@ -226,12 +235,12 @@ export class VisualCache implements Visuals, VisualSource {
     entry: Entry,
     layer: LayerNode,
     question: VisualQuestion,
-    main: string,
+    project: VisualProject,
   ): Promise<void> {
     try {
-      const release = await this.gate.acquire();
+      const release = await this.gate.acquire({ owners: [String(project.id)] });
       try {
-        entry.values = await this.answer(layer, question, main);
+        entry.values = await this.answer(layer, question, project);
       } finally {
         release();
       }
@@ -246,15 +255,17 @@ export class VisualCache implements Visuals, VisualSource {
   }
 }
 
-const keyOf = (layer: LayerNode, main: string): string => JSON.stringify([questionOf(layer), main]);
+const keyOf = (layer: LayerNode, project: VisualProject): string =>
+  JSON.stringify([questionOf(layer), project.languages[0]]);
 
 /** Computes the values within a transaction, without a cache. */
 export class VisualReader implements Visuals {
   constructor(private readonly db: Pick<Database, "transaction">) {}
 
-  async current(layer: LayerNode, main: string): Promise<VisualValues | undefined> {
+  async current(layer: LayerNode, project: VisualProject): Promise<VisualValues | undefined> {
     const question = questionOf(layer);
     if (!question) return undefined;
+    const [main] = project.languages;
     try {
       return await this.db.transaction((tx) => answerWithin(tx, layer, question, { own: main, main }));
     } catch {
@@ -263,10 +274,13 @@ export class VisualReader implements Visuals {
     }
   }
 
-  async inTime(layers: readonly LayerNode[], main: string): Promise<ReadonlyMap<number, VisualValues>> {
+  async inTime(
+    layers: readonly LayerNode[],
+    project: VisualProject,
+  ): Promise<ReadonlyMap<number, VisualValues>> {
     const values = new Map<number, VisualValues>();
     for (const layer of layers) {
-      const found = await this.current(layer, main);
+      const found = await this.current(layer, project);
       if (found) values.set(layer.id, found);
     }
     return values;

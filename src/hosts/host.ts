@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { busy, type Failure } from "../errors.js";
 import type { Log } from "../log.js";
+import { clientOwners } from "../turns/clients.js";
 import { FairQueue, type Owners } from "../turns/fair-queue.js";
 import { type ProcessLimits, underLimits } from "./isolation.js";
 import { Overruns } from "./overruns.js";
@@ -205,7 +206,7 @@ export class WorkerHost<M extends Messages> {
         countedAt: 0,
         waits: undefined,
         isPutOff: false,
-        owners: [options.client ?? "", options.owner ?? ""],
+        owners: [...clientOwners(options.client ?? ""), options.owner ?? ""],
         about: options.about,
         resolve: resolve as (response: unknown) => void,
         reject,
@@ -589,7 +590,7 @@ export class WorkerHost<M extends Messages> {
 
 function runningOf(child: Child, owner: string): number {
   let count = 0;
-  for (const task of child.running.values()) if (task.owners[1] === owner) count++;
+  for (const task of child.running.values()) if (task.owners[2] === owner) count++;
   return count;
 }
 

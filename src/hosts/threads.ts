@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
 import type { Log } from "../log.js";
+import { clientOwners } from "../turns/clients.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { HostError } from "./host.js";
 
@@ -80,7 +81,7 @@ export class WorkerThreads {
    * @throws Failure busy when too many tasks wait, or this one waited too long; the signal's reason
    */
   async run<Response>(request: object, { client, signal, moved }: ThreadTask): Promise<Response> {
-    const release = await this.turns.acquire({ owners: [client], signal });
+    const release = await this.turns.acquire({ owners: clientOwners(client), signal });
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), this.options.deadlineMs);
     try {

@@ -1,6 +1,7 @@
 import type { Config } from "../config.js";
 import { busy, type Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { hostEnvironment } from "./environment.js";
 import { FatalFiles } from "./fatal-files.js";
 import { HostError, WorkerHost } from "./host.js";
@@ -16,7 +17,10 @@ export interface TransferOptions {
   readonly owner?: string | undefined;
 }
 
-/** The child process that reads files of geodata through GDAL. */
+/**
+ * Child processes that read files of geodata through GDAL, each one at a time. A file may take an hour, so that there is a second
+ * one, which is started when files of two owners are to be read at once.
+ */
 export interface TransferHost {
   /**
    * Takes a place, which an import has from before it opens a connection to its end.
@@ -48,12 +52,27 @@ type Host = WorkerHost<TransferMessages & Record<string, [unknown, unknown]>>;
 class SupervisedTransferHost implements TransferHost {
   private readonly placed: (string | undefined)[] = [];
   private readonly fatal = new FatalFiles();
+  private readonly turns: FairSemaphore;
+  private readonly host: Host;
+  private second: Host | undefined;
+  /** Those that read a file. */
+  private readonly reading = new Set<Host>();
+  private isStopped = false;
 
   constructor(
-    private readonly host: Host,
+    private readonly start: () => Host,
     private readonly deadlineMs: number,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.host = start();
+    this.turns = new FairSemaphore({
+      permits: 2,
+      kept: 1,
+      mostWaiting: places,
+      timeoutMs: deadlineMs,
+      refusal: "Too many imports are running already.",
+    });
+  }
 
   place(owner: string | undefined): () => void {
     const own = owner === undefined ? 0 : this.placed.filter((one) => one === owner).length;
@@ -67,13 +86,26 @@ class SupervisedTransferHost implements TransferHost {
     request: ImportRequest,
     { signal, onProgress, owner }: TransferOptions = {},
   ): Promise<ImportResponse> {
+    const release = await this.turns.acquire({ owners: [owner ?? ""], ...(signal && { signal }) });
+    try {
+      return await this.read(request, { signal, onProgress });
+    } finally {
+      release();
+    }
+  }
+
+  private async read(
+    request: ImportRequest,
+    { signal, onProgress }: Omit<TransferOptions, "owner">,
+  ): Promise<ImportResponse> {
     if (!(await this.fatal.admits(request, signal))) throw failed("import_failed", fatalText);
+    const host = this.idle();
+    this.reading.add(host);
     const begun = performance.now();
     try {
-      const response = await this.host.call("import", request, {
+      const response = await host.call("import", request, {
         deadlineMs: this.deadlineMs,
         ...(signal ? { signal, endsChild: true } : {}),
-        ...(owner === undefined ? {} : { owner }),
         ...(onProgress ? { onProgress: onProgress as (progress: unknown) => void } : {}),
       });
       await this.fatal.read(request);
@@ -82,7 +114,15 @@ class SupervisedTransferHost implements TransferHost {
       if (!(error instanceof HostError)) throw error;
       this.log.warn({ err: error }, "a file could not be imported");
       throw await this.failureOf(error, request, begun);
+    } finally {
+      this.reading.delete(host);
     }
+  }
+
+  private idle(): Host {
+    if (this.isStopped || !this.reading.has(this.host)) return this.host;
+    this.second ??= this.start();
+    return this.second;
   }
 
   private async failureOf({ reason }: HostError, request: ImportRequest, begun: number): Promise<Failure> {
@@ -116,34 +156,44 @@ class SupervisedTransferHost implements TransferHost {
     return this.host.pid;
   }
   counts() {
-    return this.host.counts();
+    const hosts = [this.host, ...(this.second ? [this.second] : [])].map((host) => host.counts());
+    const sum = (of: "waiting" | "running" | "restarts" | "refused") =>
+      hosts.reduce((total, counts) => total + counts[of], 0);
+    return {
+      waiting: this.turns.waiting + sum("waiting"),
+      running: sum("running"),
+      restarts: sum("restarts"),
+      refused: sum("refused"),
+    };
   }
-  stop(): Promise<void> {
-    return this.host.stop();
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await Promise.all([this.host.stop(), this.second?.stop()]);
   }
 }
 
 /** Starts the child process with GDAL. */
 export function startTransferHost(config: Config, log: Log): TransferHost {
-  const host: Host = new WorkerHost({
-    name: "transfer",
-    worker: "transfer",
-    environment: {
-      ...hostEnvironment(config.databaseUrl, 4, 0),
-      ...importIsolation,
-      OGR_GEOJSON_MAX_OBJ_SIZE: "512",
-    },
-    concurrency: 1,
-    queueLength: 64,
-    maxWaitMs: config.transfer.deadlineMs,
-    memoryBytes: config.transfer.memoryBytes,
-    limits: gdalLimits({
+  const start = (): Host =>
+    new WorkerHost({
+      name: "transfer",
+      worker: "transfer",
+      environment: {
+        ...hostEnvironment(config.databaseUrl, 4, 0),
+        ...importIsolation,
+        OGR_GEOJSON_MAX_OBJ_SIZE: "512",
+      },
+      concurrency: 1,
+      queueLength: 64,
+      maxWaitMs: config.transfer.deadlineMs,
       memoryBytes: config.transfer.memoryBytes,
-      fileBytes: Math.max(config.transfer.unpackedBytes, config.transfer.rasterBytes),
-    }),
-    jobsPerChild: config.transfer.jobsPerHost,
-    retry: false,
-    log,
-  });
-  return new SupervisedTransferHost(host, config.transfer.deadlineMs, log);
+      limits: gdalLimits({
+        memoryBytes: config.transfer.memoryBytes,
+        fileBytes: Math.max(config.transfer.unpackedBytes, config.transfer.rasterBytes),
+      }),
+      jobsPerChild: config.transfer.jobsPerHost,
+      retry: false,
+      log,
+    });
+  return new SupervisedTransferHost(start, config.transfer.deadlineMs, log);
 }

@@ -1,6 +1,7 @@
 import type { MapState } from "../catalog/state.js";
 import type { Log } from "../log.js";
 import type { Database } from "../storage/postgres.js";
+import { clientOwners } from "../turns/clients.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
 import type { Hit } from "./found.js";
 import { keepSearchIndexes, type SearchIndexes } from "./indexes.js";
@@ -37,7 +38,7 @@ export class SearchService {
    */
   async find(map: MapState, request: SearchRequest): Promise<readonly Hit[]> {
     const { client = "", signal } = request;
-    const release = await this.gate.acquire({ owners: [client], signal });
+    const release = await this.gate.acquire({ owners: clientOwners(client), signal });
     try {
       const db = this.db.for({ client, project: map.project.code, purpose: "reads", signal: () => signal });
       const { hits, indexMissing } = await search(db, map, request);

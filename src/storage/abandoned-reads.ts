@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { busy } from "../errors.js";
+import { siteOf } from "../turns/clients.js";
 import type { Purpose } from "./places.js";
 
 /**
@@ -46,7 +47,7 @@ export class AbandonedReads {
   note(client: string, ms: number): void {
     if (client === "") return;
     const left = Math.max(-mostOwedMs, this.leftOf(client) - ms);
-    this.accounts.set(client, { left, at: this.clock.now() });
+    this.accounts.set(siteOf(client), { left, at: this.clock.now() });
   }
 
   /** Whether the client has to wait before it reads. */
@@ -88,7 +89,7 @@ export class AbandonedReads {
   }
 
   private leftOf(client: string): number {
-    const account = this.accounts.get(client);
+    const account = this.accounts.get(siteOf(client));
     if (!account) return freeMs;
     return Math.min(freeMs, account.left + backPerMs * (this.clock.now() - account.at));
   }

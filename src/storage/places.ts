@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../clock.js";
 import { busy, type Failure } from "../errors.js";
+import { siteOf } from "../turns/clients.js";
 import { FairQueue, type Owners } from "../turns/fair-queue.js";
 
 /**
@@ -138,12 +139,13 @@ export class Places {
   /** A place if there is a free one, given back by calling what is returned (once). */
   tryEnter(purpose: Purpose, owner: PlaceOwner): (() => void) | undefined {
     const share = this.shares.get(purpose)!;
-    return this.mayEnter(share, owner.client) ? this.enter(share, [owner.client, owner.project]) : undefined;
+    const owners = ownersOf(owner);
+    return this.mayEnter(share, owners[0]!) ? this.enter(share, owners) : undefined;
   }
 
   /** A place beyond those that there are, for who holds one already and would wait for itself. */
   force(purpose: Purpose, owner: PlaceOwner): () => void {
-    return this.enter(this.shares.get(purpose)!, [owner.client, owner.project]);
+    return this.enter(this.shares.get(purpose)!, ownersOf(owner));
   }
 
   /**
@@ -158,7 +160,7 @@ export class Places {
     signal?.throwIfAborted();
     const share = this.shares.get(purpose)!;
     const longestMs = timeoutMs ?? share.timeoutMs;
-    const owners = [owner.client, owner.project];
+    const owners = ownersOf(owner);
     const refused = (): Failure => {
       share.refused++;
       return busy(refusals[purpose], Math.ceil(longestMs / 1000));
@@ -219,7 +221,7 @@ export class Places {
   private admitNext(): void {
     for (const share of this.shares.values()) {
       while (share.queue.length > 0 && this.available(share) > 0) {
-        const next = share.queue.take((client) => this.mayEnter(share, client));
+        const next = share.queue.take((site) => this.mayEnter(share, site));
         if (!next) break;
         // The place is taken here, so that nobody overtakes the one who waited.
         next.task.admit(this.hold(share, next.owners, true));
@@ -228,18 +230,18 @@ export class Places {
   }
 
   /** The last place goes to a client that has none, so that others find one while a client has all that it may have. */
-  private mayEnter(share: Share, client: string): boolean {
+  private mayEnter(share: Share, site: string): boolean {
     const available = this.available(share);
-    if (client !== "" && available > 0 && this.slowOf(share, client) >= share.mostSlow) return false;
-    if (available > 1 || client === "") return available > 0;
-    return available === 1 && !holds(share, client);
+    if (site !== "" && available > 0 && this.slowOf(share, site) >= share.mostSlow) return false;
+    if (available > 1 || site === "") return available > 0;
+    return available === 1 && !holds(share, site);
   }
 
-  private slowOf({ holders }: Share, client: string): number {
+  private slowOf({ holders }: Share, site: string): number {
     if (holders.size === 0) return 0;
     const before = this.clock.now() - slowMs;
     let count = 0;
-    for (const { owners, begun } of holders) if (begun < before && owners[0] === client) count++;
+    for (const { owners, begun } of holders) if (begun < before && owners[0] === site) count++;
     return count;
   }
 
@@ -252,8 +254,10 @@ export class Places {
   }
 }
 
-function holds({ holders }: Share, client: string): boolean {
-  for (const { owners } of holders) if (owners[0] === client) return true;
+const ownersOf = ({ client, project }: PlaceOwner): Owners => [siteOf(client), client, project];
+
+function holds({ holders }: Share, site: string): boolean {
+  for (const { owners } of holders) if (owners[0] === site) return true;
   return false;
 }
 

@@ -7,10 +7,14 @@ import { digest } from "./plan.js";
 
 /** How the images of a raster service are drawn: as an external layer, or as the base map. */
 
-/** @param style of the layer, of which `raster-opacity` holds; absent = as they are */
+/**
+ * @param owner project whose map it is of
+ * @param style of the layer, of which `raster-opacity` holds; absent = as they are
+ */
 export function externalPart(
   services: Pick<RasterServices, "image">,
   { url, minZoom, maxZoom }: RasterService,
+  owner: string,
   style?: CompiledStyle,
 ): ImagePart {
   const service = { url, minZoom, maxZoom };
@@ -23,7 +27,7 @@ export function externalPart(
     make: async (area, signal) => {
       const opacity = opacityAt(opacities, area.origin.z);
       if (opacity === 0) return { image: undefined };
-      const { image, expiresAt, isPartial } = await services.image(service, area, signal);
+      const { image, expiresAt, isPartial } = await services.image({ ...service, owner }, area, signal);
       return { image: image && { ...image, opacity }, expiresAt, isPartial };
     },
   };

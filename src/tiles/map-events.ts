@@ -11,6 +11,7 @@ import { busy, Failure } from "../errors.js";
 import { toDegrees } from "../geo/envelope.js";
 import { maxZoom } from "../geo/tile.js";
 import type { Database } from "../storage/postgres.js";
+import { siteOf } from "../turns/clients.js";
 
 /** What changes of a map while somebody looks at it, as Server-Sent Events (HTML, 9.2). */
 
@@ -138,7 +139,8 @@ export class MapEvents {
     const { client } = listening;
     const { mostListeners = defaultListeners, mostOfClient = defaultOfClient } = this.options;
     const others = this.clients.get(client)?.size ?? 0;
-    if (others >= mostOfClient || (this.count >= mostListeners && !this.makeRoom(others)))
+    const isFull = others >= mostOfClient || this.ofSite(client) >= mostListeners / 2;
+    if (isFull || (this.count >= mostListeners && !this.makeRoom(others)))
       throw busy("Too many open maps listen for changes.", 30);
     const displaced = new AbortController();
     const own = this.clients.get(client) ?? new Set();
@@ -149,6 +151,15 @@ export class MapEvents {
     } finally {
       this.leave(client, displaced);
     }
+  }
+
+  /** Listeners of an IPv6 site, which has as many networks as it likes; 0 of others. */
+  private ofSite(client: string): number {
+    const site = siteOf(client);
+    if (site === client) return 0;
+    let count = 0;
+    for (const [other, own] of this.clients) if (siteOf(other) === site) count += own.size;
+    return count;
   }
 
   /** Ends the newest listener of the client that has the most, if it has more than somebody with `others` will. */

@@ -207,7 +207,7 @@ export class Planner {
     const { baseMap } = map.project;
     const baseImage =
       hasBase && baseMap.kind === "tiles"
-        ? externalPart(this.options.services, serviceOf(baseMap))
+        ? externalPart(this.options.services, serviceOf(baseMap), `p${map.project.id}`)
         : undefined;
     this.wantThinnings(styledMap);
     const ids = [styledMap, styledBase].flatMap((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
@@ -287,7 +287,10 @@ export class Planner {
     };
     const compiled = await this.compiled(request, map);
     if (compiled instanceof Failure) return missing(layer, "style", compiled);
-    if (source) return { layer, image: externalPart(this.options.services, source, compiled.style) };
+    if (source) {
+      const owner = `p${map.project.id}`;
+      return { layer, image: externalPart(this.options.services, source, owner, compiled.style) };
+    }
     return this.illustrated(map, layer, compiled.style, scale);
   }
 
@@ -300,7 +303,7 @@ export class Planner {
     const pictures = picturesOf(map.project, this.options.icons);
     const needed = drawsStatistics(layer);
     const { values, isCurrent } = needed
-      ? await this.options.visuals.latest(layer, map.project.languages[0])
+      ? await this.options.visuals.latest(layer, map.project)
       : { values: undefined, isCurrent: true };
     if (needed && !values) return missing(layer, "statistics");
     const style = visualStyle(layer, values, (name) => pictures.get(name));
@@ -317,7 +320,7 @@ export class Planner {
     const { plugins, visuals, styleDeadlineMs: deadlineMs } = this.options;
     const needed = drawsStatistics(layer);
     const { values, isCurrent } = needed
-      ? await visuals.latest(layer, map.project.languages[0])
+      ? await visuals.latest(layer, map.project)
       : { values: undefined, isCurrent: true };
     if (needed && !values) return missing(layer, "statistics");
     let layerStyle: string;

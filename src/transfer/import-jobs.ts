@@ -1,5 +1,5 @@
 import { Failure } from "../errors.js";
-import { Semaphore } from "../storage/semaphore.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { type ImportDependencies, importIntoLayer } from "./import.js";
 import type { KeptFiles } from "./import-folder.js";
 import type { ImportSource, ImportTarget } from "./import-request.js";
@@ -8,6 +8,8 @@ import { endInterrupted, endJob, type JobFailure, type JobPhase, renewJob } from
 /** Runs imports after their requests were answered. */
 
 export interface JobTask {
+  /** Account whose job it is; those of a project take turns. */
+  readonly account: string;
   readonly target: ImportTarget;
   readonly source: Omit<ImportSource, "files">;
   readonly files: KeptFiles;
@@ -24,8 +26,11 @@ export interface JobDependencies extends ImportDependencies {
   readonly changes: { propagate(): Promise<void> };
 }
 
-/** Jobs that one node runs at once. While one is written, the next can be read. */
-const atOnce = 2;
+/**
+ * Jobs of a project that one node runs at once: while one is written, the next can be read. A job may take hours, so that others
+ * do not wait for its end: as many places are for projects that have none.
+ */
+const ofProject = 2;
 const renewMs = 2_000;
 
 class Cancelled extends Error {}
@@ -33,11 +38,19 @@ class Stopped extends Error {}
 
 export class ImportJobs {
   private readonly running = new Map<string, RunningJob>();
-  private readonly permits = new Semaphore(atOnce, 2 ** 31 - 1, "Too many imports wait.");
+  private readonly permits: FairSemaphore;
   private readonly timer: NodeJS.Timeout;
   private renewing = false;
 
   constructor(private readonly deps: JobDependencies) {
+    this.permits = new FairSemaphore({
+      permits: 2 * ofProject,
+      kept: ofProject,
+      // `createJob` bounds them.
+      mostWaiting: Number.POSITIVE_INFINITY,
+      timeoutMs: 2 ** 31 - 1,
+      refusal: "Too many imports wait.",
+    });
     this.timer = setInterval(() => void this.renew(), renewMs);
     this.timer.unref();
   }
@@ -69,16 +82,16 @@ export class ImportJobs {
 
   private async run(
     id: string,
-    { target, source, files, mayAddColumns }: JobTask,
+    { account, target, source, files, mayAddColumns }: JobTask,
     { controller, state }: Pick<RunningJob, "controller" | "state">,
   ): Promise<void> {
     const { deps } = this;
     const { signal } = controller;
     let release: (() => void) | undefined;
     try {
-      release = await this.permits.acquire(signal);
-      const dryRun = source.dryRun === true;
       const project = String(target.projectId ?? "");
+      release = await this.permits.acquire({ owners: [project, account], signal });
+      const dryRun = source.dryRun === true;
       const db = deps.db.for({ client: `project ${project}`, project, writing: "background", isTask: true });
       const imported = await importIntoLayer(
         { ...deps, db },

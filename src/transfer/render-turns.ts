@@ -1,7 +1,10 @@
 import { type Clock, delay } from "../clock.js";
-import { Semaphore } from "../storage/semaphore.js";
+import { FairSemaphore, type PermitRequest } from "../turns/fair-semaphore.js";
 
-/** Lets exports draw what others leave of a node's render host: one metatile at a time, while nobody else's waits. */
+/**
+ * Lets exports draw what others leave of a node's render host: one metatile at a time, while nobody else's waits. Projects
+ * take turns, and the exports of each.
+ */
 
 export interface RenderTurnsOptions {
   /** Tasks of the render host, of everybody. */
@@ -18,16 +21,25 @@ const patienceMs = 1_000;
 const pollMs = 10;
 
 export class RenderTurns {
-  private readonly turn: Semaphore;
+  private readonly turn: FairSemaphore;
 
   constructor(private readonly options: RenderTurnsOptions) {
     const { timeoutMs, clock } = options;
-    this.turn = new Semaphore(1, timeoutMs, "Too many exports draw tiles now.", clock);
+    this.turn = new FairSemaphore({
+      permits: 1,
+      mostWaiting: 64,
+      timeoutMs,
+      refusal: "Too many exports draw tiles now.",
+      clock,
+    });
   }
 
   /** Does the work when it is its turn. @throws Failure busy; the signal's reason; what the work throws */
-  async take<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
-    const release = await this.turn.acquire(signal);
+  async take<Result>(
+    work: () => Promise<Result>,
+    { owners, signal }: Required<PermitRequest>,
+  ): Promise<Result> {
+    const release = await this.turn.acquire({ owners, signal });
     try {
       await this.untilIdle(signal);
       return await work();

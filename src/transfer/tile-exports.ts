@@ -11,6 +11,7 @@ import type { TileAddress } from "../tiles/address.js";
 import { defaultTileFormat } from "../tiles/formats.js";
 import { namesOf } from "../tiles/missing-layer.js";
 import type { Tile } from "../tiles/tile.js";
+import type { PermitRequest } from "../turns/fair-semaphore.js";
 import { fileTitle, finished } from "./export.js";
 import type { Chunks, FileExports } from "./export-content.js";
 import { exportedBytes, makeExportFolder, removeExportFolder } from "./export-folders.js";
@@ -61,13 +62,16 @@ export interface TileExportsOptions {
 /** Room on the disk that exports leave to others. */
 const reservedBytes = 64 * 1024 ** 2;
 const mostAtOnce = 4;
+/** The others are for other projects, as an export may take half an hour. */
+const mostOfProject = 2;
 const retryAfterSeconds = 30;
 /** How often a metatile is asked for again for which there was no room. */
 const busyRetries = 5;
 const busyRetryMs = 1_000;
 
 export class TileExports {
-  private readonly owners = new Set<string>();
+  /** Project of each export, by its owner. */
+  private readonly owners = new Map<string, number>();
 
   constructor(private readonly options: TileExportsOptions) {}
 
@@ -79,9 +83,11 @@ export class TileExports {
   async make(request: TileExportRequest): Promise<TileFile> {
     if (this.owners.has(request.owner))
       throw busy("You have an export of tiles that is not ready yet. Wait for it.", retryAfterSeconds);
-    if (this.owners.size >= mostAtOnce)
+    const project = request.map.project.id;
+    const others = [...this.owners.values()].filter((one) => one === project).length;
+    if (this.owners.size >= mostAtOnce || others >= mostOfProject)
       throw busy("Too many exports of tiles are being made. Try again later.", retryAfterSeconds);
-    this.owners.add(request.owner);
+    this.owners.set(request.owner, project);
     const tooLate = AbortSignal.timeout(this.options.files.limits.deadlineMs);
     const signal = AbortSignal.any([request.signal, tooLate]);
     // All tiles of a metatile wait at once.
@@ -128,7 +134,7 @@ export class TileExports {
   }
 
   private async draw(
-    { drawn, tile, onProgress }: TileExportRequest,
+    { map, owner, drawn, tile, onProgress }: TileExportRequest,
     { area, minZoom, maxZoom, tiles }: TileSelection,
     folder: string,
     signal: AbortSignal,
@@ -152,7 +158,7 @@ export class TileExports {
                   tile: whole(await tile(address, signal)),
                 })),
               ),
-            signal,
+            { owners: [`p${map.project.id}`, owner], signal },
           );
           signal.throwIfAborted();
           await spool.add(square);
@@ -166,13 +172,13 @@ export class TileExports {
   }
 
   /** The tiles of a square are drawn together, so that one turn is enough for them. */
-  private async turn<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  private async turn<Result>(work: () => Promise<Result>, request: Required<PermitRequest>): Promise<Result> {
     for (let retry = 1; ; retry++) {
       try {
-        return await this.options.turns.take(work, signal);
+        return await this.options.turns.take(work, request);
       } catch (error) {
         if (!(error instanceof Failure) || error.kind !== "busy" || retry > busyRetries) throw error;
-        await sleep(busyRetryMs, undefined, { signal });
+        await sleep(busyRetryMs, undefined, { signal: request.signal });
       }
     }
   }

@@ -1,4 +1,4 @@
-import type { LayerNode } from "../catalog/state.js";
+import type { LayerNode, ProjectState } from "../catalog/state.js";
 
 /** Values that the server computes from a layer's objects for a visualization. */
 
@@ -7,10 +7,13 @@ export type Limit = number | string;
 
 export type Range = readonly [least: number, most: number];
 
+/** Whose layer it is; its first language is that of the values of localised columns. */
+export type VisualProject = Pick<ProjectState, "id" | "languages">;
+
 /** Provides the values of a layer's visualization. */
 export interface VisualSource {
   /** Values for the layer's objects, and whether they are those of the objects as they are now. */
-  latest(layer: LayerNode, main: string): Promise<LatestValues>;
+  latest(layer: LayerNode, project: VisualProject): Promise<LatestValues>;
 }
 
 export interface LatestValues {

@@ -51,6 +51,11 @@ t.test("nodes count the requests of a client together, and refuse nobody else's"
   t.ok(refusedOf(await read(limit, "2001:db8::2")) >= 3, "64 bits of an address are one client");
   t.equal(refusedOf(await read(4, "198.51.100.1", { token })), 0, "an account at the same address");
   t.ok(refusedOf(await read(limit, "198.51.100.9", { token })) >= 3, "which counts at any address");
+  const site = await Promise.all(
+    Array.from({ length: 20 * limit }, (_, index) => read(1, `2001:db8:7:${(index % 40).toString(16)}::1`)),
+  );
+  t.ok(refusedOf(site.flat()) >= 3 * limit, "a site may send as much as 16 of its networks");
+  t.equal(refusedOf(await read(1, "2001:db8:8::1")), 0, "another site");
   const total = server.nodes.reduce((sum, node) => sum + node.services.limits.refused, 0);
   t.ok(total > limit, "metrics have it");
 });

@@ -1,13 +1,13 @@
 import { createHook } from "node:async_hooks";
 import t from "tap";
 import { addMember } from "../../src/access/accounts.js";
-import { addressGroup, LoginThrottle, type ThrottleLimits } from "../../src/access/login-throttle.js";
-import { Logins } from "../../src/access/logins.js";
+import { LoginThrottle, type ThrottleLimits } from "../../src/access/login-throttle.js";
+import { hashingGate, Logins } from "../../src/access/logins.js";
 import { hashPassword, verifyPassword } from "../../src/access/passwords.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { openRedis } from "../../src/storage/redis.js";
-import { Semaphore } from "../../src/storage/semaphore.js";
+import { networkOf } from "../../src/turns/clients.js";
 import { freshDatabase } from "../support/database.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
@@ -125,17 +125,39 @@ t.test("a refusal ends by itself, and asking again meanwhile does not lengthen i
 });
 
 t.test("an IPv6 client is its network, an IPv4 client its address", async (t) => {
-  t.equal(addressGroup("192.0.2.1"), "192.0.2.1");
-  t.equal(addressGroup("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
-  t.equal(addressGroup("2001:db8:1:2::9"), "2001:db8:1:2::/64");
-  t.equal(addressGroup("2001:db8::9"), "2001:db8:0:0::/64");
-  t.equal(addressGroup("::1"), "0:0:0:0::/64");
-  t.equal(addressGroup("::"), "0:0:0:0::/64");
-  t.equal(addressGroup("2001:db8:1::"), "2001:db8:1:0::/64");
+  t.equal(networkOf("192.0.2.1"), "192.0.2.1");
+  t.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
+  t.equal(networkOf("2001:db8:1:2::9"), "2001:db8:1:2");
+  t.equal(networkOf("2001:db8::9"), "2001:db8:0:0");
+  t.equal(networkOf("::1"), "0:0:0:0");
+  t.equal(networkOf("::"), "0:0:0:0");
+  t.equal(networkOf("2001:db8:1::"), "2001:db8:1:0");
   const { throttle } = fresh();
   await fail(throttle, 3, "anna", "2001:db8:1:2::9");
   t.notOk(await admitted(throttle, "anna", "2001:db8:1:2:ffff::1"));
   t.ok(await admitted(throttle, "anna", "2001:db8:1:3::9"));
+});
+
+t.test("an IPv6 site may fail sixteen times as often as each of its networks", async (t) => {
+  const { throttle } = fresh();
+  const at = (network: number) => ({
+    login: `login-${network}`,
+    address: `2001:db8:7:${network.toString(16)}::1`,
+  });
+  let network = 0;
+  for (; network < 1_000; network++) {
+    const admitted = await throttle.admit(at(network)).then(
+      () => true,
+      () => false,
+    );
+    if (!admitted) break;
+    await throttle.failed(at(network));
+  }
+  t.equal(network, 16 * limits.failuresPerAddress, "each failed once");
+  await t.rejects(throttle.admit(at(0xffff)), failure("forbidden"), "another network of it");
+  await throttle.admit({ login: "x", address: "2001:db8:8:1::1" });
+  await throttle.succeeded(at(5));
+  await throttle.admit(at(5));
 });
 
 t.test("Redis learns neither logins nor addresses", async (t) => {
@@ -164,7 +186,7 @@ t.test("unknown logins and wrong passwords wait for the same turn and cost the s
     failuresPerAddress: 100,
     failuresPerLogin: 100,
   });
-  const gate = new Semaphore(1, 50, "Too many logins are being checked now.");
+  const gate = hashingGate(1, 50);
   const logins = new Logins(db, throttle, gate);
   const check = (login: string, password: string) => logins.check(project, { ...from(login), password });
 
@@ -174,7 +196,7 @@ t.test("unknown logins and wrong passwords wait for the same turn and cost the s
   t.match(wrong, { kind: "forbidden" });
   t.same({ ...unknown, stack: "" }, { ...wrong, stack: "" }, "told the same");
 
-  const leave = await gate.acquire();
+  const leave = await gate.acquire({ owners: ["", "", ""] });
   for (const [login, password] of [
     ["anna", "right"],
     ["anna", "wrong"],
@@ -212,7 +234,7 @@ t.test("many right logins at once are all right, and many wrong ones are few gue
   const project = await createProject(db, { code: "q" });
   await addMember(db, { login: "carl", password: "right", projectId: project, role: "viewer" });
   const { throttle, own } = fresh();
-  const logins = new Logins(db, throttle, new Semaphore(2, 5_000, "busy"));
+  const logins = new Logins(db, throttle, hashingGate(2));
   const many = (password: string) =>
     Promise.allSettled(
       Array.from({ length: 20 }, () => logins.check(project, { ...from("carl"), password })),
@@ -225,4 +247,36 @@ t.test("many right logins at once are all right, and many wrong ones are few gue
     ),
   );
   t.ok(Math.max(...counts) <= 4, "three, and the one that was hashed beside the third");
+});
+
+t.test("hundreds of right logins of one client keep nobody else waiting", async (t) => {
+  const project = await createProject(db, { code: "turns" });
+  await addMember(db, { login: "dora", password: "right", projectId: project, role: "viewer" });
+  await addMember(db, { login: "emil", password: "right", projectId: project, role: "viewer" });
+  const { throttle } = fresh();
+  const logins = new Logins(db, throttle, hashingGate(1, 60_000));
+  const check = (login: string, address: string) =>
+    logins.check(project, { login, password: "right", address });
+  for (const [login, own, other] of [
+    ["emil", "203.0.113.1", "198.51.100.2"],
+    ["emil", "203.0.113.3", "203.0.113.3"],
+    ["dora", "2001:db8:7:1::1", "2001:db8:8:1::1"],
+  ] as const) {
+    const leaving = new AbortController();
+    let done = 0;
+    const flood = Array.from({ length: 100 }, (_, index) => {
+      // All networks of a site are one client beside others.
+      const address = own.includes(":") ? `2001:db8:7:${index}::1` : own;
+      return logins
+        .check(project, { login: "dora", password: "right", address }, leaving.signal)
+        .then(() => done++)
+        .catch(() => undefined);
+    });
+    await waitFor(() => done > 0);
+    const before = done;
+    await check(login, other);
+    t.ok(done - before < 20, `${login} from ${other} waited for ${done - before} of them`);
+    leaving.abort();
+    await Promise.all(flood);
+  }
 });

@@ -36,7 +36,9 @@ const db: Database = new Proxy(features.db, {
 const tracked = new LayerVersion(layer.id, 1);
 const versions = { trusted: true, track: async () => [tracked], refresh: async () => undefined };
 const cache = new VisualCache(db, versions, quietLog);
-const current = async (of = layer) => (await cache.current(of, "ru"))?.max;
+/** Whose layers they are. */
+const project = { id: 1, languages: ["ru"] } as const;
+const current = async (of = layer) => (await cache.current(of, project))?.max;
 const add = async (value: number) => {
   await features.db.execute(`insert into ${table} (${physical("n")}) values ($1)`, [value]);
   tracked.version++;
@@ -58,7 +60,33 @@ t.test("other settings ask anew, the same ones of another snapshot do not", asyn
   t.equal(computed, before);
   await current(shown("n", 2));
   t.equal(computed, before + 1);
-  t.equal(await cache.current({ ...layer, visualSettings: null }, "ru"), undefined);
+  t.equal(await cache.current({ ...layer, visualSettings: null }, project), undefined);
+});
+
+t.test("a project whose statistics take long leaves others a turn", async (t) => {
+  let asked = 0;
+  let goOn = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const slow: Database = new Proxy(features.db, {
+    get: (target, name: keyof Database) => {
+      if (name !== "transaction") return target[name];
+      return async (work: Parameters<Database["transaction"]>[0]) => {
+        if (++asked <= 2) await held;
+        return target.transaction(work);
+      };
+    },
+  });
+  let tables = 0;
+  const track = async () => [new LayerVersion(++tables, 1)];
+  const busy = new VisualCache(slow, { ...versions, track }, quietLog);
+  const own = [1, 2, 3].map(() => busy.current(layer, project));
+  await waitFor(() => asked === 2);
+  t.ok(await busy.current(layer, { ...project, id: 2 }));
+  t.equal(asked, 3, "the third of the first project waits");
+  goOn();
+  await Promise.all(own);
 });
 
 t.test("who asks after an edit does not get what was looked at before it", async (t) => {
@@ -81,13 +109,13 @@ t.test("what takes too long is shown as it was last, and as it is when it is the
   const blocker = await features.db.dedicated();
   await blocker.query(`begin; lock table ${table} in access exclusive mode`);
   tracked.version++;
-  const known = await cache.inTime([layer, { ...layer, visualSettings: null }], "ru", 20);
+  const known = await cache.inTime([layer, { ...layer, visualSettings: null }], project, 20);
   t.equal(known.get(layer.id)?.max, 9);
-  t.equal((await cache.inTime([shown("n", 3)], "ru", 20)).size, 0, "nothing is known of other settings");
+  t.equal((await cache.inTime([shown("n", 3)], project, 20)).size, 0, "nothing is known of other settings");
   await blocker.query(`insert into ${table} (${physical("n")}) values (20); commit`);
   tracked.version++;
   await blocker.end();
-  await waitFor(async () => (await cache.inTime([layer], "ru", 1_000)).get(layer.id)?.max === 20);
+  await waitFor(async () => (await cache.inTime([layer], project, 1_000)).get(layer.id)?.max === 20);
 });
 
 t.test("a large layer gets kept counts in the background, and what they give is the same", async (t) => {
@@ -96,12 +124,12 @@ t.test("a large layer gets kept counts in the background, and what they give is 
   );
   tracked.version++;
   const eager = new VisualCache(features.db, versions, quietLog, 100);
-  const whole = await eager.current(shown("n", 4), "ru");
+  const whole = await eager.current(shown("n", 4), project);
   const tallies = async () => (await features.db.query("select from visual_tally")).length;
   await waitFor(async () => (await tallies()) === 1);
   await features.db.execute(`insert into ${table} (${physical("n")}) values (2)`);
   tracked.version++;
-  const kept = await eager.current(shown("n", 4), "ru");
+  const kept = await eager.current(shown("n", 4), project);
   t.same(kept?.borders, whole?.borders);
   t.equal(kept?.counts[0], whole!.counts[0]! + 1);
 });
@@ -114,10 +142,10 @@ t.test("a layer that outgrew its counts loses them, and gets none again", async 
     `insert into ${table} (${physical("n")}) select 5 + i / 1e5 from generate_series(1, 41000) i`,
   );
   tracked.version++;
-  const kept = await grown.current(shown("n", 4), "ru");
+  const kept = await grown.current(shown("n", 4), project);
   await waitFor(async () => (await tallies()) === 0);
   tracked.version++;
-  t.same(await grown.current(shown("n", 4), "ru"), kept);
+  t.same(await grown.current(shown("n", 4), project), kept);
   t.equal(await tallies(), 0);
   await features.db.execute(`delete from ${table} where ${physical("n")} between 5.000001 and 5.9`);
   tracked.version++;
@@ -128,16 +156,16 @@ t.test("what fails is not tried again at once", async (t) => {
   await features.db.execute(`update ${table} set ${physical("gone")} = 3`);
   tracked.version++;
   t.equal(await current(lost), 3);
-  t.match(await cache.latest(lost, "ru"), { isCurrent: true });
+  t.match(await cache.latest(lost, project), { isCurrent: true });
   await features.db.execute(`alter table ${table} drop column ${physical("gone")}`);
   tracked.version++;
   const before = computed;
   t.same([await current(lost), await current(lost), await current(lost)], [3, 3, 3]);
   t.equal(computed, before + 1);
   t.match(
-    await cache.latest(lost, "ru"),
+    await cache.latest(lost, project),
     { values: { max: 3 }, isCurrent: false },
     "tiles are not kept then",
   );
-  t.equal((await cache.inTime([lost], "ru", 1_000)).get(layer.id)?.max, 3);
+  t.equal((await cache.inTime([lost], project, 1_000)).get(layer.id)?.max, 3);
 });

@@ -13,6 +13,7 @@ t.teardown(() => clearInterval(alive));
 const turnsOf = (load: { waiting: number; running: number }) =>
   new RenderTurns({ load: () => load, concurrency: 2, timeoutMs: 10_000, clock: systemClock });
 const { signal } = new AbortController();
+const of = (owner: string, ends = signal) => ({ owners: [owner, "one"], signal: ends });
 const never = () => new Promise<never>(() => undefined);
 
 t.test("an export waits while others' tiles do, and while they use the whole host", async (t) => {
@@ -20,7 +21,7 @@ t.test("an export waits while others' tiles do, and while they use the whole hos
   let begun = false;
   const work = turnsOf(load).take(async () => {
     begun = true;
-  }, signal);
+  }, of("a"));
   await new Promise((resolve) => setTimeout(resolve, 50));
   t.notOk(begun);
   Object.assign(load, { waiting: 0, running: 2 });
@@ -32,7 +33,7 @@ t.test("an export waits while others' tiles do, and while they use the whole hos
 });
 
 t.test("others that never leave the host idle do not stop it for ever", async (t) => {
-  t.equal(await turnsOf({ waiting: 5, running: 3 }).take(async () => "done", signal), "done");
+  t.equal(await turnsOf({ waiting: 5, running: 3 }).take(async () => "done", of("a")), "done");
 });
 
 t.test("exports take turns, and one that is cancelled gives its turn away", async (t) => {
@@ -40,9 +41,9 @@ t.test("exports take turns, and one that is cancelled gives its turn away", asyn
   const order: string[] = [];
   const first = new AbortController();
   const end = new AbortController();
-  const held = turns.take(() => once(end.signal, "abort"), signal);
-  const cancelled = turns.take(never, first.signal);
-  const next = turns.take(async () => order.push("next"), signal);
+  const held = turns.take(() => once(end.signal, "abort"), of("a"));
+  const cancelled = turns.take(never, of("b", first.signal));
+  const next = turns.take(async () => order.push("next"), of("a"));
   first.abort(new Error("gone"));
   await t.rejects(cancelled, { message: "gone" });
   t.same(order, []);
@@ -51,13 +52,29 @@ t.test("exports take turns, and one that is cancelled gives its turn away", asyn
   t.same(order, ["next"]);
 });
 
+t.test("many exports of a project keep that of another waiting for one turn", async (t) => {
+  const turns = turnsOf({ waiting: 0, running: 0 });
+  const order: string[] = [];
+  const end = new AbortController();
+  let isHeld = false;
+  const held = turns.take(() => {
+    isHeld = true;
+    return once(end.signal, "abort");
+  }, of("a"));
+  const rest = [..."aaa", "b"].map((owner) => turns.take(async () => order.push(owner), of(owner)));
+  await waitFor(() => isHeld);
+  end.abort();
+  await Promise.all([held, ...rest]);
+  t.same(order, ["b", "a", "a", "a"]);
+});
+
 t.test("one that is cancelled while the host is busy does not draw", async (t) => {
   const controller = new AbortController();
   const turns = turnsOf({ waiting: 1, running: 2 });
-  const cancelled = turns.take(never, controller.signal);
+  const cancelled = turns.take(never, of("b", controller.signal));
   controller.abort(new Error("gone"));
   await t.rejects(cancelled, { message: "gone" });
   let drawn = false;
-  void turns.take(async () => (drawn = true), signal);
+  void turns.take(async () => (drawn = true), of("a"));
   await waitFor(() => drawn);
 });

@@ -11,8 +11,9 @@ import { Failure, forbidden, tooLarge, unauthenticated } from "../../errors.js";
 import type { JsonText } from "../../features/json-text.js";
 import type { ImageUser } from "../../hosts/image.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
+import { networkOf } from "../../turns/clients.js";
 import type { Services } from "../services.js";
-import { networkOf, noteKnownCaller } from "./database-use.js";
+import { noteKnownCaller } from "./database-use.js";
 import { mediaType, multipart } from "./media-type.js";
 import { sizes } from "./schema/sizes.js";
 

@@ -1,5 +1,6 @@
 import type { Request } from "../../http/types.js";
 import type { DatabaseUse } from "../../storage/postgres.js";
+import { networkOf } from "../../turns/clients.js";
 import type { Services } from "../services.js";
 
 /** For whom a request uses the database. */
@@ -37,17 +38,4 @@ export function requestUse(
     signal: () => request.signal,
     readTimeoutMs: () => (known.has(request) ? undefined : config.publicTimeoutMs),
   };
-}
-
-/**
- * The network that a client chooses its addresses from: an IPv4 address, or the first 64 bits of an IPv6 address.
- * @param address in the shortest form: "2001:db8::7"
- */
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.split("::");
-  const first = head === "" ? [] : head.split(":");
-  const last = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
-  return [...first, ...zeros, ...last].slice(0, 4).join(":");
 }

@@ -1,9 +1,9 @@
 import type { LimitedWork } from "../../access/client-limits.js";
 import { quotaHeaders } from "../../http/errors.js";
 import type { Reply, Request } from "../../http/types.js";
+import { networkOf } from "../../turns/clients.js";
 import type { Services } from "../services.js";
 import { headToken, tileKeyOf } from "./caller.js";
-import { networkOf } from "./database-use.js";
 
 /** Limits of the requests of a client, where the configuration sets them. */
 

@@ -35,7 +35,7 @@ export const importResult = (imported: Imported, dryRun: boolean): Answered<"Imp
 export async function startImport(
   services: Services,
   context: LayerContext,
-  task: Omit<JobTask, "files">,
+  task: Omit<JobTask, "files" | "account">,
   files: readonly ImportFile[],
 ): Promise<Reply> {
   const { db, config, importJobs } = services;
@@ -50,7 +50,9 @@ export async function startImport(
     throw error;
   }
   // With an Idempotency-Key the row is committed after the answer was made; if it is not, the job ends at once.
-  await db.afterwards(async () => importJobs.start(id, { ...task, files: kept }));
+  await db.afterwards(async () =>
+    importJobs.start(id, { ...task, account: String(owner.accountId), files: kept }),
+  );
   const job: Answered<"ImportJob"> = {
     id,
     state: "running",

@@ -50,7 +50,7 @@ export async function styleOf(
   const { deadlineMs } = services.config.style;
   let sheets = { mapStyle: map.cssStyle, layerStyle: layer.cssStyle };
   if (pluginOf(layer, services.plugins)) {
-    const values = await services.visuals.current(layer, map.project.languages[0]);
+    const values = await services.visuals.current(layer, map.project);
     if (drawsStatistics(layer) && !values) return undefined;
     sheets = { mapStyle: "", layerStyle: customStyle(services, layer, values?.range ?? null) };
   }
@@ -168,11 +168,10 @@ export async function classSymbol(
   { map, layer }: { readonly map: MapState; readonly layer: LayerNode },
   { at, size }: { readonly at: number; readonly size: number },
 ): Promise<DrawnSymbol | undefined | null> {
-  const main = map.project.languages[0];
   const settings = layer.visualSettings;
   if (settings) {
     // Those of the legend.
-    const values = await services.visuals.current(layer, main);
+    const values = await services.visuals.current(layer, map.project);
     if (drawsStatistics(layer) && !values) return null;
     const pictures = picturesOf(map.project, services.icons);
     const drawing = legendSymbols(layer, settings, values, (name) => pictures.get(name)).at(at);

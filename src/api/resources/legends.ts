@@ -46,7 +46,7 @@ async function getLegend(
       maxZoom: zooms[at]?.[1] ?? null,
     }));
   if (layer?.visualSettings) {
-    const values = await services.visuals.current(layer, main);
+    const values = await services.visuals.current(layer, map.project);
     const legend = legendOf(layer, { settings: layer.visualSettings, values }, { language, main, extended });
     return answer(
       caller,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Reply, Request } from "../../http/types.js";
+import { networkOf } from "../../turns/clients.js";
 import { usedToken, whoLooks } from "../request/caller.js";
-import { networkOf } from "../request/database-use.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { integer } from "../request/schema/parameters.js";
 import { ruled } from "../request/schema/schema.js";

@@ -5,7 +5,7 @@ import type { TileAddress } from "../../tiles/address.js";
 import { tileFormats } from "../../tiles/formats.js";
 import { mvt } from "../../tiles/vector/address.js";
 import { seenLayers } from "../../transfer/tile-extent.js";
-import { networkOf } from "../request/database-use.js";
+import { networkOf } from "../../turns/clients.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";
 import type { Values } from "../request/schema/schema.js";

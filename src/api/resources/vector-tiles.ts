@@ -9,7 +9,7 @@ import { mvt } from "../../tiles/vector/address.js";
 import { attributesOf } from "../../tiles/vector/attributes.js";
 import type { VectorLayer } from "../../tiles/vector/planner.js";
 import { isCompressed } from "../../tiles/vector/tile.js";
-import { networkOf } from "../request/database-use.js";
+import { networkOf } from "../../turns/clients.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import type { Values } from "../request/schema/schema.js";
 import type { Services } from "../services.js";

@@ -11,4 +11,4 @@ export const visualValues = (
   map: MapState,
   nodes: readonly (TreeNode | LayerNode)[],
 ): Promise<ReadonlyMap<number, VisualValues>> =>
-  services.visuals.inTime(nodes.filter(isLayer), map.project.languages[0], timeoutMs);
+  services.visuals.inTime(nodes.filter(isLayer), map.project, timeoutMs);

@@ -79,7 +79,10 @@ async function withCurrentValues(
     most > 0 && column
       ? withCommon(checked, await commonValues(services.db, layer, { column, languages, most }))
       : checked;
-  return withValues(settings, await services.visuals.current({ ...layer, visualSettings: settings }, main));
+  return withValues(
+    settings,
+    await services.visuals.current({ ...layer, visualSettings: settings }, map.project),
+  );
 }
 
 const settingsField = (kind: SettingsKind, description: string) =>

@@ -4,6 +4,7 @@ import { causedBy, type Failure, failed } from "../../errors.js";
 import { tileBox } from "../../geo/tile.js";
 import { reachesBeyond } from "../../geo/world-copies.js";
 import type { Database } from "../../storage/postgres.js";
+import { clientOwners } from "../../turns/clients.js";
 import { FairSemaphore } from "../../turns/fair-semaphore.js";
 import type { TileAnswers } from "../answers.js";
 import type { BadLayers } from "../bad-layers.js";
@@ -77,7 +78,7 @@ export class VectorTiles {
     if (statements.length === 0) return this.encoded([]);
     const box = boxValues(tileBox(origin));
     const begun = this.options.clock.now();
-    const release = await this.turns.acquire({ owners: [plan.owner, client], signal });
+    const release = await this.turns.acquire({ owners: [plan.owner, ...clientOwners(client)], signal });
     try {
       return await this.encoded(await this.layers(statements, box, signal));
     } catch (error) {
