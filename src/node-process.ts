@@ -13,6 +13,8 @@ export type FromNode = { readonly kind: "listening" } | { readonly kind: "failed
 
 /** A node reports that it listens when its hosts are ready, or after this time. */
 const hostsMs = 10_000;
+/** How long a node that stops may take beyond the time for running requests. */
+const longestStopMs = 15_000;
 
 let node: Node | undefined;
 let stopping = false;
@@ -23,6 +25,7 @@ const sendToParent = (message: FromNode) => process.send?.(message, undefined, u
 async function stop(drainMs: number): Promise<void> {
   if (stopping) return;
   stopping = true;
+  setTimeout(() => process.exit(1), drainMs + longestStopMs).unref();
   await node?.stop(drainMs).catch(() => undefined);
   process.exit(0);
 }

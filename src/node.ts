@@ -60,6 +60,8 @@ import { PublicMaps } from "./viewer/public-maps.js";
 import { loadPlugins } from "./visual/plugins.js";
 
 const leftoversMs = 3_600_000;
+/** How long a node that stops waits for its database, beyond the time for running requests. */
+const stopMs = 5_000;
 
 /** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
 
@@ -67,7 +69,7 @@ export interface Node {
   /** The port that it listens on. */
   readonly port: number;
   readonly services: Services;
-  /** Ends running requests within `drainMs`, then everything that the node started. */
+  /** Ends running requests within `drainMs`, then everything that the node started, soon after, whatever answers or not. */
   stop(drainMs: number): Promise<void>;
 }
 
@@ -315,6 +317,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     port,
     services,
     stop: async (drainMs) => {
+      const late = setTimeout(() => db.cut(), drainMs + stopMs).unref();
       mapEvents.stop();
       await Promise.all([redrawing?.stop(), packing?.stop()]);
       await server.close(drainMs);
@@ -340,6 +343,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       tilesRedis.disconnect();
       probe.close();
       await db.close();
+      clearTimeout(late);
     },
   };
 }

@@ -19,7 +19,12 @@ const order = [
   // Data types that the parts hand to each other.
   ["src/style/model", "src/catalog/state"],
   ["src/catalog/codes", "src/catalog/layer-table", "src/catalog/localized-value", "src/catalog/plain-value"],
-  ["src/hosts/import-messages", "src/hosts/export-messages", "src/storage/blob-store"],
+  [
+    "src/hosts/import-messages",
+    "src/hosts/export-messages",
+    "src/storage/blob-store",
+    "src/storage/session-settings",
+  ],
   ["src/hosts/messages", "src/turns"],
   ["src/storage", "src/hosts"],
   ["src/changes"],
@@ -66,6 +71,7 @@ const apart = [
       "src/hosts/import-messages",
       "src/hosts/export-messages",
       "src/hosts/tile-index",
+      "src/storage/session-settings",
       "src/style",
       "src/features/object-body",
       "src/geo",

@@ -79,6 +79,8 @@ function needs(purpose) {
     { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
     { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },
     { wanted: purpose === "test", met: () => hasCommand("openssl"), packages: () => ["openssl"] },
+    // Machines that lose their power are network namespaces.
+    { wanted: purpose === "test", met: () => hasCommand("ip"), packages: () => ["iproute2"] },
     // Caches in front of the server.
     { wanted: purpose !== "start", met: () => hasCommand("varnishd"), packages: () => ["varnish"] },
     {

@@ -41,7 +41,7 @@ export class Logins {
     // Checked again after waiting: other attempts may have failed meanwhile.
     await this.throttle.admit(attempt);
     const release = await this.hashing.acquire({
-      owners: [...clientOwners(networkOf(attempt.address)), `${project} ${attempt.login}`],
+      owners: [...clientOwners(networkOf(attempt.address)), attempt.login],
       ...(signal && { signal }),
     });
     try {

@@ -8,6 +8,7 @@ import { purgeServiceOf } from "../edge/service.js";
 import { createLog } from "../log.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openRedis } from "../storage/redis.js";
+import { keptAlive, sessionOptions } from "../storage/session-settings.js";
 import { defaultFace } from "../style/fonts.js";
 import { loadPlugins } from "../visual/plugins.js";
 import { reasonOf } from "./environment.js";
@@ -68,8 +69,10 @@ export async function checkEdge(config: Config): Promise<Check[]> {
 export async function checkPostgres(url: string): Promise<Check[]> {
   const client = new pg.Client({
     connectionString: url,
+    options: sessionOptions({}),
     connectionTimeoutMillis: 5_000,
     query_timeout: 10_000,
+    ...keptAlive,
   });
   client.on("error", () => undefined);
   try {

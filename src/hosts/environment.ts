@@ -1,3 +1,5 @@
+import { sessionOptions } from "../storage/session-settings.js";
+
 /**
  * The environment of worker hosts. Nothing else of the server's environment is passed on. libpq reads the connection
  * from it, so that neither messages nor Mapnik's XML contain a password.
@@ -14,7 +16,11 @@ export function hostEnvironment(
     TZ: "UTC",
     // Mapnik renders and encodes on libuv's thread pool.
     UV_THREADPOOL_SIZE: String(threads),
-    PGOPTIONS: `-c search_path=mapwright,public -c jit=off -c statement_timeout=${statementTimeoutMs}`,
+    PGOPTIONS: sessionOptions({
+      search_path: "mapwright,public",
+      jit: "off",
+      statement_timeout: statementTimeoutMs,
+    }),
     PGAPPNAME: "mapwright render",
     PGCONNECT_TIMEOUT: "5",
   };

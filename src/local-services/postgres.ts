@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { keptAlive, sessionOptions } from "../storage/session-settings.js";
 import { handOver, inheritedFolder } from "./account.js";
 import {
   clusterPath,
@@ -79,7 +80,12 @@ const computedSettings = (durable: boolean): string[] => [
 
 /** Rejects while PostgreSQL takes no connections. */
 async function connect(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({
+    connectionString: url,
+    options: sessionOptions({}),
+    connectionTimeoutMillis: 5_000,
+    ...keptAlive,
+  });
   client.on("error", () => undefined);
   await client.connect();
   await client.end();

@@ -47,7 +47,6 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
 
   const pass = async () => {
     client = await db.dedicated();
-    client.on("error", () => undefined);
     try {
       const incomplete = await adjustIndexes(client, () => stopped, log);
       clearTimeout(retry);

@@ -1,10 +1,12 @@
-import type { EventEmitter } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Log } from "../log.js";
 import { AbandonedReads } from "./abandoned-reads.js";
 import { CancelRequests } from "./cancel-requests.js";
 import { connectFailed } from "./connection-errors.js";
+import { connectionOf, destroy, HoldingClient, isReady } from "./heartbeat.js";
 import { type PlaceOwner, Places, type PlaceWait, type Purpose, type PurposeCounts } from "./places.js";
+import { keptAlive, sessionOptions } from "./session-settings.js";
 import { Watchdog } from "./watchdog.js";
 
 /** The connections of a node: opened when needed, watched, and handed out by purpose. */
@@ -33,13 +35,22 @@ export interface DatabaseCounts {
  * Settings of each session. JIT is off, because it makes short queries slower; parallel workers are, because the connections
  * are shared among clients, and a place is to be one core of the database's.
  */
-const sessionOptions = (timeoutMs: number, nodeId = ""): string =>
-  `-c search_path=mapwright,public -c jit=off -c max_parallel_workers_per_gather=0 -c statement_timeout=${timeoutMs} -c timezone=UTC -c client_min_messages=warning -c mapwright.node=${nodeId}`;
+const settingsOf = (timeoutMs: number, nodeId = "") => ({
+  search_path: "mapwright,public",
+  jit: "off",
+  max_parallel_workers_per_gather: 0,
+  statement_timeout: timeoutMs,
+  timezone: "UTC",
+  client_min_messages: "warning",
+  "mapwright.node": nodeId,
+});
 
 /** Maximum number of prepared statements per connection; each takes some 50 kB on the server. */
 const statementsPerConnection = 200;
 /** Time to wait for a response beyond the statement timeout of the server. */
 const responseGraceMs = 5_000;
+/** Longest wait for the end of the pool's connections. */
+const endMs = 2_000;
 
 /** A connection that was handed out. */
 export interface Lease {
@@ -64,7 +75,10 @@ export class Connections {
   private statementCount = 0;
   /** Names of the statements that a connection has prepared. */
   private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
-  private readonly watchdog = new Watchdog<pg.ClientBase>((client) => socketOf(client).destroy());
+  private readonly watchdog = new Watchdog<pg.ClientBase>(destroy);
+  /** All that are open, of the pool and beside it. */
+  private readonly open = new Set<pg.ClientBase>();
+  private isCut = false;
   private readonly mostSilenceMs: number;
   private readonly log: Log;
 
@@ -80,17 +94,20 @@ export class Connections {
     const pool = new pg.Pool({
       connectionString: url,
       max: connections,
-      options: sessionOptions(statementTimeoutMs, nodeId),
+      options: sessionOptions(settingsOf(statementTimeoutMs, nodeId)),
       application_name: "mapwright",
       connectionTimeoutMillis: 5_000,
-      keepAlive: true,
+      ...keptAlive,
     });
     pool.on("acquire", (client) => this.expectAnswer(client));
     pool.on("release", (_error, client) => this.expectNothing(client));
     // The pool removes an idle connection that breaks (server restart); the next query opens a new one.
     pool.on("error", (error) => this.log.warn({ err: error }, "a database connection broke"));
     // If a connection breaks while in use, its statement fails. Without a listener, the event would end the process.
-    pool.on("connect", (client) => client.on("error", () => undefined));
+    pool.on("connect", (client) => {
+      client.on("error", () => undefined);
+      this.note(client);
+    });
     return pool;
   }
 
@@ -182,15 +199,15 @@ export class Connections {
   }
 
   async dedicated(): Promise<pg.Client> {
-    const client = new pg.Client({
-      connectionString: this.options.url,
-      options: sessionOptions(0),
-      application_name: "mapwright",
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-    });
-    await client.connect();
+    const client = await new HoldingClient(this.options.url, settingsOf(0)).open();
+    this.note(client);
     return client;
+  }
+
+  private note(client: pg.Client | pg.PoolClient): void {
+    this.open.add(client);
+    client.once("end", () => this.open.delete(client));
+    if (this.isCut) destroy(client);
   }
 
   renew(): void {
@@ -217,26 +234,28 @@ export class Connections {
     };
   }
 
+  /** Closes all connections at once, and each that is opened yet: whoever waits for the database fails. */
+  cut(): void {
+    this.isCut = true;
+    for (const client of this.open) destroy(client);
+  }
+
   async close(): Promise<void> {
-    await this.pool.end();
+    const ended = this.pool.end();
+    if (!(await isDone(ended, endMs))) {
+      this.cut();
+      await isDone(ended, endMs);
+    }
     this.watchdog.stop();
   }
 }
 
-/** What `pg.Client` knows beyond its types. */
-interface ClientInternals {
-  readonly readyForQuery: boolean;
-  /** False after its end. */
-  readonly _queryable: boolean;
-  readonly connection: EventEmitter & { readonly stream: { destroy(): void } };
+/** Whether it resolves within that time. */
+async function isDone(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const late = sleep(ms, false, { signal }).catch(() => false);
+  const isInTime = await Promise.race([work.then(() => true), late]);
+  controller.abort();
+  return isInTime;
 }
-
-const connectionOf = (client: pg.ClientBase) => (client as unknown as ClientInternals).connection;
-
-/** Whether no answer is awaited. */
-function isReady(client: pg.ClientBase): boolean {
-  const { readyForQuery, _queryable } = client as unknown as ClientInternals;
-  return readyForQuery || !_queryable;
-}
-
-export const socketOf = (client: pg.ClientBase) => connectionOf(client).stream;

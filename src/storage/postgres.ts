@@ -3,6 +3,7 @@ import { outcomeUnknown } from "../errors.js";
 import type { Cancelling } from "./cancel-requests.js";
 import { connectionLost, endsConnection, isConnectionLost, isUnsent } from "./connection-errors.js";
 import { Connections, type DatabaseCounts, type DatabaseOptions, type Lease } from "./connections.js";
+import { startHeartbeat } from "./heartbeat.js";
 import { type Lookup, Lookups } from "./lookups.js";
 import type { PlaceOwner, Purpose } from "./places.js";
 import { type StreamOptions, streamRows } from "./row-stream.js";
@@ -93,13 +94,20 @@ export interface Database extends Queryable {
     values: readonly unknown[],
     options: StreamOptions<Row>,
   ): AsyncGenerator<Row[], void, undefined>;
-  /** A connection outside of the pool (for locks, COPY). The caller must end it. */
+  /**
+   * A connection outside of the pool, for locks. When its process stands still, or its machine is gone, it ends within half a
+   * minute, and what it holds is free. The caller must end it.
+   * @throws Error when the server does not answer within 5 s
+   */
   dedicated(): Promise<pg.Client>;
   /** A connection outside of the pool for notifications. The caller must end it. */
   listening(): Promise<ListeningConnection>;
   /** Replaces the pool, for example after a failover. Connections in use are closed when they are released. */
   renew(): void;
   counts(): DatabaseCounts;
+  /** Closes all connections at once, and each that is opened yet: whoever waits for the database fails. */
+  cut(): void;
+  /** Ends the pool, within a few seconds. */
   close(): Promise<void>;
 }
 
@@ -269,6 +277,8 @@ class PooledDatabase implements Database {
     let broken: Error | undefined;
     let committing = false;
     const turns: Turns = { last: Promise.resolve() };
+    // Between its statements the process may have to do something else for long.
+    const stopHeartbeat = startHeartbeat(client);
     try {
       await client.query("begin");
       const result = await work(this.inside(client, turns));
@@ -288,6 +298,7 @@ class PooledDatabase implements Database {
       if (!isConnectionLost(error)) throw error;
       throw committing && !isUnsent(error) ? outcomeUnknown(error) : connectionLost(error);
     } finally {
+      stopHeartbeat();
       release(broken);
     }
   }
@@ -349,6 +360,10 @@ class PooledDatabase implements Database {
 
   counts(): DatabaseCounts {
     return this.connections.counts();
+  }
+
+  cut(): void {
+    this.connections.cut();
   }
 
   close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type Clock, systemClock } from "../clock.js";
-import { socketOf } from "./connections.js";
+import { destroy } from "./heartbeat.js";
 import type { Database } from "./postgres.js";
 
 /**
@@ -99,6 +99,6 @@ export class DatabaseProbe {
   /** Closes it without a word: who does not answer takes none. */
   private drop(client: pg.Client | undefined): void {
     if (this.client === client) this.client = undefined;
-    if (client) socketOf(client).destroy();
+    if (client) destroy(client);
   }
 }

@@ -152,6 +152,7 @@ export class SingleTransaction implements Database {
   listening: Database["listening"] = () => this.apart.listening();
   renew: Database["renew"] = () => this.apart.renew();
   counts: Database["counts"] = () => this.apart.counts();
+  cut: Database["cut"] = () => this.apart.cut();
 
   /** The owner of `apart` closes it. */
   close(): Promise<void> {

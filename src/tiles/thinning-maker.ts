@@ -87,7 +87,6 @@ export function makeThinnings(db: Database, log: Log): ThinningMaker {
   const work = async (): Promise<void> => {
     try {
       client = await db.dedicated();
-      client.on("error", () => undefined);
       if (!stopped) await pass(client);
     } catch (error) {
       if (!stopped) log.warn({ err: error }, "points could not be thinned");

@@ -25,7 +25,6 @@ export async function importIntoNewLayer(
 ): Promise<Imported & { readonly layerId: number }> {
   const { db } = deps;
   const client = await db.dedicated();
-  client.on("error", () => undefined);
   try {
     const layerId = await createHiddenLayer(db, mapId, { code }, (id) =>
       client.query(`select pg_advisory_lock(${creationLock("$1")})`, [id]),

@@ -1,6 +1,4 @@
-import pg from "pg";
 import t from "tap";
-import { migrate } from "../../src/storage/migrate.js";
 import { type Cluster, type ClusterFiles, Clusters, SwitchableProxy } from "../support/clusters.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
@@ -18,24 +16,6 @@ async function painted(server: TestServer, place: typeof here, node: number): Pr
   const answer = await fetch(tileUrl(server, "m", place, "&base=0", node));
   if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
   return (await picture(Buffer.from(await answer.arrayBuffer()))).painted;
-}
-
-/** A database with the schema in a new cluster. */
-async function firstCluster(): Promise<Cluster> {
-  const cluster = await clusters.create();
-  await cluster.sql("postgres", "create role mapwright login; ");
-  await cluster.sql("postgres", "create database mapwright owner mapwright");
-  await cluster.sql(
-    "mapwright",
-    "create extension postgis; create extension pg_trgm; create extension unaccent",
-  );
-  const client = new pg.Client({
-    connectionString: `postgresql://mapwright@127.0.0.1:${cluster.port}/mapwright`,
-  });
-  await client.connect();
-  await migrate(client);
-  await client.end();
-  return cluster;
 }
 
 /** How a database that knows less than the present one takes its place. */
@@ -111,7 +91,7 @@ for (const way of ways) {
   t.test(way.name, async (t) => {
     const board = new SwitchableProxy();
     const port = await board.listen();
-    const first = await firstCluster();
+    const first = await clusters.createWithSchema();
     board.switchTo(first.port);
     const server = await startServer({
       nodes: 2,

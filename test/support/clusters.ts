@@ -8,6 +8,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { handOver, inheritedFolder, serviceAccount, spawnOptions } from "../../src/local-services/account.js";
 import { programsFor } from "../../src/local-services/cluster.js";
+import { migrate } from "../../src/storage/migrate.js";
 
 /** Separate PostgreSQL clusters for tests of backups, standbys and failovers, which cannot use the shared one. */
 
@@ -41,7 +42,8 @@ export class Clusters {
   private readonly running = new Set<string>();
   private created = 0;
 
-  constructor() {
+  /** @param address by which other machines may reach them */
+  constructor(private readonly address?: string) {
     handOver(this.folder, this.account);
   }
 
@@ -58,7 +60,26 @@ export class Clusters {
       "--encoding=UTF8",
       "--locale=C.UTF-8",
     );
+    if (this.address !== undefined) await files.write("pg_hba.conf", "host all all 0.0.0.0/0 trust\n");
     return files.start();
+  }
+
+  /** A new cluster with a database of the schema, `mapwright`, of a role of that name. */
+  async createWithSchema(): Promise<Cluster> {
+    const cluster = await this.create();
+    await cluster.sql("postgres", "create role mapwright login");
+    await cluster.sql("postgres", "create database mapwright owner mapwright");
+    await cluster.sql(
+      "mapwright",
+      "create extension postgis; create extension pg_trgm; create extension unaccent",
+    );
+    const client = new pg.Client({
+      connectionString: `postgresql://mapwright@127.0.0.1:${cluster.port}/mapwright`,
+    });
+    await client.connect();
+    await migrate(client);
+    await client.end();
+    return cluster;
   }
 
   async stop(): Promise<void> {
@@ -86,7 +107,7 @@ export class Clusters {
     const port = await freePort();
     const options = [
       `-p ${port}`,
-      "-c listen_addresses=127.0.0.1",
+      `-c listen_addresses=127.0.0.1${this.address === undefined ? "" : `,${this.address}`}`,
       "-c unix_socket_directories=",
       "-c fsync=off",
       // Otherwise transaction ids would not depend on the test alone.

@@ -23,6 +23,8 @@ export class DatabaseLink {
   listeningDelayMs = 0;
   /** Delay of the server's word that it is ready for the next statement. Under load it comes apart from the answer. */
   readyDelayMs = 0;
+  /** New connections are taken, and nothing is heard of them. */
+  private isHole = false;
   private severing: { readonly text: string; readonly before: boolean } | undefined;
   private readonly connections = new Set<Connection>();
   private readonly proxy: net.Server;
@@ -71,8 +73,15 @@ export class DatabaseLink {
     for (const connection of this.connections) connection.silent = true;
   }
 
+  /** As `silence`, of new connections, too. */
+  swallow(): void {
+    this.isHole = true;
+    this.silence();
+  }
+
   restore(): void {
     this.isCut = false;
+    this.isHole = false;
     this.refusesListening = false;
     this.listeningDelayMs = 0;
     this.readyDelayMs = 0;
@@ -87,7 +96,7 @@ export class DatabaseLink {
   private connect(client: net.Socket): void {
     if (this.isCut) return void client.destroy();
     const server = net.connect(Number(this.target.port || 5432), this.target.hostname);
-    const connection: Connection = { client, server, listens: false, silent: false, severed: false };
+    const connection: Connection = { client, server, listens: false, silent: this.isHole, severed: false };
     this.connections.add(connection);
     for (const socket of [client, server]) {
       socket.on("error", () => socket.destroy());

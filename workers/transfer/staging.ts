@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
+import { keptAlive, sessionOptions } from "../../src/storage/session-settings.js";
 
 /** Header (signature, flags, extension length) and trailer of PostgreSQL's binary COPY format. */
 const header = Buffer.from("5047434f50590aff0d0a000000000000000000", "hex");
@@ -26,9 +27,10 @@ export class StagingTable {
     if (!/^[a-z0-9_]{1,60}$/.test(table)) throw new Error("The name of the staging table is not valid.");
     const client = new pg.Client({
       connectionString: databaseUrl,
-      options: "-c search_path=mapwright,public -c statement_timeout=0",
+      options: sessionOptions({ search_path: "mapwright,public", statement_timeout: 0 }),
       application_name: "mapwright transfer",
       connectionTimeoutMillis: 5_000,
+      ...keptAlive,
     });
     // The running command rejects as well when the connection breaks.
     client.on("error", () => undefined);

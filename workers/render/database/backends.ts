@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import pg from "pg";
+import { keptAlive } from "../../../src/storage/session-settings.js";
 
 /** Connections to PostgreSQL that statements of Mapnik take in turns. */
 
@@ -64,7 +65,7 @@ export class Backends {
       options: this.options.settings,
       application_name: "mapwright render",
       connectionTimeoutMillis: connectMs,
-      keepAlive: true,
+      ...keptAlive,
     });
     // Without a listener, the event would end the process.
     client.on("error", () => undefined);

@@ -2,6 +2,7 @@ import { readdirSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
 import type { ExportFileRequest, ExportFileResponse } from "../../../src/hosts/export-messages.js";
+import { keptAlive, sessionOptions } from "../../../src/storage/session-settings.js";
 import { planFields } from "./fields.js";
 import { planFiles } from "./files.js";
 import type { FieldValue } from "./flatgeobuf.js";
@@ -22,11 +23,18 @@ const reservedBytes = 64 * 1024 ** 2;
 export async function exportFile(request: ExportFileRequest): Promise<ExportFileResponse> {
   const client = new pg.Client({
     connectionString: request.databaseUrl,
-    options:
-      "-c search_path=mapwright,public -c jit=off -c timezone=UTC -c client_connection_check_interval=1000 " +
-      `-c statement_timeout=${request.statementTimeoutMs}`,
+    options: sessionOptions({
+      search_path: "mapwright,public",
+      jit: "off",
+      timezone: "UTC",
+      client_connection_check_interval: 1_000,
+      statement_timeout: request.statementTimeoutMs,
+      // Between what it reads it writes files, which takes as long as the disk does.
+      idle_in_transaction_session_timeout: 600_000,
+    }),
     application_name: "mapwright export",
     connectionTimeoutMillis: 5_000,
+    ...keptAlive,
   });
   // The running command rejects as well when the connection breaks.
   client.on("error", () => undefined);
@@ -65,6 +73,8 @@ async function write(client: pg.Client, request: ExportFileRequest): Promise<Exp
       }
       objects += rows.length;
     }
+    // Files are closed for long, which is in nobody's way.
+    await client.query("commit");
     for (const { output } of plan.files) await output.close();
     checkSize(request);
   } catch (error) {

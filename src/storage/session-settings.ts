@@ -1,0 +1,34 @@
+/**
+ * Settings of every session that this program opens in PostgreSQL, whoever opens it. A process that is gone must not keep its
+ * locks: when its machine loses power nobody ends its connections, and one that is stopped still has a kernel that answers.
+ */
+
+/** How long a session may keep what it holds without a word of its process. */
+const silenceMs = 20_000;
+/** Of the kernels: when a connection that nobody uses is asked whether the other end is there, and how often. */
+const keepAliveMs = 10_000;
+const probeMs = 5_000;
+
+/** For connections that `pg` opens: it would wait two hours. */
+export const keptAlive = { keepAlive: true, keepAliveInitialDelayMillis: keepAliveMs } as const;
+
+const settings: Readonly<Record<string, string | number>> = {
+  // A machine that does not answer is gone.
+  tcp_keepalives_idle: keepAliveMs / 1_000,
+  tcp_keepalives_interval: probeMs / 1_000,
+  tcp_keepalives_count: (silenceMs - keepAliveMs) / probeMs,
+  tcp_user_timeout: silenceMs,
+  // While a statement runs, too.
+  client_connection_check_interval: probeMs,
+  // A process that stands still. Those that live are heard of (`startHeartbeat`).
+  idle_in_transaction_session_timeout: silenceMs,
+};
+
+/** Of sessions that hold something between their transactions, such as locks; to be kept by `startHeartbeat`. */
+export const holding = { idle_session_timeout: silenceMs } as const;
+
+/** All of them as `options` of a connection, or PGOPTIONS. The values must not have spaces. */
+export const sessionOptions = (added: Readonly<Record<string, string | number>>): string =>
+  Object.entries({ ...settings, ...added })
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(" ");

@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { openDatabase } from "../../src/storage/postgres.js";
+import { freshDatabase } from "../support/database.js";
+import { DatabaseLink } from "../support/database-link.js";
+import { startNoting } from "../support/listening.js";
+import { quietLog } from "../support/log.js";
+import { testRedisUrl } from "../support/redis.js";
+import { startServer, waitFor } from "../support/server.js";
+
+/** Nobody waits for ever for a database, or a Redis, that takes connections and says nothing. */
+
+/** Whether it has ended within that time. */
+const endsWithin = (ms: number, work: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    work.then(() => true),
+    new Promise<boolean>((resolve) => setTimeout(() => resolve(false), ms).unref()),
+  ]);
+
+t.test("a node stops", async (t) => {
+  const database = await freshDatabase();
+  t.teardown(() => database.drop());
+  const links = [await DatabaseLink.to(database.url), await DatabaseLink.to(testRedisUrl())] as const;
+  t.teardown(() => Promise.all(links.map((link) => link.close())));
+  const hook = await startNoting();
+  t.teardown(() => hook.stop());
+  const server = await startServer({
+    databaseUrl: links[0].url,
+    config: { redisUrl: links[1].url, "edge.kind": "hook", "edge.urls": [hook.url] },
+  });
+  const { services } = server.nodes[0]!;
+  await waitFor(() => hook.sent.length > 0);
+  void services.db.transaction(async (tx) => tx.query("select pg_sleep(600)")).catch(() => undefined);
+  for (const link of links) link.swallow();
+  services.search.reconsider();
+  t.ok(await endsWithin(30_000, server.nodes[0]!.stop(1_000)));
+  await endsWithin(5_000, server.sql.end());
+});
+
+t.test("a connection of its own is refused in time, and its loss is noticed", async (t) => {
+  const database = await freshDatabase();
+  t.teardown(() => database.drop());
+  const link = await DatabaseLink.to(database.url);
+  t.teardown(() => link.close());
+  const db = openDatabase({ url: link.url, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
+  const client = await db.dedicated();
+  const lost = new Promise((resolve) => client.once("end", () => resolve(true)));
+  link.swallow();
+  await t.rejects(db.dedicated(), /timeout/);
+  t.ok(await endsWithin(25_000, lost), "nobody has asked it for anything");
+  t.ok(await endsWithin(10_000, db.close()));
+});
+
+t.test("each session that is opened has the settings that end it when its process is gone", async (t) => {
+  const database = await freshDatabase();
+  t.teardown(() => database.drop());
+  const db = openDatabase({ url: database.url, connections: 1, statementTimeoutMs: 60_000, log: quietLog });
+  t.teardown(() => db.close());
+  const own = await db.dedicated();
+  t.teardown(() => own.end());
+  const read = `select name, setting from pg_settings where name in (
+    'client_connection_check_interval', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`;
+  for (const [rows, idle] of [
+    [await db.query<{ name: string; setting: string }>(read), "0"],
+    [(await own.query<{ name: string; setting: string }>(read)).rows, "20000"],
+  ] as const)
+    t.same(Object.fromEntries(rows.map(({ name, setting }) => [name, setting])), {
+      client_connection_check_interval: "5000",
+      idle_in_transaction_session_timeout: "20000",
+      idle_session_timeout: idle,
+    });
+  // Sessions of hosts cannot be asked.
+  for (const folder of ["src", "workers"])
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      if (!name.endsWith(".ts")) continue;
+      for (const [, opened] of readFileSync(join(folder, name), "utf8").matchAll(
+        /new pg\.(?:Client|Pool)\(\{([\s\S]*?)\}\);/g,
+      )) {
+        t.match(opened, /options: (sessionOptions\(|this\.options\.settings)/, `${name}: of the server`);
+        t.match(opened, /\.\.\.keptAlive/, `${name}: of the client`);
+      }
+    }
+});
