@@ -33,6 +33,8 @@ export function objectsApi(db: Database): ObjectsApi {
   const services = {
     db,
     config: { publicTimeoutMs: 10_000 },
+    // None of these operations shows statistics.
+    visuals: { noting: () => undefined },
     // Nothing is limited, as without settings.
     limits: { applies: () => false },
     catalog: new CatalogReader(db, ""),

@@ -87,7 +87,7 @@ export const neededParent = (description: string) =>
   ruled(parent(description), {
     absent: () =>
       notFound(
-        "parent: parent_id is required in changes, by PATCH too; 0, or the map's id, is the map itself",
+        "parent: parent_id is required in changes, by PATCH too; its own, as answers show it, leaves it where it is, and 0, or the map's id, is the map itself",
       ),
   });
 
