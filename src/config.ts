@@ -222,6 +222,10 @@ export const configSchema = z.strictObject({
       /** The service of Fastly, or the zone of Cloudflare. */
       service: text.regex(/^[A-Za-z0-9]*$/, "letters and digits").default(""),
       token: text.regex(/^[\x21-\x7e]*$/, "printable ASCII characters without spaces").default(""),
+      /** The key that all public answers have. Installations that share an edge have different ones. */
+      name: text
+        .regex(/^[A-Za-z0-9_-]{1,40}$/, "up to 40 letters, digits, hyphens and underscores")
+        .default("mapwright"),
       /** How long the edge keeps what it is not told to drop. */
       seconds: count(1, 31_536_000).default(86_400),
       /** Varnish is told at once. Others are told again after this time, for answers that were on their way. */

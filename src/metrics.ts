@@ -23,11 +23,11 @@ export interface Gauges {
   readonly changeListeners: number;
   readonly edge: {
     readonly leads: boolean;
-    readonly lagSeconds: number;
     readonly done: number;
     readonly failed: number;
     readonly keys: number;
   };
+  readonly edgeLagSeconds: () => number | Promise<number>;
   readonly packed: { readonly tiles: number; readonly savedBytes: number };
   readonly tileMemory: { readonly tiles: number; readonly bytes: number };
   readonly databasePool: {
@@ -108,14 +108,14 @@ export class Metrics {
     const { requests, durations, tiles, renders, externalImages, layersLeftOut } = this;
     for (const metric of [requests, durations, tiles, renders, externalImages, layersLeftOut])
       this.registry.registerMetric(metric as never);
-    const gauge = (name: string, help: string, read: (now: Gauges) => number) => {
+    const gauge = (name: string, help: string, read: (now: Gauges) => number | Promise<number>) => {
       this.registry.registerMetric(
         new Gauge({
           name: `mapwright_${name}`,
           help,
           registers: [],
-          collect() {
-            this.set(read(gauges()));
+          async collect() {
+            this.set(await read(gauges()));
           },
         }) as never,
       );
@@ -160,8 +160,8 @@ export class Metrics {
     );
     gauge(
       "edge_lag_seconds",
-      "Age of the oldest change that the edge was not told, on the node that tells it.",
-      (now) => now.edge.lagSeconds,
+      "Age of the oldest change that an instance of the edge was not told, as the database has it, on each node.",
+      (now) => now.edgeLagSeconds(),
     );
     gauge(
       "edge_purges",

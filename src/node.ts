@@ -19,7 +19,7 @@ import type { Config } from "./config.js";
 import { EdgeHeaders } from "./edge/headers.js";
 import { PurgedVersions } from "./edge/purged-versions.js";
 import { Purger } from "./edge/purger.js";
-import { edgeTarget, purgeServiceOf } from "./edge/service.js";
+import { edgeTarget, purgeServicesOf } from "./edge/service.js";
 import { createRasterServices } from "./external/services.js";
 import { BodyThreads } from "./features/body-threads.js";
 import { pruneTallies } from "./features/prune-tallies.js";
@@ -158,7 +158,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     bodies: bodies.counts(),
     metatilesInFlight: tiles.making + path.vectorTiles.making,
     changeListeners: mapEvents.listeners,
-    edge: purger?.counts ?? { leads: false, lagSeconds: 0, done: 0, failed: 0, keys: 0 },
+    edge: purger?.counts ?? { leads: false, done: 0, failed: 0, keys: 0 },
+    edgeLagSeconds: () => purger?.lagSeconds() ?? 0,
     packed: packing?.counts ?? { tiles: 0, savedBytes: 0 },
     tileMemory: path.memory.counts(),
     databasePool: db.counts(),
@@ -254,11 +255,12 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   await redis.connect().catch(() => undefined);
   if (tilesRedis !== redis) await tilesRedis.connect().catch(() => undefined);
   await changes.start();
-  const purges = purgeServiceOf(config);
-  if (purges)
+  const purges = purgeServicesOf(config);
+  if (purges.size > 0)
     purger = new Purger({
       ...{ db, changes, log },
-      service: purges,
+      services: purges,
+      everything: config.edge.name,
       clock: systemClock,
       target: `${edgeTarget(config)} ${programVersion()}`,
     });

@@ -83,7 +83,7 @@ export interface TilePathEvents {
   readonly noted: NonNullable<ChangeListener["noted"]>;
   /** The edge was told of these. */
   readonly edgePurged: NonNullable<ChangeListener["edgePurged"]>;
-  /** Cached tiles were dropped at an operator's wish. */
+  /** Cached tiles were dropped at an operator's wish, or changes were not heard of: the edge may know of neither. */
   readonly purged: () => void;
   /** A file was imported into a layer. */
   readonly imported: () => void;
@@ -140,6 +140,8 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
         catalog.projectChanged(id);
         on.catalogueChanged();
         watchers.projectChanged(id);
+        // What was announced meanwhile was not heard of.
+        if (id === undefined) on.purged();
       },
       mapChanged: (id) => {
         catalog.mapChanged(id);

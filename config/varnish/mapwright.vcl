@@ -38,8 +38,9 @@ sub vcl_recv {
         }
         # What is being fetched now was asked for before the change.
         var.global_set("mapwright-purge", req.xid);
-        if (req.http.mapwright-all) {
-            ban("obj.status != 0");
+        # Nothing but what Mapwright has named: other sites may be served from here, too.
+        if (req.http.mapwright-forgotten) {
+            set req.http.mapwright-dropped = xkey.purge(req.http.mapwright-forgotten);
             return (synth(200, "Dropped"));
         }
         # Soft: what has not changed after all is asked for by its ETag, and not loaded again.

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import type { Config } from "../config.js";
-import { purgeServiceOf } from "../edge/service.js";
+import { purgeServicesOf } from "../edge/service.js";
 import { createLog } from "../log.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openRedis } from "../storage/redis.js";
@@ -52,17 +52,20 @@ export async function checkPlugins(entries: readonly string[]): Promise<Check[]>
 
 /** Whether the cache in front of the server takes purges. */
 export async function checkEdge(config: Config): Promise<Check[]> {
-  const service = purgeServiceOf(config);
-  if (!service) return [];
-  const { kind } = config.edge;
-  try {
-    // Nothing has this key.
-    await service.purge(["doctor"], AbortSignal.timeout(5_000));
-    return [good("edge", `${kind} takes purges`)];
-  } catch (error) {
-    const advice = "look at edge.* in the configuration, and whether it runs as README tells";
-    return [bad("edge", `${kind} does not take purges: ${reasonOf(error)}`, advice)];
-  }
+  const services = [...purgeServicesOf(config)];
+  return Promise.all(
+    services.map(async ([name, service]) => {
+      const what = services.length > 1 ? `${config.edge.kind} ${name}` : config.edge.kind;
+      try {
+        // Nothing has this key.
+        await service.purge(["doctor"], AbortSignal.timeout(5_000));
+        return good("edge", `${what} takes purges`);
+      } catch (error) {
+        const advice = "look at edge.* in the configuration, and whether it runs as README tells";
+        return bad("edge", `${what} does not take purges: ${reasonOf(error)}`, advice);
+      }
+    }),
+  );
 }
 
 /** Version, extensions and schema. */

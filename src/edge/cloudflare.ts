@@ -46,8 +46,8 @@ export class Cloudflare implements PurgeService {
     for (const tags of batches(keys, { most: mostInRequest })) await this.post({ tags }, signal);
   }
 
-  async purgeAll(signal: AbortSignal): Promise<void> {
-    await this.post({ purge_everything: true }, signal);
+  forget(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.purge(keys, signal);
   }
 
   private async post(body: object, signal: AbortSignal): Promise<void> {

@@ -23,35 +23,31 @@ export class Fastly implements PurgeService {
     this.repeatMs = options.repeatMs;
   }
 
-  async purge(keys: readonly string[], signal: AbortSignal): Promise<void> {
-    // Soft: what has not changed is asked for by its ETag, and not loaded again.
-    for (const list of batches(keys, { most: mostInRequest }))
-      await this.post("purge", { body: JSON.stringify({ surrogate_keys: list }), isSoft: true, signal });
+  /** Soft: what has not changed is asked for by its ETag, and not loaded again. */
+  purge(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.send(keys, { isSoft: true, signal });
   }
 
-  async purgeAll(signal: AbortSignal): Promise<void> {
-    await this.post("purge_all", { signal });
+  forget(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.send(keys, { isSoft: false, signal });
   }
 
-  private post(
-    path: string,
-    {
-      body,
-      isSoft,
-      signal,
-    }: { readonly body?: string; readonly isSoft?: boolean; readonly signal: AbortSignal },
-  ): Promise<string> {
+  private async send(
+    keys: readonly string[],
+    { isSoft, signal }: { readonly isSoft: boolean; readonly signal: AbortSignal },
+  ): Promise<void> {
     const { api, service, token } = this.options;
-    return send(`${api}/service/${service}/${path}`, {
-      method: "POST",
-      headers: {
-        "fastly-key": token,
-        accept: "application/json",
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(isSoft && { "fastly-soft-purge": "1" }),
-      },
-      ...(body !== undefined && { body }),
-      signal,
-    });
+    for (const list of batches(keys, { most: mostInRequest }))
+      await send(`${api}/service/${service}/purge`, {
+        method: "POST",
+        headers: {
+          "fastly-key": token,
+          accept: "application/json",
+          "content-type": "application/json",
+          ...(isSoft && { "fastly-soft-purge": "1" }),
+        },
+        body: JSON.stringify({ surrogate_keys: list }),
+        signal,
+      });
   }
 }

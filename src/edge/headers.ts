@@ -5,7 +5,7 @@ import type { Config } from "../config.js";
 export type EdgeKind = Config["edge"]["kind"];
 
 export interface EdgeHeaderOptions {
-  readonly edge: Pick<Config["edge"], "kind" | "seconds">;
+  readonly edge: Pick<Config["edge"], "kind" | "seconds" | "name">;
   readonly tiles: Pick<Config["tiles"], "cacheControl">;
 }
 
@@ -52,7 +52,7 @@ export class EdgeHeaders {
   keyed(keys: readonly string[], secondsLeft?: number): Headers {
     const { edge, tiles } = this.options;
     // Without an edge they would be of no use to anybody.
-    const named = this.isPurged ? namesOf(edge.kind, keys) : {};
+    const named = this.isPurged ? namesOf(edge.kind, [edge.name, ...keys]) : {};
     if (tiles.cacheControl !== "")
       return { "cache-control": bounded(tiles.cacheControl, secondsLeft), ...named };
     const seconds = Math.min(edge.seconds, secondsLeft ?? edge.seconds);

@@ -1,8 +1,6 @@
 import { batches, type PurgeService, send } from "./purge-service.js";
 
-/**
- * Any other cache, told by `POST` of JSON: `{"keys": […]}` or `{"all": true}`. It answers 2xx when the answers are dropped.
- */
+/** Any other cache, told by `POST` of JSON: `{"keys": […]}`. It answers 2xx when the answers are dropped. */
 
 /** About 100 kB. */
 const mostInRequest = 5_000;
@@ -26,8 +24,8 @@ export class Hook implements PurgeService {
     for (const list of batches(keys, { most: mostInRequest })) await this.post({ keys: list }, signal);
   }
 
-  purgeAll(signal: AbortSignal): Promise<void> {
-    return this.post({ all: true }, signal);
+  forget(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.purge(keys, signal);
   }
 
   private async post(body: object, signal: AbortSignal): Promise<void> {

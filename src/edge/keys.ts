@@ -3,6 +3,7 @@ import { type MercatorBox, maxZoom, mercatorHalf, type TileCoord, tileMetres } f
 /**
  * Surrogate keys: names by which a cache in front of the server finds the answers that a change has made old.
  *
+ *     <edge.name>                   anything of this installation
  *     p<project> m<map>             anything of it
  *     l<layer>                      a tile that shows the layer
  *     o<layer>                      an answer that any object of the layer may change: lists, statistics in tiles

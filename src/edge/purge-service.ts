@@ -1,18 +1,22 @@
 import { eitherSignal } from "../either-signal.js";
 
-/** A service that drops answers from caches in front of the server. */
+/**
+ * A service that drops answers from caches in front of the server. Others may share them, so answers are named by keys, all
+ * of ours by `edge.name`: nothing else is ever dropped.
+ */
 export interface PurgeService {
-  /** Keys that one batch of changes may have; with more, whole layers, maps or everything are dropped. */
+  /** Keys that one batch of changes may have; with more, whole layers, maps or all answers of this server are dropped. */
   readonly mostKeys: number;
   /** When a batch is told again, for answers that were on their way to the cache; 0 = the service sees to that. */
   readonly repeatMs: number;
   /**
-   * Drops all answers that have one of the keys. Resolves when they are dropped.
+   * Drops all answers that have one of the keys, but may ask whether one of them is current after all. Resolves when they are
+   * dropped.
    * @throws Error
    */
   purge(keys: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Drops all answers of this server. @throws Error */
-  purgeAll(signal: AbortSignal): Promise<void>;
+  /** As `purge`, and asks for nothing: another server makes other answers of the same. @throws Error */
+  forget(keys: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
 /** Longest wait for the answer to one request. */

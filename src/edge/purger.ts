@@ -5,6 +5,7 @@ import type { Clock } from "../clock.js";
 import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import type { Database } from "../storage/postgres.js";
+import { Instances } from "./instances.js";
 import { addChangeKeys, mostNamed } from "./keys.js";
 import type { PurgeService } from "./purge-service.js";
 import {
@@ -12,9 +13,12 @@ import {
   type Kind,
   mostAtOnce,
   noteDropped,
+  noteToldAll,
   readChanged,
+  readLag,
   readTarget,
   startAnew,
+  type Thing,
   type Wanted,
 } from "./state.js";
 
@@ -24,9 +28,12 @@ import {
  */
 
 export interface PurgerOptions {
-  readonly db: Pick<Database, "dedicated">;
-  readonly service: PurgeService;
-  readonly changes: Pick<ChangeLog, "propagate">;
+  readonly db: Pick<Database, "dedicated" | "query">;
+  /** One for each instance of the edge, by names of their own. */
+  readonly services: ReadonlyMap<string, PurgeService>;
+  /** The key of all that they may keep. */
+  readonly everything: string;
+  readonly changes: Pick<ChangeLog, "propagate" | "trusted">;
   readonly clock: Clock;
   readonly log: Log;
   /** Names the edge and the version of the server; when it changes, the edge drops everything. */
@@ -36,8 +43,6 @@ export interface PurgerOptions {
 export interface PurgerCounts {
   /** Whether this node is the one that tells the edge. */
   readonly leads: boolean;
-  /** Age of the oldest change that the edge was not told, as far as this node knows. */
-  readonly lagSeconds: number;
   readonly done: number;
   readonly failed: number;
   readonly keys: number;
@@ -47,6 +52,10 @@ export interface PurgerCounts {
 const lockMs = 1_000;
 /** How often everything is looked through, for what was not announced. */
 const wholeMs = 60_000;
+/** How often it is noted that the edge was told of all. */
+const notedMs = 5_000;
+/** Longest wait for what the database knows of the lag. */
+const lagMs = 1_000;
 const firstRetryMs = 250;
 const longestRetryMs = 5_000;
 /** Announcements that are looked up by their names; with more, everything is looked through. */
@@ -60,22 +69,22 @@ interface Unsettled {
   readonly at: number;
 }
 
-interface Pass {
-  readonly wanted: Wanted;
-  readonly unsettled: readonly Unsettled[];
+/** What the node that leads has for it. */
+interface Lead {
+  readonly db: Connection;
+  readonly instances: Instances;
   readonly signal: AbortSignal;
 }
 
-type Noted = Map<string, { readonly kind: Kind; readonly id: number }>;
+type Noted = Map<string, Thing>;
 
 export class Purger {
   private readonly stopping = new AbortController();
   private readonly running: Promise<void>;
   private noted: Noted = new Map();
   private isAllNoted = true;
-  /** When the first of the noted changes was announced, in ms of the clock. */
-  private oldest: number | undefined;
-  private telling: number | undefined;
+  /** Where looking through everything goes on. */
+  private after: Thing | undefined;
   private leads = false;
   private wake = (): void => undefined;
   private done = 0;
@@ -90,7 +99,6 @@ export class Purger {
   note(kind: Kind, id: number): void {
     if (this.noted.size >= mostNoted) this.noteAll();
     if (!this.isAllNoted) this.noted.set(`${kind} ${id}`, { kind, id });
-    this.oldest ??= this.options.clock.now();
     this.wake();
   }
 
@@ -98,14 +106,29 @@ export class Purger {
   noteAll(): void {
     this.noted.clear();
     this.isAllNoted = true;
+    this.after = undefined;
     this.wake();
   }
 
   get counts(): PurgerCounts {
     const { leads, done, failed, keys } = this;
-    const since = this.telling ?? this.oldest;
-    const lagSeconds = leads && since !== undefined ? (this.options.clock.now() - since) / 1_000 : 0;
-    return { leads, lagSeconds, done, failed, keys };
+    return { leads, done, failed, keys };
+  }
+
+  /**
+   * Age in seconds of the oldest change that the edge was not told, as the database has it: whichever node tells it, and if
+   * none does. NaN when the database does not answer.
+   */
+  async lagSeconds(): Promise<number> {
+    const { db, clock } = this.options;
+    let cancel = (): void => undefined;
+    const late = new Promise<number>((resolve) => {
+      cancel = clock.after(lagMs, () => resolve(Number.NaN));
+    });
+    const lag = readLag(db).catch(() => Number.NaN);
+    const seconds = await Promise.race([lag, late]);
+    cancel();
+    return seconds;
   }
 
   async stop(): Promise<void> {
@@ -151,95 +174,122 @@ export class Purger {
     this.leads = true;
     // What is not noted is told again.
     await db.query("set synchronous_commit = off");
-    this.isAllNoted = true;
+    const { services, everything, clock, log } = this.options;
+    const instances = await Instances.open({ db, services, everything, clock, log, signal });
+    const repeatMs = Math.max(...[...services.values()].map((service) => service.repeatMs));
+    this.noteAll();
     let unsettled: Unsettled[] = [];
-    let lookedAt = this.options.clock.now();
+    let lookedAt = clock.now();
+    let toldAt = Number.NEGATIVE_INFINITY;
+    /** Whether something was passed over that the edge did not take. */
+    let isIncomplete = false;
     for (let failures = 0; !signal.aborted; ) {
       const { noted, isAllNoted } = this;
-      this.telling = this.oldest;
+      const after = isAllNoted ? this.after : undefined;
       this.forget();
       try {
-        unsettled = await this.settle(db, unsettled, signal);
+        unsettled = await this.settle({ db, instances, signal }, unsettled);
         if (isAllNoted || noted.size > 0) {
-          const wanted = isAllNoted ? "all" : [...noted.values()];
-          const told = await this.pass(db, { wanted, unsettled, signal });
+          const read = await this.read(
+            { db, instances, signal },
+            isAllNoted ? { after } : [...noted.values()],
+          );
+          // Those of the next batch have their turn, whatever becomes of this one.
+          if (isAllNoted && read.length >= mostAtOnce && !this.isAllNoted) {
+            this.isAllNoted = true;
+            this.after = read.at(-1);
+          }
+          const before = new Set(unsettled.flatMap(({ changed }) => changed.map(nameOf)));
+          const told = read.filter((one) => !isAllNoted || !before.has(nameOf(one)));
+          await this.pass({ db, instances, signal }, told);
           if (told.length > 0) {
-            const { repeatMs } = this.options.service;
-            if (repeatMs > 0) unsettled.push({ changed: told, at: this.options.clock.now() + repeatMs });
+            if (repeatMs > 0) unsettled.push({ changed: told, at: clock.now() + repeatMs });
             else await noteDropped(db, told);
           }
-          if (isAllNoted) lookedAt = this.options.clock.now();
-          if (told.length >= mostAtOnce) this.isAllNoted = true;
+          if (isAllNoted) lookedAt = clock.now();
+          if (isIncomplete && isAllNoted && read.length < mostAtOnce) {
+            isIncomplete = false;
+            this.noteAll();
+            continue;
+          }
         }
-        this.telling = undefined;
+        if (isIncomplete) continue;
+        if (failures > 0) log.info("the edge is told of changes again");
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         this.failed++;
-        this.oldest = this.telling ?? this.oldest;
-        // The state in the database tells what was not told.
+        // The state in the database tells what was not told. What comes after it is told first.
         this.isAllNoted = true;
-        if (failures++ === 0)
-          this.options.log.warn({ err: error }, "the edge was not told of changes; it is tried again");
+        isIncomplete ||= this.after !== undefined;
+        if (failures++ === 0) log.warn({ err: error }, "the edge was not told of changes; it is tried again");
         await this.pause(Math.min(firstRetryMs * 2 ** failures, longestRetryMs), signal);
         continue;
       }
       if (this.isAllNoted || this.noted.size > 0) continue;
-      const now = this.options.clock.now();
-      const next = Math.min(lookedAt + wholeMs, ...unsettled.map(({ at }) => at));
+      // A node that does not hear of changes cannot say that it has told them.
+      if (clock.now() >= toldAt + notedMs && this.options.changes.trusted) {
+        await noteToldAll(db);
+        toldAt = clock.now();
+      }
+      const now = clock.now();
+      const next = Math.min(lookedAt + wholeMs, now + notedMs, ...unsettled.map(({ at }) => at));
       if (next > now) await this.sleep(next - now, signal);
-      if (this.options.clock.now() >= lookedAt + wholeMs) this.isAllNoted = true;
+      if (clock.now() >= lookedAt + wholeMs) this.isAllNoted = true;
     }
   }
 
   private forget(): void {
     this.noted = new Map();
     this.isAllNoted = false;
-    this.oldest = undefined;
+    this.after = undefined;
   }
 
-  /** Tells the edge what has changed. @returns what it was told */
-  private async pass(db: Connection, { wanted, unsettled, signal }: Pass): Promise<Changed[]> {
-    const { service, changes, target } = this.options;
+  /** What has changed. Another edge, or another version of the server, begins anew. */
+  private async read({ db, instances, signal }: Lead, wanted: Wanted): Promise<Changed[]> {
+    const { changes, services, target, everything } = this.options;
     const state = await readTarget(db, target);
-    if (state.isOther) {
-      const versions = await startAnew.read(db);
-      await changes.propagate();
-      await service.purgeAll(signal);
-      if (service.repeatMs > 0) {
-        await this.pause(service.repeatMs, signal);
-        await service.purgeAll(signal);
-      }
-      await startAnew.note(db, state.target, versions);
-      this.done++;
-      this.isAllNoted = true;
-      return [];
-    }
-    const before = unsettled.flatMap(({ changed }) => changed);
-    const changed = await readChanged(db, wanted, mostNamed, before);
-    if (changed.length === 0) return [];
-    // A node that does not know of a change yet would answer with what the edge is about to drop.
+    if (!state.isOther) return readChanged(db, wanted, mostNamed);
+    const versions = await startAnew.read(db);
+    const projects = await startAnew.projects(db);
+    // What other versions of the server have answered may lack the key of all.
+    const keys = [everything, ...projects.map((id) => `p${id}`)];
     await changes.propagate();
-    await this.tell(changed, signal);
+    await instances.drop("forget", keys);
+    const repeatMs = Math.max(...[...services.values()].map((service) => service.repeatMs));
+    if (repeatMs > 0) {
+      await this.pause(repeatMs, signal);
+      await instances.drop("forget", keys);
+    }
+    await startAnew.note(db, state.target, versions);
+    this.done++;
+    this.noteAll();
+    return [];
+  }
+
+  /** Tells the edge what has changed. */
+  private async pass({ db, instances }: Lead, changed: readonly Changed[]): Promise<void> {
+    if (changed.length === 0) return;
+    // A node that does not know of a change yet would answer with what the edge is about to drop.
+    await this.options.changes.propagate();
+    await this.tell(instances, changed);
     await announce(db, changed);
-    return changed;
   }
 
   /** Tells the edge again what is due, and notes that it was told. @returns what is not due */
-  private async settle(db: Connection, unsettled: Unsettled[], signal: AbortSignal): Promise<Unsettled[]> {
+  private async settle({ db, instances }: Lead, unsettled: Unsettled[]): Promise<Unsettled[]> {
     const now = this.options.clock.now();
     const due = unsettled.filter(({ at }) => at <= now).flatMap(({ changed }) => changed);
     if (due.length === 0) return unsettled;
-    await this.tell(due, signal);
+    await this.tell(instances, due);
     await noteDropped(db, [...new Map(due.map((one) => [`${one.kind} ${one.id}`, one])).values()]);
     return unsettled.filter(({ at }) => at > now);
   }
 
-  private async tell(changed: readonly Changed[], signal: AbortSignal): Promise<void> {
-    const { service, clock } = this.options;
-    const keys = await keysOf(changed, { most: service.mostKeys, turn: () => clock.turn() });
-    if (keys === undefined) await service.purgeAll(signal);
-    else await service.purge(keys, signal);
+  private async tell(instances: Instances, changed: readonly Changed[]): Promise<void> {
+    const { clock, everything } = this.options;
+    const keys = await keysOf(changed, { most: instances.mostKeys, turn: () => clock.turn() });
+    await instances.drop("purge", keys ?? [everything]);
     this.done++;
     this.keys += keys?.length ?? 0;
   }
@@ -277,17 +327,26 @@ export class Purger {
 
 type Connection = Pick<Database, "query">;
 
-const connectionOf = (client: pg.Client): Connection => ({
-  query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-    (await client.query<Row>(text, [...values])).rows,
-});
+/** Statements run one after the other, also those that are sent at once. */
+function connectionOf(client: pg.Client): Connection {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    query: <Row extends object>(text: string, values: readonly unknown[] = []) => {
+      const done = last.then(async () => (await client.query<Row>(text, [...values])).rows);
+      last = done.catch(() => undefined);
+      return done;
+    },
+  };
+}
+
+const nameOf = ({ kind, id, version }: Changed): string => `${kind} ${id} ${version}`;
 
 /** Keys that are made before others have a turn: about a millisecond. */
 const keysInTurn = 2_000;
 
 /**
  * Keys of all that changed. With more than `most`, layers with many are told as a whole, the largest first.
- * @returns undefined: everything
+ * @returns undefined: all that there is
  */
 export async function keysOf(
   changed: readonly Changed[],

@@ -6,25 +6,30 @@ import type { PurgeService } from "./purge-service.js";
 import { Varnish } from "./varnish.js";
 
 /** Names the edge, so that another one drops everything. */
-export const edgeTarget = ({ edge: { kind, urls, service } }: Pick<Config, "edge">): string =>
-  [kind, ...urls, service].join(" ");
+export const edgeTarget = ({ edge: { kind, urls, service, name } }: Pick<Config, "edge">): string =>
+  [kind, ...urls, service, name].join(" ");
 
-/** The service of the configured edge; undefined when there is none to be told. The configuration was checked for what it needs. */
-export function purgeServiceOf({ edge }: Pick<Config, "edge">): PurgeService | undefined {
+/**
+ * The services of the configured edge by names of their own, one for each instance; none when there is none to be told. The
+ * configuration was checked for what it needs.
+ */
+export function purgeServicesOf({ edge }: Pick<Config, "edge">): ReadonlyMap<string, PurgeService> {
   const { kind, urls, service, token, perMinute } = edge;
   const repeatMs = 1_000 * edge.repeatSeconds;
   const api = (own: string) => (urls[0] ?? own).replace(/\/$/, "");
   switch (kind) {
     case "none":
     case "nginx":
-      return undefined;
+      return new Map();
     case "varnish":
-      return new Varnish(urls);
+      return new Map(urls.map((url) => [url, new Varnish(url)]));
     case "fastly":
-      return new Fastly({ api: api(fastlyApi), service, token, repeatMs });
+      return new Map([[kind, new Fastly({ api: api(fastlyApi), service, token, repeatMs })]]);
     case "cloudflare":
-      return new Cloudflare({ api: api(cloudflareApi), zone: service, token, repeatMs, perMinute });
+      return new Map([
+        [kind, new Cloudflare({ api: api(cloudflareApi), zone: service, token, repeatMs, perMinute })],
+      ]);
     case "hook":
-      return new Hook({ url: urls[0]!, token, repeatMs });
+      return new Map([[kind, new Hook({ url: urls[0]!, token, repeatMs })]]);
   }
 }

@@ -21,8 +21,13 @@ export interface Changed {
   readonly area: number[] | null;
 }
 
-/** Which things are looked at. */
-export type Wanted = readonly { readonly kind: Kind; readonly id: number }[] | "all";
+export interface Thing {
+  readonly kind: Kind;
+  readonly id: number;
+}
+
+/** Which things are looked at: these, or of all that are outdated the next after one. */
+export type Wanted = readonly Thing[] | { readonly after: Thing | undefined };
 
 /** More than these are dropped by the next batch. */
 export const mostAtOnce = 1_000;
@@ -30,17 +35,14 @@ export const mostAtOnce = 1_000;
 const mostChanges = 200;
 
 /**
- * What has changed since the edge was told. All that is read is committed.
+ * What has changed since the edge was told, at most `mostAtOnce` of all, in the order of kinds and ids. All that is read is
+ * committed.
  * @param named layers of a map that tiles name
- * @param told what the edge was told, although that is not noted yet; left out of "all"
  */
-export async function readChanged(
-  db: Connection,
-  wanted: Wanted,
-  named: number,
-  told: readonly Pick<Changed, "kind" | "id" | "version">[] = [],
-): Promise<Changed[]> {
-  const listed = wanted === "all" ? [] : wanted;
+export async function readChanged(db: Connection, wanted: Wanted, named: number): Promise<Changed[]> {
+  const isAll = "after" in wanted;
+  const listed = isAll ? [] : wanted;
+  const { kind, id } = (isAll ? wanted.after : undefined) ?? { kind: "", id: 0 };
   const rows = await db.query<{
     kind: Kind;
     id: number;
@@ -50,17 +52,11 @@ export async function readChanged(
     wide: boolean;
     changes: [version: number, previous: number, area: number[] | null][] | null;
   }>(
-    `with told (kind, id, version) as (
-       select * from unnest($5::text[], $6::bigint[], $7::bigint[])
-     ), wanted (kind, id) as (
+    `with wanted (kind, id) as (
        select * from unnest($1::text[], $2::bigint[])
        union all
-       (select kind, id from edge_outdated o where $3 and not exists (
-          select from told t where t.kind = o.kind and t.id = o.id and t.version is not distinct from case o.kind
-            when 'project' then (select revision from project p where p.id = o.id)
-            when 'map' then (select revision from map m where m.id = o.id)
-            else (select version from layer l where l.id = o.id) end)
-        limit ${mostAtOnce})
+       (select kind, id from edge_outdated where $3 and (kind collate "C", id) > ($5 collate "C", $6::bigint)
+        order by kind collate "C", id limit ${mostAtOnce})
      ), known as (
        select w.kind, w.id, coalesce(p.revision, m.revision, l.version) as version, e.version as purged, n.map_id as map
        from wanted w
@@ -76,11 +72,9 @@ export async function readChanged(
           select version, previous, area from layer_change
           where known.kind = 'layer' and layer_id = known.id and version > known.purged
           order by version limit ${mostChanges + 1}) c) as changes
-     from known where version is distinct from purged`,
-    [
-      ...[listed.map(({ kind }) => kind), listed.map(({ id }) => id), wanted === "all", named],
-      ...[told.map(({ kind }) => kind), told.map(({ id }) => id), told.map(({ version }) => version)],
-    ],
+     from known where version is distinct from purged
+     order by kind collate "C", id`,
+    [listed.map(({ kind }) => kind), listed.map(({ id }) => id), isAll, named, kind, id],
   );
   return rows.map(({ wide, changes, ...row }) => ({
     ...row,
@@ -145,8 +139,33 @@ export async function readTarget(
   return { isOther: row!.known !== wanted, target: wanted };
 }
 
+/**
+ * Age in seconds of the oldest change that an instance of the edge has not been told, as any node reads it; 0 = they were told
+ * of all. It may be a few seconds less.
+ */
+export async function readLag(db: Connection): Promise<number> {
+  const [row] = await db.query<{ seconds: number }>(
+    `select coalesce(extract(epoch from clock_timestamp() - least(
+         case when exists (select from edge_outdated) then (select told_at from edge) end,
+         (select min(since) from edge_behind))), 0)::float8 as seconds`,
+  );
+  return row!.seconds;
+}
+
+/** Notes that the edge was told of all. */
+export async function noteToldAll(db: Connection): Promise<void> {
+  await db.query("update edge set told_at = clock_timestamp()");
+}
+
 /** For an edge that drops everything. */
 export const startAnew = {
+  /** Projects whose answers it may have. */
+  projects: async (db: Connection): Promise<number[]> =>
+    (
+      await db.query<{ id: number }>(
+        "select id::bigint from project union select id from edge_purged where kind = 'project'",
+      )
+    ).map(({ id }) => id),
   /** All versions that there are. To be read before the edge drops everything. */
   read: (db: Connection) =>
     db.query<Pick<Changed, "kind" | "id" | "version">>(

@@ -15,40 +15,25 @@ export class Varnish implements PurgeService {
   readonly mostKeys = 20_000;
   readonly repeatMs = 0;
 
-  /** @param urls of all instances */
-  constructor(private readonly urls: readonly string[]) {}
+  /** @param url of one instance */
+  constructor(private readonly url: string) {}
 
   purge(keys: readonly string[], signal: AbortSignal): Promise<void> {
-    const lists = batches(keys, { most: Number.POSITIVE_INFINITY, characters: mostCharacters }).map((list) =>
-      list.join(" "),
-    );
-    return this.twice(
-      signal,
-      lists.map((list) => ({ "mapwright-keys": list })),
-    );
+    return this.twice("mapwright-keys", keys, signal);
   }
 
-  purgeAll(signal: AbortSignal): Promise<void> {
-    return this.twice(signal, [{ "mapwright-all": "1" }]);
+  forget(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.twice("mapwright-forgotten", keys, signal);
   }
 
-  private async twice(
-    signal: AbortSignal,
-    requests: readonly Readonly<Record<string, string>>[],
-  ): Promise<void> {
-    await this.toEach(signal, requests);
+  private async twice(header: string, keys: readonly string[], signal: AbortSignal): Promise<void> {
+    await this.send(header, keys, signal);
     await pause(secondMs, undefined, { signal });
-    await this.toEach(signal, requests);
+    await this.send(header, keys, signal);
   }
 
-  private async toEach(
-    signal: AbortSignal,
-    requests: readonly Readonly<Record<string, string>>[],
-  ): Promise<void> {
-    await Promise.all(
-      this.urls.map(async (url) => {
-        for (const headers of requests) await send(url, { method: "PURGE", headers, signal });
-      }),
-    );
+  private async send(header: string, keys: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const list of batches(keys, { most: Number.POSITIVE_INFINITY, characters: mostCharacters }))
+      await send(this.url, { method: "PURGE", headers: { [header]: list.join(" ") }, signal });
   }
 }

@@ -22,7 +22,7 @@ const object = await addObject(server, "a", square(10, 50, 1), { map: "m" });
 
 const outdated = async () => Number((await sql.query("select count(*) from edge_outdated")).rows[0].count);
 const told = () => waitFor(async () => (await outdated()) === 0);
-const keys = () => hook.sent.flatMap(({ body }) => (body.all ? ["all"] : body.keys)) as string[];
+const keys = () => hook.sent.flatMap(({ body }) => body.keys) as string[];
 const move = (lon: number, node = 0) =>
   api("PUT", `m/layers/a/objects/${object}/`, { token, node, body: { geom: square(lon, 50, 1) } });
 const metric = async (node: number, name: string) => {
@@ -34,7 +34,7 @@ const leaders = async () =>
 
 t.test("at first everything is dropped, then what changes", async (t) => {
   await waitFor(() => keys().length > 0);
-  t.equal(keys()[0], "all");
+  t.equal(keys()[0], "mapwright");
   await told();
   hook.sent.length = 0;
   for (const node of [0, 1]) {
@@ -43,7 +43,7 @@ t.test("at first everything is dropped, then what changes", async (t) => {
   }
   t.ok(keys().includes(`o${layer}`));
   t.ok(keys().some((key) => key.startsWith("t")));
-  t.notOk(keys().includes("all"));
+  t.notOk(keys().includes("mapwright"));
   t.same((await leaders()).toSorted(), [0, 1], "one node tells it");
   hook.sent.length = 0;
   t.equal(
@@ -61,13 +61,14 @@ t.test("what the edge does not take is told again, with all that came meanwhile"
   await waitFor(() => hook.sent.length >= 2);
   t.not(await outdated(), 0);
   const leader = (await leaders()).indexOf(1);
-  t.ok((await metric(leader, "edge_lag_seconds")) > 0);
+  for (const node of [0, 1])
+    t.ok((await metric(node, "edge_lag_seconds")) > 0, "also the node that does not tell it knows");
   t.ok((await metric(leader, "edge_purges_failed")) >= 1);
   hook.sent.length = 0;
   hook.answer = () => ({ status: 200 });
   await told();
   t.ok(keys().includes(`o${layer}`));
-  await waitFor(async () => (await metric(leader, "edge_lag_seconds")) === 0);
+  for (const node of [0, 1]) await waitFor(async () => (await metric(node, "edge_lag_seconds")) === 0);
 });
 
 t.test("another node goes on where the one that told the edge was cut off", async (t) => {
@@ -108,7 +109,7 @@ t.test("what changes while no node is there is told by the next one", async (t) 
   const second = await startNode(own, quietLog);
   await waitFor(isTold);
   t.ok(keys().includes(`o${id}`));
-  t.notOk(keys().includes("all"), "the edge keeps the rest");
+  t.notOk(keys().includes("mapwright"), "the edge keeps the rest");
   await second.stop(1_000);
   await sql.end();
   await first.database.drop();
@@ -134,6 +135,27 @@ t.test("many changes are told twice to an edge that wants that, and no more ofte
   const others = rows.slice(1).map((row: { id: number }) => times.get(`p${row.id}`));
   t.same([...new Set(others)], [2]);
   t.ok([3, 4].includes(times.get(`p${id}`)!), "what changed again meanwhile is told for that, too");
+  await own.stop();
+});
+
+t.test("what the edge does not take is in the way of nothing else", async (t) => {
+  const own = await startServer({ config });
+  const { sql } = own;
+  const left = async () => (await sql.query("select id from edge_outdated")).rows.map(({ id }) => Number(id));
+  await waitFor(async () => (await left()).length === 0);
+  const { rows } = await sql.query(
+    "insert into project (code, name) select 'many' || n, '{}' from generate_series(1, 2500) n returning id",
+  );
+  const refused = Number(rows[0].id);
+  hook.answer = ({ body }) => ({ status: body.keys.includes(`p${refused}`) ? 500 : 200 });
+  await waitFor(async () => (await left()).length <= 1_000);
+  t.ok((await left()).includes(refused));
+  const last = Number(rows.at(-1).id);
+  await sql.query("update project set revision = revision + 1 where id = $1", [last]);
+  await sql.query("select pg_notify('mapwright', 'P ' || $1)", [last]);
+  await waitFor(async () => !(await left()).includes(last));
+  hook.answer = () => ({ status: 200 });
+  await waitFor(async () => (await left()).length === 0);
   await own.stop();
 });
 
@@ -170,7 +192,7 @@ t.test("another history of the database drops everything", async (t) => {
   hook.sent.length = 0;
   await sql.query("update epoch set token = 'another'");
   await move(61);
-  await waitFor(() => keys().includes("all"));
+  await waitFor(() => keys().includes("mapwright"));
   await told();
   t.equal(await outdated(), 0);
 });

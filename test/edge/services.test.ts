@@ -1,26 +1,26 @@
 import t from "tap";
 import { loadConfig } from "../../src/config.js";
 import { EdgeHeaders } from "../../src/edge/headers.js";
-import { purgeServiceOf } from "../../src/edge/service.js";
+import { purgeServicesOf } from "../../src/edge/service.js";
 import { startNoting } from "../support/listening.js";
 
 /** What each kind of edge is sent, by a server that checks it. */
 
 const signal = new AbortController().signal;
+/** The service of a configuration with one instance. */
+const serviceOf = (flags: Record<string, unknown>) => [...purgeServicesOf(config(flags)).values()][0]!;
 const many = (count: number) => Array.from({ length: count }, (_, index) => `t1.${index}`);
 const config = (flags: Record<string, unknown>) => loadConfig({ environment: {}, flags });
 
 t.test("Fastly", async (t) => {
   const api = await startNoting();
   t.teardown(() => api.stop());
-  const service = purgeServiceOf(
-    config({
-      "edge.kind": "fastly",
-      "edge.urls": [api.url],
-      "edge.service": "SERVICE1",
-      "edge.token": "secret",
-    }),
-  )!;
+  const service = serviceOf({
+    "edge.kind": "fastly",
+    "edge.urls": [api.url],
+    "edge.service": "SERVICE1",
+    "edge.token": "secret",
+  });
   await service.purge(many(600), signal);
   t.same(
     api.sent.map(({ method, path, body }) => [method, path, body.surrogate_keys.length]),
@@ -37,11 +37,16 @@ t.test("Fastly", async (t) => {
       "content-type": "application/json",
     });
   api.sent.length = 0;
-  await service.purgeAll(signal);
+  await service.forget(["mapwright", "p1"], signal);
   t.match(api.sent, [
-    { method: "POST", path: "/service/SERVICE1/purge_all", headers: { "fastly-key": "secret" } },
+    {
+      method: "POST",
+      path: "/service/SERVICE1/purge",
+      body: { surrogate_keys: ["mapwright", "p1"] },
+      headers: { "fastly-key": "secret" },
+    },
   ]);
-  t.equal(api.sent[0]!.headers["fastly-soft-purge"], undefined, "Fastly drops everything only at once");
+  t.equal(api.sent[0]!.headers["fastly-soft-purge"], undefined, "nothing is asked for by its ETag");
   api.answer = () => ({ status: 401, body: { msg: "Provided credentials are missing or invalid" } });
   await t.rejects(service.purge(["p1"], signal), /401.*credentials/);
 });
@@ -55,7 +60,7 @@ t.test("Cloudflare, and its limits", async (t) => {
     "edge.service": "zone1",
     "edge.token": "secret",
   };
-  const service = purgeServiceOf(config({ ...flags, "edge.perMinute": 600 }))!;
+  const service = serviceOf({ ...flags, "edge.perMinute": 600 });
   t.equal(service.mostKeys, 1_200, "half of the 25 requests that may follow each other");
   await service.purge(many(250), signal);
   t.same(
@@ -63,8 +68,8 @@ t.test("Cloudflare, and its limits", async (t) => {
     [100, 100, 50].map((count) => ["POST", "/zones/zone1/purge_cache", count]),
   );
   t.equal(api.sent[0]!.headers.authorization, "Bearer secret");
-  await service.purgeAll(signal);
-  t.same(api.sent.at(-1)!.body, { purge_everything: true });
+  await service.forget(["mapwright"], signal);
+  t.same(api.sent.at(-1)!.body, { tags: ["mapwright"] }, "the zone may have other sites");
 
   // The bucket runs empty: then requests come as it fills again, ten a second.
   api.sent.length = 0;
@@ -87,11 +92,13 @@ t.test("Cloudflare, and its limits", async (t) => {
 t.test("a hook", async (t) => {
   const hook = await startNoting();
   t.teardown(() => hook.stop());
-  const service = purgeServiceOf(
-    config({ "edge.kind": "hook", "edge.urls": [`${hook.url}/drop`], "edge.token": "secret" }),
-  )!;
+  const service = serviceOf({
+    "edge.kind": "hook",
+    "edge.urls": [`${hook.url}/drop`],
+    "edge.token": "secret",
+  });
   await service.purge(["p1", "l2"], signal);
-  await service.purgeAll(signal);
+  await service.forget(["mapwright"], signal);
   t.match(hook.sent, [
     {
       method: "POST",
@@ -99,7 +106,7 @@ t.test("a hook", async (t) => {
       body: { keys: ["p1", "l2"] },
       headers: { authorization: "Bearer secret" },
     },
-    { method: "POST", path: "/drop", body: { all: true } },
+    { method: "POST", path: "/drop", body: { keys: ["mapwright"] } },
   ]);
   hook.answer = () => ({ status: 302, headers: { location: "http://127.0.0.1:1/" } });
   await t.rejects(service.purge(["p1"], signal), "a redirect is no answer");
@@ -109,21 +116,32 @@ t.test("a hook", async (t) => {
   await t.rejects(service.purge(["p1"], controller.signal), "it ends with its caller");
 });
 
-t.test("Varnish: all instances, in headers that it takes, twice", async (t) => {
+t.test("Varnish: each instance, in headers that it takes, twice", async (t) => {
   const instances = [await startNoting(), await startNoting()];
   t.teardown(() => Promise.all(instances.map((one) => one.stop())));
-  const service = purgeServiceOf(
+  const services = purgeServicesOf(
     config({ "edge.kind": "varnish", "edge.urls": instances.map(({ url }) => url) }),
-  )!;
-  await service.purge(many(2_000), signal);
-  for (const { sent } of instances) {
+  );
+  t.same(
+    [...services.keys()],
+    instances.map(({ url }) => url),
+  );
+  for (const [index, service] of [...services.values()].entries()) {
+    const { sent } = instances[index]!;
+    await service.purge(many(2_000), signal);
     const lists = sent.map(({ headers }) => String(headers["mapwright-keys"]));
     t.ok(lists.every((list) => list.length < 8_000));
     t.same(lists.join(" ").split(" "), [...many(2_000), ...many(2_000)]);
     t.ok(sent.every(({ method }) => method === "PURGE"));
+    sent.length = 0;
+    await service.forget(["mapwright", "p1"], signal);
+    t.same(
+      sent.map(({ headers }) => headers["mapwright-forgotten"]),
+      ["mapwright p1", "mapwright p1"],
+    );
   }
   instances[1]!.answer = () => ({ status: 403 });
-  await t.rejects(service.purgeAll(signal), /403/);
+  await t.rejects([...services.values()][1]!.purge(["p1"], signal), /403/);
 });
 
 t.test("headers tell each edge how long it may keep an answer, and others to ask", async (t) => {
@@ -134,7 +152,10 @@ t.test("headers tell each edge how long it may keep an answer, and others to ask
   t.same(of({ "tiles.cacheControl": "public, max-age=5" }), { "cache-control": "public, max-age=5" });
   t.same(of({ "edge.kind": "nginx" }), { "cache-control": revalidated, "x-accel-expires": "@1" });
   const varnish = { "edge.kind": "varnish", "edge.urls": ["http://127.0.0.1:6081"] };
-  t.same(of(varnish), { "cache-control": "public, max-age=0, s-maxage=86400", "surrogate-key": "p1 l2" });
+  t.same(of(varnish), {
+    "cache-control": "public, max-age=0, s-maxage=86400",
+    "surrogate-key": "mapwright p1 l2",
+  });
   t.equal(
     of(varnish, 60)["cache-control"],
     "public, max-age=0, s-maxage=60",
@@ -145,16 +166,16 @@ t.test("headers tell each edge how long it may keep an answer, and others to ask
   t.same(of(fastly), {
     "cache-control": revalidated,
     "surrogate-control": "max-age=86400",
-    "surrogate-key": "p1 l2",
+    "surrogate-key": "mapwright p1 l2",
   });
   t.same(of({ ...fastly, "edge.kind": "cloudflare" }), {
     "cache-control": revalidated,
     "cdn-cache-control": "public, max-age=86400",
-    "cache-tag": "p1,l2",
+    "cache-tag": "mapwright,p1,l2",
   });
   t.same(of({ ...varnish, "tiles.cacheControl": "public, max-age=5, s-maxage=500" }, 100), {
     "cache-control": "public, max-age=5, s-maxage=100",
-    "surrogate-key": "p1 l2",
+    "surrogate-key": "mapwright p1 l2",
   });
 });
 
