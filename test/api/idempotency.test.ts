@@ -1,5 +1,7 @@
 import { connect } from "node:net";
 import t from "tap";
+import { addMember, removeMember } from "../../src/access/accounts.js";
+import { setGrant } from "../../src/access/grants.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import { pruneAnswers } from "../../src/storage/idempotency-keys.js";
 import { overtakenBench } from "../robustness/overtaken.bench.support.js";
@@ -255,6 +257,59 @@ t.test("a request that finds what another one under its key has done is answered
   goOn();
   const { status, text } = await second;
   t.same([status, text], [first.status, first.text]);
+});
+
+t.test("the answer is given to who may still do what it answers, and to nobody else", async (t) => {
+  const projectId = (await server.nodes[0]!.services.catalog.project("p")).id;
+  const { db } = server.nodes[0]!.services;
+  await addMember(db, { login: "writer", password: "writerwriter", projectId, role: "editor" });
+  const own = (await server.api("POST", "login/", { body: { user: "writer", pass: "writerwriter" } })).json
+    .token;
+  await server.api("POST", "", { token: admin, body: { code: "shared" } });
+  await server.api("POST", "shared/layers/", { token, body: { code: "s" } });
+  const send = (method: string, path: string, key: string, body?: unknown, node = 0) =>
+    server.api(method, path, { token: own, node, body, headers: { "idempotency-key": key } });
+  const create = (node = 0) => send("POST", "shared/layers/s/objects/", "w1", { fields: {} }, node);
+  const rename = (node = 0) => send("PATCH", "shared/layers/s/", "w2", { parent_id: 0, code: "t" }, node);
+  const first = await create();
+  t.equal(first.status, 200, first.text);
+  const renamed = await rename();
+  t.equal(renamed.status, 200, renamed.text);
+  for (const node of [0, 1]) {
+    t.equal((await create(node)).text, first.text, "the layer has another code by now");
+    t.equal((await rename(node)).text, renamed.text);
+  }
+  // Another layer has the code: its rights are its own.
+  t.equal((await server.api("POST", "shared/layers/", { token, body: { code: "s" } })).status, 200);
+  t.equal((await create()).text, first.text);
+  await setGrant(db, { project: "p", login: "writer", map: "shared", layer: "t" }, 1);
+  await server.nodes[0]!.services.changes.propagate();
+  for (const node of [0, 1]) {
+    t.equal((await create(node)).status, 403, "the right on the layer was withdrawn");
+    t.equal((await rename(node)).status, 403);
+  }
+  t.equal(
+    (await server.api("POST", "shared/layers/s/objects/", { token: own, body: { fields: {} } })).status,
+    200,
+  );
+  await setGrant(db, { project: "p", login: "writer", map: "shared", layer: "t" }, undefined);
+  await server.nodes[0]!.services.changes.propagate();
+  t.equal((await create(1)).text, first.text, "and given again");
+  await setGrant(db, { project: "p", login: "writer" }, 0);
+  await server.nodes[0]!.services.changes.propagate();
+  t.equal((await create(1)).status, 403, "all rights were withdrawn");
+  await setGrant(db, { project: "p", login: "writer" }, undefined);
+  await server.nodes[0]!.services.changes.propagate();
+  const drop = () => send("DELETE", "shared/layers/t/", "w3");
+  const dropped = await drop();
+  t.equal(dropped.status, 200, dropped.text);
+  t.equal((await drop()).text, dropped.text, "what it deleted is gone, and it is told so again");
+  t.equal((await create()).status, 404, "the layer is gone");
+  const last = await send("POST", "shared/layers/s/objects/", "w4", { fields: {} });
+  t.equal(last.status, 200);
+  await server.api("POST", "logout/", { token: own });
+  t.equal((await send("POST", "shared/layers/s/objects/", "w4", { fields: {} })).status, 401);
+  await removeMember(db, "writer");
 });
 
 t.test("an edit under a key is on the next tile of every node", async (t) => {

@@ -256,6 +256,8 @@ function refusal({ endpoint: { need }, place }: Case, who: Who, map: MapCode): n
 
 interface Asked {
   readonly who: Who;
+  /** Idempotency-Key. */
+  readonly key?: string;
   readonly map: MapCode;
   readonly params?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
@@ -291,6 +293,7 @@ async function ask(
     method: at.method,
     headers: {
       ...(token ? { "x-token": token } : {}),
+      ...(asked.key === undefined ? {} : { "idempotency-key": asked.key }),
       ...(body !== undefined && !form ? { "content-type": "application/json" } : {}),
     },
     ...(body === undefined ? {} : { body: form ? body : JSON.stringify(body) }),
@@ -338,6 +341,30 @@ t.test("who lacks the right is refused, and nothing changes", async (t) => {
     }
   }
   t.same(await state(), before);
+});
+
+t.test("who has lost the right is not given the answer of a request that was done before", async (t) => {
+  const key = "done-before";
+  for (const account of accounts.values())
+    await db.execute(
+      "insert into idempotency_key (account_id, key, request, answer) values ($1, $2, $3, $4)",
+      [...[account, key, "of any request", JSON.stringify({ kind: "json", value: "secret" })]],
+    );
+  const before = await state();
+  for (const at of cases) {
+    if (at.method === "GET") continue;
+    for (const map of mapCodes) {
+      const refusals = (["viewer", "barred"] as const).map(async (who) => {
+        const wanted = refusal(at, who, map);
+        if (wanted === undefined) return;
+        const { status } = await ask(at, { who, map, key });
+        t.equal(status, wanted, `${at.name} of ${map} by ${who}`);
+      });
+      await Promise.all(refusals);
+    }
+  }
+  t.same(await state(), before);
+  await db.execute("delete from idempotency_key");
 });
 
 /** What callers without the right may be told of a part that names nothing, beside their refusal. */

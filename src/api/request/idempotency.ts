@@ -18,6 +18,7 @@ import type { Services } from "../services.js";
 import { callerOf, clientOf, headToken } from "./caller.js";
 import { isLarge } from "./large-body.js";
 import { mediaType, multipart } from "./media-type.js";
+import { type NamedIds, namedBy, requireStillAllowed } from "./rehearsal.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { text } from "./schema/parameters.js";
 
@@ -57,7 +58,7 @@ class AlreadyAnswered extends Error {
 }
 
 /**
- * Returns the stored response of the key, or handles the request and stores its response.
+ * Returns the stored response of the key to who may still do what it answered, or handles the request and stores its response.
  * @throws Failure bad_request when the token is in a form with a file, which is only read after authentication;
  *   invalid_value when the key was used for another request; busy while a request with the same key is being handled;
  *   outcome_unknown; as `callerOf`; what the handler throws
@@ -80,13 +81,17 @@ export async function answerOnce(
   const reader = { client: clientOf(request, caller), signal: request.signal };
   const requestHash = () => fingerprint(request, services, { hasFile, reader });
   const repeat = async (kept: KeptAnswer): Promise<Reply> => {
-    const reply = repeated(kept, await requestHash());
+    const { reply, named = noIds } = parsed(kept);
+    // Rights may have been withdrawn since.
+    await requireStillAllowed(request, services, named, handle);
+    requireSame(kept, await requestHash());
     // The first request may still be waiting for the write to reach all nodes.
     await services.changes.propagate();
     return reply;
   };
   const before = await findAnswer(services.db, owned);
   if (before) return repeat(before);
+  const named = await namedBy(request, services);
   const writing = new SingleTransaction(services.db, async (tx) => {
     await holdKey(tx, owned);
     const kept = await findAnswer(tx, owned);
@@ -97,7 +102,7 @@ export async function answerOnce(
   try {
     reply = await handle(within(services, writing, after));
     await writing.commit(async (tx) =>
-      keepAnswer(tx, owned, { request: await requestHash(), answer: serialized(reply) }),
+      keepAnswer(tx, owned, { request: await requestHash(), answer: serialized(reply, named) }),
     );
   } catch (error) {
     const failure = await writing.undo(error);
@@ -223,20 +228,31 @@ function withoutToken(fields: Readonly<Record<string, unknown>>): string {
 }
 
 type SerializedBytes = Omit<Extract<Reply, { kind: "bytes" }>, "body"> & { readonly body: string };
+/** With what the path named. */
+type Serialized = (Exclude<Reply, { kind: "bytes" }> | SerializedBytes) & { readonly named?: NamedIds };
 
-function serialized(reply: Reply): string {
+/** As answers were stored that do not tell. */
+const noIds: NamedIds = { map: undefined, layer: undefined };
+
+function serialized(reply: Reply, named: NamedIds): string {
   if (reply.kind === "stream") throw new Error("The response of a write must not be a stream.");
-  if (reply.kind !== "bytes") return JSON.stringify(reply);
-  const bytes: SerializedBytes = { ...reply, body: Buffer.from(reply.body).toString("base64") };
-  return JSON.stringify(bytes);
+  if (reply.kind !== "bytes") return JSON.stringify({ ...reply, named } satisfies Serialized);
+  const body = Buffer.from(reply.body).toString("base64");
+  return JSON.stringify({ ...reply, body, named } satisfies Serialized);
+}
+
+function parsed({ answer }: KeptAnswer): { readonly reply: Reply; readonly named: NamedIds | undefined } {
+  const { named, ...reply } = JSON.parse(answer) as Serialized;
+  return {
+    named,
+    reply: reply.kind === "bytes" ? { ...reply, body: Buffer.from(reply.body, "base64") } : reply,
+  };
 }
 
 /** @throws Failure invalid_value */
-function repeated({ request, answer }: KeptAnswer, requestHash: string): Reply {
+function requireSame({ request }: KeptAnswer, requestHash: string): void {
   if (request !== requestHash)
     throw failed("invalid_value", "This Idempotency-Key was given to another request.", {
       parameter: "Idempotency-Key",
     });
-  const reply = JSON.parse(answer) as Exclude<Reply, { kind: "bytes" }> | SerializedBytes;
-  return reply.kind === "bytes" ? { ...reply, body: Buffer.from(reply.body, "base64") } : reply;
 }

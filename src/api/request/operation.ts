@@ -106,6 +106,8 @@ interface Definition<Query, Body, Headers> extends Description {
 
 /** A route with its description. */
 export interface Operation extends Route<Services> {
+  /** The handler by itself, without limits, retries and keys. */
+  readonly bare: Handler<Services>;
   /** The handler for an older API version; `adapt` wraps the current handler to convert requests and responses. */
   readonly adapted: (adapt: (current: Handler<Services>) => Handler<Services>) => Handler<Services>;
   readonly writes: boolean;
@@ -216,6 +218,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     counts,
     takes: limitsOf(body?.limits ?? sizes.small, description.access),
     handler: guarded(current),
+    bare: current,
     adapted: (adapt) => guarded(adapt(current)),
     writes,
     description,

@@ -30,7 +30,7 @@ export const version20: OlderVersion = {
   name: "2.0",
   operations: {
     ...Object.fromEntries(Object.entries(version22.operations).filter(([key]) => !notSupported.has(key))),
-    "POST P/": () => createMap.handler,
+    "POST P/": () => createMap.bare,
     "GET P/:map/layers/": treeAnswer(traits),
     "POST P/:map/publish/": publicationAnswer(traits),
     "POST P/:map/layers/:layer/objects/:object/files/": fileAnswer("2.0"),
