@@ -34,6 +34,7 @@ import { sessionOperations } from "./resources/sessions.js";
 import { startOperation } from "./resources/start.js";
 import { structureOperations } from "./resources/structure.js";
 import { tileKeyOperations } from "./resources/tile-keys.js";
+import { tileMapOperation } from "./resources/tile-map.js";
 import { tileOperations } from "./resources/tiles.js";
 import { vectorTileOperations } from "./resources/vector-tiles.js";
 import { visualizationOperations } from "./resources/visualization.js";
@@ -44,6 +45,7 @@ import { version22 } from "./versions/v22.js";
 
 const resources: readonly Operation[] = [
   ...tileOperations,
+  tileMapOperation,
   ...mapChangeOperations,
   ...vectorTileOperations,
   ...tileKeyOperations,

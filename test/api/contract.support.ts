@@ -164,6 +164,8 @@ export const extensions: readonly string[] = [
   "GET /tms/{project}/{map}/{z}/{x}/{tile}",
   "GET /tms/{project}/{map}/changes/",
   "GET /tms/{project}/{map}/tile.json",
+  "GET /tms/{project}/{map}/tms/tilemapresource.xml",
+  "GET /tms/{project}/{map}/tms/{z}/{x}/{tile}",
   "GET /tms/{project}/{map}/tile.mvt.json",
   "GET /api/2.8/",
   "GET /health/live",

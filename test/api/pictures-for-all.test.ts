@@ -56,6 +56,11 @@ const api = "/api/2.8/p";
 const views = {
   "a tile": ["/tms/p/m/?x=0&y=0&z=0&base=0", "/tms/p/closed/?x=0&y=0&z=0&base=0"],
   "a tile by its path": ["/tms/p/m/0/0/0.png?base=0", "/tms/p/closed/0/0/0.png?base=0"],
+  "a tile by its path from the south": [
+    "/tms/p/m/tms/0/0/0.png?base=0",
+    "/tms/p/closed/tms/0/0/0.png?base=0",
+  ],
+  "a tile map": ["/tms/p/m/tms/tilemapresource.xml", "/tms/p/closed/tms/tilemapresource.xml"],
   "a description of tiles": ["/tms/p/m/tile.json", "/tms/p/closed/tile.json"],
   "a vector tile": ["/tms/p/m/0/0/0.mvt", "/tms/p/closed/0/0/0.mvt"],
   "a description of vector tiles": ["/tms/p/m/tile.mvt.json", "/tms/p/closed/tile.mvt.json"],

@@ -108,6 +108,12 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
     params: { z: "0", x: "0", tile: "0.png" },
     unknown: { z: 400, x: 400, tile: 400 },
   },
+  "GET /tms/:project/:map/tms/:z/:x/:tile": {
+    need: "look",
+    params: { z: "0", x: "0", tile: "0.png" },
+    unknown: { z: 400, x: 400, tile: 400 },
+  },
+  "GET /tms/:project/:map/tms/tilemapresource.xml": { need: "look" },
   "GET /tms/:project/:map/tile.json": { need: "look" },
   "GET /tms/:project/:map/changes/": { need: "look" },
   "GET /tms/:project/:map/tile.mvt.json": { need: "look" },

@@ -44,6 +44,8 @@ t.test("a key is made by who may read the map, and its addresses show it on each
     `${tms}/6/33/30.webp?${key}`,
     `${tms}/6/33/30.mvt?${key}`,
     `${tms}/?x=33&y=33&z=6&${key}`,
+    `${tms}/tms/6/33/33.png?${key}`,
+    `${tms}/tms/tilemapresource.xml?${key}`,
     `${tms}/tile.json?${key}`,
     `${tms}/tile.mvt.json?${key}`,
     `${api}/icon/?${key}`,

@@ -39,7 +39,9 @@ const pathParameters: Readonly<Record<string, { schema: JsonSchema; description:
     },
     description: `${tileFormats
       .map(({ name }) => `\`y.${name}\`, or \`y@2x.${name}\``)
-      .join("; ")} for a tile of 512 × 512 pixels; y = tile row, counted from the north`,
+      .join(
+        "; ",
+      )} for a tile of 512 × 512 pixels; y = tile row, counted from the north, below \`tms/\` from the south`,
   },
 };
 

@@ -1,4 +1,5 @@
 import type { MapState } from "../../catalog/state.js";
+import { flipY, type TileCoord } from "../../geo/tile.js";
 import { CachedAnswer } from "../../http/cached.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
@@ -44,22 +45,26 @@ function contractTile(
   return answer(request, services, addressOf(contractCoord(parameters), parameters.f, parameters));
 }
 
-function tileByPath(
-  request: Request,
-  services: Services,
-  { query }: Input<typeof tileParameters, undefined>,
-): Promise<Reply> {
-  const { z, x, tile } = request.params as { z: string; x: string; tile: string };
-  const vector = vectorPathTile(z, x, tile);
-  if (vector) return vectorTile(request, services, { coord: vector, ...query() });
-  const { coord, scale, format } = pathTile(z, x, tile);
-  const parameters = query();
-  return answer(
-    request,
-    services,
-    addressOf(coord, format, scale === undefined ? parameters : { ...parameters, retina: scale }),
-  );
-}
+type ByPath = Input<typeof tileParameters, undefined>;
+
+/** @param placed the tile of the coordinates in the path */
+const tileByPath =
+  (placed: (coord: TileCoord) => TileCoord) =>
+  (request: Request, services: Services, { query }: ByPath): Promise<Reply> => {
+    const { z, x, tile } = request.params as { z: string; x: string; tile: string };
+    const vector = vectorPathTile(z, x, tile);
+    if (vector) return vectorTile(request, services, { coord: placed(vector), ...query() });
+    const { coord, scale, format } = pathTile(z, x, tile);
+    const parameters = query();
+    return answer(
+      request,
+      services,
+      addressOf(placed(coord), format, scale === undefined ? parameters : { ...parameters, retina: scale }),
+    );
+  };
+
+const fromNorth = tileByPath((coord) => coord);
+const fromSouth = tileByPath(({ z, x, y }) => ({ z, x, y: flipY(z, y) }));
 
 async function answer(request: Request, services: Services, address: TileAddress): Promise<Reply> {
   const { body, headers } = await services.tileAnswers.make({
@@ -174,7 +179,21 @@ export const tileOperations: readonly Operation[] = [
     path: "/tms/:project/:map/:z/:x/:tile",
     query: tileParameters,
     answer: tileOrVectors,
-    handle: tileByPath,
+    handle: fromNorth,
+  }),
+  operation({
+    id: "getTmsTileByPath",
+    tag: "Tiles",
+    summary: "Get a map tile by path (TMS)",
+    details:
+      "As the path of XYZ tiles, but `y` is counted from the south: for clients that do so, as Leaflet with `tms: true` and those " +
+      "that read `tilemapresource.xml`.",
+    takesTileKey: true,
+    methods: ["GET"],
+    path: "/tms/:project/:map/tms/:z/:x/:tile",
+    query: tileParameters,
+    answer: tileOrVectors,
+    handle: fromSouth,
   }),
   operation({
     id: "getTileJson",

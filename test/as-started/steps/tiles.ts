@@ -28,12 +28,14 @@ export const tileSteps: readonly Step[] = [
         [`${spots}/?x=16&y=16&z=5&base=0&retina=2`, "png", 512],
         [`${spots}/5/16/15@3x.png?base=0&q=1`, "png", 768],
         [`${spots}/5/16/15.webp?base=0`, "webp", 256],
+        [`${spots}/tms/5/16/16.png?base=0`, "png", 256],
         [`${spots}/0/0/0.png`, "png", 256],
       ] as const) {
         const { bytes } = await world.ask("GET", path);
         t.match(await sharp(bytes).metadata(), { format, width }, path);
       }
       t.match((await world.ask("GET", `${spots}/tile.json`)).json, { tilejson: "3.0.0", tiles: [/\.png$/] });
+      t.match((await world.ask("GET", `${spots}/tms/tilemapresource.xml`)).bytes.toString(), /<TileMap /);
       t.match((await world.ask("GET", `${spots}/tile.mvt.json`)).json, { tiles: [/\.mvt$/] });
       const vector = await world.ask("GET", `${spots}/5/16/15.mvt`);
       t.equal(decodeTile(vector.bytes).get("spots")?.length, 1);
