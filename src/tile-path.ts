@@ -151,7 +151,11 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
       noted: on.noted,
       edgePurged: on.edgePurged,
       layerChanged: (layer, area) => watchers.layerChanged(layer, area),
-      historyChanged: on.historyChanged,
+      historyChanged: () => {
+        bad.clear();
+        badVectors.clear();
+        on.historyChanged();
+      },
       purged: () => {
         memory.clear();
         addresses.clear();

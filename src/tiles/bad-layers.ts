@@ -71,6 +71,11 @@ export class BadLayers {
     }
   }
 
+  /** Forgets all, as of a database that was replaced: what could not be drawn there may be drawn here. */
+  clear(): void {
+    this.known.clear();
+  }
+
   private times(cause: MissingCause): Overruns {
     return cause === "overrun" ? this.overruns : this.failures;
   }

@@ -100,7 +100,7 @@ t.test("a client that has the picture is told so, and caches may keep what is pu
   const first = await get(png, "?w=7");
   const etag = first.headers.get("etag")!;
   t.match(first.headers.get("cache-control"), /^public/);
-  t.match(first.headers.get("surrogate-key"), /^p\d+ m\d+ l\d+ o\d+$/);
+  t.match(first.headers.get("surrogate-key"), /^mapwright p\d+ m\d+ l\d+ o\d+$/);
   t.equal((await get(png, "?w=7", { "if-none-match": etag })).status, 304);
   t.not((await get(png, "?w=8")).headers.get("etag"), etag);
   const own = await get(png, "?w=7", { "x-token": await server.token("viewer") });

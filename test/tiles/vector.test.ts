@@ -299,7 +299,7 @@ t.test("a map that is not public is for those who may read it, from no cache and
     sql.query("update map set has_publication = $1 where code = 'm'", [open]);
   const open = await raw(address, { "accept-encoding": "gzip" });
   t.match(open.headers["cache-control"], /^public/);
-  t.match(open.headers["surrogate-key"], new RegExp(`^p\\d+ m\\d+ .*l${parks.id}`));
+  t.match(open.headers["surrogate-key"], new RegExp(`^mapwright p\\d+ m\\d+ .*l${parks.id}`));
   await publish(false);
   await waitFor(async () => (await fetch(address)).status === 403);
   t.equal((await fetch(`${server.url}/tms/p/m/tile.mvt.json`)).status, 403);
