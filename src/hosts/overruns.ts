@@ -83,4 +83,10 @@ export class Overruns {
     if (this.suspects.size > 0) this.suspects.delete(about);
     if (this.known.size > 0 && this.known.peek(about)?.isTried) this.known.delete(about);
   }
+
+  /** Forgets all. */
+  clear(): void {
+    this.known.clear();
+    this.suspects.clear();
+  }
 }

@@ -19,7 +19,7 @@ interface BadLayer {
 /** Of more, those that were asked for longest ago are forgotten, as sizes, for which caches grow when they are filled. */
 const bounds = { maxSize: 1_000, sizeCalculation: () => 1 };
 /** Trying what fails at once costs little, and it is to be seen soon when it is well again. */
-const retryMs = 4_000;
+export const retryMs = 4_000;
 
 type Drawn = Pick<TilePlan, "layers" | "drawingOf">;
 
@@ -74,6 +74,8 @@ export class BadLayers {
   /** Forgets all, as of a database that was replaced: what could not be drawn there may be drawn here. */
   clear(): void {
     this.known.clear();
+    this.failures.clear();
+    this.overruns.clear();
   }
 
   private times(cause: MissingCause): Overruns {

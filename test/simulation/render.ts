@@ -58,6 +58,8 @@ export interface RenderOptions {
   readonly drawMs: (random: Random) => number;
   /** Compiling a style exceeded its deadline. */
   readonly onTimeout: (style: string) => void;
+  /** A layer could not be drawn: its table is not there. */
+  readonly onFailure: () => void;
   /** Rendering of a metatile with this content begins. */
   readonly onRender: (state: string) => void;
 }
@@ -221,7 +223,10 @@ export class SimulatedRender {
       await this.sleep(scheduler.latency());
       if (!this.connected?.alive) this.connected = database.connect();
       const row = this.connected.tables.layers.get(id);
-      if (!row) throw new HostError("failed", `relation "layers.l${id}" does not exist`);
+      if (!row) {
+        this.options.onFailure();
+        throw new HostError("failed", `relation "layers.l${id}" does not exist`);
+      }
       drawn.push({ id, style, cells: [...row.cells] });
     }
     return drawn;

@@ -1,3 +1,4 @@
+import { retryMs } from "../../src/tiles/bad-layers.js";
 import { cells, cellsOf, requestedTiles } from "./places.js";
 import { laneMs, Random } from "./scheduler.js";
 import { type Address, addressOf, type Conditions, type Node, styleRetryMs, World } from "./world.js";
@@ -93,6 +94,8 @@ export function play({ conditions, steps }: Scenario): World {
   world.faulty = false;
   // By then styles that timed out are compiled again.
   if (conditions.slowStyles) scheduler.run(scheduler.now + styleRetryMs);
+  // By then layers that could not be drawn are tried again.
+  else if (world.hadFailure) scheduler.run(scheduler.now + retryMs);
   const random = new Random(conditions.seed, 3);
   for (const address of [...world.requested].slice(-2)) {
     for (const node of serving(world))

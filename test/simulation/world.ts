@@ -182,6 +182,9 @@ export class World {
       drawMs: (random) =>
         conditions.calm ? random.below(50) : random.chance(0.1) ? random.below(900) : scheduler.latency(),
       onTimeout: (style) => this.styleTimeouts.set(`${name} ${style}`, scheduler.now),
+      onFailure: () => {
+        this.hadFailure ||= this.faulty;
+      },
       onRender: (key) => this.rendered(key),
     });
     const path = wireTilePath<Seen>({
@@ -550,6 +553,9 @@ export class World {
 
   /** Whether requests may fail because of faults. */
   faulty = false;
+
+  /** Whether a layer could not be drawn meanwhile: for a while it is left out, and named as missing, without being tried. */
+  hadFailure = false;
 
   /** When all nodes can reach the database again. */
   cutUntil = 0;
