@@ -1,5 +1,12 @@
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import { acceptsGzip, commonHeaders, matchesEtag, notModifiedHeaders, responseHead } from "./headers.js";
+import {
+  acceptsGzip,
+  asksToClose,
+  commonHeaders,
+  matchesEtag,
+  notModifiedHeaders,
+  responseHead,
+} from "./headers.js";
 import { statusLine } from "./status.js";
 import type { Headers } from "./types.js";
 
@@ -65,7 +72,8 @@ const contentLength = name("content-length");
 const transferEncoding = name("transfer-encoding");
 const ifNoneMatch = name("if-none-match");
 const acceptEncoding = name("accept-encoding");
-const contentLengthName = name("content-length");
+const connection = name("connection");
+const close = name("close");
 
 /** Whether the request may get a cached response: it has no token and no body. */
 export function mayBeCached(req: HttpRequest): boolean {
@@ -83,24 +91,29 @@ export const takes = (req: HttpRequest, { encoding }: CachedReply): boolean =>
 
 /**
  * Sends a cached response, synchronously in the request handler.
+ * @param last as of `baseHeaders`
  * @returns the status
  */
 export function sendCached(
   res: HttpResponse,
   req: HttpRequest,
   reply: CachedReply,
-  head: boolean,
+  { head, last }: { readonly head: boolean; readonly last: boolean },
 ): 200 | 304 {
+  const closes = last || asksToClose(req.getHeader(connection));
   const tags = req.getHeader(ifNoneMatch);
   if (tags !== "" && matchesEtag(tags, reply.etag)) {
-    res.writeStatus(reply.head304).endWithoutBody();
+    res.writeStatus(reply.head304);
+    if (closes) res.writeHeader(connection, close);
+    res.endWithoutBody();
     return 304;
   }
   const { body } = reply;
   res.writeStatus(reply.head200);
+  if (closes) res.writeHeader(connection, close);
   if (head) {
     // uWebSockets.js 20.49 never answers a HEAD when the length is passed to `endWithoutBody`.
-    res.writeHeader(contentLengthName, String(body.byteLength)).endWithoutBody();
+    res.writeHeader(contentLength, String(body.byteLength)).endWithoutBody();
   } else if (body.byteLength === 0) {
     res.end();
   } else if (!res.tryEnd(body, body.byteLength)[0]) {

@@ -4,7 +4,7 @@ import type { Log } from "../log.js";
 import { clientName, isUncompressed, RequestBody } from "./body.js";
 import { errorResponse } from "./errors.js";
 import { addressText, type ForwardedReader } from "./forwarded.js";
-import { type BaseHeaders, baseHeaders } from "./headers.js";
+import { asksToClose, type BaseHeaders, baseHeaders } from "./headers.js";
 import { ClientDisconnected, IncomingBody } from "./incoming.js";
 import { parseQuery } from "./query.js";
 import type { Receiving } from "./receiving.js";
@@ -39,7 +39,7 @@ export interface IncomingRequest {
   readonly id: string;
   readonly res: HttpResponse;
   readonly head: RequestHead;
-  /** The server is closing: the response has `Connection: close`. */
+  /** The server is closing, or the client asked to: the response has `Connection: close`. */
   readonly last: boolean;
 }
 
@@ -51,7 +51,6 @@ export interface Outcome {
   readonly status: number;
 }
 
-const closes = /(^|,)\s*close\s*(,|$)/i;
 const allMethods: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**
@@ -103,7 +102,7 @@ class Exchange<S> implements ReplyContext {
   }
 
   restOfBody(): Promise<void> | undefined {
-    if (this.incoming.complete || !closes.test(this.header("connection") ?? "")) return undefined;
+    if (this.incoming.complete || !asksToClose(this.header("connection"))) return undefined;
     return this.incoming.untilEnd();
   }
 

@@ -44,7 +44,7 @@ const commonLines = formatHeaders(commonHeaders);
 const baseNames = new Set([...reserved, ...Object.keys(commonHeaders), "x-request-id"]);
 const baseNamesWithConnection = new Set([...baseNames, "connection"]);
 
-/** @param last adds `Connection: close` */
+/** @param last adds `Connection: close`, which the library does not, even where it closes the connection as it was asked to */
 export function baseHeaders(requestId: string, last: boolean): BaseHeaders {
   const lines = `${commonLines}\r\nx-request-id: ${requestId}`;
   return last
@@ -97,6 +97,10 @@ export function notModifiedHeaders(headers: Headers): Headers {
   for (const name of notModifiedNames) if (headers[name] !== undefined) repeated[name] = headers[name];
   return repeated;
 }
+
+/** Whether the value of `Connection` asks to close it after the answer, which then says that it will be. */
+export const asksToClose = (connection: string | undefined): boolean =>
+  connection !== undefined && connection !== "" && /(^|,)\s*close\s*(,|$)/i.test(connection);
 
 /** Whether If-None-Match matches the ETag: a list of tags, by weak comparison (RFC 9110, 13.1.2), or `*`. */
 export function matchesEtag(ifNoneMatch: string, etag: string): boolean {

@@ -8,7 +8,7 @@ import { type CachedReply, mayBeCached, sendCached, takes } from "./cached.js";
 import { errorPage } from "./errors.js";
 import { type ExchangeContext, handleRequest } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
-import { baseHeaders, responseHeaders } from "./headers.js";
+import { asksToClose, baseHeaders, responseHeaders } from "./headers.js";
 import { Receiving } from "./receiving.js";
 import { readHead } from "./request.js";
 import { createRouter } from "./router.js";
@@ -123,13 +123,14 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     const started = performance.now();
     const id = `${idPrefix}-${(++requests).toString(36)}`;
     const head = readHead(req);
+    const asked = asksToClose(head.headers.get("connection"));
     if (head.hasAmbiguousLength) {
-      refuseAmbiguousLength(res, id);
+      refuseAmbiguousLength(res, id, asked);
       finish("", head, 400, id, performance.now() - started);
       return;
     }
     open++;
-    handleRequest(context, { id, res, head, last: closing })
+    handleRequest(context, { id, res, head, last: closing || asked })
       .then(({ route, status }) => {
         open--;
         if (open === 0) drained?.();
@@ -151,12 +152,11 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   };
 
   const answerGet = (method: "GET" | "HEAD") => (res: HttpResponse, req: HttpRequest) => {
-    // While closing, responses need `Connection: close`, which cached ones do not have.
-    if (!closing && mayBeCached(req)) {
+    if (mayBeCached(req)) {
       const path = req.getUrl();
       const reply = lookUp(path, req.getQuery() ?? "");
       if (reply && takes(req, reply)) {
-        const status = sendCached(res, req, reply, method === "HEAD");
+        const status = sendCached(res, req, reply, { head: method === "HEAD", last: closing });
         onAnswered?.(cachedRoute, method, status, 0);
         if (logsSuccess) log.debug({ method, path, status }, "cached");
         return;
@@ -212,14 +212,14 @@ export function createServer<S>(options: ServerOptions<S>): Server {
 /**
  * Sends 400 and closes the connection synchronously, so that no further bytes are parsed as a request. The library closes
  * immediately only when the response has been flushed, which happens immediately only when it exceeds the cork buffer;
- * therefore the page is padded.
+ * therefore the page is padded. It adds `Connection: close` unless the client has asked for it.
  */
-function refuseAmbiguousLength(res: HttpResponse, id: string): void {
+function refuseAmbiguousLength(res: HttpResponse, id: string, isAskedToClose: boolean): void {
   res.onAborted(() => undefined);
   const page = errorPage(400, "The length of the request's body is ambiguous.");
   res.writeStatus(statusLine(400));
   const headers = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
-  const lines = responseHeaders(headers, baseHeaders(id, false));
+  const lines = responseHeaders(headers, baseHeaders(id, isAskedToClose));
   const colon = lines.indexOf(": ");
   res.writeHeader(lines.slice(0, colon), lines.slice(colon + 2));
   res.end(page.padEnd(17_000, " "), true);

@@ -32,6 +32,7 @@ t.test("the description is a valid OpenAPI 3.1 document", async (t) => {
   t.equal(new Set(ids).size, ids.length, "operation ids are unique");
   for (const [key, operation] of described) {
     t.ok(operation.summary.length > 3, `${key} has a summary`);
+    t.ok(operation.responses["431"], `${key} may be asked with too many headers`);
     for (const { name, description, schema } of operation.parameters ?? []) {
       t.ok(description?.length > 3 && schema, `${key}: ${name} says what it is`);
     }

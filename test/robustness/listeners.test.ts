@@ -61,6 +61,14 @@ t.test("clients that listen with all places give some to those with fewer", asyn
   await t.rejects(listen(events, "four"), failure("busy"));
 });
 
+t.test("all networks of an IPv6 site together have half of the places", async (t) => {
+  const events = new MapEvents({ ...options, mostListeners: 6, mostOfClient: 4 });
+  for (let network = 0; network < 3; network++) await listen(events, `2001:db8:7:${network}`);
+  await t.rejects(listen(events, "2001:db8:7:3"), failure("busy"));
+  await t.resolves(listen(events, "2001:db8:8:3"), "another site");
+  await t.resolves(listen(events, "one"));
+});
+
 t.test("an edit is told to many listeners a few at a time", async (t) => {
   const events = new MapEvents(options);
   const all = await Promise.all(Array.from({ length: 300 }, (_, i) => listen(events, `client ${i % 3}`)));

@@ -25,6 +25,14 @@ t.test("a client may leave three seconds of reads, and a tenth of the time beyon
   t.notOk(abandoned.owes(""), "nor by the server itself");
 });
 
+t.test("what one network of an IPv6 site leaves, all of them owe", (t) => {
+  const abandoned = new AbandonedReads(new Hours());
+  abandoned.note("2001:db8:7:1", 60_000);
+  t.ok(abandoned.owes("2001:db8:7:2"));
+  t.notOk(abandoned.owes("2001:db8:8:1"));
+  t.end();
+});
+
 t.test("a read waits for no more than four seconds, and its client's leaving ends that", async (t) => {
   const hours = new Hours();
   const abandoned = new AbandonedReads(hours);

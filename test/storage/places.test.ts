@@ -65,6 +65,20 @@ t.test("free places are everybody's", (t) => {
   t.end();
 });
 
+t.test("all networks of an IPv6 site are one client", async (t) => {
+  const hours = new Hours();
+  const places = new Places(16, 5_000, hours);
+  let held = 0;
+  while (places.tryEnter("reads", of(`2001:db8:7:${held}`))) held++;
+  t.equal(held, fill(new Places(16), "reads", "alone").length);
+  t.ok(places.tryEnter("reads", of("2001:db8:8:0")), "a place is left for another site");
+  const slow = new Places(16, 5_000, hours);
+  for (let network = 0; network < 4; network++) slow.tryEnter("reads", of(`2001:db8:7:${network}`));
+  await hours.pass(101);
+  t.notOk(slow.tryEnter("reads", of("2001:db8:7:9")), "few may be slow");
+  t.ok(slow.tryEnter("reads", of("2001:db8:8:9")));
+});
+
 t.test("those who wait have turns by client, and no more than their number", async (t) => {
   const places = new Places(10, 5_000, new Hours());
   const held = fill(places, "writes", "hostile");

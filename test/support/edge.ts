@@ -7,13 +7,27 @@ import { type Edge, replaced, running, withSystemPrograms } from "../../bench/ca
 /** Settings of a server whose answers name what they show, for an edge that is never there. */
 export const toldEdge = { "edge.kind": "hook", "edge.urls": ["http://127.0.0.1:9/"] };
 
-/** nginx on a port, in front of the server at `backend`. */
-export async function startNginx(port: number, backend: number): Promise<Edge> {
+/** nginx on a port, in front of the server at `backend`, with the shipped file. */
+export const startNginx = (port: number, backend: number): Promise<Edge> =>
+  runNginx(port, (folder) => {
+    let site = readFileSync("config/nginx/mapwright.conf", "utf8");
+    site = replaced(site, "/var/cache/nginx/mapwright", join(folder, "cache"));
+    site = replaced(site, "server 127.0.0.1:8080;", `server 127.0.0.1:${backend};`);
+    return replaced(site, "listen 80;", `listen 127.0.0.1:${port};`);
+  });
+
+/** The same as somebody sets it up who has read nothing. @param more directives beside `proxy_pass` */
+export const startPlainNginx = (port: number, backend: number, more = ""): Promise<Edge> =>
+  runNginx(
+    port,
+    () =>
+      `server { listen 127.0.0.1:${port}; location / { proxy_pass http://127.0.0.1:${backend}; ${more} } }`,
+  );
+
+/** @param siteOf what is in its http section; it may use the folder */
+async function runNginx(port: number, siteOf: (folder: string) => string): Promise<Edge> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-nginx-"));
-  let site = readFileSync("config/nginx/mapwright.conf", "utf8");
-  site = replaced(site, "/var/cache/nginx/mapwright", join(folder, "cache"));
-  site = replaced(site, "server 127.0.0.1:8080;", `server 127.0.0.1:${backend};`);
-  site = replaced(site, "listen 80;", `listen 127.0.0.1:${port};`);
+  const site = siteOf(folder);
   const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${join(folder, name)};`,
   );

@@ -99,6 +99,7 @@ export function openApi(operations: readonly Operation[], { server, config }: In
     paths,
     components: {
       schemas: answerSchemas,
+      responses: { HeadTooLarge: headTooLarge },
       securitySchemes: {
         query: { type: "apiKey", in: "query", name: "token" },
         bearer: { type: "http", scheme: "bearer" },
@@ -227,6 +228,12 @@ const reasons = {
   415: "The request body has a Content-Encoding, which is not supported.",
 } as const;
 
+/** By the HTTP library, whatever was asked for. */
+const headTooLarge: OpenApi = {
+  description: "The address and the header fields of the request are larger than 4 kB together, or too many.",
+  content: { "text/html": { schema: { type: "string" } } },
+};
+
 const clientError = (reason: string): OpenApi => ({
   description: reason,
   content: {
@@ -277,6 +284,7 @@ function responses(operation: Operation, method: Method, ofProject: boolean): Re
     ...refuses.filter((one) => typeof one === "number"),
   ];
   for (const status of statuses) found[status] = clientError(reasons[status]);
+  found[431] = { $ref: "#/components/responses/HeadTooLarge" };
   const codes = [
     ...(ofProject ? ["project_not_found"] : []),
     ...(isVersioned(path) ? ["invalid_format"] : []),
