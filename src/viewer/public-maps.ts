@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "../storage/postgres.js";
-import { type FoundProject, findMaps, shownProject, type ViewerProject } from "./maps.js";
+import { type FoundProject, findMaps, shownProject } from "./maps.js";
 
-/** The list of public maps as a response. */
+/** The list of a project's public maps as a response. */
 export interface MapList {
   /** JSON. */
   readonly body: Buffer;
@@ -18,7 +18,7 @@ interface Reading {
 }
 
 /**
- * Caches the public maps of all projects in a node until something in the catalogue changes. Concurrent calls share one
+ * Caches the public maps of the projects in a node until something in the catalogue changes. Concurrent calls share one
  * query. Projects without public maps are left out.
  */
 export class PublicMaps {
@@ -37,14 +37,12 @@ export class PublicMaps {
     this.changes++;
   }
 
-  /** The list with names in the language if available; not older than the call. */
-  async list(language: string): Promise<MapList> {
-    return (await this.current()).in(language);
-  }
-
-  /** The project with its public maps, as in `list`; nothing if it has none. */
-  async ofProject(code: string, language: string): Promise<readonly ViewerProject[]> {
-    return (await this.current()).ofProject(code, language);
+  /**
+   * The project with its public maps, with names in the language if available; not older than the call. Empty if it has none.
+   * @param project its code; default: the first project that has any
+   */
+  async list(language: string, project?: string): Promise<MapList> {
+    return (await this.current()).in(language, project);
   }
 
   private current(): Promise<PublicList> {
@@ -70,8 +68,8 @@ export class PublicMaps {
   }
 }
 
-/** Bounds the memory for lists by language. */
-const maxLanguages = 20;
+/** Bounds the memory for lists by project and language. */
+const maxLists = 200;
 
 class PublicList {
   private readonly projects: readonly FoundProject[];
@@ -85,20 +83,17 @@ class PublicList {
     );
   }
 
-  ofProject(code: string, language: string): readonly ViewerProject[] {
-    const project = this.projects.find((one) => one.code === code);
-    return project ? [shownProject(project, language)] : [];
-  }
-
-  in(requested: string): MapList {
+  in(requested: string, code?: string): MapList {
+    const project = code === undefined ? this.projects[0] : this.projects.find((one) => one.code === code);
     // Languages without any translation have the same list.
     const language = this.languages.has(requested) ? requested : "";
-    const known = this.lists.get(language);
+    const key = `${project?.code} ${language}`;
+    const known = this.lists.get(key);
     if (known) return known;
-    const body = Buffer.from(JSON.stringify(this.projects.map((project) => shownProject(project, language))));
+    const body = Buffer.from(JSON.stringify(project ? [shownProject(project, language)] : []));
     const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-    if (this.lists.size >= maxLanguages) this.lists.clear();
-    this.lists.set(language, { body, etag });
+    if (this.lists.size >= maxLists) this.lists.clear();
+    this.lists.set(key, { body, etag });
     return { body, etag };
   }
 }

@@ -30,9 +30,7 @@ for (const [name, address] of [
     await until(page, "(window.earlyAnswers?.size ?? 0) >= 2");
     start();
     await pictureComplete(page);
-    const expected = address.includes("lng")
-      ? ["/layers/?", "maps.json", "maps.json"]
-      : ["/layers/?", "maps.json"];
+    const expected = ["/layers/?", "maps.json"];
     t.same(asked.sort(), expected);
     t.same(problems, []);
     await context.close();

@@ -4,7 +4,16 @@ import { secretHash } from "../../src/access/sessions.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { startServer, waitFor } from "../support/server.js";
-import { makeTown, type OpenPage, openPage, pictureComplete, soon, startBrowser, until } from "./support.js";
+import {
+  hold,
+  makeTown,
+  type OpenPage,
+  openPage,
+  pictureComplete,
+  soon,
+  startBrowser,
+  until,
+} from "./support.js";
 
 /** Signing in to see private maps. */
 
@@ -122,7 +131,7 @@ t.test("a project without public maps is on no list, and opens to those who sign
   await until(page, "document.title.startsWith('plan')");
   await pictureComplete(page);
   await page.click(".chooser-button");
-  await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town", "planPrivate"]);
+  await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["planPrivate"]);
   await page.context().close();
 
   const linked = await openPage(browser, `${server.url}/#project=closed&map=plan`, { waitForMap: false });
@@ -146,5 +155,52 @@ t.test("when the session ends elsewhere the page says so", async (t) => {
   await page.waitForSelector("text=Your session has ended");
   await page.waitForSelector("text=This map is private");
   await soon(t).ok(() => page.isVisible(".sign-in-button"));
+  await page.context().close();
+});
+
+t.test("a page shows maps of its project, and nothing of others, wherever it is opened", async (t) => {
+  const { db } = server.nodes[0]!.services;
+  const projectId = await createProject(db, { code: "neighbour", name: "Neighbour" });
+  await createMap(db, projectId, { code: "garden", name: { name: "Garden", localized: false, names: {} } });
+  await createMap(db, projectId, { code: "cellar", published: false });
+  const heard = () =>
+    fetch(`${server.url}/viewer/maps.json?project=neighbour`).then((answer) => answer.text());
+  await waitFor(async () => (await heard()).includes("Garden"));
+  const entries = async (page: OpenPage["page"]) => {
+    await page.click(".chooser-button");
+    return page.locator(".chooser-entry").allTextContents();
+  };
+  const first = await openPage(browser, `${server.url}/`);
+  t.same(await entries(first.page), ["Town"]);
+  t.notMatch(await first.page.innerHTML("body"), /neighbour|Garden/i);
+  await first.page.context().close();
+  const { page, problems } = await openPage(browser, `${server.url}/#project=neighbour`);
+  t.same(await entries(page), ["Garden"]);
+  t.notMatch(await page.innerHTML("body"), /Town/);
+  await page.evaluate("location.hash = '#project=p&map=town'");
+  await page.waitForSelector(".chooser-title:has-text('Town')");
+  await soon(t).same(() => page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  t.same(problems, []);
+
+  // A list that comes late is not shown to who has gone back.
+  const list = "**/maps.json?*project=neighbour*";
+  const release = await hold(page, list);
+  const late = page.waitForResponse(/maps\.json.*neighbour/);
+  await page.evaluate("location.hash = '#project=neighbour'");
+  await page.waitForRequest(/maps\.json.*neighbour/);
+  await page.goBack();
+  await soon(t).match(() => page.url(), /map=town/);
+  release();
+  await (await late).finished();
+  await page.waitForTimeout(200);
+  t.equal(await page.textContent(".chooser-title"), "Town");
+  t.same(await page.locator(".chooser-entry").allTextContents(), ["Town"]);
+  await page.unroute(list);
+  await page.route(list, (route) => route.abort());
+  await page.evaluate("location.hash = '#project=neighbour'");
+  await page.waitForSelector("text=The server cannot be reached");
+  await page.unroute(list);
+  await page.click(".stage button:has-text('Try again')");
+  await page.waitForSelector(".chooser-title:has-text('Garden')");
   await page.context().close();
 });

@@ -21,26 +21,27 @@ const fileReply = (request: Request, file: PageFile, cacheControl: string): Repl
 
 const listParameters = {
   lng: text("Language of names.").default("en"),
-  project: text("Code of the one project to list.").optional(),
+  project: text("Code of the project.").optional(),
 };
 const readList = reader(listParameters);
 
-/** All public maps, grouped by project; with `project`, the maps of that project that the caller may read. */
+/**
+ * The maps of a project that the caller may read. Without `project` those of the first one that has public maps, which the page
+ * at `/` shows: of other projects nobody is told.
+ */
 async function listMaps(request: Request, services: Services): Promise<Reply> {
   const { lng: language, project: only } = readList(request.query);
-  if (only === undefined) {
-    const { body, etag } = await services.publicMaps.list(language);
+  const token = headToken(request);
+  // Projects without public maps are only shown to their users: to others they are like those that do not exist.
+  if (only === undefined || token === undefined) {
+    const { body, etag } = await services.publicMaps.list(language, only);
     const type = "application/json; charset=utf-8";
     return { kind: "bytes", body, headers: { "content-type": type, "cache-control": "no-cache", etag } };
   }
-  const headers = { "cache-control": "private, no-store" };
-  const token = headToken(request);
-  // Projects without public maps are only shown to their users: to others they are like those that do not exist.
-  if (token === undefined)
-    return { kind: "json", value: await services.publicMaps.ofProject(only, language), headers };
   const project = await projectOrNone(services, only);
   const caller = await callerOfToken(token, asUsed(request, services), project);
   const found = await findMaps(services.db, { project: project!, caller });
+  const headers = { "cache-control": "private, no-store" };
   return { kind: "json", value: found.map((one) => shownProject(one, language)), headers };
 }
 

@@ -5,8 +5,6 @@ import { isLanguage } from "./address.js";
 const storageKey = "mapwright.dataLanguages";
 /** Of the projects for which one was chosen, the last ones are remembered. */
 const mostRemembered = 200;
-/** For each of them the names of maps are asked for. */
-const mostLanguages = 3;
 
 export class DataLanguages {
   private readonly remembered: Map<string, string>;
@@ -29,11 +27,6 @@ export class DataLanguages {
   /** The language that was chosen for a project; undefined = that of the interface. */
   of(project: string): string | undefined {
     return this.followed.get(project) ?? this.remembered.get(project);
-  }
-
-  /** The languages that were chosen last. */
-  get chosen(): readonly string[] {
-    return [...new Set([...this.remembered.values(), ...this.followed.values()])].slice(-mostLanguages);
   }
 
   /** Uses the language of a link, if it has one, while the page is open. Returns whether it is another than before. */

@@ -47,7 +47,8 @@ async function askForFirst(): Promise<void> {
   const address = parseAddress(location.hash);
   const { project, map } = address;
   if (project !== undefined) chosen.follow(project, address.language);
-  const list = bodyOf<ProjectInfo[]>(ask(mapsAddress({ lng: language })));
+  const asked = (project !== undefined && chosen.of(project)) || language;
+  const list = bodyOf<ProjectInfo[]>(ask(mapsAddress({ lng: asked, project })));
   const layersOf = (id: MapId, lng: string | undefined) => bodyOf<TreeElement[]>(askForLayers(id, lng));
   if (project !== undefined && map !== undefined) {
     const mapId = { project, map };

@@ -145,22 +145,28 @@ export class MapServer {
   ) {}
 
   /**
-   * The projects with public maps, and the projects with a session, with the maps that its user may see. Removes sessions
-   * that have ended. Names are in the language of a project's data.
+   * The project of that code with the maps that its user, or the public, may see; nothing when there are none. Removes a session
+   * that has ended. Names are in the language of the project's data.
+   * @param project default: the first with public maps, else one with a session
    */
-  async projects(): Promise<ProjectInfo[]> {
-    const found = new Map<string, ProjectInfo>();
-    const list = (lng: string) => this.send<ProjectInfo[]>(mapsAddress({ lng }));
-    const chosen = this.dataLanguages.chosen.map(async (language) =>
-      (await list(language)).filter(
-        ({ code, languages }) => this.dataLanguages.of(code) === language && languages.includes(language),
-      ),
-    );
-    const listed = (await Promise.all([list(this.language), ...chosen])).flat();
-    const own = await Promise.all(this.sessions.projects().map((code) => this.asUser(code)));
-    for (const project of [...listed, ...own.flat()]) found.set(project.code, project);
-    for (const { code, languages } of found.values()) this.languagesOf.set(code, languages);
-    return [...found.values()];
+  async projects(project?: string): Promise<ProjectInfo[]> {
+    const first = project === undefined ? await this.asPublic(undefined) : undefined;
+    const code = project ?? first?.[0]?.code ?? this.sessions.projects()[0];
+    const own = code !== undefined && this.sessions.of(code) ? await this.asUser(code) : [];
+    const found = own.length > 0 ? own : (first ?? (await this.asPublic(code)));
+    for (const { code, languages } of found) this.languagesOf.set(code, languages);
+    return found;
+  }
+
+  private async asPublic(project: string | undefined): Promise<ProjectInfo[]> {
+    const asked = (project !== undefined && this.dataLanguages.of(project)) || this.language;
+    const found = await this.send<ProjectInfo[]>(mapsAddress({ lng: asked, project }));
+    const [first] = found;
+    const chosen = first && this.dataLanguages.of(first.code);
+    const lng = chosen !== undefined && first?.languages.includes(chosen) ? chosen : this.language;
+    return first === undefined || lng === asked
+      ? found
+      : this.send<ProjectInfo[]>(mapsAddress({ lng, project: first.code }));
   }
 
   private async asUser(project: string): Promise<ProjectInfo[]> {

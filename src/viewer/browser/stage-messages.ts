@@ -12,12 +12,12 @@ export const noMapsMessage = (t: Translate, signIn: () => void): StageMessage =>
   actions: [{ label: t("signIn"), isMain: true, press: signIn }],
 });
 
-/** The map of a link does not exist. */
-export const unknownMapMessage = (t: Translate, chooseMap: () => void): StageMessage => ({
+/** The map of a link does not exist. @param chooseMap undefined = there are no others */
+export const unknownMapMessage = (t: Translate, chooseMap: (() => void) | undefined): StageMessage => ({
   icon: "map",
   title: t("unknownTitle"),
   text: t("unknownHint"),
-  actions: [{ label: t("chooseMap"), isMain: true, press: chooseMap }],
+  actions: chooseMap ? [{ label: t("chooseMap"), isMain: true, press: chooseMap }] : [],
 });
 
 /** The map requires signing in, or as another user: `isForbidden` when the current user may not see it. */

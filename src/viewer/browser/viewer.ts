@@ -66,7 +66,12 @@ export class Viewer {
   private readonly opacities = new Opacities();
   private readonly tools: Tools;
   private readonly search: SearchBox;
+  /** The project that the page is for, if it is known. */
   private projects: readonly ProjectInfo[] = [];
+  /** The code that it was asked for by. */
+  private loaded: string | undefined;
+  /** Number of addresses gone to, so that a late list for a previous one is ignored. */
+  private navigation = 0;
   private mapId: MapId | undefined;
   private tree: LayerTree | undefined;
   /** Number of maps opened, so that a late response for a previous map is ignored. */
@@ -204,7 +209,7 @@ export class Viewer {
     window.addEventListener("popstate", () => void this.navigate(parseAddress(location.hash)));
   }
 
-  /** Loads the projects and opens the map of the URL, or the first one. */
+  /** Loads the project and opens the map of the URL, or the first one. */
   async start(): Promise<void> {
     const { t } = this.parts.locale;
     this.stage.loading(t("loadingMap"));
@@ -212,7 +217,7 @@ export class Viewer {
     if (project !== undefined) this.parts.dataLanguages.follow(project, language);
     if (project !== undefined && map !== undefined) this.parts.server.expect({ project, map });
     try {
-      await this.loadProjects();
+      await this.loadProjects(project);
     } catch (error) {
       this.showFailure(error, () => void this.start());
       return;
@@ -220,23 +225,38 @@ export class Viewer {
     await this.navigate(parseAddress(location.hash));
   }
 
-  private async loadProjects(): Promise<void> {
-    this.projects = await this.parts.server.projects();
+  /** Of other projects nothing is shown. */
+  private async loadProjects(project = this.mapId?.project): Promise<void> {
+    const { navigation } = this;
+    const projects = await this.parts.server.projects(project);
+    if (navigation !== this.navigation) return;
+    this.projects = projects;
+    this.loaded = project;
     this.chooser.update(this.projects, this.mapId);
   }
 
   private async navigate(address: Address): Promise<void> {
+    const navigation = ++this.navigation;
+    const isOther = address.project !== undefined && address.project !== this.loaded;
+    if (isOther && !this.projects.some(({ code }) => code === address.project)) {
+      try {
+        await this.loadProjects(address.project);
+      } catch (error) {
+        if (navigation === this.navigation) this.showFailure(error, () => void this.navigate(address));
+        return;
+      }
+    }
     const listed =
       address.project === undefined
-        ? (this.projects.find(({ maps }) => maps.length > 0) ?? this.projects[0])
+        ? this.projects[0]
         : this.projects.find(({ code }) => code === address.project);
     // Projects without public maps are not listed, so that only the server can tell whether the map exists.
     const project = address.project ?? listed?.code;
     const map = address.map ?? listed?.maps[0]?.code;
     if (project !== undefined && this.parts.dataLanguages.follow(project, address.language))
-      await this.loadProjects().catch(() => undefined); // the previous list stays
+      await this.loadProjects(project).catch(() => undefined); // the previous list stays
+    if (navigation !== this.navigation) return;
     if (project !== undefined && map !== undefined) await this.open({ project, map }, address);
-    else if (address.project !== undefined && !listed && this.projects.length > 0) this.showUnknown();
     else this.showEmpty();
   }
 
@@ -485,7 +505,7 @@ export class Viewer {
     const current = this.mapId?.project ?? this.requested.project ?? this.projects[0]?.code;
     const project = await showSignInDialog({ server, t: locale.t }, this.projects, current);
     if (project === undefined) return;
-    await this.loadProjects().catch(() => undefined); // the previous list stays
+    await this.loadProjects(project).catch(() => undefined); // the previous list stays
     const here = this.mapId?.project === project;
     await this.navigate(here ? this.requested : parseAddress(`#project=${encodeURIComponent(project)}`));
   }
@@ -534,7 +554,8 @@ export class Viewer {
     const { t } = this.parts.locale;
     this.showNoMap();
     document.title = `${t("unknownTitle")} · Mapwright`;
-    this.stage.message(unknownMapMessage(t, () => this.chooser.open(true)));
+    const hasMaps = this.projects.some(({ maps }) => maps.length > 0);
+    this.stage.message(unknownMapMessage(t, hasMaps ? () => this.chooser.open(true) : undefined));
   }
 
   private showFailure(error: unknown, retry: () => void): void {
