@@ -3,6 +3,7 @@ import type { Caller, MapState } from "../catalog/state.js";
 import { type MercatorBox, mercatorHalf } from "../geo/tile.js";
 import type { PrintedMap, PrintedPlace } from "../hosts/messages.js";
 import { png } from "../tiles/formats.js";
+import { type MissingLayer, namesOf } from "../tiles/missing-layer.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
 
@@ -52,11 +53,17 @@ export interface MapRequest {
   readonly client: string;
 }
 
+/** A map, and what it should show and does not. */
+export interface DrawnMap {
+  readonly printed: PrintedMap;
+  readonly missing: readonly MissingLayer[];
+}
+
 /** Renders the tiles of a viewport. @throws Failure busy, internal */
 export async function printedMap(
   services: { readonly planner: Planner; readonly tiles: TileService },
   request: MapRequest,
-): Promise<PrintedMap> {
+): Promise<DrawnMap> {
   const { viewport, client, signal } = request;
   const { z, left, top } = viewport;
   const side = 2 ** z;
@@ -70,6 +77,7 @@ export async function printedMap(
     quality: 0,
   });
   const tiles: Promise<PrintedMap["tiles"][number]>[] = [];
+  const missing: MissingLayer[] = [];
   for (let y = Math.floor(top / tileSide); y * tileSide < top + frame.height; y++) {
     for (let x = Math.floor(left / tileSide); x * tileSide < left + frame.width; x++) {
       if (y < 0 || y >= side) continue;
@@ -79,17 +87,21 @@ export async function printedMap(
         services.tiles
           // A signal per tile: Node warns of a leak when one signal has more than ten listeners.
           .tile({ plan, coord, format: png, quality: 0, client, signal: () => AbortSignal.any([signal]) })
-          .then(({ bytes }) => ({ x: x * tileSide - left, y: y * tileSide - top, png: bytes })),
+          .then((tile) => {
+            missing.push(...(tile.missing ?? []));
+            return { x: x * tileSide - left, y: y * tileSide - top, png: tile.bytes };
+          }),
       );
     }
   }
-  return {
+  const printed = {
     ...frame,
     tileSide,
     tiles: await Promise.all(tiles),
     ...partsOf(request.geometry, viewport),
-    attribution: request.attribution,
   };
+  const notes = [missing.length > 0 && `⚠ Not drawn: ${namesOf(missing)}`, request.attribution];
+  return { printed: { ...printed, attribution: notes.filter(Boolean).join(" · ") }, missing };
 }
 
 /** The points, lines and polygons of a geometry in pixels of the viewport; empty when it has too many positions. */

@@ -10,11 +10,12 @@ import { wholeText } from "../../features/json-text.js";
 import type { ContractBox } from "../../geo/envelope.js";
 import { HostError } from "../../hosts/host.js";
 import type { ImageUser } from "../../hosts/image.js";
-import type { PrintedMap, PrintRequest } from "../../hosts/messages.js";
+import type { PrintRequest } from "../../hosts/messages.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { listedIds, objectName, printedItems } from "../../print/items.js";
-import { printedMap, viewportOf } from "../../print/map.js";
+import { type DrawnMap, printedMap, viewportOf } from "../../print/map.js";
+import { namesOf } from "../../tiles/missing-layer.js";
 import { callerHeaders, imageUser } from "../request/caller.js";
 import type { Services } from "../services.js";
 import { attribution } from "./tiles.js";
@@ -54,7 +55,7 @@ export async function printObject(request: Request, services: Services, target: 
     title: objectName(layer, fields, id),
     subtitle: localName(layer, languages.own, languages.main) || layer.code,
     language: languages.own,
-    map: drawn,
+    map: drawn?.printed,
     items: printedItems(layer, { fields, files: names, languages }),
     pictures,
   };
@@ -72,6 +73,7 @@ export async function printObject(request: Request, services: Services, target: 
     headers: {
       "content-type": "application/pdf",
       "content-disposition": contentDisposition("inline", `${layer.code}-${id}.pdf`),
+      ...(drawn && drawn.missing.length > 0 ? { "x-tile-incomplete": namesOf(drawn.missing) } : {}),
       ...callerHeaders(caller),
     },
   };
@@ -83,7 +85,7 @@ async function mapOf(
   services: Services,
   { map, layer, caller, id, languages }: PrintTarget,
   { sw, ne }: ContractBox,
-): Promise<PrintedMap | undefined> {
+): Promise<DrawnMap | undefined> {
   const viewport = viewportOf([sw[1], sw[0], ne[1], ne[0]]);
   try {
     const shape = { srid: 3857, zoom: viewport.z } as const;

@@ -175,6 +175,11 @@ export const objectOperations: readonly Operation[] = [
     answer: {
       ...object,
       content: { ...object.content, "application/pdf": { type: "string", format: "binary" } },
+      headers: {
+        ...object.headers,
+        "X-Tile-Incomplete":
+          "Of a PDF: codes of layers that its map should show and that cannot be drawn just then.",
+      },
     },
     refuses: [404, "invalid_format"],
     handle: get,

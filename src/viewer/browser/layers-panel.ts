@@ -5,7 +5,7 @@ import type { LayerTree, TreeItem } from "./layer-tree.js";
 import type { LegendSource, ProjectInfo } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
 import type { Translate } from "./texts.js";
-import { TreeView } from "./tree-view.js";
+import { baseCode, missingSign, TreeView } from "./tree-view.js";
 
 export interface LayersPanelEvents {
   /** Layers or the base map were switched. */
@@ -49,6 +49,7 @@ export class LayersPanel {
   private readonly baseSelect: HTMLSelectElement;
   private hasChoice = false;
   private readonly baseRow: HTMLElement;
+  private readonly baseSign: HTMLElement;
   private readonly t: Translate;
   private tree: LayerTree | undefined;
 
@@ -84,11 +85,13 @@ export class LayersPanel {
       h("option", { value: "none" }, t("baseNone")),
     );
     this.baseSelect.addEventListener("change", changed);
+    this.baseSign = missingSign(t, t("baseMap"));
     this.baseRow = h(
       "div",
       { class: "base-row" },
       h("span", { class: "swatch" }, icon("globe")),
       h("label", { class: "tree-name", for: "base-switch" }, t("baseMap"), h("small", {}, t("baseMapHint"))),
+      this.baseSign,
       this.baseSwitch,
       this.baseSelect,
     );
@@ -118,6 +121,12 @@ export class LayersPanel {
     this.baseSelect.value = shown;
     this.element.hidden = false;
     this.refresh();
+  }
+
+  /** Marks what tiles lack, as it cannot be drawn just now. @param codes of layers, and that of the base map */
+  markMissing(codes: ReadonlySet<string>): void {
+    this.treeView.markMissing(codes);
+    this.baseSign.hidden = !codes.has(baseCode);
   }
 
   /** The map shows another zoom. */

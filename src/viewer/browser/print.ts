@@ -65,7 +65,10 @@ export class PrintSheet {
     this.date.textContent = new Intl.DateTimeFormat(locale.language, { dateStyle: "long" }).format(
       new Date(),
     );
-    this.legend.replaceChildren(...legendEntries(root));
+    this.legend.replaceChildren(
+      ...legendEntries(root),
+      ...missingTexts(root, ".base-row").map((text) => h("li", {}, text)),
+    );
     const size = view.map.getSize();
     root.style.setProperty("--print-width", `${size.x}px`);
     root.style.setProperty("--print-height", `${size.y}px`);
@@ -85,6 +88,12 @@ function legendEntries(root: HTMLElement): HTMLElement[] {
       classes.removeAttribute("id");
     }
     const name = h("span", {}, row.querySelector(".tree-name")?.textContent ?? "");
-    return h("li", {}, h("div", { class: "print-layer" }, symbol, name), classes);
+    return h("li", {}, h("div", { class: "print-layer" }, symbol, name), ...missingTexts(row), classes);
   });
 }
+
+/** What the signs in a row say, of what cannot be drawn just now. */
+const missingTexts = (root: Element, within = ""): HTMLElement[] =>
+  [...root.querySelectorAll(`${within} .missing-sign:not([hidden])`)].map((sign) =>
+    h("p", { class: "print-missing" }, sign.getAttribute("aria-label") ?? ""),
+  );

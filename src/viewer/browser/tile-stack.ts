@@ -1,4 +1,5 @@
 import type { ChangedArea } from "./live-changes.js";
+import type { ShownTiles } from "./missing-layers.js";
 import type { TileSource } from "./tile-source.js";
 import { MapTiles, type TileEvents } from "./tiles.js";
 
@@ -10,7 +11,7 @@ export interface Picture {
   readonly opacity: number;
 }
 
-export class TileStack {
+export class TileStack implements ShownTiles {
   private readonly pictures: MapTiles[] = [];
   private readonly loading = new Set<number>();
 
@@ -31,6 +32,14 @@ export class TileStack {
   /** Shows what changed in these areas (undefined = anywhere), without a flicker. */
   renew(areas: readonly ChangedArea[] | undefined): void {
     for (const tiles of this.pictures) tiles.renew(areas);
+  }
+
+  addresses(): string[] {
+    return this.pictures.flatMap((tiles) => tiles.addresses());
+  }
+
+  renewAt(addresses: ReadonlySet<string>): void {
+    for (const tiles of this.pictures) tiles.renewAt(addresses);
   }
 
   clear(): void {

@@ -67,6 +67,22 @@ class RetryingTiles extends L.TileLayer {
     }
   }
 
+  /** The whole addresses of its tiles. */
+  addresses(): string[] {
+    return Object.values(this._tiles).map(({ coords }) => this.addressOf(coords));
+  }
+
+  /** Loads the tiles of these addresses again. */
+  renewAt(addresses: ReadonlySet<string>): void {
+    this.hasChanged = true;
+    for (const { el, coords } of Object.values(this._tiles))
+      if (addresses.has(this.addressOf(coords))) void this.renewTile(el as HTMLImageElement, coords);
+  }
+
+  private addressOf(coords: L.Coords): string {
+    return new URL(this.getTileUrl(coords), document.baseURI).href;
+  }
+
   private async renewTile(tile: HTMLImageElement, coords: L.Coords): Promise<void> {
     if (this.renewing.has(tile)) {
       this.renewing.set(tile, true);
@@ -193,6 +209,16 @@ export class MapTiles {
   /** Shows what changed in these areas (undefined = anywhere), without a flicker. */
   renew(areas: readonly ChangedArea[] | undefined): void {
     this.current?.renew(areas);
+  }
+
+  /** Addresses of the tiles that it shows. */
+  addresses(): string[] {
+    return this.current?.addresses() ?? [];
+  }
+
+  /** Loads the tiles of these addresses again. */
+  renewAt(addresses: ReadonlySet<string>): void {
+    this.current?.renewAt(addresses);
   }
 
   clear(): void {

@@ -14,6 +14,19 @@ export interface TreeViewEvents {
   menu(item: TreeItem, opener: HTMLElement): void;
 }
 
+/** What tiles name the base map by when they lack it. */
+export const baseCode = "_base";
+
+/** A sign beside what cannot be drawn just now. It is hidden at first. */
+export function missingSign(t: Translate, name: string): HTMLElement {
+  const text = t("cannotBeDrawn", { name });
+  return h(
+    "span",
+    { class: "missing-sign", role: "img", "aria-label": text, title: text, hidden: true },
+    icon("alert"),
+  );
+}
+
 /** The layer tree as nested lists with switches. */
 export class TreeView {
   readonly element = h("div", { class: "tree" });
@@ -35,6 +48,8 @@ export class TreeView {
   private readonly isSeen = new WeakMap<Element, boolean>();
   private readonly loaders = new WeakMap<Element, () => void>();
   private zoom = 0;
+  /** Codes of layers that tiles lack. */
+  private missing: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly locale: Locale,
@@ -57,6 +72,12 @@ export class TreeView {
 
   refresh(): void {
     for (const refresh of this.refreshers) refresh();
+  }
+
+  /** Marks the layers of these codes, which cannot be drawn just now. */
+  markMissing(codes: ReadonlySet<string>): void {
+    this.missing = codes;
+    this.refresh();
   }
 
   /** Shows what the legends have at a zoom. */
@@ -85,11 +106,13 @@ export class TreeView {
       this.events.switched();
     });
     const symbol = swatch(item);
+    const sign = missingSign(this.t, item.title);
     const row = h(
       "div",
       { class: "tree-row", "data-depth": Math.min(depth, 4) },
       symbol,
       h("label", { class: "tree-name", for: id, title: item.title }, item.title),
+      sign,
       this.zoomButton(item),
       this.menuButton(item),
       input,
@@ -99,6 +122,7 @@ export class TreeView {
       input.checked = shown === "all";
       input.indeterminate = shown === "some";
       row.dataset.shown = shown;
+      sign.hidden = shown === "none" || !this.isMissing(item);
     });
     const entry = h("li", {}, row);
     if (!item.isFolder && !isWholeMap(item)) this.addLegend(item, symbol, row, entry);
@@ -109,6 +133,12 @@ export class TreeView {
       entry.append(inner);
     }
     return entry;
+  }
+
+  private isMissing(item: TreeItem): boolean {
+    if (item.isFolder) return item.children.some((child) => this.isMissing(child));
+    if (isWholeMap(item)) return [...this.missing].some((code) => code !== baseCode);
+    return this.missing.has(item.element.code);
   }
 
   private addLegend(item: TreeItem, symbol: HTMLElement, row: HTMLElement, entry: HTMLElement): void {

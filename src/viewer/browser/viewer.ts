@@ -14,6 +14,7 @@ import { MapChooser } from "./map-chooser.js";
 import { mapControls, scaleBar } from "./map-controls.js";
 import { type MapId, type MapServer, type ProjectInfo, ServerError } from "./map-server.js";
 import { MapView } from "./map-view.js";
+import { MissingLayers } from "./missing-layers.js";
 import { ObjectFinder } from "./object-finder.js";
 import { Opacities } from "./opacities.js";
 import { opacitySlider } from "./opacity-slider.js";
@@ -59,6 +60,7 @@ export class Viewer {
   private readonly view: MapView;
   private readonly cover: FirstCover;
   private readonly tiles: TileStack;
+  private readonly missing: MissingLayers;
   private readonly live: LiveChanges;
   private readonly finder: ObjectFinder;
   private readonly symbols = new Pictures();
@@ -97,7 +99,9 @@ export class Viewer {
     this.tiles = new TileStack(this.view.map, {
       loading: (isLoading) => {
         this.progress.classList.toggle("busy", isLoading);
-        if (!isLoading) this.cover.complete();
+        if (isLoading) return;
+        this.cover.complete();
+        this.missing.update();
       },
       doubtful: () => void this.checkSession(),
       failed: () => this.tilesFailed(),
@@ -105,6 +109,7 @@ export class Viewer {
         this.hasToldFailure = false;
       },
     });
+    this.missing = new MissingLayers(this.tiles, (codes) => this.layers.markMissing(codes));
     this.live = new LiveChanges({
       changed: (areas) => {
         this.renewTiles(areas);

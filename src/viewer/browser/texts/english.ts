@@ -186,6 +186,7 @@ export const english = {
   emptyTitle: "No maps yet",
   emptyHint: "Maps appear here as soon as they are published.",
   tilesFailed: "Parts of the map could not be loaded.",
+  cannotBeDrawn: "{name} cannot be drawn just now.",
   offline: "You are offline. The map goes on when the connection is back.",
   queryFailed: "The objects could not be loaded.",
   mapLabel: "Map. Arrow keys move it, plus and minus zoom, Enter shows what is in the middle.",

@@ -188,6 +188,7 @@ export const german: Texts = {
   emptyTitle: "Noch keine Karten",
   emptyHint: "Karten erscheinen hier, sobald sie veröffentlicht sind.",
   tilesFailed: "Teile der Karte konnten nicht geladen werden.",
+  cannotBeDrawn: "{name} kann gerade nicht gezeichnet werden.",
   offline: "Sie sind offline. Die Karte lädt weiter, sobald die Verbindung wieder da ist.",
   queryFailed: "Die Objekte konnten nicht geladen werden.",
   mapLabel:

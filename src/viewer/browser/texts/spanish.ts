@@ -187,6 +187,7 @@ export const spanish: Texts = {
   emptyTitle: "Todavía no hay mapas",
   emptyHint: "Los mapas aparecen aquí en cuanto se publican.",
   tilesFailed: "No se pudieron cargar partes del mapa.",
+  cannotBeDrawn: "{name} no se puede dibujar en este momento.",
   offline: "Está sin conexión. El mapa seguirá cuando vuelva la conexión.",
   queryFailed: "No se pudieron cargar los objetos.",
   mapLabel:
