@@ -103,6 +103,8 @@ export class ImportJobs {
           onProgress: (progress) => void Object.assign(state, progress),
           // In the transaction of the objects, so that a job is done if and only if they are there.
           onWritten: async (tx, done) => {
+            // What is left for the commit may take minutes, and others must not wait for the job's row meanwhile.
+            await tx.execute("set constraints all immediate");
             const { phase } = state;
             if (!(await endJob(tx, id, "done", { outcome: { ...done, dryRun }, phase })))
               throw new Cancelled();

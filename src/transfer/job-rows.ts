@@ -135,11 +135,11 @@ export async function endJob(
 export const endInterrupted = (db: Queryable, id: string): Promise<boolean> =>
   endJob(db, id, "failed", { outcome: interrupted });
 
-/** Marks jobs whose node has ended. */
+/** Marks jobs whose node has ended. One whose row is held is being ended by its node. */
 const interruptSilent = (db: Queryable): Promise<number> =>
   db.execute(
-    `update import_job set state = 'failed', outcome = $1, finished_at = now()
-     where state = 'running' and seen_at < now() - interval '${silence}'`,
+    `update import_job set state = 'failed', outcome = $1, finished_at = now() where id in (
+       select id from import_job where state = 'running' and seen_at < now() - interval '${silence}' for update skip locked)`,
     [JSON.stringify(interrupted)],
   );
 

@@ -163,6 +163,50 @@ t.test("jobs whose rows are locked take one connection of their node", async (t)
   await until(tidy);
 });
 
+t.test("a job whose commit takes long is in no other's way", async (t) => {
+  const { sql } = server;
+  const key = "hashtext('a slow commit')";
+  await sql.query(`
+    create function slow_commit() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared(${key});
+      return null;
+    end $$;
+    create constraint trigger slow_commit after insert on mapwright.layer_touch deferrable initially deferred
+      for each row execute function slow_commit()`);
+  t.teardown(() => sql.query("drop trigger if exists slow_commit on mapwright.layer_touch"));
+  await sql.query(`select pg_advisory_lock(${key})`);
+  const id = await start("&action=1");
+  await until(async () => {
+    const { rowCount } = await sql.query(
+      "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+    );
+    return rowCount! > 0;
+  });
+  await sql.query("set lock_timeout = '2s'");
+  const renewed = sql.query("update import_job set rows = rows where id = $1", [id]);
+  await t.resolves(renewed, "its row can be written");
+  await sql.query("set lock_timeout to default");
+  await sql.query(`select pg_advisory_unlock(${key})`);
+  t.equal((await ended(id)).state, "done");
+
+  const other = await start("&action=1");
+  t.equal((await ended(other)).state, "done");
+  await sql.query("drop trigger slow_commit on mapwright.layer_touch");
+
+  // Its node has not been heard of for long, and now it commits.
+  await sql.query(
+    "insert into import_job (id, account_id, project_id, layer_id, seen_at) select $1, account_id, project_id, layer_id, now() - interval '1 hour' from import_job where id = $2",
+    ["00000000-0000-4000-8000-000000000000", other],
+  );
+  await sql.query("begin");
+  await sql.query("select from import_job where id = '00000000-0000-4000-8000-000000000000' for update");
+  const further = await start("&action=1");
+  await sql.query("delete from import_job where id = '00000000-0000-4000-8000-000000000000'");
+  await sql.query("commit");
+  t.equal((await ended(further)).state, "done");
+});
+
 t.test("a job whose node has died was interrupted, and can no longer write", async (t) => {
   let id = "";
   await held(async () => {
