@@ -24,8 +24,8 @@ export interface ThinningMaker {
 /** Layers that wait; more are noted again when they are drawn. */
 const maxWanted = 100;
 const retryMs = 10_000;
-/** How long writers and this wait for each other. */
-const lockTimeout = "5s";
+/** How long writers, of objects and of the map's catalogue, and this wait for each other. */
+const lockTimeout = "1s";
 const statementTimeout = "1h";
 /** Tables that are no longer read are kept for a minute. */
 const sweepMs = 70_000;

@@ -1,7 +1,9 @@
 import pg from "pg";
 import t from "tap";
+import { importLock } from "../../src/storage/advisory-locks.js";
 import { freshDatabase } from "../support/database.js";
 import { makeLayer } from "../support/layers.js";
+import { waitFor } from "../support/server.js";
 
 /** Generalised geometry of large layers. */
 
@@ -193,4 +195,49 @@ t.test("a layer that has grown by edits gets bands as an imported one, once", as
   t.notOk(await isOutgrown());
   await client.query(`delete from ${table} where svc_id % 3 = 0`);
   t.same(await differences(layerId), {});
+});
+
+t.test("the catalogue is written while a layer that has grown gets bands", async (t) => {
+  const other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+  t.teardown(() => other.end());
+  await other.query("set search_path = mapwright, public");
+  const { layerId, mapId, table } = await makeLayer(client);
+  await client.query(`insert into ${table} (geom) ${wiggle(400, 0.01)}`);
+  const grow = () =>
+    client.query("select generalize_grown($1)", [layerId]).then(
+      () => "made",
+      (error: Error) => error.message,
+    );
+  const bands = async () =>
+    (await other.query("select bands from layer where id = $1", [layerId])).rows[0].bands;
+
+  await other.query("begin");
+  await other.query(`select pg_advisory_xact_lock(${importLock("$1")})`, [layerId]);
+  await other.query("select from map where id = $1 for update", [mapId]);
+  t.equal(await grow(), "made", "it does not wait for an import or a change of columns");
+  await other.query(`lock table ${table} in access exclusive mode`);
+  await other.query("commit");
+  t.same(await bands(), []);
+
+  for (const hasOld of [false, true]) {
+    await other.query("begin");
+    await other.query("select from map where id = $1 for update", [mapId]);
+    const making = grow();
+    const { processID } = client as unknown as { processID: number };
+    await waitFor(async () => {
+      const { rows } = await other.query("select from pg_locks where pid = $1 and not granted", [processID]);
+      return rows.length > 0;
+    });
+    const changed = other.query("update layer set changed_at = now() where id = $1", [layerId]).then(
+      () => "changed",
+      (error: Error) => error.message,
+    );
+    t.equal(await changed, "changed", "the layer's row comes after the map's");
+    await other.query("commit");
+    t.equal(await making, "made");
+    t.not((await bands()).length, 0, hasOld ? "made anew" : "made");
+    // As those of a version without sums.
+    await client.query("update layer set gathered = null where id = $1", [layerId]);
+  }
 });

@@ -3,6 +3,7 @@ import t from "tap";
 import { freshDatabase } from "../support/database.js";
 import { makeLayer, type TestLayer } from "../support/layers.js";
 import { randomNumbers } from "../support/random.js";
+import { waitFor } from "../support/server.js";
 
 /** Points that are thinned ahead of time stay exact, whatever is edited by whom. */
 
@@ -166,6 +167,83 @@ t.test("a thinning goes with the column that it looks at, and edits go on", asyn
   t.same(rows, [{ number: 1 }]);
   t.ok(exact(await differences(layer)));
 });
+
+t.test("what rules draw in any case is not copied to find out that it is not thinned", async (t) => {
+  const { layerId } = await layerOfPoints();
+  const rowsWritten = async () => {
+    await client.query("select pg_stat_force_next_flush()");
+    const { rows } = await client.query(
+      "select pg_stat_get_db_tuples_inserted(oid)::int as n from pg_database where datname = current_database()",
+    );
+    return rows[0].n as number;
+  };
+  const zooms = "array_fill($1::bigint, array[13])";
+  const made = async (bits: string, keeps: string): Promise<{ bands: number[]; written: number }> => {
+    const before = await rowsWritten();
+    const { rows } = await client.query(
+      `select make_thinning('layers', $3, row($4::bigint, 9, 'x', $2, '{c1}', ${zooms.replace("$1", "0")}, ${zooms},
+         '{}', true, null)::thinning) as bands`,
+      [keeps, bits, `l${layerId}`, layerId],
+    );
+    return { bands: rows[0].bands, written: (await rowsWritten()) - before };
+  };
+  const every = await made("case when o$.c1 >= 0 then 1::bigint else 0 end", "1");
+  t.same(every.bands, []);
+  t.ok(every.written < 5_000, `all: ${every.written} rows were written`);
+  const most = await made("case when o$.c1 < 3 then 1::bigint else 0 end", "1");
+  t.ok(most.written < 20_500, `three of five: ${most.written} rows were written`);
+  const few = await made("case when o$.c1 = 0 then 1::bigint else 0 end", "1");
+  t.not(few.bands.length, 0, "what is much lighter is made");
+});
+
+t.test("who takes the map's row and then the table waits for no making of a thinning", async (t) => {
+  const { layerId, mapId, table } = await layerOfPoints();
+  const [catalogue, maker] = [await connect(), await connect()];
+  const wanted = {
+    ...twoRules,
+    digest: "y",
+    columns: ["c1"],
+    kinds: Array(13).fill(1),
+    keeps: Array(13).fill(0),
+  };
+  const steps: readonly (readonly [name: string, sql: string, values: unknown[]])[] = [
+    ["begin", "select begin_thinning($1, $2)", [layerId, JSON.stringify(wanted)]],
+    ["finish", "select finish_thinning($1, 2, '{}')", [layerId]],
+    ["sweep", "select sweep_thinnings()", []],
+  ];
+  for (const [name, sql, values] of steps) {
+    await catalogue.query("begin");
+    await catalogue.query("select from map where id = $1 for update", [mapId]);
+    const making = maker.query(sql, values).then(
+      () => "made",
+      (error: Error) => error.message,
+    );
+    await waiting(maker);
+    const locked = catalogue.query(`lock table ${table} in access exclusive mode`).then(
+      () => "locked",
+      (error: Error) => error.message,
+    );
+    t.equal(await locked, "locked", name);
+    await catalogue.query("rollback");
+    t.equal(await making, "made", name);
+    if (name === "finish")
+      await client.query(
+        "update thinning set retired_at = now() - interval '1 hour' where layer_id = $1 and number = 2",
+        [layerId],
+      );
+  }
+});
+
+/** Resolves when the session waits for a lock. */
+async function waiting(session: pg.Client): Promise<void> {
+  const { processID } = session as unknown as { processID: number };
+  await waitFor(async () => {
+    const { rowCount } = await client.query("select from pg_locks where pid = $1 and not granted", [
+      processID,
+    ]);
+    return rowCount! > 0;
+  });
+}
 
 t.test("the tables go with their layer", async (t) => {
   const { layerId, table } = layer;
