@@ -136,14 +136,14 @@ const inMif = (from: RegExp, to: string): Files => ({
 });
 const fgb = written("FlatGeobuf", "fgb");
 
-/** Blocks that insert the block before them ten times, and the last one in the drawing. */
-function dxfBlocks(levels: number): string {
+/** Blocks that insert the block before them some times, and some of them in the drawing. */
+function dxfBlocks(levels: number, times = 10, drawn: readonly number[] = [levels]): string {
   const group = (...pairs: readonly (string | number)[]) => `${pairs.join("\n")}\n`;
   const insert = (name: string) => group(0, "INSERT", 8, "0", 2, name, 10, 1, 20, 1);
   const block = (name: string, content: string) =>
     group(0, "BLOCK", 8, "0", 2, name, 70, 0, 10, 0, 20, 0) + content + group(0, "ENDBLK", 8, "0");
   const blocks = Array.from({ length: levels }, (_, level) =>
-    block(`b${level + 1}`, insert(`b${level}`).repeat(10)),
+    block(`b${level + 1}`, insert(`b${level}`).repeat(times)),
   );
   const first = block("b0", group(0, "POINT", 8, "0", 10, 1, 20, 2));
   return (
@@ -152,7 +152,7 @@ function dxfBlocks(levels: number): string {
     first +
     blocks.join("") +
     group(0, "ENDSEC", 0, "SECTION", 2, "ENTITIES") +
-    insert(`b${levels}`) +
+    drawn.map((level) => insert(`b${level}`)).join("") +
     group(0, "ENDSEC", 0, "EOF")
   );
 }
@@ -161,6 +161,9 @@ const dxfArray = (rows: number) =>
     "2\nb0\n10\n1\n20\n1\n0\nENDSEC",
     `2\nb0\n10\n1\n20\n1\n70\n${rows}\n71\n${rows}\n44\n1\n45\n1\n0\nENDSEC`,
   );
+
+const nested = (open: string, times: number, close: string): string =>
+  `<kml xmlns="http://www.opengis.net/kml/2.2">${open.repeat(times)}${close.repeat(times)}</kml>`;
 
 /** With the outcome where it may be one only. */
 const lies: readonly (readonly [string, Files, string?])[] = [
@@ -226,6 +229,22 @@ const lies: readonly (readonly [string, Files, string?])[] = [
     "a DXF block that inserts itself",
     one("dxf", dxfBlocks(1).replace("2\nb0\n10\n1\n20\n1\n0\nENDBLK", "2\nb1\n10\n1\n20\n1\n0\nENDBLK")),
   ],
+  ["DXF blocks nested by fifty", one("dxf", dxfBlocks(50, 1)), "none"],
+  ["DXF blocks nested by ten thousand", one("dxf", dxfBlocks(10_000, 1)), "import_failed"],
+  [
+    "DXF blocks nested by ten thousand, of which each is drawn",
+    one(
+      "dxf",
+      dxfBlocks(
+        10_000,
+        1,
+        Array.from({ length: 10_001 }, (_, level) => level),
+      ),
+    ),
+    "import_failed",
+  ],
+  ["DXF blocks nested by ten thousand that are not drawn", one("dxf", dxfBlocks(10_000, 1, [3])), "none"],
+  ["KML folders nested by a hundred thousand", one("kml", nested("<Folder>", 100_000, "</Folder>"))],
   ["a DXF array of a billion", one("dxf", dxfArray(32_000)), "import_failed"],
 ];
 

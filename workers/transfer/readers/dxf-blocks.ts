@@ -8,6 +8,8 @@ import { refused } from "../refusal.js";
 
 /** Entities that inserted blocks may have in all. */
 const maxInserted = 10_000_000;
+/** Blocks within blocks; drawings have a few. GDAL takes a piece of its stack for each. */
+const maxDepth = 100;
 /** Bound on the names that are kept. */
 const maxNames = 1_000_000;
 const maxLineLength = 2 ** 24;
@@ -20,8 +22,8 @@ interface Container {
   entities: number;
   /** How often it inserts each block. */
   readonly inserts: Map<string, number>;
-  /** Entities with those of inserted blocks; undefined = not known yet. */
-  total?: number;
+  /** Entities with those of inserted blocks, and how deep these are nested; undefined = not known yet. */
+  whole?: { readonly total: number; readonly depth: number };
 }
 
 /** @throws Refusal */
@@ -77,7 +79,7 @@ class InsertCounter {
   /** @throws Refusal */
   finish(): void {
     this.endEntity();
-    if (!(this.totalOf(this.drawing) - this.drawing.entities <= maxInserted))
+    if (!(this.wholeOf(this.drawing).total - this.drawing.entities <= maxInserted))
       throw refused(`The blocks that the drawing inserts have more than ${maxInserted} entities.`);
   }
 
@@ -104,18 +106,27 @@ class InsertCounter {
     if (++this.names > maxNames) throw refused("The drawing has too many blocks.");
   }
 
-  private totalOf(container: Container): number {
-    if (container.total !== undefined) return container.total;
+  /** @param above blocks that the container is in; @throws Refusal */
+  private wholeOf(container: Container, above = 0): NonNullable<Container["whole"]> {
+    if (above > maxDepth) throw tooDeep();
+    if (container.whole) return container.whole;
+    let { entities: total } = container;
+    let depth = 0;
     // Also ends a circle.
-    container.total = container.entities;
-    let { total } = container;
+    container.whole = { total, depth };
     for (const [name, times] of container.inserts) {
       const block = this.blocks.get(name);
-      if (block) total += times * this.totalOf(block);
+      if (!block) continue;
+      const inner = this.wholeOf(block, above + 1);
+      total += times * inner.total;
+      depth = Math.max(depth, 1 + inner.depth);
     }
-    container.total = total;
-    return total;
+    if (depth > maxDepth) throw tooDeep();
+    container.whole = { total, depth };
+    return container.whole;
   }
 }
+
+const tooDeep = (): Error => refused(`The blocks of the drawing are nested more than ${maxDepth} deep.`);
 
 const newContainer = (): Container => ({ entities: 0, inserts: new Map() });
