@@ -7,6 +7,7 @@ import t from "tap";
 import { newReference } from "../../workers/transfer/srs-objects.js";
 import { type GdalFile, writeGdalFile } from "../support/gdal-files.js";
 import { failureOf, importBench } from "../support/transfer.js";
+import { smallWorkbook } from "../support/xls.js";
 import { zipOf } from "../support/zip.js";
 
 /** Values and geometries of files that GDAL reads, as they come into a layer. */
@@ -248,4 +249,35 @@ t.test("a workbook's sheet is read with its coordinates, types and texts", async
   t.match(Object.values(third!), [3, "нигде", null, null, null, null, null]);
   const damaged = content.subarray(0, 5000);
   t.match(await failureOf(bench.import(layer, damaged, { extension: "xls" })), { code: "import_failed" });
+});
+
+t.test("a workbook is read whose stream is so small that it lies among others", async (t) => {
+  const file = smallWorkbook([
+    ["имя", "n"],
+    ["ёлка", 1.5],
+    ["сосна", 1e15],
+  ]);
+  const layer = await bench.layer();
+  const { rows } = await bench.import(layer, file, { extension: "xls" });
+  t.equal(rows, 2);
+  const found = await bench.objects(layer);
+  t.same(
+    found.map((object) => Object.values(object).slice(1, 3)),
+    [
+      ["ёлка", 1.5],
+      ["сосна", 1e15],
+    ],
+  );
+  for (const end of [600, 1_100, 2_000, file.length - 1_000])
+    t.match(
+      await failureOf(bench.import(await bench.layer(), file.subarray(0, end), { extension: "xls" })),
+      { code: "import_failed" },
+      `cut at ${end}`,
+    );
+  // Sectors that go round in a circle.
+  const round = Buffer.from(file);
+  round.writeUInt32LE(3, 512 + 4 * 3);
+  t.match(await failureOf(bench.import(await bench.layer(), round, { extension: "xls" })), {
+    code: "import_failed",
+  });
 });

@@ -9,6 +9,7 @@ import { readParquetFile } from "./parquet.js";
 import type { Reader } from "./reader.js";
 import { readShapefile } from "./shapefile.js";
 import { readSxf } from "./sxf.js";
+import { readXls } from "./xls.js";
 import { readXlsx } from "./xlsx.js";
 
 /**
@@ -26,7 +27,7 @@ const readers: Readonly<Record<Exclude<ImportFormat, "ZIP archive of such files"
   GPX: readGpx,
   XLSX: readXlsx,
   CSV: readCsv,
-  XLS: readGdal("XLS"),
+  XLS: readXls,
   DXF: readGdal("DXF"),
   SXF: readSxf,
   GeoPackage: readGdal("GPKG"),
