@@ -319,7 +319,9 @@ t.test("MapInfo files are in Windows-1251, and notes tell what they lost", async
     ])
       t.ok(file.notes.includes(note), `${format}: ${note}`);
     t.equal(
-      file.notes.includes("1 objects of several points or kinds of geometry became a row for each part."),
+      file.notes.includes(
+        "1 objects of several points or kinds of geometry became a row for each part, which imports join again.",
+      ),
       format === "tab",
     );
   }

@@ -211,6 +211,28 @@ t.test("every value comes back in tab, and coordinates as finely as the notes sa
   t.same(found.map(near), wanted.map(near));
 });
 
+t.test("what became several rows of tab is one object again", async (t) => {
+  await layerOf("parts", filled([multipoint, collection, multipoint, point(1, 2)]));
+  const { wanted, found, notes } = await roundTrip("parts", "tab");
+  t.ok(
+    notes.some((note) => note.includes("a row for each part, which imports join again")),
+    notes.join(),
+  );
+  t.same(
+    found.map(({ id, fields }) => ({ id, s: fields.s, t: fields.t })),
+    wanted.map(({ id, fields }) => ({ id, s: fields.s, t: fields.t })),
+  );
+  const kinds = found.map(({ geom }) => geom?.geometries?.map(({ type }) => type).sort() ?? geom?.type);
+  t.same(kinds, ["MultiPoint", ["LineString", "Point", "Point", "Polygon"], "MultiPoint", "Point"]);
+  t.same(
+    (found[0]!.geom!.coordinates as number[][]).map((position) => position.map(Math.round)),
+    [
+      [0, 0],
+      [1, 1],
+    ],
+  );
+});
+
 t.test("what comes back otherwise is what the notes name", async (t) => {
   await layerOf("beyond", [
     { geom: point(1, 2, 3), fields: { s: "", t: "a\r\nb", n: 1e300, w: null, d: null, b: null, e: " x " } },

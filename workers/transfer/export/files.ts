@@ -225,7 +225,9 @@ async function mapInfoTable(
   const place = (wkb: Buffer | null) => {
     const written = wkb && mapInfoGeometry(wkb, losses);
     if (written && isOneOf(collections, typeOf(written).type))
-      losses.add("# objects of several points or kinds of geometry became a row for each part.");
+      losses.add(
+        "# objects of several points or kinds of geometry became a row for each part, which imports join again.",
+      );
     return { file, wkb: written };
   };
   const step = `${tabStep(bounds)} ${request.srid === 4326 ? "degrees" : "metres"}`;

@@ -16,6 +16,7 @@ import { GdalFeatures } from "./gdal-features.js";
 import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import { hasMembers } from "./gml-members.js";
+import { JoinedParts } from "./joined-parts.js";
 import type { Reader } from "./reader.js";
 
 /** Reads vector files through GDAL, with the one driver that fits the extension. */
@@ -29,11 +30,13 @@ export interface GdalOptions {
   readonly deleted?: (() => number) | undefined;
   /** The number of features that the file tells, where GDAL may count less. */
   readonly count?: (() => number) | undefined;
+  /** Whether several features may be parts of one object. */
+  readonly hasParts?: boolean | undefined;
 }
 
 /** A reader of files of one driver. */
 export const readGdal =
-  (driver: string, { decode, hasGeometry, deleted, count }: GdalOptions = {}): Reader =>
+  (driver: string, { decode, hasGeometry, deleted, count, hasParts }: GdalOptions = {}): Reader =>
   async ({ path, sink, srs, encoding, budget }) => {
     if (driver === "DXF") await requireFewInserts(path);
     configure(encoding ?? fileEncoding(driver, path));
@@ -57,7 +60,10 @@ export const readGdal =
         if (isCurved(layer)) await readCurves(layer, join(dirname(path), "lines.fgb"), task);
         else if (!(driver === "FlatGeobuf" && (await readDirectly(layer, path, task)))) {
           const copy = copiedFeatures({ driver, dataset, layer, path, expected, budget });
-          await readLayer(layer, copy ?? new GdalFeatures(dataset, layer), task);
+          const source = copy ?? new GdalFeatures(dataset, layer);
+          const svcId = hasParts ? layer.fields.getNames().indexOf("svc_id") : -1;
+          if (svcId < 0) await readLayer(layer, source, task);
+          else await readParts(layer, new JoinedParts(source, svcId), task);
         }
       }
     } finally {
@@ -171,6 +177,12 @@ async function readDirectly(layer: gdal.Layer, path: string, task: LayerTask): P
   }
 }
 
+async function readParts(layer: gdal.Layer, source: JoinedParts, task: LayerTask): Promise<void> {
+  await readLayer(layer, source, task);
+  if (source.joined > 0)
+    task.sink.note(`Rows that were joined to the one before, as parts of one object: ${source.joined}.`);
+}
+
 interface LayerTask {
   readonly dataset: gdal.Dataset;
   readonly sink: RowSink;
@@ -233,7 +245,7 @@ async function readLayer(
   }
   // GDAL ends a layer early, without an exception, where it cannot read on.
   const read = sink.rows - before;
-  const known = read + (countsMembers ? members : 0);
+  const known = read + (countsMembers ? members : 0) + (source instanceof JoinedParts ? source.joined : 0);
   if (known < expected && known + (deleted?.() ?? 0) < expected)
     throw refused(
       `The file is damaged: only ${read} of the ${expected} features of "${layer.name}" can be read.`,

@@ -14,7 +14,7 @@ async function read(task: ReadTask, described: Described): Promise<void> {
     described.kind === "tab"
       ? () => (rowsOf(described.data) ?? 0) - deletedRowsOf(described.data)
       : undefined;
-  await readGdal("MapInfo File", { decode, count })(task);
+  await readGdal("MapInfo File", { decode, count, hasParts: described.kind === "tab" })(task);
 }
 
 /** Bound on the text of a .tab; a thousand columns need a tenth of it. */
