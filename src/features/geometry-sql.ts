@@ -47,7 +47,7 @@ function storedAsJson(srid: Srid): string {
   if (srid === 4326) return asJson("geom", decimals[srid]);
   return (
     `case when ${hasMercatorHeights} then ${computedAsJson("mapwright.project_mercator(geom)", decimals[srid])} ` +
-    `else ${asJson("geom_3857", decimals[srid])} end`
+    `when ${isEmpty} then ${asJson("geom", decimals[srid])} else ${asJson("geom_3857", decimals[srid])} end`
   );
 }
 
@@ -55,9 +55,12 @@ function storedAsJson(srid: Srid): string {
 export const storedGeometry = (srid: Srid): string =>
   srid === 4326
     ? "geom"
-    : `case when ${hasMercatorHeights} then mapwright.project_mercator(geom) else geom_3857 end`;
+    : `case when ${hasMercatorHeights} then mapwright.project_mercator(geom) ` +
+      `when ${isEmpty} then st_setsrid(geom,3857) else geom_3857 end`;
 
 const withinMercator = "geom_3857 is not null and st_ymin(geom)>=-85.06 and st_ymax(geom)<=85.06";
+// Large geometries are not read for it: they have a place in Web Mercator.
+const isEmpty = "geom_3857 is null and st_isempty(geom)";
 // geom_3857 is 2D and clipped to the latitudes of Web Mercator, since the poles have no finite coordinates in it.
 const hasMercatorHeights = `st_zmflag(geom)=2 and ${withinMercator}`;
 
@@ -91,7 +94,8 @@ function simplified(srid: Srid, zoom: number): string {
   const size = grid[srid];
   const mercator = srid === 3857 ? (s: string) => s : (s: string) => `mapwright.project_degrees(${s})`;
   const inMercator = attempts("geom_3857", metres, (s) => `st_snaptogrid(${mercator(s)},${size})`);
-  if (srid === 3857) return `coalesce(${inMercator},st_makevalid(geom_3857))`;
+  if (srid === 3857)
+    return `case when ${isEmpty} then st_setsrid(geom,3857) else coalesce(${inMercator},st_makevalid(geom_3857)) end`;
   const degrees = 180 / 256 / 2 ** zoom;
   const inDegrees = attempts(flat[srid], degrees, (s) => `st_snaptogrid(${s},${size})`);
   const whole = `st_makevalid(${flat[srid]})`;

@@ -104,10 +104,11 @@ class Encoder {
   }
 
   private simple(type: GeometryType, coordinates: unknown): void {
-    if (type === "Point") this.position(coordinates);
-    else if (type === "LineString")
-      this.positions(list(coordinates, "The coordinates of a line"), 2, "A line");
-    else {
+    if (type === "Point") this.point(coordinates);
+    else if (type === "LineString") {
+      const positions = list(coordinates, "The coordinates of a line");
+      this.positions(positions, positions.length === 0 ? 0 : 2, "A line");
+    } else {
       const rings = list(coordinates, "The coordinates of a polygon");
       this.wkb.out.uint32Little(rings.length);
       for (const ring of rings) {
@@ -117,6 +118,11 @@ class Encoder {
         if (!this.wkb.endsAt(start)) throw invalid("A ring of a polygon must end where it begins.");
       }
     }
+  }
+
+  private point(position: unknown): void {
+    if (Array.isArray(position) && position.length === 0) this.wkb.emptyPoint();
+    else this.position(position);
   }
 
   /** Writes the number of positions and the positions; returns the byte offset of the first one. */
@@ -154,8 +160,8 @@ class Encoder {
   }
 }
 
-/** A GeoJSON array that is not empty: empty geometries are not accepted. */
+/** A GeoJSON array. Without elements it makes an empty geometry. */
 function list(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value) || value.length === 0) throw invalid(`${what} must be a non-empty array.`);
+  if (!Array.isArray(value)) throw invalid(`${what} must be an array.`);
   return value;
 }

@@ -32,7 +32,9 @@ t.test("what is no geometry is refused before any SQL", async (t) => {
     ["longitude 361", { type: "Point", coordinates: [361, 0] }],
     ["line of one point", { type: "LineString", coordinates: [[0, 0]] }],
     ["polygon of one point", { type: "Polygon", coordinates: [[[0, 0]]] }],
-    ["polygon without rings", { type: "Polygon", coordinates: [] }],
+    ["empty ring", { type: "Polygon", coordinates: [[]] }],
+    ["object without members", { type: "MultiPoint", coordinates: {} }],
+    ["no members", { type: "GeometryCollection" }],
     [
       "open ring",
       {
@@ -60,8 +62,6 @@ t.test("what is no geometry is refused before any SQL", async (t) => {
         ],
       },
     ],
-    ["empty multipoint", { type: "MultiPoint", coordinates: [] }],
-    ["empty collection", { type: "GeometryCollection", geometries: [] }],
     ["collections 10 000 deep", nested],
     ["too deep arrays", { type: "LineString", coordinates: [[[0, 0]], [[1, 1]]] }],
   ];
