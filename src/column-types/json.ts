@@ -5,9 +5,6 @@ import { type ColumnTypeDefinition, type ColumnValue, refuse, unstorable } from 
 const maxCharacters = 4 * 1024 * 1024;
 const maxDepth = 100;
 
-/** In imported files: JSON other than strings. Objects and arrays have been validated, so their first character is enough. */
-const importedPattern = "^([[{]|(true|false|-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d{1,3})?)$)";
-
 function read(value: unknown): ColumnValue {
   const problem = problemOf(value);
   if (problem) return refuse(problem);
@@ -67,8 +64,8 @@ export const json: ColumnTypeDefinition = {
     value: (text, { type, isText, index }) => {
       if (type === "datetime") return `to_jsonb(${text})`;
       if (!isText) return `${text}::jsonb`;
-      // A property with values of several types: `s.texts` says which values that look like JSON are strings.
-      return `case when ${text} ~ '${importedPattern}' and ${index} = any(s.texts) is not true then ${text}::jsonb else to_jsonb(${text}) end`;
+      // Formats without JSON have it as text. In those with it, `s.texts` says which values are strings that look like it.
+      return `case when ${index} = any(s.texts) then to_jsonb(${text}) else json_of(${text}) end`;
     },
   },
 };

@@ -195,13 +195,8 @@ export class FieldSet {
   }
 }
 
-/** Whether a string would be another JSON value without its quotes: a number, true, false, an object or an array. */
-export function looksLikeJson(text: string): boolean {
-  const first = text.charCodeAt(0);
-  if (first === Byte.openObject || first === Byte.openArray) return true;
-  if (first === Byte.minus || (first >= Byte.zero && first <= Byte.nine)) return number.test(text);
-  return text === "true" || text === "false";
-}
+/** Whether a string may be another JSON value without its quotes, as `json_of` in the database reads it. */
+export const looksLikeJson = (text: string): boolean => /^\s*(?:$|[[{"\d]|-\d|true|false)/.test(text);
 
 function typeOfFlags(seen: number): Type | undefined {
   switch (seen) {

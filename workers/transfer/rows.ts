@@ -33,7 +33,7 @@ export class RowEncoder {
   private hasGeometry = false;
   /** Indexes of the properties that are null in the feature; -1 = the geometry. */
   private readonly nulls = new Set<number>();
-  /** Indexes of the string properties that would be another JSON value without their quotes. */
+  /** Indexes of the JSON strings that would be another value without their quotes. */
   private readonly texts = new Set<number>();
 
   /** @param row number of the feature in the file, from 1 */
@@ -63,10 +63,11 @@ export class RowEncoder {
   }
 
   /**
-   * A property with a value of a file that has types. Numbers that a double does not hold are given as text with `untyped`.
+   * A property with a value of a file that has types, but no JSON: that is written as text there. Numbers that a double does
+   * not hold are given as text with `untyped`.
    */
   property(name: string, value: string | number | boolean | null): void {
-    this.set(this.fields.index(name), this.fields.value(name, value), typeof value === "string");
+    this.set(this.fields.index(name), this.fields.value(name, value), false);
   }
 
   /** A property whose value is an object or an array, as JSON text. */

@@ -20,6 +20,12 @@ export function isInCp1251(text: string): boolean {
 export const toCp1251 = (text: string): string =>
   [...text].map((character) => (isInCp1251(character) ? character : "?")).join("");
 
+/** JSON with escapes for what Windows-1251 lacks. */
+export const escapedForCp1251 = (json: string): string =>
+  json.replace(/[^\0-\x7f]/g, (unit) =>
+    isInCp1251(unit) ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
 /** The byte of a UTF-16 unit that `isInCp1251` has found. */
 export const cp1251Byte = (unit: number): number => cp1251[unit]!;
 

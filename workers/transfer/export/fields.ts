@@ -1,5 +1,5 @@
 import type { ExportedColumn, FileFormat } from "../../../src/hosts/export-messages.js";
-import { cutToBytes, isInCp1251, toCp1251 } from "./encodings.js";
+import { cutToBytes, escapedForCp1251, isInCp1251, toCp1251 } from "./encodings.js";
 import type { Field, FieldValue } from "./flatgeobuf.js";
 import { geometryColumn } from "./geo-metadata.js";
 import type { Losses } from "./losses.js";
@@ -182,7 +182,8 @@ function mapInfoText({ column, name, survey, losses }: Place): ReturnType<Planne
   const foreign = `Column "${column.name}": in # texts, characters that are not in Windows-1251 became "?".`;
   const convert = emptyTexts({ column, losses }, (value) => {
     let text = String(value);
-    if (!isInCp1251(text)) {
+    if (!isInCp1251(text) && column.type === "json") text = escapedForCp1251(text);
+    else if (!isInCp1251(text)) {
       losses.add(foreign);
       text = toCp1251(text);
     }
@@ -192,7 +193,9 @@ function mapInfoText({ column, name, survey, losses }: Place): ReturnType<Planne
     }
     return text;
   });
-  const width = column.type === "bool" ? 5 : Math.min(longestText, Math.max(1, survey.characters));
+  // JSON may have escapes, which make it longer.
+  const characters = column.type === "json" ? longestText : survey.characters;
+  const width = column.type === "bool" ? 5 : Math.min(longestText, Math.max(1, characters));
   return withNote({ field: { name, type: "text", width }, convert }, typeNotes[column.type]);
 }
 
