@@ -84,7 +84,8 @@ const layers: Readonly<Record<string, readonly unknown[]>> = {
   multipoint: kinds.multipoint!,
   nothing: kinds.nothing!,
   empty: empty.slice(0, 1),
-  empties: [...empty, ...mixed],
+  lines: [empty[4], ...kinds.multiline!, empty[4], ...kinds.multiline!],
+  empties: [...mixed, ...empty],
 };
 
 /** The objects of a layer by the text `s`, which names them. */
@@ -130,8 +131,8 @@ t.test("numbers are written in full as far as doubles have them exactly", async 
 /** Formats in which every geometry of the layers has a place. (KML and GML have one kind of empty geometry.) */
 const holdsAll = ["geojson", "csv", "parquet", "fgb", "gpkg", "xls", "xlsx"];
 
-/** The others are images, or one of these under another name. */
-const formats = exportFormats.filter((one) => !["geotif", "kmz", "xls"].includes(one));
+/** The others are images, one of these under another name, or hold points and lines alone. */
+const formats = exportFormats.filter((one) => !["geotif", "kmz", "xls", "gpx"].includes(one));
 
 for (const format of formats) {
   t.test(`what is exported as ${format} is imported again`, async (t) => {

@@ -115,7 +115,14 @@ async function oneFile(
     output: isFlatGeobuf ? await flatGeobufOutput(path, header) : geoPackage(path, header),
     parts: [{ ending, path }],
   };
-  const place = (wkb: Buffer | null) => ({ file, wkb: wkb && withHeights(wkb, hasZ, losses) });
+  const place = (wkb: Buffer | null) => {
+    // In FlatGeobuf, by which GeoPackages are written too, GDAL reads nothing beyond one of these.
+    if (wkb && typeOf(wkb).type === "MultiLineString" && isEmpty(wkb)) {
+      losses.add(emptied);
+      return { file, wkb: null };
+    }
+    return { file, wkb: wkb && withHeights(wkb, hasZ, losses) };
+  };
   return { files: [file], place, notes: [] };
 }
 

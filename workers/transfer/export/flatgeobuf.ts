@@ -180,7 +180,9 @@ function writeGeometry(geometry: Geometry, reference: number): void {
     (type === geometryTypes.Polygon || type === geometryTypes.MultiLineString) && runs.length > 1;
   // Ends, xy, z, m, t, tm, type.
   const table = out.table(reference, [hasEnds ? 4 : 0, 4, hasZ ? 4 : 0, 0, 0, 0, 1]);
-  out.uint8(table[6]!, type);
+  // GDAL cannot read a part that is an empty MultiLineString.
+  const isRead = type !== geometryTypes.MultiLineString || runs.length > 0;
+  out.uint8(table[6]!, isRead ? type : geometryTypes.LineString);
   if (hasEnds) {
     out.vector(table[0]!, runs.length);
     let end = 0;

@@ -94,12 +94,8 @@ function withMicroseconds(value: string, sink: RowSink): string {
 
 function writeNested(row: RowEncoder, name: string, value: unknown): void {
   const json = jsonText(value, 0);
-  if (json.startsWith("{") || json.startsWith("[")) row.json(name, json);
-  else
-    row.property(
-      name,
-      value instanceof JsonText ? (JSON.parse(json) as string | number | boolean | null) : json,
-    );
+  if (value instanceof JsonText || json.startsWith("{") || json.startsWith("[")) row.json(name, json);
+  else row.property(name, json);
 }
 
 /** Recursive: the depth of values is that of the schema, or of JSON that has been parsed. */
