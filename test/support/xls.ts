@@ -4,11 +4,14 @@ const sector = 512;
 const smallSector = 64;
 const end = 0xfffffffe;
 
+/** Small sectors of another stream, which comes first. */
+const before = 3;
+
 /** A workbook of one sheet with texts and numbers. Its small sectors begin in sector 3, their table is sector 2. */
 export function smallWorkbook(rows: readonly (readonly (string | number)[])[]): Buffer {
   const stream = workbookStream(rows);
   if (stream.length >= 4096) throw new Error("The workbook is not small.");
-  const parts = Math.ceil(stream.length / smallSector);
+  const parts = before + Math.ceil(stream.length / smallSector);
   const sectors = Math.ceil((parts * smallSector) / sector);
   const header = Buffer.alloc(sector, 0xff);
   header.fill(0, 8, 76);
@@ -30,12 +33,12 @@ export function smallWorkbook(rows: readonly (readonly (string | number)[])[]): 
     table.writeUInt32LE(index === sectors - 1 ? end : index + 4, 4 * (index + 3));
   const directory = Buffer.alloc(sector);
   entry(directory, 0, { name: "Root Entry", kind: 5, first: 3, length: parts * smallSector, child: 1 });
-  entry(directory, 1, { name: "Workbook", kind: 2, first: 0, length: stream.length, child: 0xffffffff });
+  entry(directory, 1, { name: "Workbook", kind: 2, first: before, length: stream.length, child: 0xffffffff });
   const smallTable = Buffer.alloc(sector, 0xff);
   for (let index = 0; index < parts; index++)
-    smallTable.writeUInt32LE(index === parts - 1 ? end : index + 1, 4 * index);
+    smallTable.writeUInt32LE([before, parts].includes(index + 1) ? end : index + 1, 4 * index);
   const content = Buffer.alloc(sectors * sector);
-  stream.copy(content);
+  stream.copy(content, before * smallSector);
   return Buffer.concat([header, table, directory, smallTable, content]);
 }
 
@@ -88,11 +91,11 @@ function workbookStream(rows: readonly (readonly (string | number)[])[]): Buffer
   const strings = record(0x00fc, Buffer.concat([counts, ...texts.map((text) => unicode(text, 2))]));
   const codePage = record(0x0042, shorts(1200));
   const sheetName = unicode("sheet", 1);
-  const before = [begin(5), codePage];
+  const globals = [begin(5), codePage];
   const lengthOf = (parts: readonly Buffer[]) => Buffer.concat(parts).length;
   const place = Buffer.alloc(6);
   place.writeUInt32LE(
-    lengthOf(before) + 4 + place.length + sheetName.length + strings.length + eof.length,
+    lengthOf(globals) + 4 + place.length + sheetName.length + strings.length + eof.length,
     0,
   );
   const boundSheet = record(0x0085, Buffer.concat([place, sheetName]));
@@ -112,7 +115,7 @@ function workbookStream(rows: readonly (readonly (string | number)[])[]): Buffer
     }),
   );
   return Buffer.concat([
-    ...before,
+    ...globals,
     boundSheet,
     strings,
     eof,

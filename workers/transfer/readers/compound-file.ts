@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 
 /**
  * Streams of compound files ([MS-CFB]), the container of .xls. Those below 4,096 bytes lie in sectors of 64 bytes within another
- * stream, which the library that GDAL reads workbooks with does not know.
+ * stream. The library that GDAL reads workbooks with finds them only at its beginning.
  */
 
 const signature = "d0cf11e0a1b11ae1";
