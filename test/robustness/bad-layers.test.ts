@@ -8,6 +8,7 @@ import sharp from "sharp";
 import t from "tap";
 import { blockFont } from "../support/fonts.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
+import { readPdf } from "../support/pdf.js";
 import { picture } from "../support/pictures.js";
 import { geoTiff } from "../support/rasters.js";
 import { startServer, type TestServer } from "../support/server.js";
@@ -394,3 +395,65 @@ for (const [name, make] of troubles) {
     t.equal(node.services.tiles.rendered, rendered, "it is kept");
   });
 }
+
+t.test("vector tiles leave it out as well, and are whole again", async (t) => {
+  const map = await makeHealthy();
+  const { repair } = await renamed(map);
+  const tile = async () => {
+    const answer = await fetch(`${server.url}/tms/p/${map}/3/4/3.mvt`);
+    const text = Buffer.from(await answer.arrayBuffer()).toString("latin1");
+    const { headers } = answer;
+    return {
+      status: answer.status,
+      layers: ["good", "bad"].filter((code) => text.includes(code)),
+      headers: ["x-tile-incomplete", "cache-control", "etag"].map((name) => headers.get(name)),
+    };
+  };
+  for (let round = 0; round < 2; round++)
+    t.same(await tile(), { status: 200, layers: ["good"], headers: ["bad", "no-store", null] });
+  await repair();
+  const well = await until(tile, ({ headers }) => headers[0] === null);
+  t.match(well, { layers: ["good", "bad"], headers: [null, /^public/, /./] });
+});
+
+t.test("many are named by twenty, and counted, and told to scripts and the operator", async (t) => {
+  const map = await makeHealthy();
+  const codes = Array.from({ length: 23 }, (_, n) => `l${n}`);
+  for (const code of codes) await makeStyledLayer(server, map, code, "#a { polygon-fill: #0000ff; }");
+  await sql.query("update node set css_style = '#a { polygon-thrill: 1; }' where code ~ '^l\\d+$'");
+  await node.services.changes.propagate();
+  const answer = await fetch(`${server.url}/tms/p/${map}/3/4/3.png?base=0`);
+  const named = answer.headers.get("x-tile-incomplete") ?? "";
+  t.match(named, /^(l\d+, ){20}\+3$/);
+  t.equal(answer.headers.get("server-timing"), `incomplete;desc="${named}"`);
+  t.match(answer.headers.get("access-control-expose-headers"), "X-Tile-Incomplete");
+  const hidden = await fetch(`${server.url}/tms/p/${map}/3/4/3.png?base=0&token=${token}`);
+  t.equal(hidden.headers.get("x-tile-incomplete"), named);
+  t.equal(hidden.headers.get("cache-control"), "private, no-store");
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  t.match(metrics, 'mapwright_tile_layers_left_out_total{cause="style"}');
+});
+
+t.test("a document says what its map lacks", async (t) => {
+  const map = await makeHealthy();
+  const object = (await api("GET", `${map}/layers/good/objects/`, { token })).json[0].id;
+  const print = async () => {
+    const answer = await fetch(`${server.url}/api/2.8/p/${map}/layers/good/objects/${object}/?f=pdf`);
+    const { text } = readPdf(Buffer.from(await answer.arrayBuffer()));
+    return { incomplete: answer.headers.get("x-tile-incomplete"), says: text.includes("Not drawn: bad") };
+  };
+  const { repair } = await renamed(map);
+  t.same(await print(), { incomplete: "bad", says: true });
+  await repair();
+  t.same(await until(print, ({ incomplete }) => incomplete === null), { incomplete: null, says: false });
+});
+
+t.test("an export of tiles is refused as long as it would lack a layer", async (t) => {
+  const map = await makeHealthy();
+  const { repair } = await outdatedStyle(map);
+  const made = () => api("GET", `${map}/export/?format=pmtiles&minzoom=0&maxzoom=1&base=0`, { token });
+  const refused = await made();
+  t.match(refused, { status: 503, json: { code: "busy", message: /bad/ } });
+  await repair();
+  t.equal((await until(made, ({ status }) => status === 200)).status, 200);
+});
