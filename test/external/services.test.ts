@@ -26,7 +26,7 @@ await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 const call = async (_kind: unknown, request: unknown) => mosaic(request as MosaicRequest);
-const start = (hosts = [host]) =>
+const start = (hosts = [host], maxWaiting = 3) =>
   new RasterServices(
     {
       hosts,
@@ -39,7 +39,7 @@ const start = (hosts = [host]) =>
       maxAgeSeconds: 60,
       retrySeconds: 60,
       maxWaitMs: 60_000,
-      maxWaiting: 3,
+      maxWaiting,
     },
     { image: { call: call as never }, log: quietLog, onImage: () => undefined },
   );
@@ -69,35 +69,41 @@ t.test("tiles that nobody waits for leave their places, and the connections of t
   t.same([...fine.image!.pixels.subarray(0, 4)], [255, 0, 0, 255]);
 });
 
-t.test(
-  "a slow service keeps those of other hosts waiting for nothing, and projects take turns at it",
-  async (t) => {
-    const { port } = server.address() as AddressInfo;
-    const wide = start(["127.0.0.1", "localhost"].map((name) => `${name}:${port}`));
-    t.teardown(() => wide.close());
-    const leave = new AbortController();
-    const slow = { ...service("/slow/{z}/{x}/{y}.png"), owner: "p1" };
-    const own = [0, 1, 2].map((x) => wide.image(slow, area(x), leave.signal));
-    const outcomes = Promise.allSettled(own);
-    await waitFor(async () => open.size === 2);
-    const elsewhere = {
-      ...service("/red/{z}/{x}/{y}.png"),
-      url: `http://localhost:${port}/red/{z}/{x}/{y}.png`,
-    };
-    const fine = await wide.image({ ...elsewhere, owner: "p2" }, area(0), never);
-    t.equal(fine.isPartial, false);
-    // The first two have the connections; the last one gave its place up.
-    const after = wide.image({ ...service("/red/{z}/{x}/{y}.png"), owner: "p1" }, area(7), leave.signal);
-    const other = wide.image({ ...service("/red/{z}/{x}/{y}.png"), owner: "p3" }, area(8), never);
-    void after.catch(() => undefined);
-    const [first] = open;
-    first!.end(red);
-    t.equal((await other).isPartial, false, "another project has the next turn");
-    leave.abort(new Error("the viewer left"));
-    t.match((await outcomes).at(-1), { status: "rejected", reason: { code: "busy" } });
-    await waitFor(async () => open.size === 0);
-  },
-);
+t.test("a slow service keeps those of other hosts waiting for nothing", async (t) => {
+  const { port } = server.address() as AddressInfo;
+  const wide = start(["127.0.0.1", "localhost"].map((name) => `${name}:${port}`));
+  t.teardown(() => wide.close());
+  const leave = new AbortController();
+  const slow = { ...service("/slow/{z}/{x}/{y}.png"), owner: "p1" };
+  const own = [0, 1, 2].map((x) => wide.image(slow, area(x), leave.signal));
+  const outcomes = Promise.allSettled(own);
+  await waitFor(async () => open.size === 2);
+  const elsewhere = {
+    ...service("/red/{z}/{x}/{y}.png"),
+    url: `http://localhost:${port}/red/{z}/{x}/{y}.png`,
+  };
+  const fine = await wide.image({ ...elsewhere, owner: "p2" }, area(0), never);
+  t.equal(fine.isPartial, false);
+  leave.abort(new Error("the viewer left"));
+  t.match((await outcomes).at(-1), { status: "rejected", reason: { code: "busy" } });
+  await waitFor(async () => open.size === 0);
+});
+
+t.test("projects take turns at a slow service", async (t) => {
+  const roomy = start([host], 10);
+  t.teardown(() => roomy.close());
+  const leave = new AbortController();
+  const slow = { ...service("/slow/{z}/{x}/{y}.png"), owner: "p1" };
+  const own = Promise.allSettled([0, 1, 2, 3].map((x) => roomy.image(slow, area(x), leave.signal)));
+  await waitFor(() => open.size === 2);
+  const other = roomy.image({ ...service("/red/{z}/{x}/{y}.png"), owner: "p2" }, area(8), never);
+  const [first] = open;
+  first!.end(red);
+  t.equal((await other).isPartial, false, "another project has the next turn");
+  leave.abort(new Error("the viewer left"));
+  await own;
+  await waitFor(() => open.size === 0);
+});
 
 t.test("an image that somebody else waits for goes on", async (t) => {
   const leave = new AbortController();
