@@ -98,7 +98,8 @@ export class Purger {
   /** Something changed. To be called by each node for each change that is announced. */
   note(kind: Kind, id: number): void {
     if (this.noted.size >= mostNoted) this.noteAll();
-    if (!this.isAllNoted) this.noted.set(`${kind} ${id}`, { kind, id });
+    // While all is looked through, what lies before `after` is not looked at again.
+    if (!this.isAllNoted || this.after) this.noted.set(`${kind} ${id}`, { kind, id });
     this.wake();
   }
 
@@ -184,24 +185,25 @@ export class Purger {
     /** Whether something was passed over that the edge did not take. */
     let isIncomplete = false;
     for (let failures = 0; !signal.aborted; ) {
-      const { noted, isAllNoted } = this;
-      const after = isAllNoted ? this.after : undefined;
+      const { noted, isAllNoted, after } = this;
+      const began = clock.now();
       this.forget();
       try {
-        unsettled = await this.settle({ db, instances, signal }, unsettled);
+        const lead = { db, instances, signal };
+        unsettled = await this.settle(lead, unsettled);
         if (isAllNoted || noted.size > 0) {
-          const read = await this.read(
-            { db, instances, signal },
-            isAllNoted ? { after } : [...noted.values()],
-          );
+          const read = isAllNoted ? await this.read(lead, { after }) : [];
           // Those of the next batch have their turn, whatever becomes of this one.
-          if (isAllNoted && read.length >= mostAtOnce && !this.isAllNoted) {
+          if (read.length >= mostAtOnce && !this.isAllNoted) {
             this.isAllNoted = true;
             this.after = read.at(-1);
           }
           const before = new Set(unsettled.flatMap(({ changed }) => changed.map(nameOf)));
-          const told = read.filter((one) => !isAllNoted || !before.has(nameOf(one)));
-          await this.pass({ db, instances, signal }, told);
+          const told = read.filter((one) => !before.has(nameOf(one)));
+          const own = new Set(told.map(nameOf));
+          const announced = noted.size > 0 ? await this.read(lead, [...noted.values()]) : [];
+          told.push(...announced.filter((one) => !own.has(nameOf(one))));
+          await this.pass(lead, told);
           if (told.length > 0) {
             if (repeatMs > 0) unsettled.push({ changed: told, at: clock.now() + repeatMs });
             else await noteDropped(db, told);
@@ -226,12 +228,13 @@ export class Purger {
         await this.pause(Math.min(firstRetryMs * 2 ** failures, longestRetryMs), signal);
         continue;
       }
-      if (this.isAllNoted || this.noted.size > 0) continue;
-      // A node that does not hear of changes cannot say that it has told them.
-      if (clock.now() >= toldAt + notedMs && this.options.changes.trusted) {
-        await noteToldAll(db);
-        toldAt = clock.now();
+      // All that was announced when this turn began. A node that does not hear of changes cannot say that it has told them.
+      if (!this.isAllNoted && began >= toldAt + notedMs && this.options.changes.trusted) {
+        await noteToldAll(db, clock.now() - began);
+        toldAt = began;
       }
+      // Nothing is awaited from here on: who notes something wakes only those that sleep.
+      if (this.isAllNoted || this.noted.size > 0) continue;
       const now = clock.now();
       const next = Math.min(lookedAt + wholeMs, now + notedMs, ...unsettled.map(({ at }) => at));
       if (next > now) await this.sleep(next - now, signal);

@@ -152,9 +152,9 @@ export async function readLag(db: Connection): Promise<number> {
   return row!.seconds;
 }
 
-/** Notes that the edge was told of all. */
-export async function noteToldAll(db: Connection): Promise<void> {
-  await db.query("update edge set told_at = clock_timestamp()");
+/** Notes that the edge was told of all that had changed so many milliseconds ago. */
+export async function noteToldAll(db: Connection, agoMs: number): Promise<void> {
+  await db.query("update edge set told_at = clock_timestamp() - make_interval(secs => $1)", [agoMs / 1_000]);
 }
 
 /** For an edge that drops everything. */

@@ -159,6 +159,69 @@ t.test("what the edge does not take is in the way of nothing else", async (t) =>
   await own.stop();
 });
 
+t.test("what changes while all is looked through is told at once, wherever it stands", async (t) => {
+  await told();
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let batches = 0;
+  hook.answer = async ({ body }) => {
+    // Layers come before projects: this is the second batch of the latter.
+    if (body.keys.length >= 1_000 && ++batches === 2) await held;
+    return { status: 200 };
+  };
+  await sql.query(
+    "insert into project (code, name) select 'more' || n, '{}' from generate_series(1, 2500) n",
+  );
+  await sql.query("select pg_notify('mapwright', 'C')");
+  await waitFor(() => batches === 2);
+  hook.sent.length = 0;
+  t.equal((await move(62)).status, 200);
+  release();
+  await waitFor(() => keys().includes(`o${layer}`));
+  hook.answer = () => ({ status: 200 });
+  await told();
+});
+
+t.test("what changes while it is noted that all was told is told at once", async (t) => {
+  await told();
+  hook.sent.length = 0;
+  await sql.query("begin");
+  await sql.query("select from edge for update");
+  await waitFor(async () => {
+    await sql.query("select pg_stat_clear_snapshot()");
+    const { rowCount } = await sql.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and query like 'update edge set told_at%'",
+    );
+    return rowCount === 1;
+  });
+  t.equal((await move(63)).status, 200);
+  const released = performance.now();
+  await sql.query("rollback");
+  await waitFor(() => keys().includes(`o${layer}`));
+  const { at } = hook.sent.find(({ body }) => body.keys.includes(`o${layer}`))!;
+  // Five seconds later it is noted again.
+  t.ok(at - released < 2_500, `${at - released} ms`);
+});
+
+t.test("edits that never stop do not look as if they were not told", async (t) => {
+  hook.answer = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return { status: 200 };
+  };
+  const at = async () => String((await sql.query("select told_at::text from edge")).rows[0].told_at);
+  const before = await at();
+  await waitFor(async () => {
+    await sql.query("update project set revision = revision + 1 where code = 'p'");
+    await sql.query("select pg_notify('mapwright', 'P ' || id) from project where code = 'p'");
+    return (await at()) !== before;
+  });
+  t.not(await at(), before);
+  hook.answer = () => ({ status: 200 });
+  await told();
+});
+
 t.test("open maps hear of a change when the edge has dropped the old tiles", async (t) => {
   await told();
   const controller = new AbortController();
