@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds of a monotonic clock. */
   now(): number;
+  /** Milliseconds of the clock on the wall, which goes on while the machine is suspended, and which may be set. */
+  wall(): number;
   /** Calls `work` once after `ms` milliseconds. @returns a function that cancels the timer */
   after(ms: number, work: () => void): () => void;
   /** Resolves in the next turn of the event loop, after all pending I/O callbacks (as `setImmediate`). */
@@ -11,6 +13,7 @@ export interface Clock {
 /** The clock of Node. Its timers do not keep a process alive. */
 export const systemClock: Clock = {
   now: () => performance.now(),
+  wall: () => Date.now(),
   after(ms, work) {
     const timer = setTimeout(work, ms);
     timer.unref();

@@ -33,12 +33,27 @@ const answerTimeoutMs = 2_000;
  */
 export const leaseMs = 2_000;
 
+/** In milliseconds of both clocks. */
+interface Moment {
+  readonly now: number;
+  readonly wall: number;
+}
+
+const momentOf = (clock: Clock): Moment => ({ now: clock.now(), wall: clock.wall() });
+
+/**
+ * Whether the lease is over by either clock: the monotonic one stands still while the machine is suspended, the one on the wall
+ * may be set.
+ */
+const hasExpired = (clock: Clock, { now, wall }: Moment): boolean =>
+  clock.now() - now >= leaseMs || Math.abs(clock.wall() - wall) >= leaseMs;
+
 /** The connection that listens to PostgreSQL's notifications. It reconnects when it is lost. */
 export class Listener {
   private connection: ListeningConnection | undefined;
   private open = false;
-  /** When the last heartbeat was sent that has been answered, in milliseconds of the clock. */
-  private verifiedAt = Number.NEGATIVE_INFINITY;
+  /** When the last heartbeat was sent that has been answered. */
+  private verifiedAt: Moment = { now: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
   private cancelHeartbeat = (): void => undefined;
   private cancelRetry = (): void => undefined;
   private attempts = 0;
@@ -58,7 +73,7 @@ export class Listener {
    */
   private trustedNow(): boolean {
     const { clock } = this.options;
-    if (!this.open || clock.now() - this.verifiedAt >= leaseMs) return false;
+    if (!this.open || hasExpired(clock, this.verifiedAt)) return false;
     this.trustedThisTurn = true;
     void clock.turn().then(() => {
       this.trustedThisTurn = false;
@@ -85,7 +100,7 @@ export class Listener {
       await own.query(`set application_name = '${listenerName}'`);
       await own.query(`listen ${channel}`);
       await this.options.opened();
-      const sentAt = clock.now();
+      const sentAt = momentOf(clock);
       await this.options.verify();
       if (this.connection !== own) return;
       this.verifiedAt = sentAt;
@@ -130,7 +145,7 @@ export class Listener {
     const cancel = clock.after(answerTimeoutMs, () =>
       this.lose(connection, new Error("The database does not answer.")),
     );
-    const sentAt = clock.now();
+    const sentAt = momentOf(clock);
     try {
       await this.options.verify();
       if (this.connection !== connection) return;

@@ -50,7 +50,7 @@ export interface DrawnTile<P extends TilePlan = Plan> {
    * and no cache may store it.
    */
   readonly isCurrent: boolean;
-  /** How long the tile may be shown, if it shows something that is not ours. */
+  /** How long the tile may be shown: if it shows something that is not ours, or while this node may not hear of changes. */
   readonly secondsLeft: number | undefined;
 }
 
@@ -145,19 +145,22 @@ export class TileAnswers<Answer, P extends TilePlan = Plan, A extends AnyAddress
   }
 
   private async answer(mapAccess: MapAccess, request: AnswerRequest<Answer, P, A>): Promise<Answer> {
-    const { tiles, addresses, clock } = this.options;
+    const { tiles, addresses, clock, changes } = this.options;
     const { address } = request;
     const { publicAddress } = mapAccess;
     const { plan, tile } = await this.draw(mapAccess, request);
     // Nothing is awaited from here on, so that what is found current is current when it is cached.
     const isCurrent =
       plan.complete && !tile.missing && isPlanCurrent(plan) && tiles.isCurrent(plan, address.coord, tile);
+    // Otherwise the edge may have been told of a change that this node has not received.
+    const isTrusted = changes.trusted;
     const { expiresAt } = tile;
-    const secondsLeft =
+    const ownSeconds =
       expiresAt === undefined ? undefined : Math.max(0, Math.floor((expiresAt - clock.now()) / 1_000));
+    const secondsLeft = isTrusted ? ownSeconds : 0;
     const drawn = { tile, plan, isPublic: publicAddress !== undefined, isCurrent, secondsLeft };
     const answer = request.answer(drawn);
-    if (isCurrent && publicAddress !== undefined) {
+    if (isCurrent && isTrusted && publicAddress !== undefined) {
       const { map } = mapAccess;
       const redrawn = this.options.redrawn(address);
       addresses.set(publicAddress, answer, {

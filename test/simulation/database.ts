@@ -59,6 +59,15 @@ export class Tables {
   }
 }
 
+/** A layer with statistics, whose only object has the number of the last write as its value, or 0. */
+export interface SimulatedStatistics {
+  readonly project: string;
+  readonly map: string;
+  readonly layer: string;
+  readonly layerId: number;
+}
+export const statistics: SimulatedStatistics = { project: "p", map: "v", layer: "l26", layerId: 26 };
+
 /** Account of signed-in users, a viewer of every project. */
 export const viewerAccount = 7;
 
@@ -188,7 +197,13 @@ export class SimulatedDatabase {
             const isAway = refused() || scheduler.now < queriesClosedUntil;
             if (isAway || this.incarnation !== incarnation) return void answerTo(fail);
             const rows = this.run(text, values, undefined);
-            answerTo(() => (this.incarnation === incarnation ? resolve(rows) : fail()));
+            // What looks at all objects takes long.
+            const isLong = text.includes(`layers.l${statistics.layerId}`) && scheduler.random.chance(0.3);
+            scheduler.after(
+              (isLong ? 500 + scheduler.random.below(2_500) : 0) + scheduler.latency(),
+              () => (this.incarnation === incarnation ? resolve(rows) : fail()),
+              owner,
+            );
           },
           undefined,
         );
@@ -219,8 +234,14 @@ export class SimulatedDatabase {
     const cutQueries = (until: number) => {
       queriesClosedUntil = until;
     };
+    /** Of statistics, which may take too long. */
+    const transaction = async <T>(work: (tx: object) => Promise<T>): Promise<T> => {
+      const found = await work({ query, execute: async () => 0 });
+      if (scheduler.random.chance(0.3)) throw busy("The statement takes too long.");
+      return found;
+    };
     // Whose use it is makes no difference here.
-    const database = { query, listening, for: () => database } as unknown as Database;
+    const database = { query, transaction, listening, for: () => database } as unknown as Database;
     return { database, cut, cutListener, cutQueries, hang };
   }
 
@@ -401,7 +422,13 @@ export class SimulatedDatabase {
     ],
     ["replaced from epoch e", () => [this.history()]],
     ["_postgis_index_extent", ([ids]) => this.extents(ids as number[])],
+    [`(select count(*) from layers.l${statistics.layerId}`, () => [{ n: this.measured() }]],
+    ["select least(", () => [{ min: this.measured(), max: this.measured() }]],
   ];
+
+  private measured(): number {
+    return this.tables.layers.get(statistics.layerId)?.cells.get(0) ?? 0;
+  }
 
   private extents(ids: readonly number[]): object[] {
     return ids.flatMap((id) => {
@@ -486,6 +513,7 @@ export class SimulatedDatabase {
           has_publication: row.published,
           revision: row.revision,
           node_rows: nodes.map(nodeRow),
+          column_rows: nodes.some(({ id }) => id === statistics.layerId) ? [measuredColumn] : [],
         },
       ];
     }
@@ -522,8 +550,18 @@ const emptyMap = {
   comment: "",
   owner_id: null,
   publication: null,
-  column_rows: [],
   constraint_rows: [],
+};
+
+const measuredColumn = {
+  ...{ id: 1, layer_id: statistics.layerId, parent_id: null, code: "size", name: "", type: "number" },
+  ...{ localized_name: false, names: {}, localized_value: false, required: false, sort: 1, format: null },
+};
+/** Pies as large as their sum. */
+const visualSettings = {
+  type: 4,
+  classesSettings: { sizeType: 2, columns: [{ id: measuredColumn.id, color: "#000000" }] },
+  ...{ textSettings: {}, legendName: "", legendNames: [], showValues: true, showLegend: true },
 };
 
 const nodeRows = new Map<string, object>();
@@ -534,6 +572,7 @@ function nodeRow({ id, code, style }: LayerRow): object {
   let row = nodeRows.get(key);
   if (!row) {
     row = { ...emptyNode, id, code, sort: id, css_style: style };
+    if (id === statistics.layerId) row = { ...row, visual_settings: visualSettings };
     nodeRows.set(key, row);
   }
   return row;

@@ -86,7 +86,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a node's lease never expires",
     file: "changes/listener",
-    replace: [["!this.open || clock.now() - this.verifiedAt >= leaseMs", "!this.open"]],
+    replace: [["!this.open || hasExpired(clock, this.verifiedAt)", "!this.open"]],
+  },
+  {
+    name: "a lease goes on while the machine is suspended",
+    file: "changes/listener",
+    replace: [[" || Math.abs(clock.wall() - wall) >= leaseMs", ""]],
   },
   {
     name: "a dropped node does not register again",
@@ -207,5 +212,50 @@ export const mutants: readonly Mutant[] = [
     name: "the render host is not notified of another history",
     file: "changes/change-log",
     replace: [["this.options.listener.historyChanged();", ""]],
+  },
+  {
+    name: "a tile is kept by the edge although the node that drew it may not hear of changes",
+    file: "tiles/answers",
+    replace: [["isTrusted ? ownSeconds : 0", "ownSeconds"]],
+  },
+  {
+    name: "a tile that is not current is kept by the edge",
+    file: "api/resources/tile-answer",
+    replace: [['if (!isCurrent) return { "cache-control": "no-store" };', ""]],
+  },
+  {
+    name: "a list that was read while its objects changed is kept by the edge",
+    file: "api/request/public-answers",
+    replace: [["!edgeHeaders.isPurged || moment.isNow() ? keyed() : notKept", "keyed()"]],
+  },
+  {
+    name: "an answer is kept by the edge although its node may not hear of changes",
+    file: "api/request/public-answers",
+    replace: [["        versions.trusted &&\n        versions.epoch", "        versions.epoch"]],
+  },
+  {
+    name: "an answer is kept by the edge although its layer changed while it was made",
+    file: "api/request/public-answers",
+    replace: [["tracked.every(({ version }, index) => version === before[index])", "true"]],
+  },
+  {
+    name: "an answer is kept by the edge although its map changed while it was made",
+    file: "api/request/public-answers",
+    replace: [["        catalog.isCurrent(map) &&\n", ""]],
+  },
+  {
+    name: "an answer is kept by the edge without being checked when it is made",
+    file: "api/request/public-answers",
+    replace: [["if (!before?.moment.isNow())", "if (!before)"]],
+  },
+  {
+    name: "an answer with the last known statistics is kept by the edge",
+    file: "api/request/operation",
+    replace: [["(isCurrent ? reply : keptByNobody(reply))", "reply"]],
+  },
+  {
+    name: "the last known statistics count as those of now",
+    file: "features/visual-cache",
+    replace: [["isCurrent: entry.version >= requiredVersion,", "isCurrent: true,"]],
   },
 ];

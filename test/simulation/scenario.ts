@@ -1,4 +1,6 @@
 import { retryMs } from "../../src/tiles/bad-layers.js";
+import { statistics } from "./database.js";
+import { type Reading, readings } from "./edge.js";
 import { cells, cellsOf, requestedTiles } from "./places.js";
 import { laneMs, Random } from "./scheduler.js";
 import { type Address, addressOf, type Conditions, type Node, styleRetryMs, World } from "./world.js";
@@ -19,6 +21,8 @@ export interface Scenario {
   readonly steps: readonly Step[];
 }
 
+const readingNames = Object.keys(readings) as Reading[];
+
 /** Duration of a scenario's steps. */
 const lengthMs = 400;
 /** Duration in worlds where a node may be dropped and return. */
@@ -31,6 +35,9 @@ export function scenarioOf(seed: number): Scenario {
   const calm = random.chance(0.2);
   const long = !calm && random.chance(0.08);
   const small = !calm && random.chance(0.4);
+  const hasFailover = !calm && random.chance(0.12);
+  // What another history does to the edge is the purger's.
+  const edge = !calm && !hasFailover && random.chance(long ? 0.5 : 0.12);
   const addresses = pickAddresses(random, small ? 3 : random.pick([1, 1, 1, 2, 3]));
   const conditions: Conditions = {
     seed,
@@ -41,6 +48,7 @@ export function scenarioOf(seed: number): Scenario {
     slowStyles: !calm && random.chance(0.06),
     colliding: random.chance(0.2),
     calm,
+    edge,
     lengthMs: long ? longMs : lengthMs,
   };
   const steps: Step[] = [];
@@ -59,7 +67,8 @@ export function scenarioOf(seed: number): Scenario {
   if (long) addSilence(random, add);
   for (let requests = random.below(4); requests > 0; requests--) add("request", requestRandom);
   for (let edits = 1 + random.below(3); edits > 0; edits--) add(...pickEdit(random, calm));
-  if (!calm && random.chance(0.12)) addFailover(random, add);
+  if (hasFailover) addFailover(random, add);
+  if (edge) addEdge(random, add, long);
   const faults = calm || random.chance(0.4) ? 0 : 1 + random.below(2);
   for (let index = 0; index < faults; index++) add(...pickFault(random));
   return { conditions, steps };
@@ -91,6 +100,8 @@ export function play({ conditions, steps }: Scenario): World {
   waitUntilQuiet(world);
   if (world.violation) return world;
   world.requireLatest();
+  world.checkEdge();
+  if (world.violation) return world;
   world.faulty = false;
   // By then styles that timed out are compiled again.
   if (conditions.slowStyles) scheduler.run(scheduler.now + styleRetryMs);
@@ -112,6 +123,7 @@ function waitUntilQuiet(world: World): void {
   const isQuiet = () =>
     world.open.size === 0 &&
     world.database.isQuiet &&
+    !world.edge?.untold &&
     serving(world).every(
       ({ path, pausedUntil }) => path.changes.trusted && pausedUntil + laneMs < scheduler.now,
     );
@@ -227,8 +239,16 @@ function pickEdit(random: Random, calm: boolean): Added {
 /** A node does not answer for so long that others drop it; edits follow meanwhile, and when it is back. */
 function addSilence(random: Random, add: Add): void {
   const begin = random.below(100);
-  const kind = random.pick(["hangs", "hangs", "is suspended", "is cut off", "is cut off"]);
-  const ms = random.pick(kind === "is cut off" ? [400, 2_700, 4_000] : [400, 1_000, 2_700]);
+  const kind = random.pick([
+    "hangs",
+    "hangs",
+    "is suspended",
+    "sleeps with its machine",
+    "sleeps with its machine",
+    "is cut off",
+    "is cut off",
+  ]);
+  const ms = random.pick(silentMs[kind]!);
   add(
     "a node is silent",
     (world, own) => {
@@ -249,9 +269,18 @@ function addSilence(random: Random, add: Add): void {
   );
 }
 
+/** What waits for longer than three seconds while its process stands still takes a style for one that is too slow. */
+const silentMs: Readonly<Record<string, readonly number[]>> = {
+  hangs: [1_000, 2_700, 4_500],
+  "is suspended": [400, 1_000, 2_700],
+  "sleeps with its machine": [1_000, 2_700],
+  "is cut off": [400, 2_700, 4_000],
+};
+
 const silences: Readonly<Record<string, (world: World, own: Random, node: Node, ms: number) => void>> = {
   hangs: (world, _own, node, ms) => hang(world, node, ms),
   "is suspended": (world, _own, node, ms) => suspend(world, node, ms),
+  "sleeps with its machine": (world, _own, node, ms) => sleep(world, node, ms),
   "is cut off": (world, own, node, ms) => {
     world.note(() => `${node.name} is cut off from the database for ${ms} ms`);
     world.faulty = true;
@@ -263,6 +292,34 @@ const silences: Readonly<Record<string, (world: World, own: Random, node: Node, 
     world.cutUntil = queriesFrom;
   },
 };
+
+/** The edge is asked for tiles and other answers, while these change. */
+function addEdge(random: Random, add: Add, long: boolean): void {
+  const ask = (world: World, own: Random) => {
+    const wanted = own.chance(0.4) ? own.pick(world.conditions.addresses) : own.pick(readingNames);
+    world.askEdge(wanted);
+    for (let again = own.below(3); again > 0; again--)
+      world.scheduler.after(own.below(600), () => world.askEdge(wanted), undefined);
+  };
+  for (let asks = random.below(long ? 8 : 4) + 2; asks > 0; asks--) add("ask the edge", ask);
+  if (long) {
+    // While nobody waits for the node that is silent.
+    const askForTile = (world: World, own: Random) => world.askEdge(own.pick(world.conditions.addresses));
+    for (let asks = 2; asks > 0; asks--) add("ask the edge", askForTile, 2_200 + random.below(900));
+    add(...pickEdit(random, false), 2_500 + random.below(900));
+  }
+  for (let edits = random.below(3) + 1; edits > 0; edits--) {
+    const isClosing = random.chance(0.15);
+    add("change what has statistics", (world, own) => {
+      const nodes = serving(world).filter((node) => node !== world.silent);
+      if (nodes.length === 0) return;
+      if (own.chance(0.7)) ask(world, own);
+      const node = own.chance(0.2) ? undefined : own.pick(nodes);
+      if (isClosing) world.publish(statistics.map, own.chance(0.3), node);
+      else world.write(statistics.layerId, 0, node);
+    });
+  }
+}
 
 /** The database is replaced by a standby that lagged, or by a copy of its files. */
 function addFailover(random: Random, add: Add): void {
@@ -295,6 +352,13 @@ function suspend(world: World, node: Node, ms: number): void {
   world.note(() => `${node.name} is suspended for ${ms} ms`);
   world.faulty = true;
   node.pausedUntil = Math.max(node.pausedUntil, world.scheduler.now + ms);
+}
+
+/** As `suspend`, with its whole machine: the monotonic clock stands still. */
+function sleep(world: World, node: Node, ms: number): void {
+  // Of two pauses at once the clock counts one.
+  if (node.pausedUntil <= world.scheduler.now) node.stoodStillMs = (node.stoodStillMs ?? 0) + ms;
+  suspend(world, node, ms);
 }
 
 function hang(world: World, node: Node, ms: number): void {

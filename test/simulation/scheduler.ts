@@ -34,6 +34,8 @@ export class Random {
 export interface Owner {
   pausedUntil: number;
   gone: boolean;
+  /** How long its monotonic clock has stood still, while its machine was suspended. */
+  stoodStillMs?: number;
 }
 
 interface Event {
@@ -180,6 +182,10 @@ class ProcessClock implements Clock {
   ) {}
 
   now(): number {
+    return this.scheduler.now - (this.owner.stoodStillMs ?? 0);
+  }
+
+  wall(): number {
     return this.scheduler.now;
   }
 

@@ -1,16 +1,27 @@
 import "./machine.js";
 import { requireRead } from "../../src/access/rights.js";
+import { tileHeaders } from "../../src/api/resources/tile-answer.js";
 import type { Caller } from "../../src/catalog/state.js";
 import { publicCaller } from "../../src/catalog/state.js";
 import { versionStep } from "../../src/changes/layer-version.js";
 import { configSchema } from "../../src/config.js";
+import { keysOf } from "../../src/edge/purger.js";
+import type { Changed } from "../../src/edge/state.js";
 import { Failure } from "../../src/errors.js";
 import type { TileCoord } from "../../src/geo/tile.js";
 import { HostError } from "../../src/hosts/host.js";
+import type { Headers } from "../../src/http/types.js";
 import { type TilePath, wireTilePath } from "../../src/tile-path.js";
 import { png } from "../../src/tiles/formats.js";
 import { quietLog } from "../support/log.js";
-import { type DatabaseAccess, SimulatedDatabase, type Tables, viewerAccount } from "./database.js";
+import {
+  type DatabaseAccess,
+  SimulatedDatabase,
+  statistics,
+  type Tables,
+  viewerAccount,
+} from "./database.js";
+import { edgeHeaders, pathOf, type Reading, read, repeatMs, SimulatedEdge, untoldMs } from "./edge.js";
 import { type Entry, Fact } from "./facts.js";
 import { boxOfCell, cells, cellsOf } from "./places.js";
 import { SimulatedRedis } from "./redis.js";
@@ -38,6 +49,8 @@ export interface Conditions {
   readonly colliding: boolean;
   /** Short latencies, and no faults. */
   readonly calm: boolean;
+  /** There is a cache in front of the nodes. */
+  readonly edge: boolean;
   /** Duration of the steps. */
   readonly lengthMs: number;
 }
@@ -105,6 +118,7 @@ export class World {
   readonly open = new Set<Open>();
   /** Requested addresses, the latest last. */
   readonly requested = new Set<Address>();
+  readonly edge: SimulatedEdge<EdgeAnswer> | undefined;
   /** Number of rendered metatiles, and their different contents. */
   renders = 0;
   readonly contents = new Set<string>();
@@ -121,10 +135,11 @@ export class World {
     const duplicates = new Random(conditions.seed, 77);
     this.database = new SimulatedDatabase(this.scheduler, () => conditions.doubled && duplicates.chance(0.2));
     this.redis = new SimulatedRedis(this.scheduler);
+    this.edge = conditions.edge ? new SimulatedEdge() : undefined;
     this.fill();
   }
 
-  /** Creates a base map of one layer, and a project of two maps with two layers each. */
+  /** Creates a base map of one layer, and a project of two maps with two layers each and one with statistics. */
   private fill(): void {
     const { tables } = this.database;
     const project = { revision: 1, closed: new Set<number>() };
@@ -134,6 +149,7 @@ export class World {
       { id: 11, projectId: 1, code: "m", layers: [21, 22] },
       { id: 12, projectId: 1, code: "n", layers: [23, 24] },
       { id: 13, projectId: 2, code: "world", layers: [25] },
+      { id: 14, projectId: 1, code: statistics.map, layers: [statistics.layerId] },
     ];
     for (const { id, projectId, code, layers } of maps) {
       tables.maps.set(id, { id, projectId, code, published: true, revision: 1 });
@@ -179,8 +195,12 @@ export class World {
           ? styleDeadlineMs + 20
           : random.below(styleDeadlineMs - 5),
       // In calm worlds this is still longer than the interval at which other nodes look for the tile in Redis.
-      drawMs: (random) =>
-        conditions.calm ? random.below(50) : random.chance(0.1) ? random.below(900) : scheduler.latency(),
+      drawMs: (random) => {
+        if (conditions.calm) return random.below(50);
+        // Behind an edge that is told again meanwhile.
+        if (conditions.edge && random.chance(0.2)) return repeatMs + random.below(2_000);
+        return random.chance(0.1) ? random.below(900) : scheduler.latency();
+      },
       onTimeout: (style) => this.styleTimeouts.set(`${name} ${style}`, scheduler.now),
       onFailure: () => {
         this.hadFailure ||= this.faulty;
@@ -296,6 +316,12 @@ export class World {
           fact,
           entry: fact.committed(value),
           payloads: [`L ${layerId} ${version} ${previous} ${area.join(",")}`],
+          changed: changeOf("layer", layerId, {
+            version,
+            purged: previous,
+            map: layer.mapId,
+            area: [...area],
+          }),
         };
       },
       done,
@@ -313,7 +339,8 @@ export class World {
         if (!layer) return undefined;
         layer.style = style;
         raise(tables.maps.get(layer.mapId)!, this.scheduler.random);
-        return { fact, entry: fact.committed(style), payloads: [`M ${layer.mapId}`] };
+        const changed = changeOf("map", layer.mapId);
+        return { fact, entry: fact.committed(style), payloads: [`M ${layer.mapId}`], changed };
       },
       done,
     );
@@ -329,7 +356,8 @@ export class World {
         if (!layer) return undefined;
         tables.layers.delete(layerId);
         raise(tables.maps.get(layer.mapId)!, this.scheduler.random);
-        return { fact, entry: fact.committed(undefined), payloads: [`M ${layer.mapId}`] };
+        const changed = changeOf("map", layer.mapId);
+        return { fact, entry: fact.committed(undefined), payloads: [`M ${layer.mapId}`], changed };
       },
       done,
     );
@@ -344,7 +372,8 @@ export class World {
         const row = [...tables.maps.values()].find(({ code }) => code === map)!;
         row.published = published;
         raise(row, this.scheduler.random);
-        return { fact, entry: fact.committed(published), payloads: [`M ${row.id}`] };
+        const changed = changeOf("map", row.id);
+        return { fact, entry: fact.committed(published), payloads: [`M ${row.id}`], changed };
       },
       done,
     );
@@ -360,7 +389,8 @@ export class World {
         if (closed) project.closed.add(layerId);
         else project.closed.delete(layerId);
         raise(project, this.scheduler.random);
-        return { fact, entry: fact.committed(closed), payloads: [`P ${project.id}`] };
+        const changed = changeOf("project", project.id);
+        return { fact, entry: fact.committed(closed), payloads: [`P ${project.id}`], changed };
       },
       done,
     );
@@ -369,10 +399,13 @@ export class World {
   private edit<T>(
     what: () => string,
     node: Node | undefined,
-    work: (
-      tables: Tables,
-    ) =>
-      | { readonly fact: Fact<T>; readonly entry: Entry<T>; readonly payloads: readonly string[] }
+    work: (tables: Tables) =>
+      | {
+          readonly fact: Fact<T>;
+          readonly entry: Entry<T>;
+          readonly payloads: readonly string[];
+          readonly changed: Changed;
+        }
       | undefined,
     done: () => void = () => undefined,
   ): void {
@@ -393,6 +426,7 @@ export class World {
         const { fact, entry } = made;
         const isWrite = made.payloads[0]!.startsWith("L");
         this.note(() => `${what()} is committed ${who}`);
+        if (this.edge) this.tellEdge(this.edge, made.changed);
         if (!node) return done();
         scheduler.after(
           scheduler.latency(),
@@ -414,10 +448,101 @@ export class World {
     );
   }
 
+  /** A node tells the edge of a change, as the purger does: when all nodes know of it, and again after a while. */
+  private tellEdge(edge: SimulatedEdge<EdgeAnswer>, changed: Changed): void {
+    const { scheduler } = this;
+    const { id, kind } = changed;
+    edge.untold++;
+    let isTold = false;
+    const attempt = () => {
+      if (isTold) return;
+      scheduler.after(untoldMs, attempt, undefined);
+      const leader = this.nodes.find(
+        ({ serving, gone, pausedUntil }) => serving && !gone && pausedUntil <= scheduler.now,
+      );
+      if (!leader) return;
+      const tell = async () => {
+        await leader.path.changes.propagate();
+        const keys = (await keysOf([changed], { most: 100_000, turn: async () => undefined }))!;
+        scheduler.after(scheduler.latency(), () => arrived(keys), undefined);
+      };
+      scheduler.after(scheduler.latency(), () => void tell(), leader);
+    };
+    const arrived = (keys: readonly string[]) => {
+      if (isTold) return;
+      isTold = true;
+      this.note(() => `the edge drops what is of ${kind} ${id}`);
+      edge.drop(keys);
+      scheduler.after(
+        repeatMs,
+        () => {
+          edge.drop(keys);
+          edge.untold--;
+        },
+        undefined,
+      );
+    };
+    attempt();
+  }
+
   // Requests.
 
+  /** Requests from the edge what it may have kept. */
+  askEdge(wanted: Address | Reading): void {
+    const { edge, scheduler } = this;
+    const raw = typeof wanted === "string" ? pathOf(wanted, statistics) : wanted.raw;
+    const nodes = this.nodes.filter(({ serving }) => serving);
+    if (!edge || nodes.length === 0 || edge.kept.has(raw)) return;
+    const node =
+      this.silent?.serving && scheduler.random.chance(0.6) ? this.silent : scheduler.random.pick(nodes);
+    const receive = (answer: EdgeAnswer, headers: Headers, open?: Open) =>
+      scheduler.after(
+        scheduler.latency(),
+        () => {
+          if (open) this.open.delete(open);
+          this.note(() => `the edge receives ${raw} from ${node.name}: ${headers["cache-control"]}`);
+          edge.receive(raw, answer, headers);
+        },
+        undefined,
+      );
+    if (typeof wanted !== "string") {
+      this.request(node, wanted, false, undefined, (seen) =>
+        receive({ address: wanted, seen }, seen.headers ?? {}),
+      );
+      return;
+    }
+    const open: Open = { node, what: () => `${raw} on ${node.name} for the edge` };
+    this.open.add(open);
+    const ask = () =>
+      read(wanted, statistics, { ...node.path, db: node.access.database }).then(
+        ({ value, headers }) => void receive({ value }, headers, open),
+        () => void this.open.delete(open),
+      );
+    scheduler.after(scheduler.latency(), () => void ask(), node);
+  }
+
+  /** Checks that the edge has nothing old, when it was told of all. */
+  checkEdge(): void {
+    const facts = this.layers.get(statistics.layerId)!;
+    for (const [raw, { answer }] of this.edge?.kept ?? []) {
+      const now = { askedAt: this.scheduler.now, signedIn: false, node: { name: "the edge" }, number: 0 };
+      if ("seen" in answer)
+        this.judge(answer.address, answer.seen, { ...now, marks: this.marks(answer.address) });
+      else if (this.published.get(statistics.map)!.last !== true || facts.closed.last)
+        this.fail(`the edge keeps ${raw}, which is not public`);
+      else if (facts.cells[0]!.last !== answer.value)
+        this.fail(`the edge keeps ${raw} with write ${answer.value} of ${facts.cells[0]!.last}`);
+    }
+  }
+
   /** Requests a tile from a node, as the public or as a signed-in user. */
-  request(node: Node, address: Address, signedIn: boolean, abortAfterMs?: number): void {
+  request(
+    node: Node,
+    address: Address,
+    signedIn: boolean,
+    abortAfterMs?: number,
+    sent: (seen: Seen) => void = () => undefined,
+  ): void {
     const { scheduler } = this;
     const askedAt = scheduler.now;
     const marks = this.marks(address);
@@ -431,6 +556,7 @@ export class World {
     const end = (outcome: Outcome) => {
       if (!this.open.delete(open)) return;
       this.note(() => `#${number} is answered: ${shown(outcome)}`);
+      if (!("error" in outcome)) sent(outcome);
       this.judge(address, outcome, { marks, askedAt, signedIn, node, number });
     };
     scheduler.after(
@@ -450,9 +576,10 @@ export class World {
             address: { ...address, scale: 1, format: png, quality: 0 },
             client: "",
             signal: () => abort.signal,
-            answer: ({ tile }) => ({
-              picture: this.album.picture(tile.bytes),
-              missing: new Set(tile.missing?.map(({ id }) => id)),
+            answer: (drawn) => ({
+              picture: this.album.picture(drawn.tile.bytes),
+              missing: new Set(drawn.tile.missing?.map(({ id }) => id)),
+              headers: this.edge && tileHeaders({ edgeHeaders }, drawn, address.coord, ""),
             }),
             bytes: () => 100,
           })
@@ -482,7 +609,7 @@ export class World {
   }
 
   private isOf(address: Address, { mapId }: LayerFacts): boolean {
-    const code = { 11: "m", 12: "n", 13: "world" }[mapId];
+    const code = { 11: "m", 12: "n", 13: "world", 14: statistics.map }[mapId];
     return code === address.map || (code === "world" && address.base);
   }
 
@@ -532,7 +659,7 @@ export class World {
     }
   }
 
-  private hadTimeout(node: Node, facts: LayerFacts, askedAt: number): boolean {
+  private hadTimeout(node: Pick<Node, "name">, facts: LayerFacts, askedAt: number): boolean {
     for (const [key, at] of this.styleTimeouts) {
       const [name, style] = key.split(" ");
       if (name === node.name && askedAt < at + styleRetryMs && facts.style.everHad(style)) return true;
@@ -608,7 +735,10 @@ export interface DatabaseCopy {
 interface Seen {
   readonly picture: Picture;
   readonly missing: ReadonlySet<number>;
+  /** For the edge. */
+  readonly headers?: Headers | undefined;
 }
+type EdgeAnswer = { readonly address: Address; readonly seen: Seen } | { readonly value: number };
 type Outcome = Seen | { readonly error: Error };
 
 interface LayerMarks {
@@ -624,9 +754,14 @@ interface Asked {
   readonly marks: Marks;
   readonly askedAt: number;
   readonly signedIn: boolean;
-  readonly node: Node;
+  readonly node: Pick<Node, "name">;
   readonly number: number;
 }
+
+const changeOf = (kind: Changed["kind"], id: number, more: Partial<Changed> = {}): Changed => ({
+  ...{ kind, id, version: 2, purged: 1, map: null, isWide: false, area: null },
+  ...more,
+});
 
 /** As in the trigger. */
 const nextVersion = (version: number, random: Random): number =>

@@ -8,6 +8,9 @@ export class Hours implements Clock {
   now(): number {
     return this.ms;
   }
+  wall(): number {
+    return this.ms;
+  }
   after(ms: number, work: () => void): () => void {
     const alarm = { at: this.ms + ms, work };
     this.alarms.add(alarm);
