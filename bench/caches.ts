@@ -30,14 +30,21 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Varnish on a port, in front of the server at `backend`. */
-export async function startVarnish(port: number, backend: number): Promise<Edge> {
+/**
+ * Varnish on a port, in front of the server at `backend`.
+ * @param changes of its configuration: what is there once, and what is to be there
+ */
+export async function startVarnish(
+  port: number,
+  backend: number,
+  changes: readonly (readonly [what: string, by: string])[] = [],
+): Promise<Edge> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-varnish-"));
   const vcl = join(folder, "mapwright.vcl");
-  writeFileSync(
-    vcl,
-    replaced(readFileSync("config/varnish/mapwright.vcl", "utf8"), '.port = "8080"', `.port = "${backend}"`),
-  );
+  let text = readFileSync("config/varnish/mapwright.vcl", "utf8");
+  for (const [what, by] of [['.port = "8080"', `.port = "${backend}"`] as const, ...changes])
+    text = replaced(text, what, by);
+  writeFileSync(vcl, text);
   const child = spawn(
     "varnishd",
     [

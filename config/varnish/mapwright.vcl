@@ -6,7 +6,8 @@ vcl 4.1;
 #     MAPWRIGHT_EDGE_KIND=varnish MAPWRIGHT_EDGE_URLS=http://127.0.0.1:6081 MAPWRIGHT_TRUSTED_PROXIES=127.0.0.1 \
 #         mapwright serve
 #
-# Public answers are kept for long; Mapwright tells Varnish which of them an edit has made old.
+# Public answers are kept for long; Mapwright tells Varnish which of them an edit has made old, and every five seconds that it
+# was told of all. When that has not been heard for a minute (below), Varnish asks for everything.
 
 import std;
 import var;
@@ -36,6 +37,10 @@ sub vcl_recv {
         if (client.ip !~ mapwright || req.http.X-Forwarded-For ~ ",") {
             return (synth(403, "Forbidden"));
         }
+        if (req.http.mapwright-told) {
+            var.global_set("mapwright-told", "" + now);
+            return (synth(200, "Noted"));
+        }
         # What is being fetched now was asked for before the change.
         var.global_set("mapwright-purge", req.xid);
         # Nothing but what Mapwright has named: other sites may be served from here, too.
@@ -61,6 +66,11 @@ sub vcl_recv {
     }
     # Nothing depends on cookies.
     unset req.http.Cookie;
+    # An edit may have come that Mapwright could not tell. The clock may have been set back, too.
+    if (std.time(var.global_get("mapwright-told"), now - 1d) + 60s < now
+        || std.time(var.global_get("mapwright-told"), now - 1d) > now + 5s) {
+        return (pass);
+    }
     return (hash);
 }
 

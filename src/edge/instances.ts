@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.js";
+import { eitherSignal } from "../either-signal.js";
 import type { Log } from "../log.js";
 import type { Queryable } from "../storage/postgres.js";
 import type { PurgeService } from "./purge-service.js";
@@ -35,6 +36,8 @@ const retryMs = 1_000;
 export class Instances {
   /** Those that are behind, and what they have missed while they are not being told of it. */
   private readonly behind = new Map<string, Missed | undefined>();
+  /** Those of them that the database does not know of yet. */
+  private readonly unnoted = new Set<string>();
 
   private constructor(private readonly options: InstancesOptions) {}
 
@@ -63,60 +66,90 @@ export class Instances {
     for (const [name, missed] of this.behind) this.behind.set(name, this.both(missed, { how, keys }));
     if (current.length === 0) throw new Error("No instance of the edge answers.");
     const late = new AbortController();
+    const ended = eitherSignal([signal, late.signal]);
     let cancel: (() => void) | undefined;
     const results = await Promise.allSettled(
       current.map(async ([, service]) => {
-        await service[how](keys, AbortSignal.any([signal, late.signal]));
+        await service[how](keys, ended.signal);
         cancel ??= clock.after(lateMs, () => late.abort(new Error("It takes longer than another one.")));
       }),
     );
     cancel?.();
+    ended.release();
     signal.throwIfAborted();
     const failures = results.map((result) => (result.status === "rejected" ? result : undefined));
     if (failures.every(Boolean)) throw failures[0]!.reason;
     for (const [index, failure] of failures.entries())
-      if (failure) await this.fallBehind(current[index]![0], { how, keys }, failure.reason);
+      if (failure) this.fallBehind(current[index]![0], { how, keys }, failure.reason);
+    // Before it is noted that the edge was told.
+    for (const name of this.unnoted) {
+      await this.options.db.query("insert into edge_behind (instance) values ($1) on conflict do nothing", [
+        name,
+      ]);
+      this.unnoted.delete(name);
+    }
   }
 
-  private async fallBehind(
+  /** Says to those that are not behind that they have been told of all. Nobody waits for them. */
+  confirm(): void {
+    const { services, signal } = this.options;
+    for (const [name, service] of services)
+      if (!this.behind.has(name)) service.confirm?.(signal).catch(() => undefined);
+  }
+
+  private fallBehind(
     name: string,
     missed: { readonly how: How; readonly keys: readonly string[] },
     error: unknown,
-  ): Promise<void> {
-    const { db, log } = this.options;
-    log.warn(
+  ): void {
+    this.options.log.warn(
       { err: error, instance: name },
       "an instance of the edge was not told of changes, the others were",
     );
     this.behind.set(name, this.both(undefined, missed));
-    // Before it is noted that the edge was told.
-    await db.query("insert into edge_behind (instance) values ($1) on conflict do nothing", [name]);
+    this.unnoted.add(name);
     void this.catchUp(name);
   }
 
   /** Tells it what it has missed, until it has dropped all. Never rejects. */
   private async catchUp(name: string): Promise<void> {
-    const { services, db, clock, log, signal } = this.options;
+    const { services, log, signal } = this.options;
     const service = services.get(name)!;
     while (!signal.aborted) {
       const missed = this.behind.get(name);
       if (!missed) {
         this.behind.delete(name);
+        this.unnoted.delete(name);
         log.info({ instance: name }, "an instance of the edge has caught up");
-        // If this fails, the node that leads next tells it everything.
-        await db.query("delete from edge_behind where instance = $1", [name]).catch(() => undefined);
-        return;
+        return this.noteCaughtUp(name);
       }
       this.behind.set(name, undefined);
       try {
         await service[missed.how]([...missed.keys], signal);
       } catch {
         this.behind.set(name, this.both(this.behind.get(name), missed));
-        await new Promise<void>((resolve) => {
-          clock.after(retryMs, resolve);
-        });
+        await this.rest();
       }
     }
+  }
+
+  /** If it comes to nothing, the node that leads next tells the instance everything. */
+  private async noteCaughtUp(name: string): Promise<void> {
+    const { db, signal } = this.options;
+    while (!signal.aborted && !this.behind.has(name)) {
+      try {
+        await db.query("delete from edge_behind where instance = $1", [name]);
+        return;
+      } catch {
+        await this.rest();
+      }
+    }
+  }
+
+  private rest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.options.clock.after(retryMs, resolve);
+    });
   }
 
   /** Too much is everything. */

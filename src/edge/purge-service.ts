@@ -17,6 +17,8 @@ export interface PurgeService {
   purge(keys: readonly string[], signal: AbortSignal): Promise<void>;
   /** As `purge`, and asks for nothing: another server makes other answers of the same. @throws Error */
   forget(keys: readonly string[], signal: AbortSignal): Promise<void>;
+  /** For one that asks for everything when it has not heard for a while that it was told of all changes. @throws Error */
+  confirm?(signal: AbortSignal): Promise<void>;
 }
 
 /** Longest wait for the answer to one request. */

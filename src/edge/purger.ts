@@ -232,6 +232,7 @@ export class Purger {
       if (!this.isAllNoted && began >= toldAt + notedMs && this.options.changes.trusted) {
         await noteToldAll(db, clock.now() - began);
         toldAt = began;
+        instances.confirm();
       }
       // Nothing is awaited from here on: who notes something wakes only those that sleep.
       if (this.isAllNoted || this.noted.size > 0) continue;

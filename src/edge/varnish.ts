@@ -26,6 +26,10 @@ export class Varnish implements PurgeService {
     return this.twice("mapwright-forgotten", keys, signal);
   }
 
+  async confirm(signal: AbortSignal): Promise<void> {
+    await send(this.url, { method: "PURGE", headers: { "mapwright-told": "all" }, signal });
+  }
+
   private async twice(header: string, keys: readonly string[], signal: AbortSignal): Promise<void> {
     await this.send(header, keys, signal);
     await pause(secondMs, undefined, { signal });

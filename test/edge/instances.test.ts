@@ -67,6 +67,46 @@ t.test("1,000 things are outdated at once", async (t) => {
   for (const node of [0, 1]) await waitFor(async () => (await lag(node)) === 0);
 });
 
+t.test("it cannot be noted for a while that one is behind, nor that it has caught up", async (t) => {
+  await told();
+  await sql.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`,
+  );
+  await sql.query(
+    "create trigger refuse before insert on edge_behind for each row execute function refuse()",
+  );
+  dead.answer = () => ({ status: 503 });
+  dead.sent.length = 0;
+  const { rows } = await sql.query(
+    "update project set revision = revision + 1 where code = 'many5' returning id",
+  );
+  await announce();
+  const sentTo = (one: NotingServer) => keysOf(one).includes(`p${rows[0].id}`);
+  await waitFor(() => sentTo(dead) && sentTo(healthy));
+  await sql.query("drop trigger refuse on edge_behind");
+  await told();
+  t.equal(await count("edge_behind"), 1, "nothing counts as told before it is noted who has missed it");
+  dead.answer = () => ({ status: 200 });
+  dead.sent.length = 0;
+  await waitFor(async () => (await count("edge_behind")) === 0);
+  t.ok(sentTo(dead));
+
+  dead.answer = () => ({ status: 503 });
+  await sql.query("update project set revision = revision + 1 where code = 'many6'");
+  await announce();
+  await waitFor(async () => (await count("edge_behind")) === 1);
+  await sql.query(
+    "create trigger refuse before delete on edge_behind for each row execute function refuse()",
+  );
+  dead.answer = () => ({ status: 200 });
+  dead.sent.length = 0;
+  await waitFor(() => keysOf(dead).some((key) => key.startsWith("p")));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  t.equal(await count("edge_behind"), 1);
+  await sql.query("drop trigger refuse on edge_behind");
+  await waitFor(async () => (await count("edge_behind")) === 0);
+});
+
 t.test("another node leads meanwhile", async (t) => {
   dead.answer = () => ({ status: 503 });
   await sql.query("update project set revision = revision + 1 where code = 'many7'");

@@ -1,3 +1,4 @@
+import { request as ask, createServer } from "node:http";
 import sharp from "sharp";
 import t from "tap";
 import { type Edge, freePort, startVarnish } from "../../bench/caches.js";
@@ -11,11 +12,15 @@ import { startServer, waitFor } from "../support/server.js";
 t.setTimeout(400_000);
 
 const port = await freePort();
+/** One whose address is there before it is, and that can be cut off from Mapwright while its clients reach it. */
+const lostPort = await freePort();
+const way = await startWay(lostPort);
+t.teardown(() => way.stop());
 const server = await startServer({
   nodes: 2,
   config: {
     "edge.kind": "varnish",
-    "edge.urls": [`http://127.0.0.1:${port}`],
+    "edge.urls": [`http://127.0.0.1:${port}`, way.url],
     trustedProxies: ["127.0.0.1"],
   },
 });
@@ -26,8 +31,8 @@ const { api, sql } = server;
 const token = await server.token("editor");
 
 /** The tile at the edge, and whether it was kept there. */
-async function get(path: string, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${edge.url}${path}`, { headers });
+async function get(path: string, headers: Record<string, string> = {}, { url } = edge) {
+  const answer = await fetch(`${url}${path}`, { headers });
   const bytes = Buffer.from(await answer.arrayBuffer());
   return {
     status: answer.status,
@@ -59,6 +64,8 @@ await makeStyledLayer(server, "m", "lines", "#lines { line-width: 3; line-color:
 await told();
 
 t.test("a public tile is kept, a tile for somebody is not", async (t) => {
+  // Nothing is given from the cache before it has heard that it was told of all.
+  await waitFor(async () => (await get("/tms/p/m/0/0/0.png?base=0")).isHit);
   const path = "/tms/p/m/3/4/2.png?base=0";
   t.notOk((await get(path)).isHit);
   const second = await get(path);
@@ -319,9 +326,70 @@ t.test("an operator's purge reaches the edge", async (t) => {
   t.notOk((await get(path)).isHit);
 });
 
+t.test("one that Mapwright cannot reach gives nothing that it has for longer than its lease", async (t) => {
+  const lost = await startVarnish(lostPort, server.nodes[1]!.port, [["60s < now", "8s < now"]]);
+  t.teardown(() => lost.stop());
+  const path = "/tms/p/m/1/1/0.png?base=0";
+  const fresh = async () => Buffer.from(await (await fetch(`${server.urls[0]}${path}`)).arrayBuffer());
+  way.isOpen = true;
+  await waitFor(async () => (await get(path, {}, lost)).isHit);
+  const before = await get(path, {}, lost);
+  await waitFor(async () => (await get(path)).isHit);
+
+  way.isOpen = false;
+  const style = await api("PATCH", "m/layers/points/", {
+    token: await server.token("admin"),
+    body: { parent_id: 0, css_style: "#points { marker-width: 40; marker-fill: #00f; }" },
+  });
+  t.equal(style.status, 200, style.text);
+  await told();
+  t.same((await get(path)).bytes, await fresh(), "the other one was told");
+  t.notSame(before.bytes, await fresh());
+  await waitFor(async () => !(await get(path, {}, lost)).isHit);
+  for (let times = 0; times < 3; times++) {
+    const { isHit, bytes } = await get(path, {}, lost);
+    t.notOk(isHit);
+    t.same(bytes, await fresh());
+  }
+  const etag = (await get(path, {}, lost)).headers.get("etag")!;
+  t.equal((await get(path, { "if-none-match": etag }, lost)).status, 304);
+
+  way.isOpen = true;
+  await waitFor(async () => (await get(path, {}, lost)).isHit);
+  t.same((await get(path, {}, lost)).bytes, await fresh(), "it has dropped what it has missed");
+});
+
 t.test("strangers cannot purge, also by way of another proxy on this machine", async (t) => {
   const purge = (headers: Record<string, string>) =>
     fetch(`${edge.url}/`, { method: "PURGE", headers: { "mapwright-forgotten": "mapwright", ...headers } });
   t.equal((await purge({ "x-forwarded-for": "203.0.113.1" })).status, 403);
   t.equal((await purge({})).status, 200);
+  const told = { method: "PURGE", headers: { "mapwright-told": "all", "x-forwarded-for": "203.0.113.1" } };
+  t.equal((await fetch(`${edge.url}/`, told)).status, 403, "nor say that all was told");
 });
+
+/** The way to a port of this machine, which can be closed. */
+async function startWay(to: number) {
+  const server = createServer((request, response) => {
+    if (!way.isOpen) return request.socket.destroy();
+    const { method, url, headers } = request;
+    const sent = ask({ port: to, host: "127.0.0.1", method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    sent.on("error", () => response.destroy());
+    request.pipe(sent);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const way = {
+    url: `http://127.0.0.1:${port}`,
+    isOpen: false,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return way;
+}
