@@ -8,6 +8,7 @@ import { hashingGate, Logins } from "./access/logins.js";
 import { openSessions } from "./access/sessions.js";
 import { openTileKeys } from "./access/tile-keys.js";
 import { docsRoutesOf } from "./api/resources/docs.js";
+import { importAllowance } from "./api/resources/import-jobs.js";
 import { viewerRoutesOf } from "./api/resources/viewer.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
@@ -198,7 +199,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   const search = new SearchService(db, log, Math.max(1, Math.floor(config.databaseConnections / 2)));
 
-  const importJobs = new ImportJobs({ db, transfer, log, config, changes });
+  const requireAllowed = importAllowance({ db, catalog });
+  const importJobs = new ImportJobs({ db, transfer, log, config, changes, requireAllowed });
 
   const turns = new RenderTurns({
     load: () => render.counts(),

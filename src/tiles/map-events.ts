@@ -239,8 +239,9 @@ export class MapEvents {
             if (error instanceof Failure && error.kind === "unauthenticated") yield sessionEvent;
             // A client that comes back is told why.
             if (error instanceof Failure && error.kind !== "busy") return;
-            // What cannot be looked at now is told later.
+            // What cannot be looked at now is told later, and nothing before it is known that the caller may still hear it.
             pending.isMapChanged ||= isMapChanged;
+            beats = heartbeatsToCheck;
             await this.pause(retryMs, ended);
             yield ":\n\n";
             continue;
@@ -261,6 +262,8 @@ export class MapEvents {
         const isTold = pending.changed.size > 0;
         if (isTold) {
           await this.turn();
+          // Rights may have changed meanwhile, and before what has changed since.
+          if (pending.isMapChanged) continue;
           const { changed } = pending;
           pending.changed = new Map();
           await this.dropped(pending, [...changed.keys()]);

@@ -1,3 +1,4 @@
+import type { Caller } from "../catalog/state.js";
 import { Failure } from "../errors.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { type ImportDependencies, importIntoLayer } from "./import.js";
@@ -8,8 +9,8 @@ import { endInterrupted, endJob, type JobFailure, type JobPhase, renewJob } from
 /** Runs imports after their requests were answered. */
 
 export interface JobTask {
-  /** Account whose job it is; those of a project take turns. */
-  readonly account: string;
+  /** Whose job it is; those of a project take turns. */
+  readonly caller: Caller;
   readonly target: ImportTarget;
   readonly source: Omit<ImportSource, "files">;
   readonly files: KeptFiles;
@@ -24,6 +25,11 @@ interface RunningJob {
 
 export interface JobDependencies extends ImportDependencies {
   readonly changes: { propagate(): Promise<void> };
+  /**
+   * Asked before a job begins to read and when it has written: rights may have been withdrawn since it was sent.
+   * @throws Failure not_found, unauthenticated, forbidden
+   */
+  readonly requireAllowed: (caller: Caller, layerId: number, work: { addsColumns: boolean }) => Promise<void>;
 }
 
 /**
@@ -82,7 +88,7 @@ export class ImportJobs {
 
   private async run(
     id: string,
-    { account, target, source, files, mayAddColumns }: JobTask,
+    { caller, target, source, files, mayAddColumns }: JobTask,
     { controller, state }: Pick<RunningJob, "controller" | "state">,
   ): Promise<void> {
     const { deps } = this;
@@ -90,7 +96,8 @@ export class ImportJobs {
     let release: (() => void) | undefined;
     try {
       const project = String(target.projectId ?? "");
-      release = await this.permits.acquire({ owners: [project, account], signal });
+      release = await this.permits.acquire({ owners: [project, String(caller.accountId)], signal });
+      await deps.requireAllowed(caller, target.layerId, { addsColumns: false });
       const dryRun = source.dryRun === true;
       const db = deps.db.for({ client: `project ${project}`, project, writing: "background", isTask: true });
       const imported = await importIntoLayer(
@@ -106,6 +113,7 @@ export class ImportJobs {
             // What is left for the commit may take minutes, and others must not wait for the job's row meanwhile.
             await tx.execute("set constraints all immediate");
             const { phase } = state;
+            await deps.requireAllowed(caller, target.layerId, { addsColumns: done.columns.length > 0 });
             if (!(await endJob(tx, id, "done", { outcome: { ...done, dryRun }, phase })))
               throw new Cancelled();
           },

@@ -1,6 +1,8 @@
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
-import { busy } from "../../src/errors.js";
+import type { LayerVersion } from "../../src/changes/layer-version.js";
+import { busy, type Failure, forbidden } from "../../src/errors.js";
+import type { MapEventsOptions } from "../../src/tiles/map-events.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -174,6 +176,35 @@ t.test("a change of the map that cannot be looked at is told later", async (t) =
   t.not(/^id: (.*)$/m.exec(told)![1]!.split(":")[2], before[0], "it names the new state");
   leaving.abort();
   await reading;
+});
+
+t.test("what changes after the right to hear of it was withdrawn is not told", async (t) => {
+  const { mapEvents, catalog } = server.nodes[0]!.services;
+  const leaving = new AbortController();
+  let refusal: Failure | undefined;
+  const access = async () => {
+    if (refusal) throw refusal;
+    return { map: await catalog.map("p", "m"), caller: publicCaller };
+  };
+  const events: string[] = [];
+  const reading = (async () => {
+    const listening = { access, client: "test", lastEventId: undefined, signal: leaving.signal };
+    for await (const text of mapEvents.listen(listening)) events.push(text);
+  })();
+  await waitFor(() => events.length === 1);
+  const own = (mapEvents as unknown as { options: MapEventsOptions }).options.watchers;
+  const changed = (area: number[]) => own.layerChanged({ id: layer.id } as LayerVersion, area);
+  changed([1, 1, 2, 2]);
+  for (let times = 0; times < 20; times++) await Promise.resolve();
+  // While the first waits for its turn to be told.
+  refusal = forbidden();
+  own.mapChanged(undefined);
+  changed([3e6, 3e6, 3e6, 3e6]);
+  await reading;
+  t.notOk(
+    events.some((text) => text.startsWith("event: change")),
+    events.join(""),
+  );
 });
 
 t.test("a quiet connection stays open", async (t) => {

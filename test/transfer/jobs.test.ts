@@ -1,4 +1,5 @@
 import t from "tap";
+import { setGrant } from "../../src/access/grants.js";
 import { pruneJobs } from "../../src/transfer/job-rows.js";
 import { startServer } from "../support/server.js";
 import { collection, feature } from "../support/transfer.js";
@@ -140,6 +141,40 @@ t.test("a job that is cancelled on another node while it writes does not go on w
   await server.sql.query("rollback");
   await until(tidy);
   t.equal(await count(), 2);
+});
+
+t.test("a job writes nothing when its user has lost the right meanwhile", async (t) => {
+  const { services } = server.nodes[0]!;
+  const give = async (rights: number | undefined) => {
+    await setGrant(services.db, { project: "p", map: "m", layer: "l", login: "editor" }, rights);
+    await services.changes.propagate();
+  };
+  const [layer] = (await server.sql.query("select id from node where code = 'l'")).rows;
+  const version = async () =>
+    (await server.sql.query("select version from layer where id = $1", [layer.id])).rows[0].version;
+  const before = await version();
+  const withdrawn = [
+    [1, { state: "failed", phase: "writing", result: null, error: { code: "forbidden" } }, rows],
+    [3, { state: "failed", error: { code: "forbidden" } }, collection(feature({ a: 1, b: 2 }))],
+  ] as const;
+  for (const [rights, end, body] of withdrawn) {
+    let id = "";
+    await held(async () => {
+      id = await start("&action=1", body);
+      await checking(id);
+      await give(rights);
+    });
+    const left = rights === 1 ? (await get(id)).status : undefined;
+    if (left !== undefined) t.equal(left, 403, "nor is its state told");
+    const ended = async () =>
+      (await server.sql.query("select state from import_job where id = $1", [id])).rows[0].state;
+    await until(async () => (await ended()) !== "running");
+    await until(tidy);
+    await give(undefined);
+    t.match((await get(id)).json, end);
+    t.equal(await count(), 2);
+    t.equal(await version(), before, "as if nothing had been sent");
+  }
 });
 
 t.test("jobs whose rows are locked take one connection of their node", async (t) => {

@@ -88,7 +88,7 @@ function callerOfSession(session: Session | undefined, project: ProjectState | u
 
 /** Why the session is not valid in the project; undefined when it is. */
 export function refusalOf(
-  session: Session | undefined,
+  session: Omit<Session, "origin"> | undefined,
   project: ProjectState | undefined,
 ): Failure | undefined {
   if (!session) return unauthenticated("The session token is unknown or has expired.");

@@ -1,12 +1,15 @@
 import { join } from "node:path";
+import { requireRight } from "../../access/rights.js";
+import type { Session } from "../../access/sessions.js";
+import { Right } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
 import { keepFiles } from "../../transfer/import-folder.js";
-import type { JobTask } from "../../transfer/import-jobs.js";
+import type { JobDependencies, JobTask } from "../../transfer/import-jobs.js";
 import type { Imported, ImportFile } from "../../transfer/import-request.js";
 import { createJob, findJob, type ImportJob, type JobOwner } from "../../transfer/job-rows.js";
 import type { Answered } from "../request/answer-schemas.js";
-import { answer, callerHeaders } from "../request/caller.js";
+import { answer, callerHeaders, refusalOf } from "../request/caller.js";
 import { type LayerContext, layerContext, toEditObjects } from "../request/context.js";
 import { answers, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
@@ -35,7 +38,7 @@ export const importResult = (imported: Imported, dryRun: boolean): Answered<"Imp
 export async function startImport(
   services: Services,
   context: LayerContext,
-  task: Omit<JobTask, "files" | "account">,
+  task: Omit<JobTask, "files" | "caller">,
   files: readonly ImportFile[],
 ): Promise<Reply> {
   const { db, config, importJobs } = services;
@@ -50,9 +53,7 @@ export async function startImport(
     throw error;
   }
   // With an Idempotency-Key the row is committed after the answer was made; if it is not, the job ends at once.
-  await db.afterwards(async () =>
-    importJobs.start(id, { ...task, account: String(owner.accountId), files: kept }),
-  );
+  await db.afterwards(async () => importJobs.start(id, { ...task, caller, files: kept }));
   const job: Answered<"ImportJob"> = {
     id,
     state: "running",
@@ -74,6 +75,24 @@ export async function startImport(
     },
   };
 }
+
+/** Whether who has started an import may still do what it does, as of `ImportJobs`. */
+export const importAllowance =
+  ({ db, catalog }: Pick<Services, "db" | "catalog">): JobDependencies["requireAllowed"] =>
+  async (caller, layerId, { addsColumns }) => {
+    const [row] = await db.query<{ project: string; map: string }>(
+      `select p.code as project, m.code as map from node n
+         join map m on m.id = n.map_id join project p on p.id = m.project_id where n.id = $1`,
+      [layerId],
+    );
+    if (!row) throw notFound("layer of that code");
+    const map = await catalog.map(row.project, row.map);
+    // The public starts none.
+    const refusal = refusalOf(caller as Omit<Session, "origin">, map.project);
+    if (refusal) throw refusal;
+    const right = Right.editObjects | (addsColumns ? Right.editStructure : 0);
+    requireRight(map, caller, right, { id: layerId });
+  };
 
 const ownerOf = ({ caller, project, layer }: LayerContext): JobOwner => ({
   accountId: caller.accountId ?? 0,
@@ -115,7 +134,9 @@ export const importJobOperations: readonly Operation[] = [
     id: "getImport",
     tag: "Import and export",
     summary: "State of an import",
-    details: "Of an import with `async`, for the user who started it, for one day.",
+    details:
+      "Of an import with `async`, for the user who started it, for one day. It fails with `forbidden` when the user loses the " +
+      "right to edit the layer's objects before it is done.",
     access: "token",
     methods: ["GET"],
     path: `${layerPath}/import/:job/`,
