@@ -14,9 +14,10 @@ t.test("every mutant of the tile path is found", async (t) => {
     for (;;) {
       const mutant = waiting.shift();
       if (mutant === undefined) return;
-      const { status, output } = await playSeeds({ first: 1, count: maxSeeds, mutant, found: true });
+      const { name, first = 1 } = mutants[mutant]!;
+      const { status, output } = await playSeeds({ first, count: maxSeeds, mutant, found: true });
       const found = /^(?:Seed|Up to seed) (\d+): /.exec(output)?.[1];
-      t.ok(status === 2 && found !== undefined, `${mutants[mutant]!.name}: ${output.split("\n")[0]}`);
+      t.ok(status === 2 && found !== undefined, `${name}: ${output.split("\n")[0]}`);
     }
   };
   await Promise.all(Array.from({ length: processes }, work));
