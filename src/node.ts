@@ -199,7 +199,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
 
   const search = new SearchService(db, log, Math.max(1, Math.floor(config.databaseConnections / 2)));
 
-  const requireAllowed = importAllowance({ db, catalog });
+  const requireAllowed = importAllowance({ db, catalog, config });
   const importJobs = new ImportJobs({ db, transfer, log, config, changes, requireAllowed });
 
   const turns = new RenderTurns({

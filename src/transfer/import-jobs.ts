@@ -1,5 +1,6 @@
 import type { Caller } from "../catalog/state.js";
 import { Failure } from "../errors.js";
+import type { Queryable } from "../storage/postgres.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { type ImportDependencies, importIntoLayer } from "./import.js";
 import type { KeptFiles } from "./import-folder.js";
@@ -27,9 +28,14 @@ export interface JobDependencies extends ImportDependencies {
   readonly changes: { propagate(): Promise<void> };
   /**
    * Asked before a job begins to read and when it has written: rights may have been withdrawn since it was sent.
+   * What has written asks over its own connection: those of others may wait for its locks.
    * @throws Failure not_found, unauthenticated, forbidden
    */
-  readonly requireAllowed: (caller: Caller, layerId: number, work: { addsColumns: boolean }) => Promise<void>;
+  readonly requireAllowed: (
+    caller: Caller,
+    layerId: number,
+    work: { readonly addsColumns: boolean; readonly tx?: Queryable },
+  ) => Promise<void>;
 }
 
 /**
@@ -113,7 +119,8 @@ export class ImportJobs {
             // What is left for the commit may take minutes, and others must not wait for the job's row meanwhile.
             await tx.execute("set constraints all immediate");
             const { phase } = state;
-            await deps.requireAllowed(caller, target.layerId, { addsColumns: done.columns.length > 0 });
+            const work = { addsColumns: done.columns.length > 0, tx };
+            await deps.requireAllowed(caller, target.layerId, work);
             if (!(await endJob(tx, id, "done", { outcome: { ...done, dryRun }, phase })))
               throw new Cancelled();
           },

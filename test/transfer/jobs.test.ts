@@ -1,5 +1,7 @@
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
+import { callerOfToken } from "../../src/api/request/caller.js";
+import { importAllowance } from "../../src/api/resources/import-jobs.js";
 import { pruneJobs } from "../../src/transfer/job-rows.js";
 import { startServer } from "../support/server.js";
 import { collection, feature } from "../support/transfer.js";
@@ -178,6 +180,28 @@ t.test("a job writes nothing when its user has lost the right meanwhile", async 
   // The other node has read the rights again, too: while the tables are held it can not.
   await get("00000000-0000-4000-8000-000000000000", 1);
 });
+
+t.test(
+  "what has written asks for the right over its own connection, which nobody can keep from it",
+  async (t) => {
+    const { services } = server.nodes[0]!;
+    const allowed = importAllowance(services);
+    const [layer] = (await server.sql.query("select id::int from node where code = 'l'")).rows;
+    const [account] = (await server.sql.query("select id::int from account where login = 'editor'")).rows;
+    const caller = await callerOfToken(editor, services, await services.catalog.project("p"));
+    await services.db
+      .transaction(async (tx) => {
+        await allowed(caller, layer.id, { addsColumns: false, tx });
+        await tx.execute(
+          "delete from membership where account_id = $1 and project_id = (select id from project where code = 'p')",
+          [account.id],
+        );
+        await t.rejects(allowed(caller, layer.id, { addsColumns: false, tx }));
+        throw new Error("take it back");
+      })
+      .catch((error: Error) => t.equal(error.message, "take it back"));
+  },
+);
 
 t.test("jobs whose rows are locked take one connection of their node", async (t) => {
   await held(async () => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { requireRight } from "../../access/rights.js";
 import type { Session } from "../../access/sessions.js";
+import { CatalogReader } from "../../catalog/catalog.js";
 import { Right } from "../../catalog/state.js";
 import { notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -78,15 +79,16 @@ export async function startImport(
 
 /** Whether who has started an import may still do what it does, as of `ImportJobs`. */
 export const importAllowance =
-  ({ db, catalog }: Pick<Services, "db" | "catalog">): JobDependencies["requireAllowed"] =>
-  async (caller, layerId, { addsColumns }) => {
-    const [row] = await db.query<{ project: string; map: string }>(
+  ({ db, catalog, config }: Pick<Services, "db" | "catalog" | "config">): JobDependencies["requireAllowed"] =>
+  async (caller, layerId, { addsColumns, tx }) => {
+    const [row] = await (tx ?? db).query<{ project: string; map: string }>(
       `select p.code as project, m.code as map from node n
          join map m on m.id = n.map_id join project p on p.id = m.project_id where n.id = $1`,
       [layerId],
     );
     if (!row) throw notFound("layer of that code");
-    const map = await catalog.map(row.project, row.map);
+    const known = tx ? new CatalogReader(tx, config.idAlias) : catalog;
+    const map = await known.map(row.project, row.map);
     // The public starts none.
     const refusal = refusalOf(caller as Omit<Session, "origin">, map.project);
     if (refusal) throw refusal;
