@@ -1,4 +1,5 @@
 import { isStorable } from "../catalog/codes.js";
+import { removeAccountsWithoutProject } from "../catalog/projects.js";
 import type { Role } from "../catalog/state.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
@@ -239,10 +240,7 @@ export async function removeMember(db: Database, login: string, project?: number
     const values = [project, account.id];
     await tx.execute("delete from membership where project_id = $1 and account_id = $2", values);
     await tx.execute("delete from access_grant where project_id = $1 and account_id = $2", values);
-    await tx.execute(
-      "delete from account a where id = $1 and not exists (select from membership m where m.account_id = a.id)",
-      [account.id],
-    );
+    await removeAccountsWithoutProject(tx, [account.id]);
     return account;
   });
 }

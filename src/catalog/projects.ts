@@ -85,11 +85,24 @@ export function deleteProject(db: Database, code: string): Promise<void> {
       tx,
       maps.map((map) => map.id),
     );
-    await tx.execute(
-      `delete from account a using membership m where m.account_id = a.id and m.project_id = $1
-         and not exists (select from membership o where o.account_id = a.id and o.project_id <> $1)`,
+    const members = await tx.query<{ id: number }>(
+      "select account_id as id from membership where project_id = $1",
       [id],
     );
     await tx.execute("delete from project where id = $1", [id]);
+    await removeAccountsWithoutProject(
+      tx,
+      members.map((member) => member.id),
+    );
   });
+}
+
+/** Removes those of the accounts that have a role in no project any more. */
+export async function removeAccountsWithoutProject(tx: Queryable, ids: readonly number[]): Promise<void> {
+  // By a statement of its own: a role that is given meanwhile is waited for, and then seen.
+  await tx.query("select from account where id = any($1) order by id for update", [ids]);
+  await tx.query(
+    "delete from account a where id = any($1) and not exists (select from membership m where m.account_id = a.id)",
+    [ids],
+  );
 }

@@ -1,3 +1,4 @@
+import pg from "pg";
 import t from "tap";
 import {
   accountOf,
@@ -17,11 +18,15 @@ import { createProject, deleteProject, listProjects, projectId } from "../../src
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { failure } from "../support/failure.js";
+import { lockWaiters } from "../support/locks.js";
 import { quietLog } from "../support/log.js";
 
 const database = await freshDatabase();
 const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 10_000, log: quietLog });
+const sql = new pg.Client({ connectionString: database.url });
+await sql.connect();
 t.teardown(async () => {
+  await sql.end();
   await db.close();
   await database.drop();
 });
@@ -168,4 +173,28 @@ t.test("grants are set, replaced and taken back", async (t) => {
   t.equal(parseRights("structure"), 5);
   t.throws(() => parseRights("fly"), { code: "invalid_value" });
   t.throws(() => parseRights("constructor"), { code: "invalid_value" });
+});
+
+t.test("a role that is given while another one goes keeps its account", async (t) => {
+  for (const goes of ["the role", "the project"]) {
+    const from = await createProject(db, { code: `from${goes.length}` });
+    const to = await createProject(db, { code: `to${goes.length}` });
+    const { id } = await addMember(db, {
+      login: "ida",
+      password: "secret-1",
+      projectId: from,
+      role: "editor",
+    });
+    let going: Promise<unknown> | undefined;
+    await db.transaction(async (tx) => {
+      await tx.execute("insert into membership (project_id, account_id, role) values ($1, $2, 'viewer')", [
+        to,
+        id,
+      ]);
+      going = goes === "the role" ? removeMember(db, "ida", from) : deleteProject(db, `from${goes.length}`);
+      await lockWaiters(sql);
+    });
+    await going;
+    t.same(await projectLogins(db, to), ["ida"], goes);
+  }
 });
