@@ -12,8 +12,8 @@ import type { PurgeService } from "./purge-service.js";
 export interface InstancesOptions {
   readonly db: Pick<Queryable, "query">;
   readonly services: ReadonlyMap<string, PurgeService>;
-  /** The key of all that they may keep. */
-  readonly everything: string;
+  /** Keys of all that they may keep. */
+  readonly everything: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly log: Log;
   /** Ends what goes on in the background. */
@@ -25,7 +25,8 @@ type How = "purge" | "forget";
 /** What an instance has to drop. */
 interface Missed {
   readonly how: How;
-  readonly keys: ReadonlySet<string>;
+  /** Undefined = everything. */
+  readonly keys: ReadonlySet<string> | undefined;
 }
 
 /** How long an instance may take beyond the first that has dropped the same. */
@@ -48,12 +49,12 @@ export class Instances {
 
   /** Instances that were behind when another node told them may have missed anything. */
   static async open(options: InstancesOptions): Promise<Instances> {
-    const { db, services, everything } = options;
+    const { db, services } = options;
     const instances = new Instances(options);
     await db.query("delete from edge_behind where instance <> all($1::text[])", [[...services.keys()]]);
     const known = await db.query<{ instance: string }>("select instance from edge_behind");
     for (const { instance } of known) {
-      instances.behind.set(instance, { how: "forget", keys: new Set([everything]) });
+      instances.behind.set(instance, { how: "forget", keys: undefined });
       void instances.catchUp(instance);
     }
     return instances;
@@ -113,7 +114,7 @@ export class Instances {
 
   /** Tells it what it has missed, until it has dropped all. Never rejects. */
   private async catchUp(name: string): Promise<void> {
-    const { services, log, signal } = this.options;
+    const { services, everything, log, signal } = this.options;
     const service = services.get(name)!;
     while (!signal.aborted) {
       const missed = this.behind.get(name);
@@ -125,7 +126,9 @@ export class Instances {
       }
       this.behind.set(name, undefined);
       try {
-        await service[missed.how]([...missed.keys], signal);
+        const keys = [...(missed.keys ?? (await everything()))];
+        for (let at = 0; at < keys.length; at += service.mostKeys)
+          await service[missed.how](keys.slice(at, at + service.mostKeys), signal);
       } catch {
         this.behind.set(name, this.both(this.behind.get(name), missed));
         await this.rest();
@@ -155,10 +158,11 @@ export class Instances {
   /** Too much is everything. */
   private both(
     one: Missed | undefined,
-    other: { readonly how: How; readonly keys: Iterable<string> },
+    other: { readonly how: How; readonly keys: Iterable<string> | undefined },
   ): Missed {
     const how = one?.how === "forget" ? "forget" : other.how;
+    if (!other.keys || (one && !one.keys)) return { how, keys: undefined };
     const keys = new Set([...(one?.keys ?? []), ...other.keys]);
-    return { how, keys: keys.size > this.mostKeys ? new Set([this.options.everything]) : keys };
+    return { how, keys: keys.size > this.mostKeys ? undefined : keys };
   }
 }

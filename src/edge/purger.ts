@@ -11,6 +11,7 @@ import type { PurgeService } from "./purge-service.js";
 import {
   type Changed,
   type Kind,
+  keysOfAll,
   mostAtOnce,
   noteDropped,
   noteToldAll,
@@ -175,7 +176,8 @@ export class Purger {
     this.leads = true;
     // What is not noted is told again.
     await db.query("set synchronous_commit = off");
-    const { services, everything, clock, log } = this.options;
+    const { services, clock, log } = this.options;
+    const everything = () => keysOfAll(db, this.options.everything);
     const instances = await Instances.open({ db, services, everything, clock, log, signal });
     const repeatMs = Math.max(...[...services.values()].map((service) => service.repeatMs));
     this.noteAll();
@@ -255,9 +257,7 @@ export class Purger {
     const state = await readTarget(db, target);
     if (!state.isOther) return readChanged(db, wanted, mostNamed);
     const versions = await startAnew.read(db);
-    const projects = await startAnew.projects(db);
-    // What other versions of the server have answered may lack the key of all.
-    const keys = [everything, ...projects.map((id) => `p${id}`)];
+    const keys = await keysOfAll(db, everything);
     await changes.propagate();
     await instances.drop("forget", keys);
     const repeatMs = Math.max(...[...services.values()].map((service) => service.repeatMs));

@@ -104,8 +104,10 @@ function areaOf(
 /** Notes that the edge has dropped what was before these versions. */
 export async function noteDropped(
   db: Connection,
-  dropped: readonly Pick<Changed, "kind" | "id" | "version">[],
+  told: readonly Pick<Changed, "kind" | "id" | "version">[],
 ): Promise<void> {
+  // What changed while it was read may stand there twice: the later one holds.
+  const dropped = [...new Map(told.map((one) => [`${one.kind} ${one.id}`, one])).values()];
   const gone = dropped.filter(({ version }) => version === null);
   const there = dropped.filter(({ version }) => version !== null);
   if (there.length > 0)
@@ -157,15 +159,19 @@ export async function noteToldAll(db: Connection, agoMs: number): Promise<void> 
   await db.query("update edge set told_at = clock_timestamp() - make_interval(secs => $1)", [agoMs / 1_000]);
 }
 
+/**
+ * The keys of all that an edge may keep.
+ * @param everything the key that all answers have; what other versions of the server have answered may lack it
+ */
+export async function keysOfAll(db: Connection, everything: string): Promise<string[]> {
+  const projects = await db.query<{ id: number }>(
+    "select id::bigint from project union select id from edge_purged where kind = 'project'",
+  );
+  return [everything, ...projects.map(({ id }) => `p${id}`)];
+}
+
 /** For an edge that drops everything. */
 export const startAnew = {
-  /** Projects whose answers it may have. */
-  projects: async (db: Connection): Promise<number[]> =>
-    (
-      await db.query<{ id: number }>(
-        "select id::bigint from project union select id from edge_purged where kind = 'project'",
-      )
-    ).map(({ id }) => id),
   /** All versions that there are. To be read before the edge drops everything. */
   read: (db: Connection) =>
     db.query<Pick<Changed, "kind" | "id" | "version">>(

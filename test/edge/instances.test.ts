@@ -25,6 +25,8 @@ const lag = async (node: number): Promise<number> => {
   const text = await (await fetch(`${server.urls[node]}/metrics`)).text();
   return Number(/^mapwright_edge_lag_seconds (\S+)$/m.exec(text)?.[1]);
 };
+const projectOf = async (code: string) =>
+  (await sql.query("select id from project where code = $1", [code])).rows[0].id;
 /** What is inserted is announced by no trigger, as if it were an edit. */
 const announce = () => sql.query("select pg_notify('mapwright', 'C')");
 
@@ -124,6 +126,7 @@ t.test("another node leads meanwhile", async (t) => {
   dead.answer = () => ({ status: 200 });
   await waitFor(async () => (await count("edge_behind")) === 0);
   t.ok(keysOf(dead).includes("mapwright"), "it does not know what was missed, so all of ours is dropped");
+  t.ok(keysOf(dead).includes(`p${await projectOf("many7")}`), "that which has no such key, too");
 });
 
 t.test("none answers", async (t) => {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { keysOf } from "../../src/edge/purger.js";
-import type { Changed } from "../../src/edge/state.js";
+import { type Changed, noteDropped } from "../../src/edge/state.js";
 import { startNode } from "../../src/node.js";
 import { startNoting } from "../support/listening.js";
 import { quietLog } from "../support/log.js";
@@ -278,4 +278,12 @@ t.test("too many keys are told by the names of layers, then all at once", async 
     (await told([{ ...change(3, 1), map: null, version: null }], 100))!.includes("l3"),
     "a layer that is gone",
   );
+});
+
+t.test("what is told twice in one batch is noted by its later version", async (t) => {
+  const told = [5, 6].map((version) => ({ kind: "layer" as const, id: 987_654, version }));
+  await noteDropped(server.nodes[0]!.services.db, told);
+  const { rows } = await server.sql.query("select version::int from edge_purged where id = 987654");
+  t.same(rows, [{ version: 6 }]);
+  await server.sql.query("delete from edge_purged where id = 987654");
 });
