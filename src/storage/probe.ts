@@ -77,8 +77,10 @@ export class DatabaseProbe {
       const cancel = this.clock.after(ms, () => end(false));
       const work = async () => {
         client ??= await this.connect();
-        if (isOver) this.drop(client);
-        else await client.query("select 1");
+        // One that comes too late takes no other's place.
+        if (isOver || this.isClosed) return this.drop(client);
+        this.client = client;
+        await client.query("select 1");
       };
       work().then(
         () => end(true),
@@ -91,8 +93,6 @@ export class DatabaseProbe {
     const client = await this.db.dedicated();
     client.on("error", () => this.drop(client));
     client.on("end", () => this.drop(client));
-    if (this.isClosed) this.drop(client);
-    else this.client = client;
     return client;
   }
 

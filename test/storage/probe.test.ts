@@ -5,6 +5,7 @@ import { DatabaseProbe } from "../../src/storage/probe.js";
 import { freshDatabase } from "../support/database.js";
 import { DatabaseLink } from "../support/database-link.js";
 import { quietLog } from "../support/log.js";
+import { waitFor } from "../support/server.js";
 
 /** Whether PostgreSQL answers, as health tells it. */
 
@@ -49,4 +50,31 @@ t.test("a database that is away is told, and that it is back", async (t) => {
   await over();
   t.ok(await probe.isThere());
   t.equal(opened, before + 1);
+});
+
+t.test("a connection that comes too late takes no other's place", async (t) => {
+  const open = new Set<object>();
+  let late: (() => void) | undefined;
+  let asked = 0;
+  const slowly = async () => {
+    const client = await db.dedicated();
+    open.add(client);
+    client.on("end", () => open.delete(client));
+    // The first is there when the second is in use.
+    if (++asked === 1)
+      await new Promise<void>((resolve) => {
+        late = resolve;
+      });
+    return client;
+  };
+  const other = new DatabaseProbe({ db: { dedicated: slowly }, timeoutMs: 400, sharedMs: 1 });
+  t.notOk(await other.isThere());
+  await over();
+  t.ok(await other.isThere());
+  late?.();
+  await over();
+  t.ok(await other.isThere());
+  t.equal(asked, 2, "the second is still in use");
+  other.close();
+  await waitFor(() => open.size === 0);
 });
