@@ -117,3 +117,25 @@ t.test("what runs is given up although the request to cancel it comes between tw
   );
   t.equal(rowCount, 0);
 });
+
+t.test("what is held of one map is in the way of no other map's", async (t) => {
+  const [held, free] = [await makeLayer(client), await makeLayer(client)];
+  await client.query(
+    `insert into thinning (layer_id, number, digest, bits, columns, kinds, keeps, building, retired_at)
+     select id, 1, 'old', '0', '{}', '{}', '{}', false, now() - interval '1 hour' from unnest($1::bigint[]) id`,
+    [[held.layerId, free.layerId]],
+  );
+  const editor = new pg.Client({ connectionString: database.url });
+  await editor.connect();
+  t.teardown(() => editor.end());
+  await editor.query("begin");
+  await editor.query("select from mapwright.map where id = $1 for no key update", [held.mapId]);
+  await client.query("set lock_timeout = '1s'");
+  await client.query("select sweep_thinnings()");
+  await client.query("set lock_timeout to default");
+  const { rows } = await client.query("select layer_id::int as id from thinning where digest = 'old'");
+  t.same(rows, [{ id: held.layerId }]);
+  await editor.query("rollback");
+  await client.query("select sweep_thinnings()");
+  t.equal((await client.query("select from thinning where digest = 'old'")).rowCount, 0);
+});
