@@ -274,6 +274,16 @@ t.test("a workbook is read whose stream is so small that it lies among others", 
       { code: "import_failed" },
       `cut at ${end}`,
     );
+  // Sizes that there are not, by which few bytes would become a list of any length.
+  const odd = Buffer.from(file);
+  odd.writeUInt16LE(0, 32);
+  odd.writeUInt32LE(0xffffffff, 56);
+  odd.writeUInt32LE(0xfffffff0, 512 * 2 + 128 + 120);
+  odd.writeUInt32LE(0, 512 * 3);
+  odd.writeUInt32LE(0, 512 * 2 + 128 + 116);
+  t.match(await failureOf(bench.import(await bench.layer(), odd, { extension: "xls" })), {
+    code: "import_failed",
+  });
   // Sectors that go round in a circle.
   const round = Buffer.from(file);
   round.writeUInt32LE(3, 512 + 4 * 3);

@@ -35,7 +35,8 @@ function smallStream(bytes: Buffer, names: readonly string[]): Buffer | undefine
   const size = 2 ** bytes.readUInt16LE(30);
   const smallSize = 2 ** bytes.readUInt16LE(32);
   const cutoff = bytes.readUInt32LE(56);
-  if (size > 4096 || smallSize > size) return undefined;
+  // The only values that there are: others would make of few bytes a list of any length.
+  if ((size !== 512 && size !== 4096) || smallSize !== 64 || cutoff !== 4096) return undefined;
   const sector = (index: number): Buffer => {
     const at = (index + 1) * size;
     if (at + size > bytes.length) throw new RangeError("The file ends within a sector.");
