@@ -73,11 +73,11 @@ t.test("Cloudflare, and its limits", async (t) => {
 
   // The bucket runs empty: then requests come as it fills again, ten a second.
   api.sent.length = 0;
+  const before = performance.now();
   await service.purge(many(3_000), signal);
   t.equal(api.sent.length, 30);
   t.equal(service.mostKeys, 100, "less is told while few requests are left");
-  const times = api.sent.map(({ at }) => at);
-  t.ok(times.at(-1)! - times.at(-6)! >= 5 * 100 * 0.8, "the last wait for their turn");
+  t.ok(api.sent.at(-1)!.at - before >= 5 * 100 * 0.8, "the last wait for their turn");
 
   api.sent.length = 0;
   api.answer = () => ({ status: 429, headers: { "retry-after": "1" }, body: { success: false } });

@@ -1,10 +1,12 @@
 -- JSON that a text holds, else the text as a JSON string. As before, but exponents are looked for outside of strings only, and
--- those of any double are taken. (Longer ones are not parsed: a few bytes of them become megabytes.)
+-- those of doubles are taken. (Longer ones are not parsed: a few bytes of them become megabytes.)
 create or replace function json_of(t text) returns jsonb language plpgsql immutable parallel safe as $$
+declare
+  too_large constant text := '[eE][+-]?0*([1-9]\d{3}|[4-9]\d{2}|3[1-9]\d|309)';
 begin
   if btrim(t) = '' then return null; end if;
-  if t ~ '^\s*([\[{"]|-?\d|true|false)' and (t !~ '[eE][+-]?\d{4}'
-    or regexp_replace(t, '"([^"\\]|\\.)*"', '', 'g') !~ '[eE][+-]?\d{4}') then
+  if t ~ '^\s*([\[{"]|-?\d|true|false)' and (t !~ too_large
+    or regexp_replace(t, '"([^"\\]|\\.)*"', '', 'g') !~ too_large) then
     begin
       return t::jsonb;
     exception when others then null;
