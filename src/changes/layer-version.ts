@@ -110,12 +110,15 @@ function intersects(area: readonly number[], box: MercatorBox): boolean {
 
 /**
  * Whether a picture of the layers at `versions` is still current in `box` (a tile's box, buffered by the reach of its
- * symbols). If so, `versions` is set to the current versions, in place.
+ * symbols). If so, it is as good as one of their current versions.
  */
-export function isCurrent(versions: number[], layers: readonly LayerVersion[], box: MercatorBox): boolean {
+export function isCurrent(
+  versions: readonly number[],
+  layers: readonly LayerVersion[],
+  box: MercatorBox,
+): boolean {
   for (let index = 0; index < layers.length; index++) {
     if (layers[index]!.touchedSince(versions[index] ?? 0, box)) return false;
   }
-  for (let index = 0; index < layers.length; index++) versions[index] = layers[index]!.version;
   return true;
 }

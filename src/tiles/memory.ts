@@ -3,21 +3,33 @@ import type { Tile } from "./tile.js";
 
 /** Memory of an entry besides its bytes: key, object, list node. */
 const overheadBytes = 400;
+/** Memory of an array of versions besides them. */
+const arrayBytes = 32;
 /** Memory for tiles of one colour, some 1,000 of them. */
 const solidBytes = 1024 ** 2;
 
-/** Tiles in this node's memory, bounded in bytes. Tiles of one colour share their bytes. */
+/**
+ * Tiles in this node's memory, bounded in bytes. Tiles of one colour share their bytes, and tiles share the versions of their
+ * layers, which are counted once.
+ */
 export class TileMemory {
   private readonly tiles: LRUCache<string, Tile>;
+  /** How many of the tiles have these versions. */
+  private readonly holders = new Map<readonly number[], number>();
+  private readonly held = new WeakSet<Tile>();
+  private versionBytes = 0;
   private readonly solids = new LRUCache<string, Uint8Array>({
     maxSize: solidBytes,
     sizeCalculation: (bytes) => overheadBytes + bytes.length,
   });
 
-  constructor(bytes: number) {
+  constructor(private readonly bytes: number) {
     this.tiles = new LRUCache({
       maxSize: Math.max(bytes, overheadBytes),
       sizeCalculation: (tile) => overheadBytes + (tile.solid === undefined ? tile.bytes.length : 0),
+      dispose: (tile) => {
+        if (this.held.delete(tile)) this.release(tile.versions);
+      },
     });
   }
 
@@ -34,7 +46,22 @@ export class TileMemory {
   set(key: string, tile: Tile): Tile {
     const cached = tile.solid === undefined ? tile : { ...tile, bytes: this.shared(tile) };
     this.tiles.set(key, cached);
+    // One that is too large is not taken.
+    if (this.tiles.peek(key) === cached && !this.held.has(cached)) {
+      this.held.add(cached);
+      this.hold(cached.versions);
+      this.makeRoom();
+    }
     return cached;
+  }
+
+  /** Gives a tile, in memory or not, later versions of its layers. */
+  raise(tile: Tile, versions: readonly number[]): void {
+    if (tile.versions === versions) return;
+    const isHeld = this.held.has(tile);
+    if (isHeld) this.release(tile.versions);
+    tile.versions = versions;
+    if (isHeld) this.hold(versions);
   }
 
   /** Bytes of a one-colour tile by its hash. */
@@ -47,7 +74,27 @@ export class TileMemory {
   }
 
   counts(): { readonly tiles: number; readonly bytes: number } {
-    return { tiles: this.tiles.size, bytes: this.tiles.calculatedSize };
+    return { tiles: this.tiles.size, bytes: this.tiles.calculatedSize + this.versionBytes };
+  }
+
+  private hold(versions: readonly number[]): void {
+    const holders = this.holders.get(versions) ?? 0;
+    this.holders.set(versions, holders + 1);
+    if (holders === 0) this.versionBytes += arrayBytes + 8 * versions.length;
+  }
+
+  private release(versions: readonly number[]): void {
+    const holders = this.holders.get(versions)! - 1;
+    if (holders > 0) this.holders.set(versions, holders);
+    else {
+      this.holders.delete(versions);
+      this.versionBytes -= arrayBytes + 8 * versions.length;
+    }
+  }
+
+  private makeRoom(): void {
+    while (this.tiles.size > 0 && this.tiles.calculatedSize + this.versionBytes > this.bytes)
+      this.tiles.pop();
   }
 
   private shared(tile: Tile): Uint8Array {

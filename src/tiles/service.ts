@@ -1,5 +1,5 @@
 import type { ChangeLog } from "../changes/change-log.js";
-import { isCurrent } from "../changes/layer-version.js";
+import { isCurrent, type LayerVersion } from "../changes/layer-version.js";
 import { type Clock, delay } from "../clock.js";
 import { growBox } from "../geo/envelope.js";
 import { type MercatorBox, metatileOf, type TileCoord, tileBox, tileMetres } from "../geo/tile.js";
@@ -77,6 +77,8 @@ export class OutdatedPlan extends Error {}
 
 export class TileService<P extends TilePlan = Plan, F extends TileEncoding = TileFormat> {
   private readonly inFlight = new InFlight<readonly Tile[]>();
+  /** The versions that the layers of a plan had last. */
+  private readonly latest = new WeakMap<readonly LayerVersion[], readonly number[]>();
   /** Metatiles made by this node since its start. */
   rendered = 0;
 
@@ -124,8 +126,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
 
     // The side is no part of the plan's key: it changes with the number of objects.
     let metaKey = `${tileKey(plan, metatile.origin, format, quality)}/${metatile.count}`;
-    const isMaking = () =>
-      this.inFlight.has(metaKey, (versions) => isCurrent([...versions], plan.layers, box));
+    const isMaking = () => this.inFlight.has(metaKey, (versions) => isCurrent(versions, plan.layers, box));
     if (!isMaking()) {
       const stored = await this.options.store.get(key);
       if (stored && this.isValid(stored, plan, box)) {
@@ -135,7 +136,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     const refused = this.options.bad.refused(plan, coord.z);
     if (refused.length > 0) throw new LayersMissing(refused, true);
     // Read before the render: whatever is committed later has a higher version.
-    const versions = plan.layers.map((layer) => layer.version);
+    const versions = this.versionsOf(plan);
     let drawn: Square = metatile;
     if (!isMaking() && this.hasChangedAlone(request, metatile)) {
       drawn = { origin: coord, count: 1 };
@@ -146,7 +147,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     const tiles = await this.inFlight.join(metaKey, {
       signal: request.signal(),
       versions,
-      usable: (earlier) => isCurrent([...earlier], plan.layers, box),
+      usable: (earlier) => isCurrent(earlier, plan.layers, box),
       start: (signal) =>
         this.produce({ plan, origin, count, format, quality, versions, signal, client, metaKey }),
     });
@@ -217,7 +218,18 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
 
   private isValid(tile: Tile, plan: P, box: MercatorBox): boolean {
     if (tile.expiresAt !== undefined && tile.expiresAt <= this.options.clock.now()) return false;
-    return isCurrent(tile.versions, plan.layers, box);
+    if (!isCurrent(tile.versions, plan.layers, box)) return false;
+    this.options.memory.raise(tile, this.versionsOf(plan));
+    return true;
+  }
+
+  /** The versions of the plan's layers as they are now, in one array for all tiles that have them: of many layers it is large. */
+  private versionsOf({ layers }: P): readonly number[] {
+    const known = this.latest.get(layers);
+    if (known && layers.every((layer, index) => layer.version === known[index])) return known;
+    const versions = layers.map((layer) => layer.version);
+    this.latest.set(layers, versions);
+    return versions;
   }
 
   private async produce(work: TileWork<P, F>): Promise<readonly Tile[]> {
@@ -254,7 +266,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     // All are stored together, so without the first the others need not be read.
     const coords = tilesOf(work);
     const first = await this.options.store.get(tileKey(work.plan, coords[0]!, work.format, work.quality));
-    if (!first || !this.isValid(copied(first), work.plan, box)) return undefined;
+    if (!first || !this.isValid(first, work.plan, box)) return undefined;
     const tiles = await Promise.all(
       coords.map((coord) => this.options.store.get(tileKey(work.plan, coord, work.format, work.quality))),
     );
@@ -275,7 +287,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     const tiles = made.map((one, index): Tile => {
       const coord = coords[index]!;
       const key = tileKey(plan, coord, work.format, work.quality);
-      const tile: Tile = { ...one, ...this.packedAlike(key, one), versions: [...versions] };
+      const tile: Tile = { ...one, ...this.packedAlike(key, one), versions };
       // What was changed while it was drawn may be in it. Should the database lose that change, as when its files are
       // restored, nobody could tell any more.
       if (tile.missing || !isKnown || !this.isCurrent(plan, coord, tile)) return tile;
@@ -311,8 +323,6 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     return bufferedBox(plan, origin, count);
   }
 }
-
-const copied = (tile: Tile): Tile => ({ ...tile, versions: [...tile.versions] });
 
 /** Tiles of one colour are small and shared, and what expires is drawn again soon. */
 export const mayBePacked = ({ solid, expiresAt }: Tile): boolean =>

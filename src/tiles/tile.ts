@@ -7,8 +7,11 @@ export interface Tile {
   readonly hash: string;
   /** Colour of a tile of one colour, as 0xAABBGGRR. */
   readonly solid: number | undefined;
-  /** Versions of the plan's layers, in its order, read before the render. Raised when a check finds that no change affects the tile. */
-  readonly versions: number[];
+  /**
+   * Versions of the plan's layers, in its order, read before the render; tiles share the array. Replaced by later ones when a
+   * check finds that no change affects the tile (`TileMemory.raise`).
+   */
+  versions: readonly number[];
   /** Until when it may be shown, by the clock of this node; absent = as long as the versions hold. */
   readonly expiresAt?: number | undefined;
   /** Layers that it should show and that are missing, or parts of which are; absent = none. Nobody keeps it then. */

@@ -19,13 +19,11 @@ const change = (version: number, area: Area, previous = version - 1): LayerChang
 });
 const there: MercatorBox = [100, 100, 110, 110];
 
-t.test("a tile stays current through changes elsewhere and takes over the new version", async (t) => {
+t.test("a tile stays current through changes elsewhere", async (t) => {
   const layer = new LayerVersion(1, 5);
-  const versions = [5];
   layer.apply(change(6, there));
   layer.apply(change(7, []));
-  t.ok(isCurrent(versions, [layer], here));
-  t.same(versions, [7]);
+  t.ok(isCurrent([5], [layer], here));
 });
 
 t.test("a tile is stale after a change that touches it, even by an edge", async (t) => {

@@ -133,12 +133,17 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a version is read after the render instead of before",
     file: "tiles/service",
-    replace: [["versions: [...versions] };", "versions: plan.layers.map((layer) => layer.version) };"]],
+    replace: [
+      [
+        "...this.packedAlike(key, one), versions };",
+        "...this.packedAlike(key, one), versions: plan.layers.map((layer) => layer.version) };",
+      ],
+    ],
   },
   {
     name: "a request joins a running render of older versions",
     file: "tiles/service",
-    replace: [["usable: (earlier) => isCurrent([...earlier], plan.layers, box),", "usable: () => true,"]],
+    replace: [["usable: (earlier) => isCurrent(earlier, plan.layers, box),", "usable: () => true,"]],
   },
   {
     name: "the lock of a metatile is released before it is stored",
