@@ -1,9 +1,10 @@
 import { HostError } from "../hosts/host.js";
 import type { BadLayers } from "./bad-layers.js";
 import { layerOfStatement } from "./datasource.js";
-import { codeOf, type FailedMetatile, layersElsewhere, type MetatileWork } from "./metatile.js";
+import { codeOf, type FailedMetatile, type MetatileWork } from "./metatile.js";
 import { LayersMissing, type MissingCause, type MissingLayer } from "./missing-layer.js";
 import type { Plan } from "./plan.js";
+import { layersElsewhere } from "./service.js";
 
 /**
  * Finds the layers for which a metatile could not be drawn. PostgreSQL's errors name theirs. Else the layers are drawn one by
@@ -58,9 +59,10 @@ export class Blame {
   }
 
   private async find({ work, error, isAgain }: FailedMetatile): Promise<readonly MissingLayer[]> {
-    const { plan, origin } = work;
+    const { plan, origin, count } = work;
     if (plan.layers.length === 0) throw error;
-    const known = this.options.bad.tried(plan, origin.z);
+    const elsewhere = layersElsewhere(plan, origin, count);
+    const known = this.options.bad.tried(plan, origin.z).filter(({ id }) => !elsewhere.has(id));
     // The one that failed before has been tried again.
     const layers = known.length === 1 ? known : await this.drawEach(work, error, isAgain);
     this.options.bad.note(plan, origin.z, layers);

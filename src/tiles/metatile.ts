@@ -2,8 +2,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { Clock } from "../clock.js";
 import { busy, Failure } from "../errors.js";
-import { growBox } from "../geo/envelope.js";
-import { type TileCoord, tileMetres } from "../geo/tile.js";
 import { reachesBeyond } from "../geo/world-copies.js";
 import { HostError } from "../hosts/host.js";
 import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
@@ -14,7 +12,7 @@ import type { MadeImage } from "./image-part.js";
 import { baseMapLayer, LayersMissing, type MissingLayer } from "./missing-layer.js";
 import type { PictureFolder } from "./picture-folder.js";
 import type { Plan } from "./plan.js";
-import { bufferedBox, type MadeTile, type TileWork } from "./service.js";
+import { bufferedBox, layersElsewhere, type MadeTile, type TileWork } from "./service.js";
 import type { Tile } from "./tile.js";
 
 /** Draws the images of metatiles: what their parts need is fetched, then the render host draws them. */
@@ -276,16 +274,3 @@ async function withFiles<T>(
 
 const baseVersions = (plan: Plan, versions: readonly number[]): string =>
   `${plan.epoch} ${versions.slice(plan.firstBaseLayer).join(",")}`;
-
-/** Pixels by which generalized objects may reach out of the place of the objects themselves. */
-const generalizedPixels = 4;
-
-/**
- * Ids of layers without objects in or near the metatile. To be called after the versions of the layers were read: what comes
- * later makes the metatile outdated.
- */
-export function layersElsewhere(plan: Plan, origin: TileCoord, count: number): ReadonlySet<number> {
-  const pixel = tileMetres(origin.z) / 256;
-  const box = growBox(bufferedBox(plan, origin, count), generalizedPixels * pixel);
-  return new Set(plan.layers.flatMap((layer) => (layer.mayBeIn(box) ? [] : [layer.id])));
-}
