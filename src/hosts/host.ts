@@ -27,6 +27,8 @@ export class HostError extends Error {
     /** `killed`: its process was ended from outside, and it is not known whether the task is to blame. */
     readonly reason: "died" | "killed" | "deadline" | "failed" | "stopped",
     message: string,
+    /** It was not to blame, and perhaps never begun: something else about the same took too long. */
+    readonly isRefused = false,
   ) {
     super(message);
     this.name = "HostError";
@@ -191,7 +193,7 @@ export class WorkerHost<M extends Messages> {
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
     if (options.about !== undefined && !this.overruns.admits(options.about)) {
       this.refused++;
-      return Promise.reject(tooSlow(kind));
+      return Promise.reject(tooSlow(kind, true));
     }
     const { signal } = options;
     let abort = (): void => undefined;
@@ -500,8 +502,9 @@ export class WorkerHost<M extends Messages> {
     );
     this.ended(child, task);
     child.killedBy = task;
-    this.overran(child, task);
+    // Before those that are refused for it, which look for what its caller does about it.
     task.reject(tooSlow(task.kind));
+    this.overran(child, task);
     child.process.kill("SIGKILL");
   }
 
@@ -515,7 +518,7 @@ export class WorkerHost<M extends Messages> {
     for (const task of others) {
       this.ended(child, task);
       this.refused++;
-      task.reject(tooSlow(task.kind));
+      task.reject(tooSlow(task.kind, true));
     }
   }
 
@@ -594,8 +597,8 @@ function runningOf(child: Child, owner: string): number {
   return count;
 }
 
-const tooSlow = (kind: string): HostError =>
-  new HostError("deadline", `A ${kind} task took longer than it may.`);
+const tooSlow = (kind: string, isRefused = false): HostError =>
+  new HostError("deadline", `A ${kind} task took longer than it may.`, isRefused);
 
 /** What PostgreSQL says. */
 const statementTimeout = /statement timeout/;

@@ -41,6 +41,12 @@ export class Overruns {
     return this.known.has(about) || this.suspects.has(about);
   }
 
+  /** Whether it is refused now. Unlike `admits`, it says so without having one task tried. */
+  refuses(about: string): boolean {
+    const overrun = this.known.get(about);
+    return overrun !== undefined && this.clock.now() < overrun.until;
+  }
+
   /** Whether a task about it may be tried now. */
   admits(about: string): boolean {
     if (this.known.size === 0) return true;

@@ -23,6 +23,14 @@ export const retryMs = 4_000;
 
 type Drawn = Pick<TilePlan, "layers" | "drawingOf">;
 
+/** A tile that is to be drawn. */
+interface Trial {
+  /** Layers without objects there: drawing them tells nothing of them. */
+  readonly elsewhere: ReadonlySet<number>;
+  /** What is tried for the tile, to which is added: it is, too, when the tile is begun again without another layer. */
+  readonly admitted: Set<string>;
+}
+
 export class BadLayers {
   private readonly known = new LRUCache<string, BadLayer>(bounds);
   private readonly failures: Overruns;
@@ -34,10 +42,16 @@ export class BadLayers {
   }
 
   /** The layers of the plan that are not to be tried now. */
-  refused(plan: Drawn, zoom: number): readonly MissingLayer[] {
+  refused(plan: Drawn, zoom: number, { elsewhere, admitted }: Trial): readonly MissingLayer[] {
     if (this.known.size === 0) return none;
     return this.of(plan, zoom)
-      .filter(({ key, layer }) => !this.times(layer.cause).admits(key))
+      .filter(({ key, layer }) => {
+        const times = this.times(layer.cause);
+        if (elsewhere.has(layer.id)) return times.refuses(key);
+        if (!admitted.has(key) && !times.admits(key)) return true;
+        admitted.add(key);
+        return false;
+      })
       .map(({ layer }) => layer);
   }
 
@@ -62,9 +76,10 @@ export class BadLayers {
     }
   }
 
-  /** The plan was drawn with all of its layers. */
-  drawn(plan: Drawn, zoom: number): void {
+  /** The plan was drawn with all of its layers, of which those `elsewhere` have no objects there. */
+  drawn(plan: Drawn, zoom: number, elsewhere: ReadonlySet<number>): void {
     for (const { key, layer } of this.of(plan, zoom)) {
+      if (elsewhere.has(layer.id)) continue;
       const times = this.times(layer.cause);
       times.done(key);
       if (!times.has(key)) this.known.delete(nameOf(layer.id, zoom));

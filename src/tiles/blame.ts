@@ -1,9 +1,10 @@
 import { HostError } from "../hosts/host.js";
 import type { BadLayers } from "./bad-layers.js";
 import { layerOfStatement } from "./datasource.js";
-import { codeOf, type FailedMetatile, layersElsewhere, type MetatileWork } from "./metatile.js";
+import { codeOf, type FailedMetatile, layersLeftOut, type MetatileWork } from "./metatile.js";
 import { LayersMissing, type MissingCause, type MissingLayer } from "./missing-layer.js";
 import type { Plan } from "./plan.js";
+import { layersElsewhere } from "./service.js";
 
 /**
  * Finds the layers for which a metatile could not be drawn. PostgreSQL's errors name theirs. Else the layers are drawn one by
@@ -32,7 +33,8 @@ export class Blame {
 
   /**
    * The layers to blame, which are remembered. When each of them can be drawn, none the first time: what was in the way may be
-   * over.
+   * over. What was refused for another metatile tells nothing of its layers: it lacks those of that one, or those that are
+   * known.
    * @throws Failure busy; the error, when the plan has no layers
    */
   of(failed: FailedMetatile): Promise<readonly MissingLayer[]> {
@@ -40,7 +42,12 @@ export class Blame {
     const named = layerOfStatement(failed.error.message);
     if (named !== undefined && plan.layers.some(({ id }) => id === named))
       return Promise.resolve(this.ofStatement(failed, named));
-    const key = `${plan.key} ${origin.z} ${failed.isAgain}`;
+    const keyOf = (isAgain: boolean) => `${plan.key} ${origin.z} ${isAgain}`;
+    if (failed.error.isRefused) {
+      const other = this.running.get(keyOf(false)) ?? this.running.get(keyOf(true));
+      return other ?? Promise.resolve(this.options.bad.tried(plan, origin.z));
+    }
+    const key = keyOf(failed.isAgain);
     let running = this.running.get(key);
     if (!running) {
       running = this.find(failed).finally(() => this.running.delete(key));
@@ -58,9 +65,10 @@ export class Blame {
   }
 
   private async find({ work, error, isAgain }: FailedMetatile): Promise<readonly MissingLayer[]> {
-    const { plan, origin } = work;
+    const { plan, origin, count } = work;
     if (plan.layers.length === 0) throw error;
-    const known = this.options.bad.tried(plan, origin.z);
+    const elsewhere = layersElsewhere(plan, origin, count);
+    const known = this.options.bad.tried(plan, origin.z).filter(({ id }) => !elsewhere.has(id));
     // The one that failed before has been tried again.
     const layers = known.length === 1 ? known : await this.drawEach(work, error, isAgain);
     this.options.bad.note(plan, origin.z, layers);
@@ -75,8 +83,8 @@ export class Blame {
   ): Promise<readonly MissingLayer[]> {
     const { plan, origin, count } = work;
     const { deadlineMs } = this.options;
-    const elsewhere = layersElsewhere(plan, origin, count);
-    const layers = plan.layers.filter(({ id }) => !elsewhere.has(id));
+    const undrawn = layersLeftOut(plan, origin, count);
+    const layers = plan.layers.filter(({ id }) => !undrawn.has(id));
     const cause = error.reason === "failed" ? "failure" : "overrun";
     const failed: MissingLayer[] = [];
     const times: { readonly layer: MissingLayer; readonly ms: number }[] = [];
@@ -99,20 +107,24 @@ export class Blame {
     }
     if (failed.length > 0) return failed;
     if (error.reason !== "deadline" && !isAgain) return [];
-    if (cause === "overrun") return slowest(times, shareOfRest * deadlineMs);
+    if (cause === "overrun") return slowest(times, shareOfRest * deadlineMs, error.reason === "deadline");
     return layers.map(({ id }) => missing(plan, id, cause, error));
   }
 }
 
-/** The slowest layer, and as many more as leave the others no more than `restMs` together. */
+/**
+ * The slowest layer, and as many more as leave the others no more than `restMs` together.
+ * @param mayBeNone whether it is none if all of them take no more
+ */
 function slowest(
   times: readonly { readonly layer: MissingLayer; readonly ms: number }[],
   restMs: number,
+  mayBeNone: boolean,
 ): MissingLayer[] {
   let rest = times.reduce((sum, { ms }) => sum + ms, 0);
   const slow: MissingLayer[] = [];
   for (const { layer, ms } of times.toSorted((one, other) => other.ms - one.ms)) {
-    if (slow.length > 0 && rest <= restMs) break;
+    if ((mayBeNone || slow.length > 0) && rest <= restMs) break;
     slow.push(layer);
     rest -= ms;
   }

@@ -1,9 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ChangeLog } from "../changes/change-log.js";
 import type { Clock } from "../clock.js";
-import { busy, Failure } from "../errors.js";
-import { growBox } from "../geo/envelope.js";
-import { type TileCoord, tileMetres } from "../geo/tile.js";
+import { busy, causedBy, Failure, failed } from "../errors.js";
+import type { TileCoord } from "../geo/tile.js";
 import { reachesBeyond } from "../geo/world-copies.js";
 import { HostError } from "../hosts/host.js";
 import type { MetatilePart, MetatileRequest, MetatileResponse } from "../hosts/messages.js";
@@ -14,7 +13,7 @@ import type { MadeImage } from "./image-part.js";
 import { baseMapLayer, LayersMissing, type MissingLayer } from "./missing-layer.js";
 import type { PictureFolder } from "./picture-folder.js";
 import type { Plan } from "./plan.js";
-import { bufferedBox, type MadeTile, type TileWork } from "./service.js";
+import { bufferedBox, layersElsewhere, type MadeTile, type TileWork } from "./service.js";
 import type { Tile } from "./tile.js";
 
 /** Draws the images of metatiles: what their parts need is fetched, then the render host draws them. */
@@ -82,7 +81,7 @@ export function metatileSide({ scale, isDrawnAlike, crowds }: Plan, zoom: number
 
 /**
  * @throws LayersMissing
- * @throws Failure busy
+ * @throws Failure busy, internal (it could not be drawn, and no layer is to blame)
  */
 export async function drawMetatile(
   options: MetatileOptions,
@@ -113,6 +112,10 @@ export async function drawMetatile(
       if (isDisconnected(error)) throw busy("The database cannot be reached just now.", 1);
       const layers = await options.blame({ work, error, begun, isAgain });
       if (layers.length > 0) throw new LayersMissing(layers, false);
+      work.signal.throwIfAborted();
+      if (error.isRefused)
+        throw causedBy(busy("What the tile shows takes too long to draw just now."), error);
+      if (isAgain) throw causedBy(failed("internal", "The tile could not be drawn."), error);
     }
   }
 }
@@ -204,10 +207,17 @@ async function connected<T>(draw: () => Promise<T>): Promise<T> {
 
 type Lifetime = Pick<Tile, "expiresAt" | "missing">;
 
+/** Ids of layers that change nothing in the metatile, and are not drawn there. As `layersElsewhere`. */
+export function layersLeftOut(plan: Plan, origin: TileCoord, count: number): ReadonlySet<number> {
+  const elsewhere = layersElsewhere(plan, origin, count);
+  const placed = plan.parts.flatMap((part) => (part.kind === "map" ? [...part.placed.keys()] : []));
+  return new Set(placed.filter((id) => elsewhere.has(id)));
+}
+
 /** The parts of the plan with the images of the metatile's area, made all at once, and how long these may be shown. */
 async function partsOf({ plan, versions, origin, count, signal }: MetatileWork, files: Files) {
   const area = { origin, count, scale: plan.scale };
-  const elsewhere = layersElsewhere(plan, origin, count);
+  const undrawn = layersLeftOut(plan, origin, count);
   const atSeam = reachesBeyond(bufferedBox(plan, origin, count));
   const made: (MadeImage & Missing)[] = [];
   const parts = await Promise.all(
@@ -218,7 +228,7 @@ async function partsOf({ plan, versions, origin, count, signal }: MetatileWork, 
         return image.image && { kind: "image", image: image.image };
       }
       const { blobs, placed } = part;
-      const without = [...placed].flatMap(([id, name]) => (elsewhere.has(id) ? [name] : []));
+      const without = [...placed].flatMap(([id, name]) => (undrawn.has(id) ? [name] : []));
       return {
         kind: "map",
         map: atSeam ? part.mapAtSeam() : part.map,
@@ -276,16 +286,3 @@ async function withFiles<T>(
 
 const baseVersions = (plan: Plan, versions: readonly number[]): string =>
   `${plan.epoch} ${versions.slice(plan.firstBaseLayer).join(",")}`;
-
-/** Pixels by which generalized objects may reach out of the place of the objects themselves. */
-const generalizedPixels = 4;
-
-/**
- * Ids of layers without objects in or near the metatile. To be called after the versions of the layers were read: what comes
- * later makes the metatile outdated.
- */
-export function layersElsewhere(plan: Plan, origin: TileCoord, count: number): ReadonlySet<number> {
-  const pixel = tileMetres(origin.z) / 256;
-  const box = growBox(bufferedBox(plan, origin, count), generalizedPixels * pixel);
-  return new Set(plan.layers.flatMap((layer) => (layer.mayBeIn(box) ? [] : [layer.id])));
-}

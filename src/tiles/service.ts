@@ -22,7 +22,7 @@ import type { Tile } from "./tile.js";
 export type TileSource = "memory" | "redis" | "render";
 
 export interface TileServiceOptions<P, F> {
-  readonly changes: Pick<ChangeLog, "trusted" | "epoch" | "refresh">;
+  readonly changes: Pick<ChangeLog, "trusted" | "epoch" | "refresh" | "locate">;
   readonly clock: Clock;
   readonly memory: TileMemory;
   readonly store: TileStore;
@@ -31,7 +31,7 @@ export interface TileServiceOptions<P, F> {
   /** Tiles a side of the square that is made at once. */
   readonly side: (plan: P, zoom: number) => number;
   /** Layers that could not be drawn lately. */
-  readonly bad: Pick<BadLayers, "refused" | "drawn">;
+  readonly bad: Pick<BadLayers, "tried" | "refused" | "drawn">;
   /** Makes that square: row by row from the top left. @throws LayersMissing */
   readonly make: (work: TileWork<P, F>) => Promise<readonly MadeTile[]>;
   readonly onServed: (source: TileSource) => void;
@@ -96,9 +96,10 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     isOutdated: () => Promise<boolean> = async () => false,
   ): Promise<Tile> {
     let { plan } = request;
+    const admitted = new Set<string>();
     for (;;) {
       try {
-        const tile = await this.whole(plan === request.plan ? request : { ...request, plan });
+        const tile = await this.whole(plan === request.plan ? request : { ...request, plan }, admitted);
         if (plan.missing.length === 0 && !tile.missing) return tile;
         const missing = [...plan.missing, ...(tile.missing ?? [])];
         this.options.onMissing(missing, plan);
@@ -111,8 +112,12 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
     }
   }
 
-  /** The tile of all layers of the plan. @throws as `tile`, and LayersMissing */
-  private async whole(request: TileRequest<P, F>): Promise<Tile> {
+  /**
+   * The tile of all layers of the plan.
+   * @param admitted of `BadLayers`: what is tried for the request
+   * @throws as `tile`, and LayersMissing
+   */
+  private async whole(request: TileRequest<P, F>, admitted: Set<string>): Promise<Tile> {
     const { plan, coord, format, quality, client = "" } = request;
     const { changes } = this.options;
     // Without notifications the versions have to be read from the database.
@@ -133,16 +138,20 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
         return this.served("redis", this.options.memory.set(key, stored));
       }
     }
-    const refused = this.options.bad.refused(plan, coord.z);
-    if (refused.length > 0) throw new LayersMissing(refused, true);
-    // Read before the render: whatever is committed later has a higher version.
-    const versions = this.versionsOf(plan);
     let drawn: Square = metatile;
     if (!isMaking() && this.hasChangedAlone(request, metatile)) {
       drawn = { origin: coord, count: 1 };
       metaKey = `${key}/alone`;
     }
     const { origin, count } = drawn;
+    if (this.options.bad.tried(plan, origin.z).length > 0) {
+      await changes.locate(plan.layers);
+      const elsewhere = layersElsewhere(plan, origin, count);
+      const refused = this.options.bad.refused(plan, origin.z, { elsewhere, admitted });
+      if (refused.length > 0) throw new LayersMissing(refused, true);
+    }
+    // Read before the render: whatever is committed later has a higher version.
+    const versions = this.versionsOf(plan);
     const index = (coord.y - origin.y) * count + (coord.x - origin.x);
     const tiles = await this.inFlight.join(metaKey, {
       signal: request.signal(),
@@ -277,9 +286,9 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
   }
 
   private async draw(work: TileWork<P, F>): Promise<readonly Tile[]> {
-    const { plan, versions } = work;
+    const { plan, origin, count, versions } = work;
     const made = await this.options.make(work);
-    this.options.bad.drawn(plan, work.origin.z);
+    this.options.bad.drawn(plan, origin.z, layersElsewhere(plan, origin, count));
     this.rendered++;
     const coords = tilesOf(work);
     const isKnown = await this.refreshed(plan);
@@ -348,4 +357,17 @@ function tilesOf({ origin, count }: Square): TileCoord[] {
 export function bufferedBox(plan: TilePlan, coord: TileCoord, count: number): MercatorBox {
   const pixel = tileMetres(coord.z) / 256;
   return growBox(tileBox(coord, count), plan.bufferPixels * pixel);
+}
+
+/** Pixels by which generalized objects may reach out of the place of the objects themselves. */
+const generalizedPixels = 4;
+
+/**
+ * Ids of layers without objects in or near the metatile. To be called after the versions of the layers were read: what comes
+ * later makes the metatile outdated.
+ */
+export function layersElsewhere(plan: TilePlan, origin: TileCoord, count: number): ReadonlySet<number> {
+  const pixel = tileMetres(origin.z) / 256;
+  const box = growBox(bufferedBox(plan, origin, count), generalizedPixels * pixel);
+  return new Set(plan.layers.flatMap((layer) => (layer.mayBeIn(box) ? [] : [layer.id])));
 }

@@ -179,9 +179,12 @@ t.test("what is about something that took too long is refused at once, and nothi
   const waiting = host.call("ping", null, { deadlineMs, about: "third" });
   t.match(host.counts(), { running: 2, waiting: 2 });
   const slow = { name: "HostError", reason: "deadline" };
-  await Promise.all([t.rejects(late, slow), t.rejects(queued, slow)]);
+  await Promise.all([
+    t.rejects(late, { ...slow, isRefused: false }),
+    t.rejects(queued, { ...slow, isRefused: true }),
+  ]);
   t.same(await Promise.all([beside, waiting]), ["pong", "pong"], "the next host does the others");
-  await t.rejects(host.call("ping", null, { deadlineMs, about: "slow" }), slow);
+  await t.rejects(host.call("ping", null, { deadlineMs, about: "slow" }), { ...slow, isRefused: true });
   t.match(host.counts(), { refused: 2, restarts: 1, running: 0, waiting: 0 });
   t.equal(await host.call("ping", null, { deadlineMs, about: "other" }), "pong");
 });
