@@ -457,3 +457,23 @@ t.test("an export of tiles is refused as long as it would lack a layer", async (
   await repair();
   t.equal((await until(made, ({ status }) => status === 200)).status, 200);
 });
+
+t.test("a symbol whose picture is away is kept by nobody, and whole when the picture is back", async (t) => {
+  const map = await makeHealthy();
+  const icon = async (size: number) => {
+    const answer = await fetch(`${server.url}/api/2.8/p/${map}/layers/bad/icon/?size=${size}`);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const { status, headers } = answer;
+    return { status, bytes, etag: headers.get("etag"), caching: headers.get("cache-control") };
+  };
+  const trouble = await styled("symbol.svg", () => square8("#0000ff", 11), "#a { marker-file: url(NAME); }")(map);
+  const asked = await icon(40);
+  t.match(asked, { etag: null, caching: "no-store" });
+  await trouble.repair();
+  const whole = await icon(40);
+  t.equal(whole.status, 200);
+  t.type(whole.etag, "string", "nothing of the other one was kept");
+  t.notSame(whole.bytes, asked.bytes);
+  const middle = (await picture(whole.bytes)).at(20, 20);
+  t.same(middle, drawn);
+});

@@ -65,12 +65,18 @@ const symbolReply = (
   services: Services,
   { caller, headers }: { readonly caller: Caller; readonly headers: () => Headers },
   { request: wanted, pictures, blob }: DrawnSymbol,
-): Promise<Reply> =>
-  pictureReply(request, { tag: pictureTag(wanted), headers }, () =>
-    services.pictureFolder.use(pictures, () =>
-      services.pictures.symbol(wanted, imageUser(request, caller), blob),
-    ),
+): Promise<Reply> => {
+  let isWhole = true;
+  const asDrawn = () => (isWhole || usedToken(caller) ? headers() : notKept);
+  return pictureReply(request, { tag: pictureTag(wanted), headers: asDrawn }, () =>
+    services.pictureFolder.use(pictures, (gone) => {
+      isWhole = gone.size === 0;
+      for (const [name, reason] of gone)
+        services.log.warn({ err: reason, picture: name }, "a symbol was drawn without its picture");
+      return services.pictures.symbol(wanted, imageUser(request, caller), { blob, isWhole });
+    }),
   );
+};
 
 export const iconOperations: readonly Operation[] = [
   operation({
