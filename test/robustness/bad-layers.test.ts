@@ -326,8 +326,8 @@ const slowView: MakeTrouble = async (map) => {
 const endless: MakeTrouble = async (map) => {
   const id = await addBad(map, endlessStyle);
   await sql.query(
-    `insert into layers.l${id} (geom) select st_setsrid(st_makeline(st_makepoint(25, 5 + n / 60.0), st_makepoint(43, 5 + n / 59.0)), 4326)
-     from generate_series(1, 600) n`,
+    `insert into layers.l${id} (geom) select st_setsrid(st_makeline(st_makepoint(25, 5 + n / 400.0), st_makepoint(43, 5 + n / 399.0)), 4326)
+     from generate_series(1, 4000) n`,
   );
   return {
     cause: "overrun",
