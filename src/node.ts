@@ -32,6 +32,7 @@ import { startTransferHost } from "./hosts/transfer.js";
 import type { CachedAnswer } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
 import { sweepUploads } from "./http/uploads.js";
+import { DrawnConditions } from "./identify/drawn.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { SearchService } from "./search/service.js";
@@ -245,6 +246,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     search,
     publicMaps,
     visuals: path.visuals,
+    drawnConditions: new DrawnConditions(systemClock),
     tiles,
     tileAnswers: path.answers,
     vectorPlanner: path.vectorPlanner,

@@ -14,6 +14,7 @@ import type { Pictures as MadePictures } from "../hosts/pictures.js";
 import type { RenderHost } from "../hosts/render.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { CachedAnswer } from "../http/cached.js";
+import type { DrawnConditions } from "../identify/drawn.js";
 import type { Log } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { SearchService } from "../search/service.js";
@@ -79,6 +80,8 @@ export interface Services {
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;
   readonly search: SearchService;
+  /** What styles draw, for what is found at a place. */
+  readonly drawnConditions: Pick<DrawnConditions, "of">;
   /** The viewer's list of public maps. */
   readonly publicMaps: PublicMaps;
   /** Values of visualizations, computed from the objects of their layers. */

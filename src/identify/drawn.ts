@@ -1,44 +1,104 @@
+import { LRUCache } from "lru-cache";
 import type { LayerNode } from "../catalog/state.js";
+import type { Clock } from "../clock.js";
 import type { Languages } from "../features/column-sql.js";
-import type { CompiledStyle, Style } from "../style/model.js";
+import type { CompiledStyle, Rule, Style } from "../style/model.js";
 import { fieldSql, topScaleDenominator } from "../tiles/datasource.js";
 import { appliesAt, ruleSql } from "../tiles/thinning.js";
 
-/**
- * SQL that is true for the objects `o$` of a layer which its style draws at a zoom; undefined = it draws none there. What SQL
- * evaluates differently counts as true.
- */
-export function drawnSql(
-  layer: LayerNode,
-  style: CompiledStyle,
-  { zoom, languages }: { readonly zoom: number; readonly languages: Languages },
-): string | undefined {
-  const columns = new Map(layer.columns.map((column) => [column.code, column]));
-  const options = { language: languages.own, mainLanguage: languages.main };
-  const scaleDenominator = topScaleDenominator / 2 ** zoom;
-  const drawn = style.styles.flatMap((one) =>
-    drawing(one, scaleDenominator, (rule) => ruleSql(rule, columns, (column) => fieldSql(column, options))),
-  );
-  if (drawn.length === 0) return undefined;
-  return drawn.includes("true") ? "true" : `(${[...new Set(drawn)].join(" or ")})`;
+/** Which objects of layers their styles draw, in SQL. */
+
+/** Filters of one layer, and characters of them and of their SQL: with more all its objects count as drawn. */
+const mostFilters = 1_000;
+const mostCharacters = 64 * 1024;
+/** Of all layers that were asked for last. */
+const cacheBytes = 16 * 1024 ** 2;
+
+export interface Seen {
+  readonly zoom: number;
+  readonly languages: Languages;
 }
 
-/** SQL of the objects that each rule of a style draws. */
-function drawing(
-  { attributes, rules }: Style,
-  scaleDenominator: number,
-  sqlOf: (rule: Style["rules"][number]) => string | undefined,
-): string[] {
-  const isExclusive = attributes["filter-mode"] === "first";
-  const drawn: string[] = [];
-  /** What rules without symbols take from those after them. */
-  const hidden: string[] = [];
-  for (const rule of rules.filter((one) => appliesAt(one, scaleDenominator))) {
-    const sql = sqlOf(rule);
-    if (rule.symbolizers.length > 0) {
-      const shown = hidden.map((other) => `not ${other}`);
-      drawn.push(shown.length === 0 ? (sql ?? "true") : `(${[sql ?? "true", ...shown].join(" and ")})`);
-    } else if (isExclusive && sql !== undefined) hidden.push(sql);
+/** Keeps the conditions of layers, since working one out may take milliseconds. */
+export class DrawnConditions {
+  private readonly known = new LRUCache<string, { readonly sql: string | undefined }>({
+    maxSize: cacheBytes,
+    sizeCalculation: ({ sql }, key) => 200 + 2 * (key.length + (sql?.length ?? 0)),
+  });
+  /** Numbers of snapshots of layers and of styles, for keys. */
+  private readonly numbers = new WeakMap<object, number>();
+  private last = 0;
+
+  constructor(private readonly clock: Pick<Clock, "turn">) {}
+
+  /** As `drawnSql`. One that has to be worked out begins in a turn of the event loop of its own. */
+  async of(layer: LayerNode, style: CompiledStyle, seen: Seen): Promise<string | undefined> {
+    const { own, main } = seen.languages;
+    const key = [this.numberOf(layer), this.numberOf(style), seen.zoom, own, main].join(" ");
+    let found = this.known.get(key);
+    if (!found) {
+      await this.clock.turn();
+      found = { sql: drawnSql(layer, style, seen) };
+      this.known.set(key, found);
+    }
+    return found.sql;
   }
-  return drawn;
+
+  private numberOf(one: object): number {
+    const known = this.numbers.get(one) ?? ++this.last;
+    this.numbers.set(one, known);
+    return known;
+  }
+}
+
+/**
+ * SQL that is true for the objects `o$` of a layer which its style draws at a zoom; undefined = it draws none there. What SQL
+ * evaluates differently counts as true, and so does what is too long.
+ */
+export function drawnSql(layer: LayerNode, style: CompiledStyle, seen: Seen): string | undefined {
+  const { zoom, languages } = seen;
+  const scaleDenominator = topScaleDenominator / 2 ** zoom;
+  const styles = style.styles.flatMap(({ attributes, rules }) => {
+    const applying = rules.filter((rule) => appliesAt(rule, scaleDenominator));
+    return applying.some(draws)
+      ? [{ isExclusive: attributes["filter-mode"] === "first", rules: applying }]
+      : [];
+  });
+  if (styles.length === 0) return undefined;
+  const filters = styles.flatMap(({ rules }) => rules.flatMap(({ filter }) => filter ?? []));
+  if (styles.some(drawsAll)) return "true";
+  if (filters.length > mostFilters || lengthOf(filters) > mostCharacters) return "true";
+  const columns = new Map(layer.columns.map((column) => [column.code, column]));
+  const options = { language: languages.own, mainLanguage: languages.main };
+  const sqlOf = (rule: Rule) => ruleSql(rule, columns, (column) => fieldSql(column, options));
+  const drawn = new Set(styles.flatMap((one) => drawing(one, sqlOf)));
+  if (drawn.has("true") || lengthOf([...drawn]) > mostCharacters) return "true";
+  return `(${[...drawn].join(" or ")})`;
+}
+
+const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
+
+/** The rules of a style at a zoom, of which the first one that takes an object may be the only one. */
+interface Applying {
+  readonly isExclusive: boolean;
+  readonly rules: Style["rules"];
+}
+
+const draws = ({ symbolizers }: Rule): boolean => symbolizers.length > 0;
+
+/** Whether each object is drawn: by a rule for all of them, unless others may take it before. */
+function drawsAll({ isExclusive, rules }: Applying): boolean {
+  const forAll = rules.findIndex((rule) => rule.filter === undefined && draws(rule));
+  return forAll >= 0 && (!isExclusive || rules.slice(0, forAll).every(draws));
+}
+
+/** SQL of the objects that rules of a style draw. */
+function drawing({ isExclusive, rules }: Applying, sqlOf: (rule: Rule) => string | undefined): string[] {
+  if (!isExclusive || rules.every(draws)) return rules.filter(draws).map((rule) => sqlOf(rule) ?? "true");
+  // Of what rules without symbols take, those after them draw nothing.
+  const cases = rules.flatMap((rule) => {
+    const sql = sqlOf(rule) ?? (draws(rule) ? "true" : undefined);
+    return sql === undefined ? [] : [`when ${sql} then ${draws(rule)}`];
+  });
+  return [`case ${cases.join(" ")} else false end`];
 }

@@ -5,7 +5,6 @@ import type { GeometryShape, Srid } from "../features/geometry-sql.js";
 import { columnsRead, type ObjectShape, objectJson } from "../features/item.js";
 import { readList } from "../features/read.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
-import { readFailed } from "../features/statement-failure.js";
 import type { Database } from "../storage/postgres.js";
 import { type NearRow, nearStatement, type Place, type Searched } from "./near.js";
 
@@ -24,6 +23,14 @@ const deadlineMs = 5_000;
 const mostObjects = 1_000;
 const mostLayers = 100;
 
+export interface SearchOptions {
+  /** Of one layer. */
+  readonly limit: number;
+  readonly signal: AbortSignal;
+  /** Hears of a layer that is left out, as it cannot be read. */
+  readonly leftOut: (layer: LayerNode, error: unknown) => void;
+}
+
 /**
  * The objects at the place: of the first layer first, and in a layer the nearest first. At most `limit` of each layer, and
  * `mostObjects` in all.
@@ -33,7 +40,7 @@ export async function objectsAt(
   db: Database,
   searched: readonly Searched[],
   place: Place,
-  { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
+  options: SearchOptions,
 ): Promise<readonly FoundObject[]> {
   const deadline = performance.now() + deadlineMs;
   const found: FoundObject[] = [];
@@ -41,8 +48,7 @@ export async function objectsAt(
   for (let at = 0; at < searched.length; at += layersPerStatement) {
     if (performance.now() > deadline) throw busy("There is too much at this place to be looked at now.");
     const some = searched.slice(at, at + layersPerStatement);
-    const { text, values } = nearStatement(some, place, limit);
-    const rows = await db.query<NearRow>(text, values, { signal }).catch(readFailed);
+    const rows = await near(db, some, place, options);
     for (const [n, { layer }] of some.entries()) {
       const ids = atPlace(rows.filter((row) => row.n === n)).map(({ id }) => id);
       if (ids.length > 0) layers++;
@@ -51,6 +57,37 @@ export async function objectsAt(
     }
   }
   return found;
+}
+
+/**
+ * SQLSTATEs that a broken view or table, or a value of it, causes: data, external routines, names, internal errors. Others
+ * would meet every layer.
+ */
+const ofLayer = /^(?:22|38|39|42|XX)...$/;
+
+/** The rows of these layers; of several in one statement that fails each is asked alone, and the broken ones are left out. */
+async function near(
+  db: Database,
+  searched: readonly Searched[],
+  place: Place,
+  options: SearchOptions,
+): Promise<readonly NearRow[]> {
+  const { limit, signal, leftOut } = options;
+  const { text, values } = nearStatement(searched, place, limit);
+  try {
+    return await db.query<NearRow>(text, values, { signal });
+  } catch (error) {
+    if (!ofLayer.test(String((error as { code?: unknown }).code))) throw error;
+    const [first] = searched;
+    if (searched.length === 1 && first) {
+      leftOut(first.layer, error);
+      return [];
+    }
+  }
+  const rows: NearRow[] = [];
+  for (const [n, one] of searched.entries())
+    rows.push(...(await near(db, [one], place, options)).map((row) => ({ ...row, n })));
+  return rows;
 }
 
 /** A point within an area is meant for it, not for areas beside it whose borders are near. */

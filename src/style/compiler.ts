@@ -55,6 +55,8 @@ export interface StyleCompilerOptions {
   readonly store?: Pick<CompiledStore, "get" | "put">;
 }
 
+/** Styles whose hashes are kept, in characters: a map's style counts in the key of each of its layers. */
+const hashedCharacters = 32 * 1024 ** 2;
 const cacheBytes = 32 * 1024 ** 2;
 /** How long an invalid style is remembered: an editor may ask often, and a newer program may accept it. */
 const invalidTtlMs = 60_000;
@@ -115,6 +117,22 @@ export function createStyleCompiler(
     return found ?? compileOnce(key, request, owner);
   };
 
+  const hashes = new LRUCache<string, string>({
+    maxSize: hashedCharacters,
+    sizeCalculation: (hash, text) => hash.length + text.length,
+  });
+  const hashOf = (style: string): string => {
+    const hash = hashes.get(style) ?? sha256(style);
+    hashes.set(style, hash);
+    return hash;
+  };
+  /** Layers of the same style share its compilation, unless the map's style may name one of them. */
+  const contentKey = ({ mapStyle, layerStyle, layerCode }: CompileRequest): string => {
+    const named = layerCode !== undefined && mapStyle.includes(layerCode) ? layerCode : null;
+    const own = layerStyle === undefined ? null : hashOf(layerStyle);
+    return sha256(JSON.stringify([hashOf(mapStyle), own, named]));
+  };
+
   return {
     async compile(request, owner) {
       const key = contentKey(request);
@@ -135,13 +153,7 @@ export function createStyleCompiler(
   };
 }
 
-/** Layers of the same style share its compilation, unless the map's style may name one of them. */
-function contentKey({ mapStyle, layerStyle, layerCode }: CompileRequest): string {
-  const named = layerCode !== undefined && mapStyle.includes(layerCode) ? layerCode : null;
-  return createHash("sha256")
-    .update(JSON.stringify([mapStyle, layerStyle ?? null, named]))
-    .digest("base64");
-}
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64");
 
 /** A style over which the host died or overran its deadline. Other errors are not about the style. */
 function hostFailed(error: unknown): CompileResponse {

@@ -1,7 +1,9 @@
 import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
 import type { LayerNode } from "../../src/catalog/state.js";
+import { drawnSql } from "../../src/identify/drawn.js";
 import { nearStatement, placeOf } from "../../src/identify/near.js";
+import type { CompiledStyle, Rule } from "../../src/style/model.js";
 import { makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
@@ -154,6 +156,69 @@ t.test("what the style does not draw at the zoom is not found", async (t) => {
     "towns:small",
   ]);
   t.ok((await names("s", "point=20,20&zoom=12")).includes("base:base"));
+});
+
+t.test(
+  "rules that draw nothing take objects from those after them, in a text as long as the rules",
+  async (t) => {
+    await makeMap(server, "h");
+    const id = await layer("h", "l", "#a { marker-width: 5; }", [...named, { code: "size", type: "number" }]);
+    const { catalog } = server.nodes[0]!.services;
+    const node = (await catalog.map("p", "h")).layers.get("l")!;
+    const rule = (filter: string | undefined, draws: boolean): Rule => ({
+      ...(filter !== undefined && { filter }),
+      symbolizers: draws ? [{ type: "MarkersSymbolizer", attributes: {} }] : [],
+    });
+    const conditionOf = (rules: readonly Rule[], mode = "first") => {
+      const styles = [{ name: "", attributes: { "filter-mode": mode }, rules }];
+      const style: CompiledStyle = { styles, fields: ["size"], bufferPixels: 1 };
+      return drawnSql(node, style, { zoom: 5, languages: { own: "en", main: "en" } });
+    };
+    const body = [1, 2, 3, 4].map((size) => ({ op: "create", fields: { size }, geom: point(1, 1) }));
+    const made = await api("POST", "h/layers/l/objects/bulk/", { token: editor, body });
+    t.equal(made.status, 200, made.text);
+    const column = node.columns.find(({ code }) => code === "size")!.physical;
+    const sizes = async (condition: string | undefined) =>
+      condition === undefined
+        ? []
+        : (await sql(`select o$.${column} as size from layers.l${id} o$ where ${condition} order by 1`)).map(
+            ({ size }) => size,
+          );
+    const [under2, under3, under4] = [2, 3, 4].map((size) => `[size] < ${size}`);
+    t.same(await sizes(conditionOf([rule(under2, false), rule(under4, true)])), [2, 3]);
+    t.same(
+      await sizes(conditionOf([rule(under2, true), rule(under3, false), rule(undefined, true)])),
+      [1, 3, 4],
+    );
+    t.same(await sizes(conditionOf([rule(under2, false), rule(under4, true)], "all")), [1, 2, 3]);
+    t.same(await sizes(conditionOf([rule(undefined, false), rule(under4, true)])), []);
+    t.equal(conditionOf([rule(under2, false)]), undefined);
+    t.equal(conditionOf([rule(under2, true), rule(undefined, true)]), "true");
+    // Written out for each rule after it, what rules take grew with the square of their number.
+    const many = (count: number) =>
+      Array.from({ length: count }, (_, n) => rule(`[size] = ${n}`, n % 2 === 1));
+    t.ok(conditionOf(many(1_000))!.length < 64 * 1024);
+    t.same(await sizes(conditionOf(many(1_000))), [1, 3]);
+    t.equal(conditionOf(many(20_000)), "true", "what is too long is not worked out");
+  },
+);
+
+t.test("a layer that cannot be read is left out, and no other one", async (t) => {
+  await makeMap(server, "bad");
+  for (const code of ["first", "broken", "last"]) {
+    await layer("bad", code, "#a { marker-width: 5; }", named);
+    await add("bad", code, [[code, point(1, 1)]]);
+  }
+  const all = await names("bad", "point=1,1&zoom=5");
+  t.equal(all.length, 3);
+  const { id } = (await api("GET", "bad/layers/broken/")).json;
+  await sql(`alter table layers.l${id} rename to away${id}`);
+  t.same(
+    await names("bad", "point=1,1&zoom=5"),
+    all.filter((one) => one !== "broken:broken"),
+  );
+  await sql(`alter table layers.away${id} rename to l${id}`);
+  t.same(await names("bad", "point=1,1&zoom=5"), all);
 });
 
 t.test("layers that are switched off, hidden from the caller or drawn by clients are left out", async (t) => {

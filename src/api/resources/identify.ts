@@ -5,7 +5,6 @@ import type { Languages } from "../../features/column-sql.js";
 import type { MercatorBox } from "../../geo/tile.js";
 import { maxZoom } from "../../geo/tile.js";
 import type { Reply, Request } from "../../http/types.js";
-import { drawnSql } from "../../identify/drawn.js";
 import { objectsAt, readFound } from "../../identify/identify.js";
 import { boxAround, placeOf, type Searched } from "../../identify/near.js";
 import { mapAtOnce } from "../../tiles/at-once.js";
@@ -92,7 +91,12 @@ async function identify(
   const languages = languagesOf(map, wanted.lng);
   const here = await layersIn(services, map, shown, boxAround(place));
   const searched = await drawnAt(services, map, here, { zoom: wanted.zoom, languages });
-  const found = await objectsAt(db, searched, place, { limit: wanted.limit, signal });
+  const found = await objectsAt(db, searched, place, {
+    limit: wanted.limit,
+    signal,
+    leftOut: (layer, err) =>
+      services.log.warn({ err, map: map.id, layer: layer.code }, "a layer is left out of what is at a place"),
+  });
   const text = await readFound(
     db,
     found,
@@ -137,16 +141,17 @@ async function drawnAt(
 ): Promise<readonly Searched[]> {
   // Tiles show unknown languages as the main one.
   const own = map.project.languages.find((known) => known === languages.own) ?? languages.main;
-  const condition = async (layer: LayerNode): Promise<string | undefined> => {
-    if (isVisualized(layer) || layers.length > mostCompiled) return "true";
-    const style = await styleOf(services, map, layer);
-    return style ? drawnSql(layer, style, { zoom, languages: { ...languages, own } }) : "true";
-  };
-  const conditions = await mapAtOnce(layers, stylesAtOnce, condition);
-  return layers.flatMap((layer, index): Searched[] => {
-    const condition = conditions[index];
-    return condition === undefined ? [] : [{ layer, condition }];
-  });
+  const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) =>
+    isVisualized(layer) || layers.length > mostCompiled ? undefined : styleOf(services, map, layer),
+  );
+  const searched: Searched[] = [];
+  for (const [index, layer] of layers.entries()) {
+    const style = styles[index];
+    const seen = { zoom, languages: { ...languages, own } };
+    const condition = style ? await services.drawnConditions.of(layer, style, seen) : "true";
+    if (condition !== undefined) searched.push({ layer, condition });
+  }
+  return searched;
 }
 
 export const identifyOperations: readonly Operation[] = [
@@ -156,8 +161,8 @@ export const identifyOperations: readonly Operation[] = [
     summary: "Find the objects that a map shows at a place",
     details:
       "The objects of the topmost layer come first, in a layer the nearest ones; within an area only what is in it is found, not " +
-      "areas beside it. Layers that are not drawn at the zoom and objects that their styles leave out are not found; those of " +
-      "raster, external and client-drawn layers neither. An answer has at most 1000 objects of 100 layers. Codes in `fields` " +
+      "areas beside it. Layers that are not drawn at the zoom and objects that their styles leave out are not found (where styles " +
+      "have very many filters, they are); those of raster, external and client-drawn layers neither. An answer has at most 1000 objects of 100 layers. Codes in `fields` " +
       "that a layer does not have are ignored; localised values without a translation are shown as labels on tiles are.",
     methods: ["GET"],
     path: `${mapPath}/identify/`,
