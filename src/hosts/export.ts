@@ -1,6 +1,7 @@
 import type { Config } from "../config.js";
 import { busy, Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import type {
   ExportFileRequest,
   ExportFileResponse,
@@ -12,19 +13,29 @@ import { HostError, WorkerHost } from "./host.js";
 import { exportIsolation, gdalLimits } from "./isolation.js";
 import { LazyHost } from "./lazy-host.js";
 
+/** For whom a file is written: projects have turns, and clients within them. */
+export interface ExportUser {
+  /** Id of the project. */
+  readonly project: number;
+  /** Account or network; "" = the server's operator. */
+  readonly client: string;
+  readonly signal: AbortSignal;
+}
+
 /**
- * The child process that writes files of geodata, through GDAL, and of tiles. It is another than that of imports, so that
- * neither waits for the other; it is started at the first export and ends when it has been idle for a while.
+ * The child processes that write files of geodata, through GDAL, and of tiles. They are others than that of imports, so that
+ * neither waits for the other; they are started when they are needed and end when they have been idle for a while. There are two, of
+ * which one project has one as long as others may come: what it writes may take half an hour.
  */
 export interface ExportHost {
   /**
    * Aborting the signal ends the task, also while it runs.
    * @throws Failure busy when too many exports wait or there is no room for files, invalid_value when the files would be too large
    */
-  write(request: ExportFileRequest, signal: AbortSignal): Promise<WrittenFiles>;
+  write(request: ExportFileRequest, user: ExportUser): Promise<WrittenFiles>;
   /** Makes one file of drawn tiles; otherwise as `write`. */
-  writeTiles(request: TileFileRequest, signal: AbortSignal): Promise<WrittenTiles>;
-  /** Process id; undefined while none runs. */
+  writeTiles(request: TileFileRequest, user: ExportUser): Promise<WrittenTiles>;
+  /** Of the first process; undefined while it does not run. */
   readonly pid: number | undefined;
   counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
   stop(): Promise<void>;
@@ -56,7 +67,8 @@ export function createExportHost(config: Config, log: Log): ExportHost {
         OGR_SQLITE_JOURNAL: "OFF",
       },
       concurrency: 1,
-      queueLength,
+      // Who waits does it before.
+      queueLength: 1,
       maxWaitMs: deadlineMs,
       memoryBytes,
       limits: gdalLimits({ memoryBytes, fileBytes: fileBytes + batchRoom }),
@@ -64,21 +76,44 @@ export function createExportHost(config: Config, log: Log): ExportHost {
       retry: false,
       log,
     });
-  const host = new LazyHost(start);
-  const call = <Kind extends "export" | "tiles">(
+  const hosts = [new LazyHost(start), new LazyHost(start)] as const;
+  const writing = new Set<(typeof hosts)[number]>();
+  const turns = new FairSemaphore({
+    permits: hosts.length,
+    kept: 1,
+    mostWaiting: queueLength,
+    timeoutMs: deadlineMs,
+    refusal: "Too many exports are being written already. Try again later.",
+  });
+  const call = async <Kind extends "export" | "tiles">(
     kind: Kind,
     request: ExportMessages[Kind][0],
-    signal: AbortSignal,
-  ): Promise<ExportMessages[Kind][1]> =>
-    host.call(kind, request, { deadlineMs, signal, endsChild: true }).catch(hostFailed);
+    { project, client, signal }: ExportUser,
+  ): Promise<ExportMessages[Kind][1]> => {
+    const release = await turns.acquire({ owners: [`p${project}`, client], signal });
+    const host = hosts.find((one) => !writing.has(one))!;
+    writing.add(host);
+    try {
+      return await host.call(kind, request, { deadlineMs, signal, endsChild: true }).catch(hostFailed);
+    } finally {
+      writing.delete(host);
+      release();
+    }
+  };
   return {
-    write: async (request, signal) => written(await call("export", request, signal)),
-    writeTiles: async (request, signal) => written(await call("tiles", request, signal)),
+    write: async (request, user) => written(await call("export", request, user)),
+    writeTiles: async (request, user) => written(await call("tiles", request, user)),
     get pid() {
-      return host.pid;
+      return hosts[0].pid;
     },
-    counts: () => host.counts(),
-    stop: () => host.stop(),
+    counts: () => ({
+      waiting: turns.waiting,
+      running: writing.size,
+      restarts: hosts.reduce((sum, host) => sum + host.counts().restarts, 0),
+    }),
+    stop: async () => {
+      await Promise.all(hosts.map((host) => host.stop()));
+    },
   };
 }
 

@@ -30,6 +30,8 @@ export interface ExportRequest {
   readonly encoding?: string | undefined;
   /** Separator of CSV files; default: semicolon. */
   readonly dialect?: "semicolon" | "comma" | "tab" | undefined;
+  /** For whom it is: an account or network; absent = the server's operator. */
+  readonly client?: string | undefined;
   readonly signal: AbortSignal;
   /** Called with the number of objects of each batch that was read. */
   readonly onObjects?: ((count: number) => void) | undefined;

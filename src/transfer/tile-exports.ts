@@ -117,7 +117,7 @@ export class TileExports {
       const spooled = await this.draw(request, selection, folder, signal);
       const written = await files.host.writeTiles(
         { ...spooled, format, folder, facts: factsOf(request, selection), maxBytes: files.limits.fileBytes },
-        signal,
+        { project: map.project.id, client: request.owner, signal },
       );
       signal.throwIfAborted();
       const title = fileTitle(titleOf(map, drawn.language)) || map.code;

@@ -20,7 +20,7 @@ export const fileWriter =
     try {
       const written = await files.host.write(
         hostRequest(files, { format, source, layer: target.layer.code, srid: request.srid, folder }),
-        request.signal,
+        { project: target.map.project.id, client: request.client ?? "", signal: request.signal },
       );
       request.signal.throwIfAborted();
       request.onObjects?.(written.objects);

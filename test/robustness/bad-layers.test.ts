@@ -466,7 +466,11 @@ t.test("a symbol whose picture is away is kept by nobody, and whole when the pic
     const { status, headers } = answer;
     return { status, bytes, etag: headers.get("etag"), caching: headers.get("cache-control") };
   };
-  const trouble = await styled("symbol.svg", () => square8("#0000ff", 11), "#a { marker-file: url(NAME); }")(map);
+  const trouble = await styled(
+    "symbol.svg",
+    () => square8("#0000ff", 11),
+    "#a { marker-file: url(NAME); }",
+  )(map);
   const asked = await icon(40);
   t.match(asked, { etag: null, caching: "no-store" });
   await trouble.repair();

@@ -55,7 +55,7 @@ const layer = z.object({
   style_mode: z
     .literal([0, 1, 2, 3, 4])
     .describe(
-      "0 = not set, 1 = simple, 2 = CartoCSS, 3 = visualization, 4 = custom visualization; tiles always use css_style",
+      "0 = not set, 1 = simple, 2 = CartoCSS, 3 = visualization, 4 = custom visualization; 3 and 4 are drawn in place of css_style",
     ),
   json: anyObject.describe("Free-form settings of clients"),
   css_style: z.string().optional(),

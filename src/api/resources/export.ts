@@ -10,7 +10,7 @@ import { notesHeader } from "../../transfer/export-notes.js";
 import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../../transfer/export-raster.js";
 import { exportLanguages } from "../../transfer/export-request.js";
 import { blobReply } from "../request/blob-reply.js";
-import { callerHeaders } from "../request/caller.js";
+import { callerHeaders, clientOf } from "../request/caller.js";
 import { type LayerContext, layerContext, toRead } from "../request/context.js";
 import { type Answer, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath } from "../request/paths.js";
@@ -115,6 +115,7 @@ async function exportFile(
       language: parameters.lng,
       encoding: parameters.encoding,
       dialect: parameters.dialect,
+      client: clientOf(request, caller),
       signal: request.signal,
     },
     { format: parameters.format, zip: parameters.zip },

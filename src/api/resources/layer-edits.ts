@@ -90,7 +90,7 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   return answer(caller, null);
 }
 
-/** The style of a layer without one of its own; external layers are rendered by clients, images as they are. */
+/** The style of a layer without one of its own; external layers and images are drawn as they are. */
 const defaultStyleOf = (layer: LayerNode): string =>
   layer.type === "external" || layer.type === "raster" ? "" : defaultStyle(layer.geometryKind);
 
@@ -114,8 +114,8 @@ export const layerEditOperations: readonly Operation[] = [
     summary: "Create a layer",
     details:
       "A layer with objects of its own, a layer derived from another layer of the map (virtual, material), or a " +
-      "layer of an external service (external). External layers are rendered by clients and not included in the " +
-      "map's tiles. If parent_id does not exist in this map, the response is 404.",
+      "layer of an external service (external), whose images are drawn on tiles. " +
+      "If parent_id does not exist in this map, the response is 404.",
     access: "token",
     methods: ["POST"],
     path: `${mapPath}/layers/`,

@@ -102,7 +102,7 @@ async function tileJson(
     isPublic,
     language: parameters.lng,
     tiles,
-    attribution: attribution(map),
+    attribution: attribution(map, parameters.base === 1),
     scopes,
     isEverywhere: parameters.base === 1 && map.project.baseMap.kind !== "none",
     more: { layers: describedScopes(map, scopes, parameters.lng) },
