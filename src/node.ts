@@ -7,7 +7,8 @@ import { LoginThrottle } from "./access/login-throttle.js";
 import { hashingGate, Logins } from "./access/logins.js";
 import { openSessions } from "./access/sessions.js";
 import { openTileKeys } from "./access/tile-keys.js";
-import { docsRoutesOf } from "./api/resources/docs.js";
+import { apiPageRoutesOf } from "./api/resources/api-description.js";
+import { documentationRoutesOf } from "./api/resources/documentation.js";
 import { importAllowance } from "./api/resources/import-jobs.js";
 import { viewerRoutesOf } from "./api/resources/viewer.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
@@ -17,6 +18,7 @@ import { startRemoval } from "./catalog/removal.js";
 import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
 import type { Config } from "./config.js";
+import { loadDocumentation } from "./docs/documentation.js";
 import { EdgeHeaders } from "./edge/headers.js";
 import { PurgedVersions } from "./edge/purged-versions.js";
 import { Purger } from "./edge/purger.js";
@@ -56,7 +58,7 @@ import { sweepTransfers } from "./transfer/leftovers.js";
 import { RenderTurns } from "./transfer/render-turns.js";
 import { TileExports } from "./transfer/tile-exports.js";
 import { programVersion } from "./version.js";
-import { loadDocsFiles } from "./viewer/docs.js";
+import { loadApiPageFiles } from "./viewer/api-page.js";
 import { loadViewerFiles } from "./viewer/files.js";
 import { PublicMaps } from "./viewer/public-maps.js";
 import { loadPlugins } from "./visual/plugins.js";
@@ -285,7 +287,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
       ...apiRoutes,
       ...olderRoutes,
       ...viewerRoutesOf(loadViewerFiles()),
-      ...docsRoutesOf(loadDocsFiles()),
+      ...apiPageRoutesOf(loadApiPageFiles()),
+      ...documentationRoutesOf(loadDocumentation()),
     ],
     services,
     log,

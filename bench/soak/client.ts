@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tally } from "./tally.js";
 
-/** A well-behaved client: its requests are sent again as README tells. */
+/** A well-behaved client: its requests are sent again as the documentation tells. */
 
 export interface Ask {
   /** Class that its time counts for. */

@@ -31,7 +31,7 @@ time of --seconds and half a minute.
   --strict       the exit status is 1 also when a rule about time, memory or descriptors is missed
   --verbose      the logs of the nodes on standard error, warnings and worse
 
-A request is lost when it fails in spite of the retries that README tells of: after 503 and Retry-After, after a connection
+A request is lost when it fails in spite of the retries that the documentation tells of: after 503 and Retry-After, after a connection
 that was refused or broke, by a new session after 401; for a minute, writes with an Idempotency-Key. The exit status is 1 when a request or an
 acknowledged write is lost, or a write is done twice.
 

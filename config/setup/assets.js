@@ -3,16 +3,15 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } f
 import { dirname, join } from "node:path";
 
 import { makeHeatKernels } from "./heat-kernels.js";
-import { bundlePages, packPages } from "./pages.js";
+import { bundleDocs, bundlePages, packPages } from "./pages.js";
 
 /** What `dist` holds besides the server's compiled sources; the last part of `npm run build`. */
 
 /** Files that the program reads at run time from beside its code. */
-const assets = /\.(sql|mss|html|css|svg|json|png|ico|webmanifest|woff2)$/;
+const assets = /\.(sql|mss|html|css|svg|json|png|ico|webmanifest|woff2|md)$/;
 /** What is made of other outputs, below. */
-const madeOf = /^dist\/src\/(?:viewer\/(?:packed|scripts)|visual\/kinds\/heat)\//;
-const browserProject = "src/viewer/browser/tsconfig.json";
-const browserFolder = dirname(browserProject);
+const madeOf = /^dist\/src\/(?:viewer\/(?:packed|scripts)|docs\/(?:site|reference)|visual\/kinds\/heat)\//;
+const browserProjects = ["src/viewer/browser/tsconfig.json", "src/docs/browser/tsconfig.json"];
 
 function* filesBelow(folder) {
   if (!existsSync(folder)) return;
@@ -25,7 +24,7 @@ function* filesBelow(folder) {
 
 for (const folder of ["src", "workers"]) {
   for (const path of filesBelow(folder)) {
-    if (!assets.test(path) || path.startsWith(join(browserFolder, "tsconfig"))) continue;
+    if (!assets.test(path) || browserProjects.includes(path)) continue;
     const copy = join("dist", path);
     mkdirSync(dirname(copy), { recursive: true });
     copyFileSync(path, copy);
@@ -44,14 +43,17 @@ for (const folder of ["src", "workers", "bench", "test"]) {
   }
 }
 
-if (existsSync(browserProject)) {
-  const compiled = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", browserProject], {
+for (const project of browserProjects.filter(existsSync)) {
+  const compiled = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", project], {
     stdio: "inherit",
   });
   if (compiled.status !== 0) process.exit(1);
-  await bundlePages();
-  await packPages();
 }
+await bundlePages();
+const { buildSite } = await import("../../dist/src/docs/build/site.js");
+await buildSite();
+await bundleDocs();
+await packPages();
 
 // The command's file is executable, for `npx mapwright`.
 if (existsSync("dist/src/main.js")) chmodSync("dist/src/main.js", 0o755);

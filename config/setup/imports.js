@@ -36,6 +36,8 @@ const order = [
   ["src/external"],
   ["src/features", "src/tiles"],
   ["src/identify", "src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
+  // The pages and their site; what builds them knows all that they tell of.
+  ["src/docs"],
   ["src/api/services"],
   ["src/api/request"],
   ["src/api/resources"],
@@ -47,6 +49,7 @@ const order = [
   ["src/serve"],
   ["src/commands"],
   ["src/main"],
+  ["src/docs/build"],
 ];
 
 /** What may be imported from these places only. */
@@ -81,6 +84,7 @@ const apart = [
     ],
   },
   { place: "src/viewer/browser", may: ["src/viewer/browser"] },
+  { place: "src/docs/browser", may: ["src/docs/browser", "src/docs/search"] },
 ];
 
 /** Whether `path` (no extension) is `place` or lies in it. */

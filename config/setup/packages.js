@@ -75,7 +75,9 @@ function needs(purpose) {
     { wanted: purpose !== "start", met: () => hasCommand("chromium"), packages: () => ["chromium"] },
     // Imports and exports are measured beside ogr2ogr.
     { wanted: purpose !== "start", met: () => hasCommand("ogr2ogr"), packages: () => ["gdal-bin"] },
-    // The examples of the README are run as they stand there.
+    // The examples of the documentation are run, and its configurations read, as they stand there.
+    { wanted: purpose === "test", met: () => hasCommand("caddy"), packages: () => ["caddy"] },
+    { wanted: purpose === "test", met: () => hasCommand("haproxy"), packages: () => ["haproxy"] },
     { wanted: purpose === "test", met: () => hasCommand("curl"), packages: () => ["curl"] },
     { wanted: purpose === "test", met: () => hasCommand("jq"), packages: () => ["jq"] },
     { wanted: purpose === "test", met: () => hasCommand("openssl"), packages: () => ["openssl"] },

@@ -59,14 +59,28 @@ export async function bundlePages() {
   });
 }
 
+/** The script of the documentation, beside its pages. */
+export async function bundleDocs() {
+  await build({
+    ...options,
+    entryPoints: ["dist/src/docs/browser/docs.js"],
+    outfile: "dist/src/docs/site/files/docs.js",
+  });
+}
+
 /** Compresses the files of the pages that dist has. */
 export async function packPages() {
-  const [{ loadViewerFiles }, { loadDocsFiles }] = await Promise.all([
+  const [{ loadViewerFiles }, { loadApiPageFiles }, { loadDocumentation }] = await Promise.all([
     import("../../dist/src/viewer/files.js"),
-    import("../../dist/src/viewer/docs.js"),
+    import("../../dist/src/viewer/api-page.js"),
+    import("../../dist/src/docs/documentation.js"),
   ]);
   const viewer = loadViewerFiles();
-  const files = [viewer.index, ...viewer.files.values(), ...loadDocsFiles().files.values()];
+  const documentation = loadDocumentation();
+  const files = [
+    ...[viewer.index, ...viewer.files.values(), ...loadApiPageFiles().files.values()],
+    ...[...documentation.files.values(), ...documentation.pages.values()],
+  ];
   mkdirSync(packed, { recursive: true });
   const kept = new Set();
   for (const { body, hash, type } of files) {

@@ -1,7 +1,7 @@
 import type { Route } from "../http/types.js";
 import type { Operation } from "./request/operation.js";
+import { descriptionOperation } from "./resources/api-description.js";
 import { constraintOperations } from "./resources/constraints.js";
-import { descriptionOperation } from "./resources/docs.js";
 import { exportOperations } from "./resources/export.js";
 import { tileExportOperations } from "./resources/export-tiles.js";
 import { fileOperations } from "./resources/files.js";

@@ -61,7 +61,8 @@ export async function checkEdge(config: Config): Promise<Check[]> {
         await service.purge(["doctor"], AbortSignal.timeout(5_000));
         return good("edge", `${what} takes purges`);
       } catch (error) {
-        const advice = "look at edge.* in the configuration, and whether it runs as README tells";
+        const advice =
+          "look at edge.* in the configuration, and whether it runs as `mapwright help cdn` tells";
         return bad("edge", `${what} does not take purges: ${reasonOf(error)}`, advice);
       }
     }),

@@ -8,6 +8,7 @@ import * as doctor from "./doctor.js";
 import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from "./environment.js";
 import * as exportCommand from "./export.js";
 import * as grant from "./grant.js";
+import * as help from "./help.js";
 import { Interrupted } from "./interrupt.js";
 import * as layer from "./layer.js";
 import * as map from "./map.js";
@@ -61,6 +62,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage.`,
     cache,
     config,
     doctor,
+    help,
   ])
     register(program, env);
   return program;

@@ -32,7 +32,12 @@ export interface ErrorContext {
   readonly requestId: string;
   /** The Accept header. */
   readonly accept: string | undefined;
+  /** Of the public address, "" or for example `/geo`. */
+  readonly prefix: string;
 }
+
+/** Where the documentation tells of a code or status. */
+const helpAt = (prefix: string, name: string | number): string => `${prefix}/docs/reference/errors/#${name}`;
 
 /** SQLSTATE query_canceled: a statement timeout or a cancellation. */
 const isCancelledQuery = (error: unknown): boolean =>
@@ -70,6 +75,7 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
   if (failure.kind === "too_large") headers.connection = "close";
   if (status >= 500) {
     headers["content-type"] = "application/json; charset=utf-8";
+    headers.link = `<${helpAt(context.prefix, failure.code ?? "internal")}>; rel="help"`;
     return { status, headers, body: executionBody(failure), unexpected };
   }
   if (prefersJson(context.accept)) {
@@ -84,7 +90,8 @@ export function errorResponse(error: unknown, context: ErrorContext): ErrorRespo
   }
   headers["content-type"] = "text/html; charset=utf-8";
   headers["content-security-policy"] = "default-src 'none'";
-  return { status, headers, body: errorPage(status, failure.message), unexpected };
+  const help = helpAt(context.prefix, status);
+  return { status, headers, body: errorPage(status, failure.message, help), unexpected };
 }
 
 interface Quota {
@@ -121,11 +128,16 @@ const escapes: Record<string, string> = {
 };
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => escapes[c] as string);
 
-/** A short HTML page with the reason in one sentence. */
-export function errorPage(status: number, reason: string): string {
+/**
+ * A short HTML page with the reason in one sentence.
+ * @param help address of a page about errors like it
+ */
+export function errorPage(status: number, reason: string, help?: string): string {
   const title = statusTexts[status] ?? "Error";
   return (
     `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${status} ${title}</title></head>` +
-    `<body><h1>${title}</h1><p>${escapeHtml(reason)}</p></body></html>\n`
+    `<body><h1>${title}</h1><p>${escapeHtml(reason)}</p>${
+      help === undefined ? "" : `<p><a href="${escapeHtml(help)}">What to do</a></p>`
+    }</body></html>\n`
   );
 }

@@ -3,7 +3,7 @@ import { Failure, notFound, tooLarge } from "../errors.js";
 import type { Log } from "../log.js";
 import { clientName, isUncompressed, RequestBody } from "./body.js";
 import { errorResponse } from "./errors.js";
-import { addressText, type ForwardedReader } from "./forwarded.js";
+import { addressText, type ForwardedReader, pathPrefix } from "./forwarded.js";
 import { asksToClose, type BaseHeaders, baseHeaders } from "./headers.js";
 import { ClientDisconnected, IncomingBody } from "./incoming.js";
 import { parseQuery } from "./query.js";
@@ -161,7 +161,9 @@ class Exchange<S> implements ReplyContext {
 
   private sendError(error: unknown, extra: Headers = {}): Promise<number> | number {
     const { id } = this.incomingRequest;
-    const answer = errorResponse(error, { requestId: id, accept: this.header("accept") });
+    const header = (name: string) => this.header(name);
+    const prefix = pathPrefix(this.context.forwarded.read(this.peer, header).baseUrl);
+    const answer = errorResponse(error, { requestId: id, accept: header("accept"), prefix });
     if (answer.unexpected)
       this.context.log[error instanceof Failure ? "warn" : "error"](
         { err: error, request: id },

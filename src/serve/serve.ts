@@ -48,7 +48,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await nodes.start();
     const viewer = viewerAddress(options.config, port);
     say(`Mapwright is ready: ${viewer}`);
-    say(`API documentation: ${viewer}docs/`);
+    say(`Documentation: ${viewer}docs/`);
     if (demoAccounts.length > 0) {
       say("Sign in to the project demo with (shown this once):");
       for (const { login, password } of demoAccounts) say(`  ${login.padEnd(8)} ${password}`);

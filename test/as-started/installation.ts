@@ -7,8 +7,7 @@ import { fileURLToPath } from "node:url";
 
 /** Checkouts and servers as users have them, and commands as they type them. */
 
-const checkout = join(dirname(fileURLToPath(import.meta.url)), "../../..");
-export const readme = join(checkout, "README.md");
+export const checkout = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 /** The program of this checkout. */
 export const program = join(checkout, "dist/src/main.js");
 

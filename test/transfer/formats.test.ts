@@ -60,7 +60,7 @@ async function helpTexts(): Promise<Record<string, string>> {
 const help = await helpTexts();
 const told: Readonly<Record<string, string>> = {
   ...help,
-  "README.md": readFileSync(join(project, "README.md"), "utf8"),
+  "the page of formats": readFileSync(join(project, "dist/src/docs/reference/formats.md"), "utf8"),
   "the viewer": readFileSync(join(project, "src/viewer/browser/texts/english.ts"), "utf8"),
   "/openapi.json": JSON.stringify(openApi(apiRoutes, { server: "https://maps.example.org", config })),
 };
@@ -83,9 +83,9 @@ t.test("no format is named to people that neither import nor export have", async
 });
 
 t.test("every format that there is is named wherever formats are", async (t) => {
-  for (const place of ["mapwright import", "README.md", "/openapi.json"])
+  for (const place of ["mapwright import", "the page of formats", "/openapi.json"])
     for (const extension of extensions) t.match(told[place], `.${extension}`, place);
-  for (const place of ["mapwright export", "README.md"])
+  for (const place of ["mapwright export", "the page of formats"])
     for (const format of [...exportFormats, ...tileFileFormats]) t.match(told[place], format, place);
   const document = JSON.parse(told["/openapi.json"]!);
   const { get, post } = document.paths["/api/2.8/{project}/{map}/layers/{layer}/export/"];

@@ -27,6 +27,17 @@ export class Toolbar {
       { class: "toolbar" },
       this.languages.element,
       this.account,
+      h(
+        "a",
+        {
+          class: "button raised help",
+          href: "docs/",
+          target: "_blank",
+          title: t("help"),
+          "aria-label": t("help"),
+        },
+        icon("help"),
+      ),
       button(
         { class: "button main share", title: t("share") },
         () => events.share(),

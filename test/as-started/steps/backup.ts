@@ -3,17 +3,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { freshDatabase } from "../../support/database.js";
-import { bareEnvironment, program, readme, run, start } from "../installation.js";
+import { bareEnvironment, checkout, program, run, start } from "../installation.js";
 import { login, password, project, type Step, World } from "../world.js";
 import { onPhoto } from "./rasters.js";
 
-/** Backup and restore, by the commands that the README has for them. */
+/** Backup and restore, by the commands that the documentation has for them. */
 
-const [save = "", restore = ""] = [
-  .../^\*\*Backup\.\*\*([\s\S]*?)^## /m
-    .exec(await readFile(readme, "utf8"))![1]!
-    .matchAll(/(?:^ {4}.*\n)+/gm),
-].map(([block]) => block.replace(/^ {4}/gm, ""));
+const docs = join(checkout, "src/docs/operating");
+const [save = ""] = /(?<=^```sh\n)[\s\S]*?(?=^```)/m.exec(await readFile(join(docs, "backup.md"), "utf8"))!;
+/** There for a second server and its folder, here for the only one. */
+const restore = /^## In place of what is there\n[\s\S]*?^```sh\n([\s\S]*?)^```/m
+  .exec(await readFile(join(docs, "restore.md"), "utf8"))![1]!
+  .split("\n")
+  .filter((line) => !/^(?:npx|curl|#)/.test(line))
+  .map((line) => line.replaceAll("restored-data", "data").replaceAll("$RESTORED", "$DATABASE_URL"))
+  .join("\n");
 
 /** What a shell says of commands that must succeed. Without `--norc`, bash reads a file of its own where its input is a socket. */
 async function shell(

@@ -105,7 +105,9 @@ export const operatingSteps: readonly Step[] = [
       t.match((await world.ask("GET", "/health/ready")).json, { status: "ready" });
       t.match((await world.ask("GET", "/metrics")).text, /mapwright_requests_total/);
       t.match((await world.ask("GET", "/api/2.8/")).json, { version: "2.8" });
-      t.match((await world.ask("GET", "/docs/")).text, /<html/);
+      t.match((await world.ask("GET", "/docs/")).text, /Your first map/);
+      t.match((await world.ask("GET", "/docs/operating/backup/")).text, /pg_dump/);
+      t.match((await world.ask("GET", "/docs/api/")).text, /<html/);
       t.match((await world.ask("GET", "/embed")).text, /<html/);
     },
   },

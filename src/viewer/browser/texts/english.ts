@@ -1,5 +1,6 @@
 /** The texts of the viewer. Each other language has all of them. */
 export const english = {
+  help: "Documentation",
   viewerTitle: "Map viewer",
   maps: "Maps",
   chooseMap: "Choose a map",

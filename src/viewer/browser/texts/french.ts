@@ -1,6 +1,7 @@
 import type { Texts } from "./english.js";
 
 export const french: Texts = {
+  help: "Documentation",
   viewerTitle: "Visionneuse de cartes",
   maps: "Cartes",
   chooseMap: "Choisir une carte",

@@ -1,6 +1,7 @@
 import type { Texts } from "./english.js";
 
 export const german: Texts = {
+  help: "Dokumentation",
   viewerTitle: "Kartenansicht",
   maps: "Karten",
   chooseMap: "Karte wählen",

@@ -1,6 +1,7 @@
 import type { Texts } from "./english.js";
 
 export const russian: Texts = {
+  help: "Документация",
   viewerTitle: "Просмотр карт",
   maps: "Карты",
   chooseMap: "Выбрать карту",

@@ -1,6 +1,7 @@
 import type { Texts } from "./english.js";
 
 export const spanish: Texts = {
+  help: "Documentación",
   viewerTitle: "Visor de mapas",
   maps: "Mapas",
   chooseMap: "Elegir un mapa",

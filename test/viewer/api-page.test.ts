@@ -10,7 +10,7 @@ await makeTown(server);
 const browser = await startBrowser(t);
 
 t.test("the page lists the API's operations, from this server alone", async (t) => {
-  for (const address of ["/docs/", "/docs"]) {
+  for (const address of ["/docs/api/", "/docs/api"]) {
     const { page, requests, problems } = await openPage(browser, `${server.url}${address}`, {
       waitForMap: false,
     });
@@ -29,7 +29,7 @@ t.test("the page lists the API's operations, from this server alone", async (t) 
 });
 
 t.test("an operation can be tried out on the page", async (t) => {
-  const { page, problems } = await openPage(browser, `${server.url}/docs/`, { waitForMap: false });
+  const { page, problems } = await openPage(browser, `${server.url}/docs/api/`, { waitForMap: false });
   const operation = page.locator("#operations-Objects-countObjects");
   await operation.locator(".opblock-summary").click();
   await operation.locator("tr[data-param-name=project] input").fill("p");
@@ -45,7 +45,7 @@ t.test("an operation can be tried out on the page", async (t) => {
 t.test("behind a path prefix the page finds its files and the API", async (t) => {
   const prefixed = await startServer({ config: { baseUrl: "/geo" } });
   t.teardown(() => prefixed.stop());
-  const { page, requests, problems } = await openPage(browser, `${prefixed.url}/geo/docs/`, {
+  const { page, requests, problems } = await openPage(browser, `${prefixed.url}/geo/docs/api/`, {
     waitForMap: false,
   });
   await page.locator(".opblock").first().waitFor();

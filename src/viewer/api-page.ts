@@ -4,22 +4,22 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Build, buildOf, readFolder } from "./page-files.js";
 
-/** Files of the API documentation page: a frame around Swagger UI. */
+/** Files of the page of the API: a frame around Swagger UI. */
 
 const require = createRequire(import.meta.url);
 
-export interface DocsFiles extends Build {
+export interface ApiPageFiles extends Build {
   /** The page for a path prefix of the public URL, "" or for example `/geo`. */
   page(prefix: string): Buffer;
 }
 
-/** Reads the folders `static/docs` and `browser/docs` beside this module, and Swagger UI. */
-export function loadDocsFiles(): DocsFiles {
+/** Reads the folders `static/api` and `browser/api` beside this module, and Swagger UI. */
+export function loadApiPageFiles(): ApiPageFiles {
   const here = dirname(fileURLToPath(import.meta.url));
   const swagger = dirname(require.resolve("swagger-ui-dist/swagger-ui.css"));
   const entries = new Map<string, Buffer>([
-    ...readFolder(join(here, "static", "docs")),
-    ...readFolder(join(here, "browser", "docs")),
+    ...readFolder(join(here, "static", "api")),
+    ...readFolder(join(here, "browser", "api")),
     ["favicon.svg", readFileSync(join(here, "static", "favicon.svg"))],
     ...["swagger-ui.css", "swagger-ui-bundle.js"].map(
       (name) => [name, readFileSync(join(swagger, name))] as [string, Buffer],

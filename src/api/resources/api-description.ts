@@ -3,7 +3,7 @@ import { brotliCompress, constants } from "node:zlib";
 import { LRUCache } from "lru-cache";
 import { notFound } from "../../errors.js";
 import type { Route } from "../../http/types.js";
-import type { DocsFiles } from "../../viewer/docs.js";
+import type { ApiPageFiles } from "../../viewer/api-page.js";
 import { type PageFile, pageFile } from "../../viewer/page-files.js";
 import { openApi } from "../request/openapi.js";
 import { type Operation, operation } from "../request/operation.js";
@@ -11,7 +11,7 @@ import { prefixOf } from "../request/paths.js";
 import type { Services } from "../services.js";
 import { immutable, ownContent, pageReply, revalidate } from "./pages.js";
 
-/** The OpenAPI document at `/openapi.json`, and Swagger UI at `/docs/`. */
+/** The OpenAPI document at `/openapi.json`, and Swagger UI at `/docs/api/`. */
 
 /** Swagger UI needs inline styles; scripts and requests are limited to this origin. */
 const contentSecurityPolicy = ownContent("'unsafe-inline'");
@@ -60,12 +60,12 @@ async function describedFile(text: string): Promise<PageFile> {
   return { ...pageFile("openapi.json", body), brotli: await compress(body, { params }) };
 }
 
-/** Routes of the documentation page. */
-export function docsRoutesOf(table: DocsFiles): Route<Services>[] {
+/** Routes of the page of the API. */
+export function apiPageRoutesOf(table: ApiPageFiles): Route<Services>[] {
   return [
     {
       methods: ["GET"],
-      path: "/docs/",
+      path: "/docs/api/",
       handler: ({ baseUrl }) => ({
         kind: "bytes",
         body: table.page(prefixOf(baseUrl)),
@@ -78,7 +78,7 @@ export function docsRoutesOf(table: DocsFiles): Route<Services>[] {
     },
     {
       methods: ["GET"],
-      path: "/docs/:build/:file",
+      path: "/docs/api/:build/:file",
       handler: (request) => {
         const { build, file: name = "" } = request.params;
         const file = table.files.get(name);

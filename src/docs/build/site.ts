@@ -1,0 +1,91 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import MiniSearch from "minisearch";
+import { programVersion } from "../../version.js";
+import { sections } from "../contents.js";
+import { loadPages, type Page, pageFilePath } from "../pages.js";
+import { type Part, searchOptions } from "../search.js";
+import { pageHtml } from "./layout.js";
+import { headingsOf } from "./markdown.js";
+import { generated } from "./reference/generated.js";
+
+/** Makes the site below `dist/src/docs/site` from the Markdown beside this folder; a part of `npm run build`. */
+
+const docs = join(dirname(fileURLToPath(import.meta.url)), "..");
+export const siteFolder = join(docs, "site");
+
+/** Parts of the pages, one for each heading of the second level or the third. */
+export function partsOf(pages: readonly Page[]): Part[] {
+  const parts: Omit<Part, "id">[] = [];
+  for (const { path, title, markdown, words } of pages) {
+    const headings = headingsOf(markdown).values();
+    let heading = headings.next().value;
+    const add = (lines: readonly string[], isFirst: boolean) => {
+      const text = lines.join("\n").replace(/\]\([^)]*\)/g, "]");
+      parts.push({
+        address: isFirst ? path : `${path}#${heading?.id}`,
+        page: title,
+        title: isFirst ? title : "",
+        heading: isFirst ? "" : (heading?.text ?? ""),
+        words: isFirst ? `${words} ${path.replace(/^.*\//, "").replaceAll("-", " ")}` : "",
+        text,
+      });
+    };
+    let lines: string[] = [];
+    let isFirst = true;
+    let inCode = false;
+    for (const line of markdown.split("\n").slice(1)) {
+      if (/^```/.test(line)) inCode = !inCode;
+      if (!inCode && /^#{2,4} /.test(line)) {
+        add(lines, isFirst);
+        isFirst = false;
+        lines = [];
+        heading = headings.next().value;
+      } else lines.push(line);
+    }
+    add(lines, isFirst);
+  }
+  return parts.map((part, id) => ({ id, ...part }));
+}
+
+/** The first page: what there is. */
+function contentsPage(pages: readonly Page[]): string {
+  const byPath = new Map(pages.map((page) => [page.path, page]));
+  const lists = sections.map(({ folder, title, about, pages: names }) => {
+    const rows = names.flatMap((name) => {
+      const page = byPath.get(`${folder}/${name}`);
+      return page ? [`- [${page.title}](${page.path}.md)`] : [];
+    });
+    return `## ${title}\n\n${about}\n\n${rows.join("\n")}`;
+  });
+  return `# Documentation\n\nMapwright publishes maps and geodata: import layers, style them, share them. New here? Begin with [your first map](tutorials/first-map.md).\n\n${lists.join("\n\n")}\n`;
+}
+
+export async function buildSite(): Promise<void> {
+  for (const [path, text] of await generated()) {
+    mkdirSync(dirname(pageFilePath(path)), { recursive: true });
+    writeFileSync(pageFilePath(path), text);
+  }
+  const pages = loadPages();
+  rmSync(siteFolder, { recursive: true, force: true });
+  mkdirSync(join(siteFolder, "files"), { recursive: true });
+  const version = programVersion();
+  for (const page of pages) {
+    const file = join(siteFolder, `${page.path}.html`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, pageHtml(page, pages, version));
+  }
+  const markdown = contentsPage(pages);
+  const first = { path: "", title: "Documentation", about: "Everything about Mapwright.", markdown };
+  writeFileSync(join(siteFolder, "index.html"), pageHtml(first, pages, version));
+  const index = new MiniSearch<Part>(searchOptions);
+  index.addAll(partsOf(pages));
+  writeFileSync(join(siteFolder, "files", "search.json"), JSON.stringify(index));
+  for (const folder of ["pictures", "static"]) {
+    const from = join(docs, folder);
+    if (!existsSync(from)) continue;
+    for (const name of readdirSync(from)) copyFileSync(join(from, name), join(siteFolder, "files", name));
+  }
+  copyFileSync(join(docs, "../viewer/static/favicon.svg"), join(siteFolder, "files", "favicon.svg"));
+}
