@@ -96,32 +96,18 @@ export class Pictures {
   }
 
   /**
-   * PNG of a symbol of a legend.
-   * @param files.blob key of the image that its map shows
-   * @param files.isWhole whether the pictures that it shows are there; if not, what is drawn without them is not kept
+   * PNG of a symbol of a legend. @param blob key of the image that its map shows
    * @throws Failure unsupported_format when it cannot be drawn, busy
    */
-  symbol(
-    request: SymbolRequest,
-    user: ImageUser,
-    { blob, isWhole = true }: { readonly blob?: string | undefined; readonly isWhole?: boolean } = {},
-  ): Promise<Picture> {
+  symbol(request: SymbolRequest, user: ImageUser, blob?: string): Promise<Picture> {
     const { render, blobs, deadlineMs } = this.sources;
-    const tag = pictureTag(request);
-    const whole = this.cache.get(tag);
-    if (whole) return Promise.resolve(whole);
-    return this.once(
-      isWhole ? tag : `${tag} in part`,
-      user,
-      (shared) => {
-        const draw = async (files: Readonly<Record<string, string>>): Promise<Picture> => ({
-          bytes: await render.call("symbol", { ...request, files }, { ...shared, deadlineMs }),
-          format: "png",
-        });
-        return blob === undefined ? draw({}) : blobs.withLocalCopy(blob, (path) => draw({ [blob]: path }));
-      },
-      isWhole,
-    );
+    return this.once(pictureTag(request), user, (shared) => {
+      const draw = async (files: Readonly<Record<string, string>>): Promise<Picture> => ({
+        bytes: await render.call("symbol", { ...request, files }, { ...shared, deadlineMs }),
+        format: "png",
+      });
+      return blob === undefined ? draw({}) : blobs.withLocalCopy(blob, (path) => draw({ [blob]: path }));
+    });
   }
 
   counts(): { readonly pictures: number; readonly bytes: number } {
@@ -133,7 +119,6 @@ export class Pictures {
     key: string,
     { client, signal: ofClient }: ImageUser,
     make: (shared: ImageUser) => Promise<Picture>,
-    isKept = true,
   ): Promise<Picture> {
     const known = this.cache.get(key);
     if (known) return Promise.resolve(known);
@@ -143,7 +128,7 @@ export class Pictures {
         make({ client, signal }).then(({ bytes, format }) => {
           // A copy: what arrives is a view of the buffer of the whole message.
           const picture = { bytes: new Uint8Array(bytes), format };
-          if (isKept) this.cache.set(key, picture);
+          this.cache.set(key, picture);
           return picture;
         }, refuse),
     });
@@ -157,7 +142,6 @@ function unreadable(error: unknown): ResizeResponse {
 }
 
 function refuse(error: unknown): never {
-  if (error instanceof BlobNotFound) throw failed("unsupported_format", "The file of the picture is gone.");
   if (!(error instanceof HostError) || error.reason === "stopped") throw error;
   throw failed("unsupported_format", "The picture could not be made: its file is damaged or takes too long.");
 }

@@ -481,3 +481,15 @@ t.test("a symbol whose picture is away is kept by nobody, and whole when the pic
   const middle = (await picture(whole.bytes)).at(20, 20);
   t.same(middle, drawn);
 });
+
+t.test("the icon of a raster whose file is away is a plain one, kept by nobody", async (t) => {
+  const map = await makeHealthy();
+  const trouble = await raster(away)(map);
+  const icon = async () => {
+    const { status, headers } = await fetch(`${server.url}/api/2.8/p/${map}/layers/bad/icon/?size=41`);
+    return { status, etag: headers.get("etag"), caching: headers.get("cache-control") };
+  };
+  t.match(await icon(), { status: 200, etag: null, caching: "no-store" });
+  await trouble.repair();
+  t.match(await icon(), { status: 200, etag: String });
+});

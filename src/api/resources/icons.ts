@@ -4,6 +4,7 @@ import { notKept } from "../../edge/headers.js";
 import { busy, notFound } from "../../errors.js";
 import { pictureTag } from "../../hosts/pictures.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
+import { BlobNotFound } from "../../storage/blob-store.js";
 import { swatchOf, swatchSvg } from "../../style/swatch.js";
 import { callerOrPublic, imageUser, usedToken } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
@@ -48,35 +49,44 @@ async function icon(
     const symbol = await classSymbol(services, { map, layer }, { at, size });
     if (symbol === undefined) throw notFound("class of that number");
     if (symbol === null) throw busy("What the symbol depends on takes too long now.");
-    return symbolReply(request, services, { caller, headers }, symbol);
+    const reply = await symbolReply(request, services, { caller, headers }, symbol);
+    if (!reply) throw busy("A file that the symbol shows is away.");
+    return reply;
   }
   const symbol = await layerSymbol(services, { map, layer }, size);
-  if (symbol) return symbolReply(request, services, { caller, headers }, symbol);
+  const reply = symbol && (await symbolReply(request, services, { caller, headers }, symbol));
+  if (reply) return reply;
   // Nothing is drawn of the layer, or what it depends on is not there in time.
-  if (symbol === null) isCurrent = false;
+  if (symbol !== undefined) isCurrent = false;
   const svg = swatchSvg(swatchOf(noStyle, layer.geometryKind));
   return pictureReply(request, { tag: pictureTag({ svg, size }), headers }, () =>
     services.pictures.drawn({ svg, size }, imageUser(request, caller)),
   );
 }
 
-const symbolReply = (
+/** A picture that a symbol shows cannot be had just now. */
+class PictureGone extends Error {}
+
+/** Undefined when a file that it shows cannot be had just now. */
+async function symbolReply(
   request: Request,
   services: Services,
   { caller, headers }: { readonly caller: Caller; readonly headers: () => Headers },
   { request: wanted, pictures, blob }: DrawnSymbol,
-): Promise<Reply> => {
-  let isWhole = true;
-  const asDrawn = () => (isWhole || usedToken(caller) ? headers() : notKept);
-  return pictureReply(request, { tag: pictureTag(wanted), headers: asDrawn }, () =>
-    services.pictureFolder.use(pictures, (gone) => {
-      isWhole = gone.size === 0;
-      for (const [name, reason] of gone)
-        services.log.warn({ err: reason, picture: name }, "a symbol was drawn without its picture");
-      return services.pictures.symbol(wanted, imageUser(request, caller), { blob, isWhole });
-    }),
-  );
-};
+): Promise<Reply | undefined> {
+  try {
+    return await pictureReply(request, { tag: pictureTag(wanted), headers }, () =>
+      services.pictureFolder.use(pictures, ([gone]) => {
+        if (gone) throw new PictureGone(`The picture ${gone[0]} of a symbol is away.`, { cause: gone[1] });
+        return services.pictures.symbol(wanted, imageUser(request, caller), blob);
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof PictureGone || error instanceof BlobNotFound)) throw error;
+    services.log.warn({ err: error }, "a symbol cannot be drawn just now");
+    return undefined;
+  }
+}
 
 export const iconOperations: readonly Operation[] = [
   operation({
