@@ -11,6 +11,8 @@ import { appliesAt, ruleSql } from "../tiles/thinning.js";
 /** Filters of one layer, and characters of them and of their SQL: with more all its objects count as drawn. */
 const mostFilters = 1_000;
 const mostCharacters = 64 * 1024;
+/** Reading one takes 5 µs, and 0.1 ms before the code is compiled. */
+const filtersAtOnce = 100;
 /** Of all layers that were asked for last. */
 const cacheBytes = 16 * 1024 ** 2;
 
@@ -27,25 +29,43 @@ export class DrawnConditions {
   });
   /** Numbers of snapshots of layers and of styles, for keys. */
   private readonly numbers = new WeakMap<object, number>();
-  private last = 0;
+  private lastNumber = 0;
+  private readonly pending = new Map<string, Promise<string | undefined>>();
+  /** Ends when nothing is worked out any more. */
+  private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly clock: Pick<Clock, "turn">) {}
 
-  /** As `drawnSql`. One that has to be worked out begins in a turn of the event loop of its own. */
+  /** As `drawnSql`. One is worked out at a time, a part of it in a turn of the event loop. */
   async of(layer: LayerNode, style: CompiledStyle, seen: Seen): Promise<string | undefined> {
     const { own, main } = seen.languages;
     const key = [this.numberOf(layer), this.numberOf(style), seen.zoom, own, main].join(" ");
-    let found = this.known.get(key);
-    if (!found) {
-      await this.clock.turn();
-      found = { sql: drawnSql(layer, style, seen) };
-      this.known.set(key, found);
+    const known = this.known.get(key);
+    if (known) return known.sql;
+    let pending = this.pending.get(key);
+    if (!pending) {
+      const work = async () => {
+        const sql = await this.workOut(condition(layer, style, seen));
+        this.known.set(key, { sql });
+        return sql;
+      };
+      pending = this.last.then(work).finally(() => this.pending.delete(key));
+      this.pending.set(key, pending);
+      this.last = pending.catch(() => undefined);
     }
-    return found.sql;
+    return pending;
+  }
+
+  private async workOut(parts: ReturnType<typeof condition>): Promise<string | undefined> {
+    for (;;) {
+      const part = parts.next();
+      if (part.done) return part.value;
+      await this.clock.turn();
+    }
   }
 
   private numberOf(one: object): number {
-    const known = this.numbers.get(one) ?? ++this.last;
+    const known = this.numbers.get(one) ?? ++this.lastNumber;
     this.numbers.set(one, known);
     return known;
   }
@@ -56,7 +76,19 @@ export class DrawnConditions {
  * evaluates differently counts as true, and so does what is too long.
  */
 export function drawnSql(layer: LayerNode, style: CompiledStyle, seen: Seen): string | undefined {
-  const { zoom, languages } = seen;
+  const parts = condition(layer, style, seen);
+  for (;;) {
+    const part = parts.next();
+    if (part.done) return part.value;
+  }
+}
+
+/** In parts, between which others may have their turn. */
+function* condition(
+  layer: LayerNode,
+  style: CompiledStyle,
+  { zoom, languages }: Seen,
+): Generator<undefined, string | undefined> {
   const scaleDenominator = topScaleDenominator / 2 ** zoom;
   const styles = style.styles.flatMap(({ attributes, rules }) => {
     const applying = rules.filter((rule) => appliesAt(rule, scaleDenominator));
@@ -65,13 +97,21 @@ export function drawnSql(layer: LayerNode, style: CompiledStyle, seen: Seen): st
       : [];
   });
   if (styles.length === 0) return undefined;
-  const filters = styles.flatMap(({ rules }) => rules.flatMap(({ filter }) => filter ?? []));
   if (styles.some(drawsAll)) return "true";
+  const rules = styles.flatMap((one) => one.rules);
+  const filters = rules.flatMap(({ filter }) => filter ?? []);
   if (filters.length > mostFilters || lengthOf(filters) > mostCharacters) return "true";
   const columns = new Map(layer.columns.map((column) => [column.code, column]));
   const options = { language: languages.own, mainLanguage: languages.main };
-  const sqlOf = (rule: Rule) => ruleSql(rule, columns, (column) => fieldSql(column, options));
-  const drawn = new Set(styles.flatMap((one) => drawing(one, sqlOf)));
+  const sqls = new Map<Rule, string | undefined>();
+  for (const [at, rule] of rules.entries()) {
+    if (at % filtersAtOnce === 0) yield;
+    sqls.set(
+      rule,
+      ruleSql(rule, columns, (column) => fieldSql(column, options)),
+    );
+  }
+  const drawn = new Set(styles.flatMap((one) => drawing(one, (rule) => sqls.get(rule))));
   if (drawn.has("true") || lengthOf([...drawn]) > mostCharacters) return "true";
   return `(${[...drawn].join(" or ")})`;
 }

@@ -55,8 +55,17 @@ export interface StyleCompilerOptions {
   readonly store?: Pick<CompiledStore, "get" | "put">;
 }
 
-/** Styles whose hashes are kept, in characters: a map's style counts in the key of each of its layers. */
-const hashedCharacters = 32 * 1024 ** 2;
+/** Texts that are known, in characters: that of a map counts in the key of each of its layers. */
+const knownCharacters = 32 * 1024 ** 2;
+/** Codes of layers that are looked for in one text. */
+const mostNames = 1_000;
+
+/** What keys have of the text of a style. */
+interface KnownText {
+  readonly hash: string;
+  /** Whether the text has the code of a layer. */
+  readonly names: Map<string, boolean>;
+}
 const cacheBytes = 32 * 1024 ** 2;
 /** How long an invalid style is remembered: an editor may ask often, and a newer program may accept it. */
 const invalidTtlMs = 60_000;
@@ -117,20 +126,29 @@ export function createStyleCompiler(
     return found ?? compileOnce(key, request, owner);
   };
 
-  const hashes = new LRUCache<string, string>({
-    maxSize: hashedCharacters,
-    sizeCalculation: (hash, text) => hash.length + text.length,
+  const known = new LRUCache<string, KnownText>({
+    maxSize: knownCharacters,
+    sizeCalculation: (_, text) => 500 + text.length,
   });
-  const hashOf = (style: string): string => {
-    const hash = hashes.get(style) ?? sha256(style);
-    hashes.set(style, hash);
-    return hash;
+  const knownText = (text: string): KnownText => {
+    let found = known.get(text);
+    if (!found) {
+      found = { hash: sha256(text), names: new Map() };
+      known.set(text, found);
+    }
+    return found;
   };
   /** Layers of the same style share its compilation, unless the map's style may name one of them. */
   const contentKey = ({ mapStyle, layerStyle, layerCode }: CompileRequest): string => {
-    const named = layerCode !== undefined && mapStyle.includes(layerCode) ? layerCode : null;
-    const own = layerStyle === undefined ? null : hashOf(layerStyle);
-    return sha256(JSON.stringify([hashOf(mapStyle), own, named]));
+    const { hash, names } = knownText(mapStyle);
+    let isNamed = false;
+    if (layerCode !== undefined && mapStyle !== "") {
+      isNamed = names.get(layerCode) ?? mapStyle.includes(layerCode);
+      if (names.size >= mostNames) names.clear();
+      names.set(layerCode, isNamed);
+    }
+    const own = layerStyle === undefined ? null : knownText(layerStyle).hash;
+    return sha256(JSON.stringify([hash, own, isNamed ? layerCode : null]));
   };
 
   return {

@@ -39,6 +39,8 @@ const maxTolerance = 64;
 const stylesAtOnce = 8;
 /** Where more layers have objects, each counts as drawn: styles are compiled for that. */
 const mostCompiled = 200;
+/** Characters of SQL of what styles draw; of the layers below, all objects count as drawn. PostgreSQL reads a megabyte in some 0.5 s. */
+const mostConditions = 512 * 1024;
 
 const decimal = /^\s*[+-]?(?:\d{1,4}(?:\.\d{0,30})?|\.\d{1,30})\s*$/;
 
@@ -145,10 +147,13 @@ async function drawnAt(
     isVisualized(layer) || layers.length > mostCompiled ? undefined : styleOf(services, map, layer),
   );
   const searched: Searched[] = [];
+  let characters = 0;
   for (const [index, layer] of layers.entries()) {
     const style = styles[index];
     const seen = { zoom, languages: { ...languages, own } };
-    const condition = style ? await services.drawnConditions.of(layer, style, seen) : "true";
+    const isKnown = style !== undefined && characters < mostConditions;
+    const condition = isKnown ? await services.drawnConditions.of(layer, style, seen) : "true";
+    characters += condition?.length ?? 0;
     if (condition !== undefined) searched.push({ layer, condition });
   }
   return searched;

@@ -10,8 +10,17 @@ export interface ZoomRange {
 
 export const allZooms: ZoomRange = { min: 0, max: maxZoom };
 
+/** Layers share styles, and maps are asked for again. */
+const known = new WeakMap<CompiledStyle, ZoomRange>();
+
 /** The zooms at which the style draws something. A style that draws nothing at all says nothing about zooms: all of them. */
-export function zoomsOf({ styles }: CompiledStyle): ZoomRange {
+export function zoomsOf(style: CompiledStyle): ZoomRange {
+  const found = known.get(style) ?? findZooms(style);
+  known.set(style, found);
+  return found;
+}
+
+function findZooms({ styles }: CompiledStyle): ZoomRange {
   const rules = styles.flatMap((style) => style.rules).filter(({ symbolizers }) => symbolizers.length > 0);
   const drawn = (z: number) =>
     rules.some(({ minScaleDenominator = 0, maxScaleDenominator = Number.POSITIVE_INFINITY }) => {
