@@ -69,7 +69,7 @@ const known: Readonly<Record<string, { readonly ms: number; readonly reason: str
   "GET /metrics": { ms: 120, reason: "eight clients ask for all metrics in one turn" },
   "GET /openapi.json": { ms: 55, reason: "it is made at the first request" },
 };
-/** Of those, as other machines are slower. */
+/** What is measured may be so many times as much: machines are slower than the one of these figures, and busy. */
 const tolerance = 3;
 
 const server = await startServer({ config: { "style.deadlineMs": 60_000 } });
@@ -557,7 +557,7 @@ t.test("no operation holds the event loop", { timeout: 500_000 }, async (t) => {
       const first = await measured(method, entry);
       const { told } = first;
       let { heldMs } = first;
-      const most = key in known ? known[key]!.ms * tolerance : mostHeldMs;
+      const most = (known[key]?.ms ?? mostHeldMs) * tolerance;
       // Cleaning up what those before it left in memory counts once only. What is made is not made again.
       for (let more = 0; more < 2 && heldMs > most && !makes.test(key); more++)
         heldMs = Math.min(heldMs, (await measured(method, entry)).heldMs);
