@@ -12,8 +12,8 @@ import type { TilePlan } from "./plan.js";
 
 interface BadLayer {
   readonly layer: MissingLayer;
-  /** Names what is drawn, and how. */
-  readonly drawing: string;
+  /** The layer and the zoom. */
+  readonly name: string;
 }
 
 /** Of more, those that were asked for longest ago are forgotten, as sizes, for which caches grow when they are filled. */
@@ -32,7 +32,15 @@ interface Trial {
 }
 
 export class BadLayers {
-  private readonly known = new LRUCache<string, BadLayer>(bounds);
+  /** By what is drawn: tiles of other sizes and languages show other drawings of a layer. */
+  private readonly known = new LRUCache<string, BadLayer>({
+    ...bounds,
+    dispose: ({ name }, _, reason) => {
+      if (reason !== "set") this.count(name, -1);
+    },
+  });
+  /** How many drawings of a layer at a zoom are known. Naming one takes time, which layers without are spared. */
+  private readonly drawings = new Map<string, number>();
   private readonly failures: Overruns;
   private readonly overruns: Overruns;
 
@@ -67,12 +75,13 @@ export class BadLayers {
    */
   note(plan: Drawn, zoom: number, layers: readonly MissingLayer[], waited?: number): void {
     for (const layer of layers) {
-      const drawing = plan.drawingOf(layer.id);
-      const key = `${nameOf(layer.id, zoom)} ${drawing}`;
+      const name = nameOf(layer.id, zoom);
+      const key = `${name} ${plan.drawingOf(layer.id)}`;
       const times = this.times(layer.cause);
       if (waited === undefined) times.note(key);
       else times.suspect(key, waited);
-      this.known.set(nameOf(layer.id, zoom), { layer, drawing });
+      if (!this.known.has(key)) this.count(name, 1);
+      this.known.set(key, { layer, name });
     }
   }
 
@@ -82,7 +91,7 @@ export class BadLayers {
       if (elsewhere.has(layer.id)) continue;
       const times = this.times(layer.cause);
       times.done(key);
-      if (!times.has(key)) this.known.delete(nameOf(layer.id, zoom));
+      if (!times.has(key)) this.known.delete(key);
     }
   }
 
@@ -97,13 +106,20 @@ export class BadLayers {
     return cause === "overrun" ? this.overruns : this.failures;
   }
 
-  private of(plan: Drawn, zoom: number): (BadLayer & { readonly key: string })[] {
+  private count(name: string, more: number): void {
+    const count = (this.drawings.get(name) ?? 0) + more;
+    if (count > 0) this.drawings.set(name, count);
+    else this.drawings.delete(name);
+  }
+
+  private of(plan: Drawn, zoom: number): { readonly layer: MissingLayer; readonly key: string }[] {
     if (this.known.size === 0) return [];
     return plan.layers.flatMap(({ id }) => {
       const name = nameOf(id, zoom);
-      const found = this.known.get(name);
-      if (!found || found.drawing !== plan.drawingOf(id)) return [];
-      return [{ ...found, key: `${name} ${found.drawing}` }];
+      if (!this.drawings.has(name)) return [];
+      const key = `${name} ${plan.drawingOf(id)}`;
+      const found = this.known.get(key);
+      return found ? [{ layer: found.layer, key }] : [];
     });
   }
 }

@@ -23,9 +23,9 @@ t.teardown(() => redis.disconnect());
 const east: MercatorBox = [1_000_000, 1_000_000, 19_000_000, 19_000_000];
 const [here, far] = [{ z: 3, x: 6, y: 2 }, 0] as const;
 
-function planOf(layers: readonly LayerVersion[], missing: readonly MissingLayer[] = []): TilePlan {
+function planOf(layers: readonly LayerVersion[], missing: readonly MissingLayer[] = [], scale = 1): TilePlan {
   return {
-    key: layers.map(({ id }) => id).join(),
+    key: `${layers.map(({ id }) => id).join()}@${scale}`,
     layers,
     missing,
     complete: missing.length === 0,
@@ -34,9 +34,10 @@ function planOf(layers: readonly LayerVersion[], missing: readonly MissingLayer[
       return planOf(
         layers.filter(({ id }) => !left.has(id)),
         [...missing, ...more],
+        scale,
       );
     },
-    drawingOf: (id) => `drawing ${id}`,
+    drawingOf: (id) => `drawing ${id}@${scale}`,
     ...{ bufferPixels: 8, collides: false, isDrawnAlike: false, owner: "p1", epoch: "e", projectId: 1 },
     ...{ sources: [], mapSources: [], asOf: 0, visualized: [], maps: [{ id: 1, layers: [] }] },
   };
@@ -80,10 +81,11 @@ function open(count: number) {
     onServed: () => undefined,
     onMissing: () => undefined,
   });
-  const plan = planOf(Array.from({ length: count }, (_, index) => new LayerVersion(index + 1, 7)));
+  const layers = Array.from({ length: count }, (_, index) => new LayerVersion(index + 1, 7));
   let asked = 0;
   /** Codes of the layers that a tile lacks. */
-  const lacks = async (x: number = here.x) => {
+  const lacks = async (x: number = here.x, scale = 1) => {
+    const plan = planOf(layers, [], scale);
     const request = { plan, coord: { ...here, x }, format: { name: `f${++asked}`, mediaType: "" } };
     const { missing = [] } = await service.tile({
       ...request,
@@ -140,4 +142,11 @@ t.test("tiles where a layer has no objects do not tell whether it can be drawn",
   broken.clear();
   t.same(await lacks(), []);
   t.same(await lacks(far), []);
+});
+
+t.test("a layer that is asked for in several drawings is tried in each of them once", async (t) => {
+  const { broken, tried, lacks } = open(2);
+  broken.set(1, "overrun");
+  for (const scale of [1, 2, 1, 2, 3, 2, 1]) t.same(await lacks(here.x, scale), ["l1"]);
+  t.equal(tried.filter((layers) => layers.includes(1)).length, 3);
 });
