@@ -110,21 +110,22 @@ export async function checkPostgres(url: string): Promise<Check[]> {
         : "install the packages postgresql-15-postgis-3 and postgresql-contrib";
       checks.push(version === null ? bad(name, "absent", advice) : good(name, version));
     }
-    const { pending, empty } = await pendingMigrations(client);
-    checks.push(
-      pending.length === 0
-        ? good("schema", "up to date")
-        : bad(
-            "schema",
-            empty ? "absent" : `lacks ${pending.join(", ")}`,
-            "start the server once: it updates the schema",
-          ),
-    );
-    return checks;
+    return [...checks, await checkSchema(client)];
   } catch (error) {
     return [bad("PostgreSQL", reasonOf(error), "see the database's log")];
   } finally {
     await client.end().catch(() => undefined);
+  }
+}
+
+async function checkSchema(client: pg.ClientBase): Promise<Check> {
+  try {
+    const { pending, empty } = await pendingMigrations(client);
+    if (pending.length === 0) return good("schema", "up to date");
+    const what = empty ? "absent" : `lacks ${pending.join(", ")}`;
+    return bad("schema", what, "start the server once: it updates the schema");
+  } catch (error) {
+    return bad("schema", reasonOf(error), "see mapwright help upgrade");
   }
 }
 

@@ -15,7 +15,21 @@ const names = (): string[] =>
     .filter((file) => file.endsWith(".sql"))
     .sort();
 
-/** Names of the migrations that the database lacks; `empty`: it has no schema of ours at all. */
+/** @throws Error when the schema is that of a newer version, which this one would read and write wrongly */
+function requireKnown(done: ReadonlySet<string>): void {
+  const own = new Set(names());
+  const later = [...done].filter((name) => !own.has(name)).sort();
+  if (later.length === 0) return;
+  throw new Error(
+    `The database has the schema of a newer version of this program (${later.join(", ")}). Start that version, or restore a ` +
+      "backup that this one has made.",
+  );
+}
+
+/**
+ * Names of the migrations that the database lacks; `empty`: it has no schema of ours at all.
+ * @throws Error when the schema is that of a newer version
+ */
 export async function pendingMigrations(
   client: pg.ClientBase,
 ): Promise<{ pending: string[]; empty: boolean }> {
@@ -25,10 +39,14 @@ export async function pendingMigrations(
   if (!found.rows[0]?.found) return { pending: names(), empty: true };
   const rows = (await client.query<{ name: string }>("select name from mapwright.migration")).rows;
   const done = new Set(rows.map((row) => row.name));
+  requireKnown(done);
   return { pending: names().filter((name) => !done.has(name)), empty: false };
 }
 
-/** Names of the migrations that were applied now. Safe to call from several processes at once. */
+/**
+ * Names of the migrations that were applied now. Safe to call from several processes at once.
+ * @throws Error when the schema is that of a newer version, and when a migration fails
+ */
 export async function migrate(client: pg.ClientBase): Promise<string[]> {
   const applied: string[] = [];
   await client.query(`select pg_advisory_lock(${workLock.migration})`);
@@ -44,6 +62,7 @@ export async function migrate(client: pg.ClientBase): Promise<string[]> {
     const done = new Set(
       (await client.query<{ name: string }>("select name from migration")).rows.map((row) => row.name),
     );
+    requireKnown(done);
     for (const name of names()) {
       if (done.has(name)) continue;
       const text = readFileSync(new URL(name, folder), "utf8");
