@@ -27,17 +27,19 @@ export class Toolbar {
       { class: "toolbar" },
       this.languages.element,
       this.account,
-      h(
-        "a",
-        {
-          class: "button raised help",
-          href: "docs/",
-          target: "_blank",
-          title: t("help"),
-          "aria-label": t("help"),
-        },
-        icon("help"),
-      ),
+      // Who looks on a phone needs the room more.
+      window.matchMedia("(min-width: 861px)").matches &&
+        h(
+          "a",
+          {
+            class: "button raised help",
+            href: "docs/",
+            target: "_blank",
+            title: t("help"),
+            "aria-label": t("help"),
+          },
+          icon("help"),
+        ),
       button(
         { class: "button main share", title: t("share") },
         () => events.share(),
