@@ -222,7 +222,9 @@ t.test("who takes the map's row and then the table waits for no making of a thin
       () => "made",
       (error: Error) => error.message,
     );
-    await waiting(maker);
+    // What is dropped passes by the maps that somebody holds.
+    if (name === "sweep") t.equal(await making, "made", "without waiting");
+    else await waiting(maker);
     const locked = catalogue.query(`lock table ${table} in access exclusive mode`).then(
       () => "locked",
       (error: Error) => error.message,

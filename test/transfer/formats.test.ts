@@ -68,8 +68,15 @@ const told: Readonly<Record<string, string>> = {
 t.test("no format is named to people that neither import nor export have", async (t) => {
   const formats = { ...importFormats, ...rasterFormats };
   const names = ["raster", ...Object.keys(formats)].flatMap((name) => name.toLowerCase().split(/[ /]/));
-  // MapInfo is the program whose formats are mif and tab.
-  const working = new Set<string>([...extensions, ...exportFormats, ...tileFileFormats, ...names, "mapinfo"]);
+  // The program whose formats are mif and tab, and that of xls and xlsx.
+  const programs = ["mapinfo", "excel"];
+  const working = new Set<string>([
+    ...extensions,
+    ...exportFormats,
+    ...tileFileFormats,
+    ...names,
+    ...programs,
+  ]);
   t.ok(Object.keys(help).length > 20, "all commands have been found");
   for (const [place, text] of Object.entries(told)) {
     // An answer's type may be any of the contract's.
