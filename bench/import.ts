@@ -1,7 +1,7 @@
 import { createLayer } from "../src/catalog/layers.js";
 import { createMap } from "../src/catalog/maps.js";
 import { createProject } from "../src/catalog/projects.js";
-import { startTransferHost } from "../src/hosts/transfer.js";
+import { createTransferHost } from "../src/hosts/transfer.js";
 import { openDatabase } from "../src/storage/postgres.js";
 import type { TileAddress } from "../src/tiles/address.js";
 import { png } from "../src/tiles/formats.js";
@@ -57,7 +57,7 @@ export async function withImports(
     statementTimeoutMs: 600_000,
     log: world.log,
   });
-  const transfer = startTransferHost(config, world.log);
+  const transfer = createTransferHost(config, world.log);
   try {
     await work({ db, transfer, log: world.log, config });
   } finally {

@@ -36,10 +36,9 @@ process.on("message", (message: ToNode) => {
     startNode(message.config, createLog(message.config.logLevel, "node")).then(
       async (started) => {
         node = started;
-        // It serves already, but cannot render and import before its hosts are ready.
-        const { render, transfer } = started.services;
-        const hosts = Promise.all([render.whenReady(), transfer.whenReady()]);
-        await Promise.race([hosts, new Promise((resolve) => setTimeout(resolve, hostsMs))]);
+        // It serves already, but cannot render before its host is ready.
+        const { render } = started.services;
+        await Promise.race([render.whenReady(), new Promise((resolve) => setTimeout(resolve, hostsMs))]);
         sendToParent({ kind: "listening" });
       },
       (error: Error) => {

@@ -30,7 +30,7 @@ import { createImageHost } from "./hosts/image.js";
 import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
 import { Pictures } from "./hosts/pictures.js";
 import { startRenderHost } from "./hosts/render.js";
-import { startTransferHost } from "./hosts/transfer.js";
+import { createTransferHost } from "./hosts/transfer.js";
 import type { CachedAnswer } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
 import { sweepUploads } from "./http/uploads.js";
@@ -97,7 +97,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     image,
   });
   const render = startRenderHost(config, log, folder.path);
-  const transfer = startTransferHost(config, log);
+  const transfer = createTransferHost(config, log);
   const files = createFileExports(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
   const blobs = withPictureFiles(openBlobs(config), pictureFiles);

@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startLocalServices } from "../src/local-services/services.js";
 import { createLog } from "../src/log.js";
-import { createTemplate } from "./support/database.js";
+import { createTemplates } from "./support/database.js";
 import { type Counts, runTap } from "./tap.js";
 
 /**
@@ -48,7 +48,7 @@ async function runSuite(files: readonly string[], folder: string, signal: AbortS
   try {
     if (signal.aborted || !services.superuserUrl || !services.redisUrl)
       return { passed: 0, failed: 0, skipped: 0 };
-    await createTemplate(services.superuserUrl);
+    await createTemplates(services.superuserUrl);
     const environment = testEnvironment({
       MAPWRIGHT_TEST_DATABASE_URL: services.superuserUrl,
       MAPWRIGHT_TEST_REDIS_URL: services.redisUrl,

@@ -3,7 +3,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createLayer } from "../../src/catalog/layers.js";
-import { startTransferHost } from "../../src/hosts/transfer.js";
+import { createTransferHost } from "../../src/hosts/transfer.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
 import { formatOf } from "../../src/transfer/export-formats.js";
 import type { ExportRequest, ExportTarget } from "../../src/transfer/export-request.js";
@@ -120,7 +120,7 @@ async function layers({ world, size }: Context, db: Database) {
   await mkdir(folder, { recursive: true });
   const sources = await featureFiles(folder, points, squares);
   const config = world.config();
-  const transfer = startTransferHost(config, world.log);
+  const transfer = createTransferHost(config, world.log);
   try {
     for (const { code } of list) {
       const { id } = await createLayer(db, map, { code });

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLayer } from "../../src/catalog/layers.js";
-import { startTransferHost } from "../../src/hosts/transfer.js";
+import { createTransferHost } from "../../src/hosts/transfer.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
 import { importIntoLayer } from "../../src/transfer/import.js";
 import { withCatalogue } from "../catalogue.js";
@@ -59,7 +59,7 @@ export async function imports(context: Context): Promise<Row[]> {
     statementTimeoutMs: 600_000,
     log: world.log,
   });
-  const transfer = startTransferHost(config, world.log);
+  const transfer = createTransferHost(config, world.log);
   try {
     const map = await withCatalogue(world, async (at) => (await at.map(mapCode)).id);
     const ours = async ({ files }: Input): Promise<Outcome> => {

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { Failure } from "../errors.js";
 import { importFormatList } from "../hosts/import-messages.js";
-import { startTransferHost } from "../hosts/transfer.js";
+import { createTransferHost } from "../hosts/transfer.js";
 import type { RowReport } from "../transfer/bad-rows.js";
 import { importIntoLayer } from "../transfer/import.js";
 import { importIntoNewLayer } from "../transfer/import-new-layer.js";
@@ -138,7 +138,7 @@ async function importFiles(
   const { srs, encoding, action, key, partial = false, dryRun = false } = job;
   const source = { files, srs, encoding, action, key, partial, dryRun, rasterBox };
   const started = performance.now();
-  const transfer = startTransferHost(config, log);
+  const transfer = createTransferHost(config, log);
   const deps = { db, transfer, log, config };
   const progress = new ProgressLine(env);
   const options = { signal: job.signal, onProgress: (state: Progress) => progress.show(state) };

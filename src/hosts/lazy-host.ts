@@ -1,4 +1,4 @@
-import type { CallOptions, HostCounts, Messages, WorkerHost } from "./host.js";
+import { type CallOptions, type HostCounts, HostError, type Messages, type WorkerHost } from "./host.js";
 
 const none: HostCounts = { waiting: 0, running: 0, restarts: 0, refused: 0 };
 
@@ -15,10 +15,14 @@ export class LazyHost<M extends Messages> {
 
   /** As `WorkerHost.call`. */
   async call<K extends keyof M & string>(kind: K, request: M[K][0], options: CallOptions): Promise<M[K][1]> {
-    if (this.stopped) throw new Error("The host is stopped.");
+    return this.started().call(kind, request, options);
+  }
+
+  private started(): WorkerHost<M> {
+    if (this.stopped) throw new HostError("stopped", "The host is stopped.");
     this.host ??= this.start();
     this.scheduleStop();
-    return this.host.call(kind, request, options);
+    return this.host;
   }
 
   /** Stops the host some time after its last task. */
@@ -33,6 +37,16 @@ export class LazyHost<M extends Messages> {
       void host.stop();
     }, this.idleMs);
     this.idle.unref();
+  }
+
+  /** False while a process is needed and cannot take tasks. */
+  get ready(): boolean {
+    return this.host?.ready ?? !this.stopped;
+  }
+
+  /** Starts the process, and resolves when it can take tasks. */
+  async whenReady(): Promise<void> {
+    await this.started().whenReady();
   }
 
   /** Process id; undefined while none runs. */

@@ -7,6 +7,7 @@ import { FatalFiles } from "./fatal-files.js";
 import { HostError, WorkerHost } from "./host.js";
 import type { ImportProgress, ImportRequest, ImportResponse } from "./import-messages.js";
 import { gdalLimits, importIsolation } from "./isolation.js";
+import { LazyHost } from "./lazy-host.js";
 import type { TransferMessages } from "./messages.js";
 
 export interface TransferOptions {
@@ -18,8 +19,8 @@ export interface TransferOptions {
 }
 
 /**
- * Child processes that read files of geodata through GDAL, each one at a time. A file may take an hour, so that there is a second
- * one, which is started when files of two owners are to be read at once.
+ * Child processes that read files of geodata through GDAL, each one at a time. A file may take an hour, so that there are two,
+ * for files of two owners. They are started when they are needed, and end some time after their last file.
  */
 export interface TransferHost {
   /**
@@ -32,8 +33,9 @@ export interface TransferHost {
    *   when it was killed from outside or is being stopped; the reason of the signal
    */
   import(request: ImportRequest, options?: TransferOptions): Promise<ImportResponse>;
+  /** False while files wait for a process that is not there. */
   readonly ready: boolean;
-  /** Resolves when it can take files. */
+  /** Starts a process, and resolves when it can take files. */
   whenReady(): Promise<void>;
   readonly pid: number | undefined;
   counts(): { readonly waiting: number; readonly running: number; readonly restarts: number };
@@ -47,26 +49,24 @@ const placesOfOwner = 16;
 const fatalText =
   "The process that reads files has ended over this file before, so that it is not read again for a while.";
 
-type Host = WorkerHost<TransferMessages & Record<string, [unknown, unknown]>>;
+type Messages = TransferMessages & Record<string, [unknown, unknown]>;
 
 class SupervisedTransferHost implements TransferHost {
   private readonly placed: (string | undefined)[] = [];
   private readonly fatal = new FatalFiles();
   private readonly turns: FairSemaphore;
-  private readonly host: Host;
-  private second: Host | undefined;
+  private readonly hosts: readonly [LazyHost<Messages>, LazyHost<Messages>];
   /** Those that read a file. */
-  private readonly reading = new Set<Host>();
-  private isStopped = false;
+  private readonly reading = new Set<LazyHost<Messages>>();
 
   constructor(
-    private readonly start: () => Host,
+    start: () => WorkerHost<Messages>,
     private readonly deadlineMs: number,
     private readonly log: Log,
   ) {
-    this.host = start();
+    this.hosts = [new LazyHost(start), new LazyHost(start)];
     this.turns = new FairSemaphore({
-      permits: 2,
+      permits: this.hosts.length,
       kept: 1,
       mostWaiting: places,
       timeoutMs: deadlineMs,
@@ -99,7 +99,7 @@ class SupervisedTransferHost implements TransferHost {
     { signal, onProgress }: Omit<TransferOptions, "owner">,
   ): Promise<ImportResponse> {
     if (!(await this.fatal.admits(request, signal))) throw failed("import_failed", fatalText);
-    const host = this.idle();
+    const host = this.hosts.find((one) => !this.reading.has(one))!;
     this.reading.add(host);
     const begun = performance.now();
     try {
@@ -117,12 +117,6 @@ class SupervisedTransferHost implements TransferHost {
     } finally {
       this.reading.delete(host);
     }
-  }
-
-  private idle(): Host {
-    if (this.isStopped || !this.reading.has(this.host)) return this.host;
-    this.second ??= this.start();
-    return this.second;
   }
 
   private async failureOf({ reason }: HostError, request: ImportRequest, begun: number): Promise<Failure> {
@@ -147,16 +141,16 @@ class SupervisedTransferHost implements TransferHost {
   }
 
   get ready(): boolean {
-    return this.host.ready;
+    return this.hosts.every((host) => host.ready);
   }
   whenReady(): Promise<void> {
-    return this.host.whenReady();
+    return this.hosts[0].whenReady();
   }
   get pid(): number | undefined {
-    return this.host.pid;
+    return this.hosts[0].pid;
   }
   counts() {
-    const hosts = [this.host, ...(this.second ? [this.second] : [])].map((host) => host.counts());
+    const hosts = this.hosts.map((host) => host.counts());
     const sum = (of: "waiting" | "running" | "restarts" | "refused") =>
       hosts.reduce((total, counts) => total + counts[of], 0);
     return {
@@ -167,15 +161,14 @@ class SupervisedTransferHost implements TransferHost {
     };
   }
   async stop(): Promise<void> {
-    this.isStopped = true;
-    await Promise.all([this.host.stop(), this.second?.stop()]);
+    await Promise.all(this.hosts.map((host) => host.stop()));
   }
 }
 
-/** Starts the child process with GDAL. */
-export function startTransferHost(config: Config, log: Log): TransferHost {
-  const start = (): Host =>
-    new WorkerHost({
+/** The transfer host of a node or a command. No process is started yet. */
+export function createTransferHost(config: Config, log: Log): TransferHost {
+  const start = () =>
+    new WorkerHost<Messages>({
       name: "transfer",
       worker: "transfer",
       environment: {

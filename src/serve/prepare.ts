@@ -1,7 +1,7 @@
 import type { Config } from "../config.js";
 import { ensureBaseMap } from "../demo/base-map.js";
 import { type DemoAccount, loadDemo } from "../demo/load.js";
-import { startTransferHost } from "../hosts/transfer.js";
+import { createTransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import { migrate } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
@@ -40,7 +40,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
       await client.end();
     }
     await sweepTransfers(db, config.dataDir);
-    const transfer = startTransferHost(config, log);
+    const transfer = createTransferHost(config, log);
     try {
       const deps = { db, transfer, log, config };
       await ensureBaseMap(deps, progress);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { configSchema } from "../../src/config.js";
 import { ensureBaseMap } from "../../src/demo/base-map.js";
-import { startTransferHost } from "../../src/hosts/transfer.js";
+import { createTransferHost } from "../../src/hosts/transfer.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
@@ -13,7 +13,7 @@ const database = await freshDatabase();
 const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
 const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
 const config = configSchema.parse({ databaseUrl: database.url, dataDir });
-const transfer = startTransferHost(config, quietLog);
+const transfer = createTransferHost(config, quietLog);
 const deps = { db, transfer, log: quietLog, config };
 t.teardown(async () => {
   await transfer.stop();

@@ -6,7 +6,7 @@ import { authenticate } from "../../src/access/accounts.js";
 import { projectId } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { loadDemo } from "../../src/demo/load.js";
-import { startTransferHost } from "../../src/hosts/transfer.js";
+import { createTransferHost } from "../../src/hosts/transfer.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
@@ -15,7 +15,7 @@ const database = await freshDatabase();
 const dataDir = mkdtempSync(join(tmpdir(), "mapwright-test-"));
 const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 60_000, log: quietLog });
 const config = configSchema.parse({ databaseUrl: database.url, dataDir });
-const transfer = startTransferHost(config, quietLog);
+const transfer = createTransferHost(config, quietLog);
 const deps = { db, transfer, log: quietLog, config };
 t.teardown(async () => {
   await transfer.stop();

@@ -33,6 +33,7 @@ const rows = collection(feature({ a: 1 }));
 
 t.test("the imports of one project leave room and turns to those of others", async (t) => {
   // It gets a file and does not come to it.
+  await transfer.whenReady();
   process.kill(transfer.pid!, "SIGSTOP");
   const ended: string[] = [];
   const start = async (project: string, token: string) => {

@@ -38,16 +38,27 @@ async function connected<T>(
   }
 }
 
-/** Databases of tests are copies of it: creating the extensions in each takes ten times as long. */
-const template = "mapwright_test_template";
+/** Databases of tests are copies: making the extensions and the schema in each takes ten times as long. */
+const template = { bare: "mapwright_test_bare", schema: "mapwright_test_schema" };
+/** Whose the schema is in the template. */
+const templateRole = "mapwright_test";
 
-/** Creates the template, once for all test files. */
-export async function createTemplate(superuserUrl: string): Promise<void> {
+/** Creates the templates, once for all test files. */
+export async function createTemplates(superuserUrl: string): Promise<void> {
   const cluster = new URL(superuserUrl);
-  await connected(cluster, "postgres", (client) => client.query(`create database ${template}`));
-  await connected(cluster, template, async (client) => {
+  await connected(cluster, "postgres", (client) => client.query(`create database ${template.bare}`));
+  await connected(cluster, template.bare, async (client) => {
     for (const extension of ["postgis", "pg_trgm", "unaccent"])
       await client.query(`create extension ${extension}`);
+  });
+  await connected(cluster, "postgres", async (client) => {
+    await client.query(`create database ${template.schema} template ${template.bare}`);
+    await client.query(`create role ${templateRole}`);
+    await client.query(`grant create on database ${template.schema} to ${templateRole}`);
+  });
+  await connected(cluster, template.schema, async (client) => {
+    await client.query(`set role ${templateRole}`);
+    await migrate(client);
   });
 }
 
@@ -59,20 +70,28 @@ export async function freshDatabase(
   options: { bare?: boolean; before?: string } = {},
 ): Promise<TestDatabase> {
   const name = `t${randomBytes(6).toString("hex")}`;
+  const isMade = !options.bare && options.before === undefined;
+  const from = isMade ? template.schema : template.bare;
   await asSuperuser("postgres", async (client) => {
     await client.query(`create role ${name} login password '${name}'`);
-    await client.query(`create database ${name} owner ${name} template ${template} strategy file_copy`);
+    await client.query(`create database ${name} owner ${name} template ${from} strategy file_copy`);
   });
   const url = clusterUrl();
   url.username = name;
   url.password = name;
   url.pathname = `/${name}`;
-  if (!options.bare) {
+  if (isMade)
+    await asSuperuser(name, async (client) => {
+      await client.query(`reassign owned by ${templateRole} to ${name}`);
+      // Else it would be found to be a copy.
+      await client.query("set search_path = mapwright, public");
+      await client.query("update epoch set token = new_epoch_token(), identity = database_identity()");
+    });
+  if (options.before !== undefined) {
     const client = new pg.Client({ connectionString: url.href });
     await client.connect();
     try {
-      if (options.before === undefined) await migrate(client);
-      else await migrateUpTo(client, options.before);
+      await migrateUpTo(client, options.before);
     } finally {
       await client.end();
     }

@@ -88,9 +88,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   for (const role of ["admin", "editor", "viewer"] as const) {
     await addMember(db, { login: role, password: `${role}${role}`, projectId, role });
   }
-  await Promise.all(
-    nodes.flatMap((node) => [node.services.render.whenReady(), waitFor(() => node.services.transfer.ready)]),
-  );
+  await Promise.all(nodes.map((node) => node.services.render.whenReady()));
 
   const api = async (method: string, path: string, request: ApiOptions = {}): Promise<ApiAnswer> => {
     const answer = await fetch(`${urls[request.node ?? 0]}/api/2.8/p/${path}`, {

@@ -6,7 +6,7 @@ import { createLayer } from "../../src/catalog/layers.js";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
-import { startTransferHost, type TransferHost } from "../../src/hosts/transfer.js";
+import { createTransferHost, type TransferHost } from "../../src/hosts/transfer.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
 import { type ImportDependencies, importIntoLayer } from "../../src/transfer/import.js";
 import type { Imported, ImportSource } from "../../src/transfer/import-request.js";
@@ -42,7 +42,7 @@ export async function importBench(): Promise<ImportBench> {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
   const db = openDatabase({ url: database.url, connections: 4, statementTimeoutMs: 30_000, log: quietLog });
   const config = configSchema.parse({ databaseUrl: database.url, dataDir: folder });
-  const transfer = startTransferHost(config, quietLog);
+  const transfer = createTransferHost(config, quietLog);
   const deps = { db, transfer, log: quietLog, config };
   const projectId = await createProject(db, { code: "p", languages: ["en", "ru"] });
   const mapId = await createMap(db, projectId, { code: "m" });

@@ -240,6 +240,7 @@ t.test("an image that claims more than it may have is refused before it is read"
     ["an enormous PNG", pngOf(1_000_000, 1_000_000, { pixels: deflateSync(Buffer.alloc(100)) }), "png"],
     ["a PNG of one long row", pngOf(2 ** 31 - 1, 1, { pixels: deflateSync(Buffer.alloc(100)) }), "png"],
   ];
+  await transfer.whenReady();
   const pid = transfer.pid;
   for (const [name, bytes, extension] of cases) {
     const started = performance.now();
