@@ -45,6 +45,11 @@ export interface Gauges {
   readonly limited: number;
 }
 
+interface Exposition {
+  readonly text: string;
+  readonly contentType: string;
+}
+
 const knownMethods: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
@@ -102,6 +107,8 @@ export class Metrics {
   /** Answers of the address cache by method and status. */
   private readonly cached = new Map<string, { count: number }>();
   private readonly sources = { memory: 0, redis: 0, render: 0 };
+  /** Shared by all who ask meanwhile: writing it takes milliseconds of the event loop. */
+  private exposing: Promise<Exposition> | undefined;
 
   constructor(gauges: () => Gauges) {
     this.registry.setContentType(openMetricsContentType as never);
@@ -302,7 +309,14 @@ export class Metrics {
   }
 
   /** The exposition and its content type. */
-  async expose(): Promise<{ readonly text: string; readonly contentType: string }> {
+  expose(): Promise<Exposition> {
+    this.exposing ??= this.write().finally(() => {
+      this.exposing = undefined;
+    });
+    return this.exposing;
+  }
+
+  private async write(): Promise<Exposition> {
     this.requests.reset();
     this.tiles.reset();
     for (const [route, methods] of this.answers) {

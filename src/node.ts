@@ -14,6 +14,7 @@ import { viewerRoutesOf } from "./api/resources/viewer.js";
 import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
+import { StoreWatch } from "./catalog/installation.js";
 import { startRemoval } from "./catalog/removal.js";
 import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
@@ -101,6 +102,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   const files = createFileExports(config, log);
   const pictureFiles = new PictureFiles(join(config.dataDir, "resized"), config.images.diskBytes, log);
   const blobs = withPictureFiles(openBlobs(config), pictureFiles);
+  const store = new StoreWatch({ db, blobs, log });
   const rasterServices = createRasterServices(config, {
     image,
     log,
@@ -217,6 +219,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
     db,
     probe,
+    store,
     bodies,
     redis,
     catalog,
@@ -280,7 +283,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
     leftoversMs,
   );
-  const sweeping = startFileSweep(db, blobs, log);
+  await store.isOurs();
+  const sweeping = startFileSweep(db, blobs, { store, log });
   const removal = startRemoval(db, log);
   const server = createServer({
     routes: [

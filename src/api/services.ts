@@ -4,6 +4,7 @@ import type { Logins } from "../access/logins.js";
 import type { Sessions } from "../access/sessions.js";
 import type { TileKeys } from "../access/tile-keys.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { StoreWatch } from "../catalog/installation.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { EdgeHeaders } from "../edge/headers.js";
@@ -45,6 +46,7 @@ export interface Services {
   readonly db: Database;
   /** Whether PostgreSQL answers, whatever users do. */
   readonly probe: Pick<DatabaseProbe, "isThere">;
+  readonly store: Pick<StoreWatch, "isOurs">;
   /** Read large bodies. */
   readonly bodies: Pick<BodyThreads, "object" | "geometry" | "bulk" | "digest">;
   readonly redis: Redis;

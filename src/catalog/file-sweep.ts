@@ -2,6 +2,7 @@ import type { Log } from "../log.js";
 import { workLock } from "../storage/advisory-locks.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import type { Database } from "../storage/postgres.js";
+import type { StoreWatch } from "./installation.js";
 import { layerTable } from "./layer-table.js";
 
 /**
@@ -145,13 +146,24 @@ async function sweepAside(db: Database, blobs: BlobStore, keptMs: number): Promi
   }
 }
 
-/** Sweeps at regular intervals until stopped. What a restored database names is put back at once. */
-export function startFileSweep(db: Database, blobs: BlobStore, log: Log): { stop(): void } {
-  const failed = (error: Error) => log.warn({ err: error }, "files could not be swept");
-  sweepAside(db, blobs, keptAsideMs).catch(failed);
-  const timer = setInterval(() => {
-    sweepFiles(db, blobs).catch(failed);
-  }, intervalMs);
+/**
+ * Sweeps at regular intervals until stopped. What a restored database names is put back at once. Nothing is done to a store that
+ * is not this installation's.
+ */
+export function startFileSweep(
+  db: Database,
+  blobs: BlobStore,
+  { store, log }: { readonly store: Pick<StoreWatch, "isOurs">; readonly log: Log },
+): { stop(): void } {
+  const swept = async (pass: () => Promise<unknown>) => {
+    try {
+      if (await store.isOurs()) await pass();
+    } catch (error) {
+      log.warn({ err: error }, "files could not be swept");
+    }
+  };
+  void swept(() => sweepAside(db, blobs, keptAsideMs));
+  const timer = setInterval(() => void swept(() => sweepFiles(db, blobs)), intervalMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };
 }

@@ -10,6 +10,7 @@ import {
   checkPlugins,
   checkPostgres,
   checkRedis,
+  checkStore,
 } from "./checks.js";
 import { type CommandEnvironment, CommandError, configOf, print } from "./environment.js";
 import { table } from "./table.js";
@@ -32,6 +33,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           checkNative(),
           checkPlugins(config.visualPlugins),
           checkData(config.dataDir),
+          checkStore(config),
           checkRaster(config),
           checkMetrics(config),
           checkEdge(config),

@@ -133,6 +133,8 @@ export const withPictureFiles = (store: BlobStore, files: PictureFiles): BlobSto
   putBack: (key) => store.putBack(key),
   deleteAside: (key) => store.deleteAside(key),
   aside: (ageMs) => store.aside(ageMs),
+  mark: () => store.mark(),
+  setMark: (installation) => store.setMark(installation),
 });
 
 const names = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);

@@ -52,6 +52,12 @@ export interface BlobStore {
    */
   removeParts(ageMs: number): Promise<void>;
 
+  /** Which installation the store belongs to: a uuid; undefined when nobody has said so. */
+  mark(): Promise<string | undefined>;
+
+  /** Says which, in place of what was said before. */
+  setMark(installation: string): Promise<void>;
+
   /**
    * Calls `use` with the path of a file that holds the blob, for readers in other processes. The file must not be changed
    * and may be gone when `use` has ended. It may also be gone earlier when the blob is deleted meanwhile.

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { BlobNotFound, type BlobStore, isUuid, maxChunkBytes, type ReadOptions } from "./blob-store.js";
 
@@ -9,6 +9,9 @@ const partSuffix = ".part";
 
 /** Blobs that are set aside are in this subfolder. */
 const asideFolder = "aside";
+
+/** The file that says which installation the folder belongs to. */
+const markFile = "installation";
 
 /** How many keys are told at a time. */
 const keysAtOnce = 1_000;
@@ -108,6 +111,24 @@ export class FolderBlobStore implements BlobStore {
     }
   }
 
+  async mark(): Promise<string | undefined> {
+    const text = await readFile(join(this.folder, markFile), "latin1").catch((error) => {
+      unlessMissing(error);
+      return "";
+    });
+    return isUuid(text.trim()) ? text.trim() : undefined;
+  }
+
+  async setMark(installation: string): Promise<void> {
+    const target = join(this.folder, markFile);
+    // Another node may do the same.
+    const own = `${target}.${randomUUID()}`;
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    await writeFile([Buffer.from(`${installation}\n`)], own);
+    await rename(own, target);
+    await sync(this.folder);
+  }
+
   /** The blob's own file. */
   async withLocalCopy<T>(key: string, use: (path: string) => Promise<T>): Promise<T> {
     const path = this.path(key);
@@ -156,7 +177,10 @@ async function moveFile(path: string, target: string): Promise<void> {
 }
 
 /** Writes a file that has its name when all of it is on disk. */
-async function writeFile(chunks: AsyncIterable<Uint8Array>, target: string): Promise<void> {
+async function writeFile(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  target: string,
+): Promise<void> {
   const part = `${target}${partSuffix}`;
   try {
     const handle = await open(part, "wx", 0o600);

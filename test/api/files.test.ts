@@ -1,7 +1,12 @@
-import { readdir, readlink } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { sweepFiles } from "../../src/catalog/file-sweep.js";
+import { startFileSweep, sweepFiles } from "../../src/catalog/file-sweep.js";
+import { compareStore, StoreWatch } from "../../src/catalog/installation.js";
+import { FolderBlobStore } from "../../src/storage/folder-blob-store.js";
+import { quietLog } from "../support/log.js";
 import { makeMap } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
 import { makeFileLayer, makeObject, send } from "./files.support.js";
@@ -201,6 +206,55 @@ t.test("the sweep takes what nobody lists any more, and nothing else", async (t)
   t.equal(rows.rowCount, 0);
   t.equal((await server.api("DELETE", "m/layers/b/", { token })).status, 200);
   t.equal(await sweepFiles(db, blobs, { ageMs: 0 }), 0);
+});
+
+t.test("a store that is not the one of the database is told from it, and is never swept", async (t) => {
+  const id = await makeObject(server, "a");
+  const { json: file } = await send(server, `a/objects/${id}`, { bytes: "here" });
+  const { rows } = await server.sql.query("select id from installation");
+  t.equal(await blobs.mark(), rows[0].id, "both were marked at the start");
+  t.equal(await compareStore(db, blobs), "ours");
+  const base = await mkdtemp(join(tmpdir(), "mapwright-store-"));
+  t.teardown(() => rm(base, { recursive: true, force: true }));
+  const other = new FolderBlobStore(join(base, "files"));
+  t.equal(await compareStore(db, other), "missing", "an empty folder, when there are files");
+  await other.setMark(randomUUID());
+  t.equal(await compareStore(db, other), "another's");
+  const watch = new StoreWatch({ db, blobs: other, log: quietLog });
+  t.notOk(await watch.isOurs());
+  await mkdir(join(base, "files/aside"));
+  await writeFile(join(base, "files/aside", file.uuid), "a sweep would put it back");
+  const aside = async () => {
+    for await (const keys of other.aside(0)) return keys;
+    return [];
+  };
+  let asked = 0;
+  const store = { isOurs: () => watch.isOurs().finally(() => asked++) };
+  const sweeping = startFileSweep(db, other, { store, log: quietLog });
+  t.teardown(() => sweeping.stop());
+  await waitFor(() => asked > 0);
+  t.same(await aside(), [file.uuid]);
+
+  await server.sql.query("begin; delete from installation");
+  try {
+    const tx = { query: async (text: string) => (await server.sql.query(text)).rows };
+    t.equal(
+      await compareStore(tx, blobs),
+      "unmarked",
+      "a backup from before there were marks, with its files",
+    );
+    t.equal(await compareStore(tx, other), "another's");
+    await server.sql.query("delete from file");
+    t.equal(await compareStore(tx, blobs), "another's", "a new database beside files of another one");
+    t.equal(
+      await compareStore(tx, new FolderBlobStore(join(base, "new"))),
+      "unmarked",
+      "a new one with a new one",
+    );
+  } finally {
+    await server.sql.query("rollback");
+  }
+  t.equal(await (await get(file.path)).text(), "here");
 });
 
 t.test("an older state of the database finds its files again", async (t) => {

@@ -1,3 +1,6 @@
+import { randomUUID } from "node:crypto";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import t from "tap";
 import { createLog } from "../../src/log.js";
@@ -28,7 +31,7 @@ t.test("a node is live, and ready when the database, Redis and both hosts answer
   t.equal(ready.status, 200);
   t.same(await ready.json(), {
     status: "ready",
-    checks: { database: true, redis: true, render: true, transfer: true },
+    checks: { database: true, redis: true, render: true, transfer: true, files: true },
   });
 });
 
@@ -47,6 +50,33 @@ t.test("a node whose Redis is away is degraded, and serves public tiles all the 
   const list = await fetch(`${alone.url}/api/2.8/p/m/layers/?token=${unchecked}`);
   t.equal(list.status, 503, "tokens fail closed");
 });
+
+t.test(
+  "a folder of files that is another one is told in the log and by health, until it is the right one",
+  async (t) => {
+    const files = join(node.services.config.dataDir, "files");
+    const mark = await readFile(join(files, "installation"), "utf8");
+    const health = async () => (await fetch(`${server.url}/health/ready`)).json() as Promise<any>;
+    lines.length = 0;
+    await writeFile(join(files, "installation"), `${randomUUID()}\n`);
+    await waitFor(async () => (await health()).status === "degraded");
+    t.match(await health(), { checks: { database: true, files: false }, hint: /doctor/ });
+    t.match(lines.join(""), /"level":50.*belongs to another installation.*set dataDir/);
+    await rename(files, `${files}-away`);
+    await server.sql.query(
+      "insert into picture (project_id, path, blob, digest, format, width, height, bytes) select id, 'a.svg', gen_random_uuid(), '', 'svg', 1, 1, 1 from project where code = 'p'",
+    );
+    await waitFor(async () => {
+      await health();
+      return lines.some((line) => /lacks what the database names/.test(line));
+    });
+    await rm(files, { recursive: true, force: true });
+    await rename(`${files}-away`, files);
+    await writeFile(join(files, "installation"), mark);
+    await waitFor(async () => (await health()).status === "ready");
+    await server.sql.query("delete from picture");
+  },
+);
 
 t.test("metrics are OpenMetrics text and count tiles by the level that had them", async (t) => {
   await makeMap(server, "metrics");

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -246,10 +247,21 @@ t.test("doctor finds everything in order, and says what to do about what is not"
     "GDAL",
     "plug-ins",
     "data folder",
+    "files",
     "raster layers",
     "metrics",
   ]);
   t.same(await readdir(dataDir), [], "nothing is left of what it has tried");
+
+  await mkdir(join(dataDir, "files"));
+  await writeFile(join(dataDir, "files/installation"), randomUUID());
+  const foreign = await runCommand(["doctor", "--json"], { variables });
+  t.equal(foreign.status, 1);
+  t.match(
+    (JSON.parse(foreign.stdout) as Check[]).filter(({ ok }) => !ok),
+    [{ name: "files", found: /another installation/, advice: /dataDir/ }],
+  );
+  await rm(join(dataDir, "files"), { recursive: true });
 
   const redis = (JSON.parse(fine.stdout) as Check[]).find(({ name }) => name === "Redis");
   t.match(redis, { ok: true, advice: /sessions may be evicted/ }, "the one that tests use evicts");

@@ -16,7 +16,7 @@ import { zipOf } from "../support/zip.js";
 import type { Asked, Told } from "./largest-inputs.support.js";
 
 /**
- * Each operation with the largest inputs that are taken: how long it holds the event loop that answers everybody. Row 79.
+ * Each operation with the largest inputs that are taken: how long it holds the event loop that answers everybody. Row 73.
  * What waits for a core is left out, so that other programs of the machine do not count.
  */
 

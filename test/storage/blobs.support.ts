@@ -71,6 +71,16 @@ export function checkBlobStore(t: Test, openStore: (t: Test) => Promise<StoreUnd
     }
   });
 
+  check("it keeps the mark of its installation, which is no blob", async (t, { store }) => {
+    t.equal(await store.mark(), undefined);
+    for (const id of [unknownKey, "11111111-1111-4111-8111-111111111111"]) {
+      await store.setMark(id);
+      t.equal(await store.mark(), id);
+    }
+    const key = await store.put(inChunks(bytesOf(1)));
+    t.same(await listed(store), [key]);
+  });
+
   check("pieces are bounded", async (t, { store }) => {
     const key = await store.put(inChunks(bytesOf(3 * maxChunkBytes + 17)));
     for await (const chunk of store.read(key)) t.ok(chunk.length > 0 && chunk.length <= maxChunkBytes);

@@ -209,12 +209,14 @@ t.test("jobs whose rows are locked take one connection of their node", async (t)
     await checking(id);
     const { sql } = server;
     await sql.query("update import_job set rows = rows where id = $1", [id]);
-    const waiting = async () =>
-      (
-        await sql.query(
-          "select from pg_stat_activity where datname = current_database() and query like 'update import_job set phase%' and wait_event_type = 'Lock'",
-        )
-      ).rowCount;
+    const waiting = async () => {
+      // Within a transaction, what was seen once is seen again.
+      await sql.query("select pg_stat_clear_snapshot()");
+      const { rowCount } = await sql.query(
+        "select from pg_stat_activity where datname = current_database() and query like 'update import_job set phase%' and wait_event_type = 'Lock'",
+      );
+      return rowCount;
+    };
     const jobs = server.nodes[0]!.services.importJobs as unknown as { renew: () => Promise<void> };
     for (let times = 0; times < 5; times++) void jobs.renew();
     await until(async () => (await waiting()) === 1);

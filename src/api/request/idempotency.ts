@@ -144,6 +144,8 @@ function within(services: Services, db: SingleTransaction, after: (() => Promise
     aside: (ageMs) => stored.aside(ageMs),
     olderThan: (ageMs) => stored.olderThan(ageMs),
     removeParts: (ageMs) => stored.removeParts(ageMs),
+    mark: () => stored.mark(),
+    setMark: (installation) => stored.setMark(installation),
     withLocalCopy: (key, use) => stored.withLocalCopy(key, use),
   };
   const search: Services["search"] = Object.create(services.search, {

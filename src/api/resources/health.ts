@@ -7,21 +7,26 @@ import type { Services } from "../services.js";
 
 /** Liveness, readiness and metrics, for load balancers and monitoring. */
 
-const redisMs = 2_000;
+const answerMs = 2_000;
+
+const wrongFiles =
+  "The folder of files is not this installation's, or does not answer: mapwright doctor and the log say what to do.";
 
 /**
- * 503 when PostgreSQL does not respond, without which nothing can be answered; else 200. Without Redis or a host process the
- * node is degraded: public tiles and much else are served, and a balancer that sees the same of all nodes must not stop them.
+ * 503 when PostgreSQL does not respond, without which nothing can be answered; else 200. Without Redis, a host process or its
+ * files the node is degraded: public tiles and much else are served, and a balancer that sees the same of all nodes must not stop them.
  * The body has the state of each.
  */
 async function ready(_request: Request, services: Services): Promise<Reply> {
   const [database, redis] = await Promise.all([services.probe.isThere(), succeeds(services.redis.ping())]);
-  const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready };
+  // Without the database nobody knows.
+  const files = !database || (await succeeds(services.store.isOurs()));
+  const checks = { database, redis, render: services.render.ready, transfer: services.transfer.ready, files };
   const status = !database ? "not ready" : Object.values(checks).every(Boolean) ? "ready" : "degraded";
   return {
     kind: "bytes",
     status: database ? 200 : 503,
-    body: JSON.stringify({ status, checks }),
+    body: JSON.stringify({ status, checks, ...(files ? {} : { hint: wrongFiles }) }),
     headers: {
       "content-type": "application/json; charset=utf-8",
       "cache-control": "no-store",
@@ -30,14 +35,14 @@ async function ready(_request: Request, services: Services): Promise<Reply> {
   };
 }
 
+/** Whether it comes in time, and is not false. */
 async function succeeds(check: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(busy("no answer")), redisMs);
+    timer = setTimeout(() => reject(busy("no answer")), answerMs);
   });
   try {
-    await Promise.race([check, timeout]);
-    return true;
+    return (await Promise.race([check, timeout])) !== false;
   } catch {
     return false;
   } finally {
@@ -87,7 +92,7 @@ const state = (states: readonly string[], more: JsonSchema = {}): JsonSchema => 
 const boolean = { type: "boolean" };
 const checks = {
   type: "object",
-  properties: { database: boolean, redis: boolean, render: boolean, transfer: boolean },
+  properties: { database: boolean, redis: boolean, render: boolean, transfer: boolean, files: boolean },
 };
 
 export const healthOperations: readonly Operation[] = [
@@ -105,8 +110,9 @@ export const healthOperations: readonly Operation[] = [
     tag: "Server",
     summary: "Whether the server is ready to handle requests",
     details:
-      "Checks PostgreSQL, Redis and the processes for rendering and for import and export. `degraded`: PostgreSQL is there, " +
-      "something else is not; public tiles are served.",
+      "Checks PostgreSQL, Redis, the processes for rendering and for import and export, and whether the folder of files is the " +
+      "one that the database tells of; a `hint` says what to do about that. `degraded`: PostgreSQL is there, something else is " +
+      "not; public tiles are served.",
     methods: ["GET"],
     path: "/health/ready",
     answer: answers("The server can be sent requests.", state(["ready", "degraded"], { checks })),

@@ -1,0 +1,114 @@
+import { type Clock, systemClock } from "../clock.js";
+import type { Log } from "../log.js";
+import { BlobNotFound, type BlobStore } from "../storage/blob-store.js";
+import type { Database, Queryable } from "../storage/postgres.js";
+
+/**
+ * Whether the store of blobs is the one that the database tells of: both carry the id of the installation. A folder that was
+ * not mounted, or another one, looks like a store in which everything was deleted.
+ */
+
+/** - `unmarked`: both may be marked as belonging together: nothing says that they do not */
+export type StoreState = "ours" | "unmarked" | "missing" | "another's";
+
+/** What is found of a store that is not ours, and what to do. */
+export const storeProblems = {
+  missing: {
+    found: "the folder of files is not this installation's: it lacks what the database names",
+    advice:
+      "mount or copy the folder `files` of this installation's data folder to where it was, or set dataDir to where it is",
+  },
+  "another's": {
+    found: "the folder of files belongs to another installation",
+    advice:
+      "set dataDir to this installation's own folder, or for a new one to a new folder; if the files are this installation's " +
+      "all the same, put the id of the table mapwright.installation into `files/installation`, or delete that file if there is none",
+  },
+} as const;
+
+/** The id and some blobs that rows name. Few: of a store that is ours, most are there. */
+const namedSql = `select (select id from installation) as id, array(
+    (select uuid from file order by id limit 10)
+    union all (select original from raster limit 10)
+    union all (select blob from picture limit 10)
+    union all (select blob from font limit 10)) as named`;
+
+/** Looks, and changes nothing. @param query of a session in the schema of Mapwright */
+export async function compareStore(
+  query: Pick<Queryable, "query">,
+  blobs: Pick<BlobStore, "mark" | "size">,
+): Promise<StoreState> {
+  // Before the row: who marks both begins with the row.
+  const mark = await blobs.mark();
+  const [row] = await query.query<{ id: string | null; named: string[] }>(namedSql);
+  const { id, named } = row!;
+  if (id !== null && mark === id) return "ours";
+  const foreign = mark === undefined ? "missing" : "another's";
+  if (named.length === 0) return mark === undefined ? "unmarked" : foreign;
+  // Installations from before there were marks, and backups of them. A database with its id knows better.
+  return id === null && (await someAreThere(named, blobs)) ? "unmarked" : foreign;
+}
+
+async function someAreThere(keys: readonly string[], blobs: Pick<BlobStore, "size">): Promise<boolean> {
+  for (const key of keys)
+    try {
+      await blobs.size(key);
+      return true;
+    } catch (error) {
+      if (!(error instanceof BlobNotFound)) throw error;
+    }
+  return false;
+}
+
+/** As `compareStore`, and marks what is not marked yet; several nodes may do so at once. */
+async function claimStore(db: Database, blobs: BlobStore): Promise<StoreState> {
+  const state = await compareStore(db, blobs);
+  if (state !== "unmarked") return state;
+  const [row] = await db.write<{ id: string }>(
+    `insert into installation (id) values (coalesce($1::uuid, gen_random_uuid()))
+     on conflict (only_row) do update set id = installation.id returning id`,
+    [(await blobs.mark()) ?? null],
+  );
+  await blobs.setMark(row!.id);
+  return "ours";
+}
+
+/** Looks at the store again and again, as folders come and go, and logs what is wrong. */
+export class StoreWatch {
+  private last: StoreState = "unmarked";
+  private looking: Promise<boolean> | undefined;
+  private until = Number.NEGATIVE_INFINITY;
+
+  /** @param sharedMs how long an answer holds */
+  constructor(
+    private readonly on: { readonly db: Database; readonly blobs: BlobStore; readonly log: Log },
+    private readonly sharedMs = 1_000,
+    private readonly clock: Clock = systemClock,
+  ) {}
+
+  /** Whether the store is this installation's. Never rejects: while nobody can know, it is what it was. */
+  isOurs(): Promise<boolean> {
+    if (this.looking === undefined || this.clock.now() >= this.until) {
+      this.until = this.clock.now() + this.sharedMs;
+      this.looking = this.look();
+    }
+    return this.looking;
+  }
+
+  private async look(): Promise<boolean> {
+    const { db, blobs, log } = this.on;
+    try {
+      const state = await claimStore(db, blobs);
+      if (state !== this.last) {
+        if (isForeign(state)) log.error(storeProblems[state], "files are not this installation's");
+        else if (isForeign(this.last)) log.info("files are this installation's again");
+      }
+      this.last = state;
+    } catch (error) {
+      log.warn({ err: error }, "it could not be found out whose the files are");
+    }
+    return !isForeign(this.last);
+  }
+}
+
+export const isForeign = (state: StoreState): state is keyof typeof storeProblems => state in storeProblems;
