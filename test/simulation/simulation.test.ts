@@ -4,8 +4,8 @@ import { playSeeds } from "./processes.js";
 import type { Counted } from "./run.js";
 import { shortest } from "./shorten.js";
 
-/** About half a minute on two cores; `node dist/test/simulation/run.js FIRST COUNT` runs other seeds, or more. */
-const seeds = 50_000;
+/** As many as a mutant must be found in. `node dist/test/simulation/run.js FIRST COUNT` runs other seeds, or more. */
+const seeds = 20_000;
 const processes = 2;
 /** Several times the usual duration: the cores may be busy with other tests. */
 t.setTimeout(600_000);

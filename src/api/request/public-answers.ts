@@ -26,7 +26,9 @@ export function taggedByBytes({ method }: Request, reply: Reply): Reply {
   if (headers["cache-control"] !== undefined) return reply;
   const text = reply.kind === "json" ? (JSON.stringify(reply.value) ?? "null") : reply.text;
   // Texts in parts are long, too.
-  if (typeof text !== "string" || text.length > mostHashed) return reply;
+  if (typeof text !== "string") return reply;
+  // Written once.
+  if (text.length > mostHashed) return { kind: "json_text", text, headers };
   const etag = headers.etag ?? hashOf(text);
   return { kind: "json_text", text, headers: { ...headers, "cache-control": revalidated, etag } };
 }
