@@ -38,32 +38,41 @@ interface Count {
 }
 
 /**
- * KEYS: the client's count, with the index of its window (w), its own count (c) and that of the window before (p), which is
- * weighted by the share that the sliding window still covers. ARGV: window in ms, limit. Returns whether there is room, both
- * counts, and the ms of this window that are over.
+ * KEYS: counts, each with the index of its window (w), its own count (c) and that of the window before (p), which is weighted
+ * by the share that the sliding window still covers. ARGV: window in ms, and the limit of each. The request counts for all if
+ * each has room, else for none. Returns the ms of this window that are over, and for each whether it had room, and both counts.
  */
 const script = `
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local span = tonumber(ARGV[1])
-local limit = tonumber(ARGV[2])
 local index = math.floor(now / span)
 local elapsed = now - index * span
-local found = redis.call('HMGET', KEYS[1], 'w', 'c', 'p')
-local w, c, p = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])
-if w == index - 1 then
-  p = c
-  c = 0
-elseif w ~= index then
-  p = 0
-  c = 0
+local answer = {elapsed}
+local hasRoom = true
+for i, key in ipairs(KEYS) do
+  local found = redis.call('HMGET', key, 'w', 'c', 'p')
+  local w, c, p = tonumber(found[1]), tonumber(found[2]), tonumber(found[3])
+  if w == index - 1 then
+    p = c
+    c = 0
+  elseif w ~= index then
+    p = 0
+    c = 0
+  end
+  local fits = c + p * (span - elapsed) / span < tonumber(ARGV[i + 1])
+  hasRoom = hasRoom and fits
+  table.insert(answer, fits and 1 or 0)
+  table.insert(answer, c)
+  table.insert(answer, p)
 end
-if c + p * (span - elapsed) / span < limit then
-  redis.call('HSET', KEYS[1], 'w', index, 'c', c + 1, 'p', p)
-  redis.call('PEXPIRE', KEYS[1], 2 * span)
-  return {1, c + 1, p, elapsed}
+if hasRoom then
+  for i, key in ipairs(KEYS) do
+    redis.call('HSET', key, 'w', index, 'c', answer[3 * i] + 1, 'p', answer[3 * i + 1])
+    redis.call('PEXPIRE', key, 2 * span)
+  end
 end
-return {0, c, p, elapsed}
+return answer
 `;
 
 export interface ClientLimitsOptions {
@@ -89,60 +98,83 @@ export class ClientLimits {
   }
 
   /**
-   * Counts a request. Refused ones do not count.
+   * Counts a request. Refused ones do not count, neither for the client nor for its site.
    * @param client account or network
    * @throws Failure too_many
    */
   async admit(work: LimitedWork, client: string): Promise<Quota> {
     const limit = this.options.perMinute[work];
-    const quota = await this.admitOf(work, client, limit);
     const site = siteOf(client);
-    if (site === client) return quota;
-    const ofSite = await this.admitOf(work, site, siteFactor * limit);
-    return ofSite.left < quota.left ? ofSite : quota;
-  }
-
-  /** @param client or its site */
-  private async admitOf(work: LimitedWork, client: string, limit: number): Promise<Quota> {
-    const [admitted, now, before, elapsed] = await this.count(`${work}:${client}`, limit);
-    const used = now + (before * (windowMs - elapsed)) / windowMs;
+    const counters: readonly Counter[] = [
+      { key: `${work}:${client}`, limit },
+      ...(site === client ? [] : [{ key: `${work}:${site}`, limit: siteFactor * limit }]),
+    ];
+    const { elapsed, counts } = await this.count(counters);
     const seconds = Math.max(1, Math.ceil((windowMs - elapsed) / 1_000));
-    const quota: Quota = { work, limit, left: Math.max(0, Math.floor(limit - used)), seconds };
-    if (admitted) return quota;
-    this.refused++;
-    throw tooMany(quota, secondsToWait({ limit, now, before, elapsed }));
+    const quotas = counts.map(({ fits, now, before }, index) => {
+      const { limit } = counters[index]!;
+      const used = (fits ? now + 1 : now) + (before * (windowMs - elapsed)) / windowMs;
+      const quota: Quota = { work, limit, left: Math.max(0, Math.floor(limit - used)), seconds };
+      if (fits) return quota;
+      this.refused++;
+      throw tooMany(quota, secondsToWait({ limit, now, before, elapsed }));
+    });
+    return quotas.reduce((least, quota) => (quota.left < least.left ? quota : least));
   }
 
-  /** @returns whether there is room for it, the counts of this window and the one before, ms of this one that are over */
-  private async count(key: string, limit: number): Promise<Counted> {
+  private async count(counters: readonly Counter[]): Promise<Counted> {
     const { redis, prefix, log } = this.options;
     try {
-      const counted = await redis.eval(script, 1, `${prefix}l:${key}`, windowMs, limit);
+      const counted = await redis.eval(
+        script,
+        counters.length,
+        ...counters.map(({ key }) => `${prefix}l:${key}`),
+        windowMs,
+        ...counters.map(({ limit }) => limit),
+      );
       this.isAlone = false;
-      const [admitted = 0, now = 0, before = 0, elapsed = 0] = (counted as unknown[]).map(Number);
-      return [admitted === 1, now, before, elapsed];
+      const [elapsed = 0, ...numbers] = (counted as unknown[]).map(Number);
+      const counts = counters.map((_, index) => {
+        const [fits, now = 0, before = 0] = numbers.slice(3 * index);
+        return { fits: fits === 1, now, before };
+      });
+      return { elapsed, counts };
     } catch (error) {
       if (!this.isAlone)
         log.warn({ err: error }, "requests are counted by each node, as Redis cannot be asked");
       this.isAlone = true;
-      return this.countHere(key, limit);
+      return this.countHere(counters);
     }
   }
 
-  private countHere(key: string, limit: number): Counted {
+  private countHere(counters: readonly Counter[]): Counted {
     const time = this.options.clock.now();
     const index = Math.floor(time / windowMs);
     const elapsed = time - index * windowMs;
-    const known = this.own.get(key);
-    const now = known?.index === index ? known.now : 0;
-    const before = known?.index === index ? known.before : known?.index === index - 1 ? known.now : 0;
-    if (now + (before * (windowMs - elapsed)) / windowMs >= limit) return [false, now, before, elapsed];
-    this.own.set(key, { index, now: now + 1, before });
-    return [true, now + 1, before, elapsed];
+    const counts = counters.map(({ key, limit }) => {
+      const known = this.own.get(key);
+      const now = known?.index === index ? known.now : 0;
+      const before = known?.index === index ? known.before : known?.index === index - 1 ? known.now : 0;
+      return { fits: now + (before * (windowMs - elapsed)) / windowMs < limit, now, before };
+    });
+    if (counts.every(({ fits }) => fits))
+      for (const [place, { now, before }] of counts.entries())
+        this.own.set(counters[place]!.key, { index, now: now + 1, before });
+    return { elapsed, counts };
   }
 }
 
-type Counted = readonly [admitted: boolean, now: number, before: number, elapsed: number];
+interface Counter {
+  readonly key: string;
+  readonly limit: number;
+}
+
+interface Counted {
+  /** Ms of this window that are over. */
+  readonly elapsed: number;
+  /** Of each counter: whether it had room for the request, and its counts of this window and the one before without it. */
+  readonly counts: readonly { readonly fits: boolean; readonly now: number; readonly before: number }[];
+}
 
 /** Until there is room for another request. */
 function secondsToWait({

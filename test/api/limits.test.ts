@@ -97,6 +97,37 @@ t.test("without Redis each node counts, over a sliding minute", async (t) => {
   t.equal(await admitted(), 10);
 });
 
+t.test("what its site is refused counts for no network", async (t) => {
+  const { redis } = server.nodes[0]!.services;
+  const perMinute = { tiles: 0, reads: 2, lists: 0, writes: 0, transfers: 0, pictures: 0 };
+  const clock = { ms: 0, now: () => clock.ms };
+  const away = openRedis("redis://127.0.0.1:1", quietLog);
+  t.teardown(() => away.disconnect());
+  const late = "2001:db8:9:ff";
+  const useOf = async (limits: ClientLimits) => {
+    let count = 0;
+    for (let index = 0; index < 32; index++) await limits.admit("reads", `2001:db8:9:${index % 16}`);
+    for (let index = 0; index < 8; index++)
+      await limits.admit("reads", late).then(
+        () => count++,
+        () => undefined,
+      );
+    return count;
+  };
+  const together = new ClientLimits({ redis, prefix: "t:", perMinute, clock, log: quietLog });
+  const admitted = await useOf(together);
+  const counted = await redis.hmget(`t:l:reads:${late}`, "c", "p");
+  // A window may end meanwhile, after which there is room for one.
+  t.equal(Number(counted[0] ?? 0) + Number(counted[1] ?? 0), admitted);
+  t.ok(admitted < 2, "the site is full");
+
+  const alone = new ClientLimits({ redis: away, prefix: "t:", perMinute, clock, log: quietLog });
+  t.equal(await useOf(alone), 0);
+  clock.ms = 90_000;
+  t.match(await alone.admit("reads", late), { left: 1 });
+  t.match(await alone.admit("reads", late), { left: 0 });
+});
+
 t.test("by default nothing is limited", async (t) => {
   const { config } = server.nodes[0]!.services;
   t.same(

@@ -1,5 +1,6 @@
 import sharp from "sharp";
 import t from "tap";
+import { addMember } from "../../src/access/accounts.js";
 import { makeFileLayer, makeObject, send } from "../api/files.support.js";
 import { addObject, makeMap, makeStyledLayer, square, tileUrl } from "../support/maps.js";
 import { startServer, waitFor } from "../support/server.js";
@@ -145,4 +146,48 @@ t.test("pictures that a client asks for and leaves keep no others waiting", asyn
   t.same(await Promise.all([icon, ...others]), [200, 200, 200]);
   t.same(new Set(await Promise.all(flood)), new Set(["left"]));
   t.equal(image.pid, pid);
+});
+
+t.test("pictures and fonts that an account sends keep no others' waiting for all of them", async (t) => {
+  const { image, db } = node.services;
+  const { rows } = await sql.query("select id from project where code = 'p'");
+  await addMember(db, { login: "second", password: "secondsecond", projectId: rows[0].id, role: "admin" });
+  const own = await server.token("admin");
+  const login = await api("POST", "login/", { body: { user: "second", pass: "secondsecond" } });
+  const other: string = login.json.token;
+  const body = await sharp({ create: { width: 8, height: 8, channels: 3, background: "#f00" } })
+    .png()
+    .toBuffer();
+  const put = async (token: string, path: string, signal = new AbortController().signal) => {
+    const headers = { "x-token": token, "content-type": "image/png" };
+    const url = `${server.url}/api/2.8/p/${path}`;
+    return (await fetch(url, { method: "PUT", headers, body: new Uint8Array(body), signal })).status;
+  };
+  t.equal(await put(own, "pictures/first.png"), 200);
+  const { call } = image;
+  t.teardown(() => {
+    image.call = call;
+  });
+  const made: string[] = [];
+  image.call = async (kind, request, user) => {
+    const answer = await call(kind, request, user);
+    made.push((request as { readonly name: string }).name);
+    return answer;
+  };
+  process.kill(image.pid!, "SIGSTOP");
+  const flood = ["a", "b", "c", "d", "e", "f"].map((name) => put(own, `pictures/${name}.png`));
+  await waitFor(() => image.counts().running === 2 && image.counts().waiting === 4);
+  const leaving = new AbortController();
+  const left = ["pictures/left.png", "fonts/left.ttf"].map((path) =>
+    put(own, path, leaving.signal).catch(() => "left"),
+  );
+  await waitFor(() => image.counts().waiting === 6);
+  leaving.abort();
+  await waitFor(() => image.counts().waiting === 4);
+  t.same(await Promise.all(left), ["left", "left"]);
+  const last = put(other, "pictures/other.png");
+  await waitFor(() => image.counts().waiting === 5);
+  process.kill(image.pid!, "SIGCONT");
+  t.same(new Set(await Promise.all([...flood, last])), new Set([200]));
+  t.ok(made.indexOf("other.png") < made.length - 1, made.join(", "));
 });

@@ -3,10 +3,11 @@ import { deleteFont, saveFont } from "../../catalog/fonts.js";
 import type { StoredFont } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
 import { HostError } from "../../hosts/host.js";
+import type { ImageUser } from "../../hosts/image.js";
 import type { Reply, Request } from "../../http/types.js";
 import { installedFace, isFontPath } from "../../style/fonts.js";
 import type { Answered } from "../request/answer-schemas.js";
-import { answer } from "../request/caller.js";
+import { answer, imageUser } from "../request/caller.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { binary, upload } from "../request/schema/bodies.js";
@@ -55,7 +56,7 @@ async function put(
   const { project, caller } = context;
   return withFolder(services, async (folder) => {
     const target = join(folder, "font");
-    const font = await checked(services, { path: sent.file.path, target });
+    const font = await checked(services, { path: sent.file.path, target }, imageUser(request, caller));
     const known = project.fonts.get(path);
     // Before the row that refers to it. After a crash in between, it is deleted later.
     const blob = known?.digest === font.digest ? known.blob : await services.blobs.put(target);
@@ -69,8 +70,12 @@ async function put(
 }
 
 /** The font of an upload, written anew. @throws Failure unsupported_format, busy */
-async function checked(services: Services, request: { readonly path: string; readonly target: string }) {
-  const response = await services.image.call("font", request).catch((error: unknown) => {
+async function checked(
+  services: Services,
+  request: { readonly path: string; readonly target: string },
+  user: ImageUser,
+) {
+  const response = await services.image.call("font", request, user).catch((error: unknown) => {
     if (!(error instanceof HostError) || error.reason === "stopped") throw error;
     throw failed("unsupported_format", "The font is damaged, or takes too long to read.");
   });

@@ -2,11 +2,12 @@ import { deletePicture, savePictures } from "../../catalog/pictures.js";
 import type { ProjectState, StoredPicture } from "../../catalog/state.js";
 import { failed, notFound } from "../../errors.js";
 import { HostError } from "../../hosts/host.js";
+import type { ImageUser } from "../../hosts/image.js";
 import type { SafePicture } from "../../hosts/messages.js";
 import type { Reply, Request } from "../../http/types.js";
 import { isPicturePath } from "../../style/picture-path.js";
 import type { Answered } from "../request/answer-schemas.js";
-import { answer } from "../request/caller.js";
+import { answer, imageUser } from "../request/caller.js";
 import { answers, type BodyOf, type Input, type Operation, operation } from "../request/operation.js";
 import { projectPath } from "../request/paths.js";
 import { binary, upload } from "../request/schema/bodies.js";
@@ -66,7 +67,11 @@ async function put(
   });
   const path = pathOf(request);
   return withFolder(services, async (folder) => {
-    const { pictures, refused } = await checked(services, { path: sent.file.path, name: path, folder });
+    const { pictures, refused } = await checked(
+      services,
+      { path: sent.file.path, name: path, folder },
+      imageUser(request, context.caller),
+    );
     const [picture] = pictures;
     if (!picture)
       throw failed("unsupported_format", `The picture cannot be used. ${refused[path] ?? ""}`.trim());
@@ -82,7 +87,11 @@ async function putAll(
 ): Promise<Reply> {
   const { context, sent } = await receiveFor(request, body, authorizedBy(request, services));
   return withFolder(services, async (folder) => {
-    const { pictures, refused } = await checked(services, { path: sent.file.path, folder });
+    const { pictures, refused } = await checked(
+      services,
+      { path: sent.file.path, folder },
+      imageUser(request, context.caller),
+    );
     const stored = await store(services, context.project, pictures);
     return answer(context.caller, {
       pictures: stored.map(({ path, ...picture }) => pictureObject(path, picture)),
@@ -114,8 +123,9 @@ function pathOf(request: Request): string {
 async function checked(
   services: Services,
   request: { readonly path: string; readonly name?: string; readonly folder: string },
+  user: ImageUser,
 ) {
-  const response = await services.image.call("pictures", request).catch((error: unknown) => {
+  const response = await services.image.call("pictures", request, user).catch((error: unknown) => {
     if (!(error instanceof HostError) || error.reason === "stopped") throw error;
     throw failed("unsupported_format", "The pictures are damaged, or take too long to read.");
   });

@@ -78,6 +78,12 @@ export function cartocssPage(): string {
   const docs = new Map<string, Described>();
   for (const group of [style, ...Object.values(symbolizers)])
     for (const one of Object.values(group)) if (one.css && !docs.has(one.css)) docs.set(one.css, one);
+  // Mapnik would take more kinds of pictures than a project can have.
+  const ours = (text: string) =>
+    text.replace(
+      /Accepted formats: .*?\.$/,
+      "A [picture of the project](api-styles.md#upload-a-picture): PNG, WebP or SVG.",
+    );
   const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ").replace(/[<>]/g, "");
   const table = (properties: AllowedProperties) => {
     const rows = Object.entries(properties).map(([name, { value }]) => {
@@ -87,7 +93,7 @@ export function cartocssPage(): string {
         preset === undefined || preset === "none" || typeof preset === "object"
           ? ""
           : ` Default \`${cell(String(preset))}\`.`;
-      return `| \`${name}\` | ${cell(valuesOf(value))} | ${cell(known?.doc ?? "")}${shown} |`;
+      return `| \`${name}\` | ${cell(valuesOf(value))} | ${cell(ours(known?.doc ?? ""))}${shown} |`;
     });
     return `| property | values | what it does |\n|---|---|---|\n${rows.join("\n")}`;
   };

@@ -132,6 +132,15 @@ function errorsOf(responses: Described["responses"]): string {
   return links.length === 0 ? "" : `Errors: ${links.join(", ")}.`;
 }
 
+/** `At most 16777216 bytes; 65536 if …` as a person would write it. */
+const inUnits = (text: string): string =>
+  text.replace(/\b(\d{4,})( bytes)?\b/g, (whole, digits: string) => {
+    const unit = (["GiB", "MiB", "KiB"] as const).find(
+      (_, at) => Number(digits) % 1024 ** (3 - at) === 0 && Number(digits) > 0,
+    );
+    return unit ? `${Number(digits) / { GiB: 1024 ** 3, MiB: 1024 ** 2, KiB: 1024 }[unit]} ${unit}` : whole;
+  });
+
 /** Examples by operation, from the pages that show the API. */
 function examplesBy(pages: readonly Page[], shown: readonly Shown[]): Map<Shown, Example> {
   const found = new Map<Shown, Example>();
@@ -183,7 +192,7 @@ function operationText(one: Shown, example: Example | undefined, document: Docum
       : "Needs a session.",
     parameters.length > 0 ? parametersTable(parameters) : "",
     operation.requestBody ? bodyTable(operation.requestBody.content, document) : "",
-    operation.requestBody?.description ?? "",
+    inUnits(operation.requestBody?.description ?? ""),
     `Answer: ${answer?.description ?? ""}${types.length > 0 ? ` (${types.join(", ")})` : ""}`,
     example ? exampleText(example) : "",
     errorsOf(operation.responses),
@@ -220,7 +229,7 @@ export function operationPages(pages: readonly Page[]): OperationPages {
     const texts = own.map((one) => operationText(one, examples.get(one), document));
     made.set(
       `reference/${name}`,
-      `# Operations: ${tag}\n\nEvery operation of the API that has to do with ${tag.toLowerCase()}: parameters, body, answer, errors, and an example.\n\n${texts.join("\n\n")}\n`,
+      `# Operations: ${tag}\n\nEvery operation of the API that has to do with ${tag.toLowerCase()}: parameters, body, answer, errors, and an example.\n\nThe examples are those of the [API pages](api-basics.md#prepare-the-examples), where the names in them are set: \`$API\` is the address of a project, \`$MAP\` of a map, \`$T\` of a layer with trees, and \`$AUTH\` the header with the token. Every answer may also be [431, 500 or 503](errors.md#statuses).\n\n${texts.join("\n\n")}\n`,
     );
   }
   made.set(

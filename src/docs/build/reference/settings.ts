@@ -1,103 +1,137 @@
-import { configKeys, environmentName, loadConfig } from "../../../config.js";
+import { ConfigError, configKeys, environmentName, loadConfig } from "../../../config.js";
 
 /** The page of the settings: names and defaults from the configuration, meanings from here. */
 
 const meanings: Readonly<Record<string, string>> = {
-  databaseUrl: "PostgreSQL 15 or later with PostGIS",
-  redisUrl: "Redis; also `rediss://` and `unix://`",
-  tilesRedisUrl: "Redis for tiles and compiled styles; that of `redisUrl` when empty",
-  redisPrefix: "prefix of all keys, so that installations can share one Redis",
-  host: "address to listen on",
-  port: "port; 0 takes a free one",
-  nodes: "node processes on this machine",
-  baseUrl: "public address, with a path prefix if there is one",
-  trustedProxies: "addresses of proxies whose `X-Forwarded-*` headers are trusted, comma-separated",
-  idAlias: "another name of `svc_id` in requests and responses; a column code",
-  externalHosts: "hosts (`host` or `host:port`) that external layers may name, comma-separated",
+  databaseUrl:
+    "The address of PostgreSQL, 15 or later with PostGIS. If it is not set, `npm start` and `serve --local` start a private one. [A database elsewhere](../operating/database-elsewhere.md).",
+  redisUrl:
+    "The address of Redis; also `rediss://` for an encrypted connection, and `unix://` for a socket. If it is not set, `npm start` and `serve --local` start a private one. [Redis](../operating/redis.md).",
+  tilesRedisUrl:
+    "A second Redis for tiles and compiled styles, so that these never push sessions out of the other. Empty: they are in that of `redisUrl`.",
+  redisPrefix:
+    "What the names of all keys in Redis begin with. Installations that share one Redis have different ones.",
+  host: "The address to listen on. `0.0.0.0` is every IPv4 address of the machine; `127.0.0.1` lets only this machine in.",
+  port: "The port to listen on. `0` takes a free one.",
+  nodes:
+    "How many server processes share the port on this machine: [several nodes](../operating/several-nodes.md).",
+  baseUrl:
+    "The public address, with a path if there is one, without a slash at its end: `https://maps.example.org/geo`. Addresses in answers begin with it, unless a trusted proxy sends `X-Forwarded-Host`.",
+  trustedProxies:
+    "Proxies whose `X-Forwarded-…` headers count: addresses or networks (`10.0.0.0/8`), with commas between. [Behind a proxy](../operating/behind-a-proxy.md#tell-mapwright-of-the-proxy).",
+  idAlias: "Another name of `svc_id`, the id of an object, in requests and answers, such as `gid`.",
+  externalHosts:
+    "Servers whose images [external layers](../how-to/external-layers.md) may show: `host` or `host:port`, with commas between.",
   visualPlugins:
-    "plug-ins for visualizations: names of those that come with the server, and paths of modules, comma-separated",
-  "externalLayers.privateAddresses": "whether these hosts may have addresses of private networks",
-  "externalLayers.deadlineMs": "longest wait for one of their images",
-  "externalLayers.imageBytes": "largest image",
-  "externalLayers.connections": "connections of one node to one host",
-  "externalLayers.memoryBytes": "images in the memory of one node",
-  "externalLayers.ageSeconds": "how long an image is shown whose server does not say",
-  "externalLayers.maxAgeSeconds": "how long an image is shown at most",
+    "[Plug-ins for visualizations](api-visualizations.md#visualizations-by-plug-ins): names of those that come with the server, and paths of modules, with commas between.",
+  "externalLayers.privateAddresses":
+    "Whether these servers may have addresses of private networks, such as `10.0.0.5`.",
+  "externalLayers.deadlineMs": "How long one image of another server is waited for, in milliseconds.",
+  "externalLayers.imageBytes": "The largest image of another server that is taken.",
+  "externalLayers.connections": "How many connections one node opens to one server at a time.",
+  "externalLayers.memoryBytes": "How much memory images of other servers may take in one node.",
+  "externalLayers.ageSeconds": "How long an image is shown, if its server does not say.",
+  "externalLayers.maxAgeSeconds": "How long an image is shown at most, whatever its server says.",
   "externalLayers.retrySeconds":
-    "how long a tile holds that lacks an image, and after how long a failing host is asked again",
-  logLevel: "`fatal` to `trace`, or `silent`",
-  dataDir: "files that the server keeps; nodes on several machines share its folder `files` (attachments)",
-  databaseConnections: "connections of one node, which are shared by purpose",
-  statementTimeoutMs: "longest query",
-  publicTimeoutMs: "longest query for those without a token",
-  sessionIdleSeconds: "a session ends after this long without a request",
-  tileKeySeconds: "a [key for tiles](api-tile-keys.md) ends after this long at the latest",
-  "login.windowSeconds": "failed logins are counted over this time",
-  "login.failuresPerLoginAndAddress": "failures of one login from one address; then its attempts are refused",
-  "login.failuresPerAddress": "failures from one address, over all logins that never succeeded there",
-  "login.failuresPerLogin": "failures of one login, over all addresses where it never succeeded",
-  "login.concurrency": "passwords hashed at once in one node",
+    "How long a tile that lacks an image is kept, and after how long a server that failed is asked again.",
+  logLevel:
+    "What is logged: this level and all that are worse. `debug` adds requests that went well. [The log](../operating/systemd.md#the-log).",
+  dataDir:
+    "The folder for files that the server keeps, and for the private PostgreSQL and Redis. Nodes on several machines share its folder `files`. [What is in it](../operating/disk-use.md#where-the-bytes-are).",
+  databaseConnections:
+    "How many connections to PostgreSQL one node has for requests. [What they are for](../operating/database-elsewhere.md#what-the-connections-are-for).",
+  statementTimeoutMs: "How long a query of a request may take, in milliseconds.",
+  publicTimeoutMs: "The same for requests without a token.",
+  sessionIdleSeconds: "A session ends so long after its last use.",
+  tileKeySeconds: "A [key for tiles](api-tile-keys.md) ends after this time at the latest.",
+  "login.windowSeconds":
+    "Failed logins are counted over this time: [failed logins](../operating/fair-shares.md#failed-logins).",
+  "login.failuresPerLoginAndAddress":
+    "After so many failures of one login from one address, further attempts of that login from there are refused.",
+  "login.failuresPerAddress":
+    "After so many failures from one address, it is refused. Logins that succeeded there before do not count.",
+  "login.failuresPerLogin":
+    "After so many failures of one login, it is refused. Addresses where it succeeded before do not count.",
+  "login.concurrency": "How many passwords one node checks at once. Each takes a core for a moment.",
   "limits.tiles":
-    "requests of a client in a minute for tiles that are not cached by their address; `0` = any number, here and below",
-  "limits.reads": "single objects, layers and other short reads",
-  "limits.lists": "lists of objects",
-  "limits.writes": "changes",
-  "limits.transfers": "imports and exports",
-  "limits.pictures": "images and icons",
-  "external.keysDir": "folder of the keys of external tokens; `keys` in `dataDir` when empty",
-  "external.claim": "claim of an external token that names the user",
-  "external.toleranceSeconds": "tolerated clock difference to issuers of tokens",
+    "How many tiles a client may ask for in a minute, beyond those that the cache of addresses answers. `0`, here and below, is any number. [Limits of requests](../operating/fair-shares.md#limits-of-requests).",
+  "limits.reads": "The same for single objects, layers and other short reads.",
+  "limits.lists": "The same for lists of objects.",
+  "limits.writes": "The same for changes.",
+  "limits.transfers": "The same for imports and exports.",
+  "limits.pictures": "The same for images and icons.",
+  "external.keysDir":
+    "The folder with the keys of other services, in a folder for each project. Empty: `keys` in `dataDir`. [Sign in by another service](../how-to/sign-in-by-another-service.md).",
+  "external.claim": "The member (claim) of such a token that names the user.",
+  "external.toleranceSeconds": "How far the clocks of the other service and of this machine may be apart.",
   maxBodyBytes:
-    "largest body with values or geometry of objects; other operations take at most 2 MiB, each as much as `/openapi.json` says",
-  maxUploadBytes: "largest file",
+    "The largest body with values or geometry of objects. Other operations take at most 2 MiB, each as much as `/openapi.json` says.",
+  maxUploadBytes: "The largest file that can be uploaded, for an import or an object.",
   "receiving.memoryBytes":
-    "request bodies in the memory of one node, beyond the first 64 KiB of each; then the slowest is answered 503",
-  "receiving.fileBytes": "uploaded files of one node on disk; beyond it 503",
+    "How much memory bodies that are being received may take in one node, beyond the first 64 KiB of each. When it is full, the slowest is answered 503.",
+  "receiving.fileBytes":
+    "How much disk uploads that are under way may take in one node. Beyond it they are answered 503.",
   "receiving.freeBytes":
-    "uploads are answered 503 when less would stay free on the disk of `dataDir`, or less than a tenth of a smaller one",
-  "catalog.memoryBytes": "maps in the memory of one node; plus a quarter of it for projects",
-  "tiles.memoryBytes": "tiles in the memory of one node",
-  "tiles.addressBytes": "responses cached by raw URL, in one node",
+    "How much must stay free on the disk of `dataDir`, or a tenth of a smaller disk. Uploads that would take it are answered 503.",
+  "catalog.memoryBytes":
+    "How much memory the structure of maps (layers, columns, styles, rights) may take in one node. Projects have a quarter of that besides.",
+  "tiles.memoryBytes": "How much memory tiles may take in one node.",
+  "tiles.addressBytes":
+    "How much memory the cache of addresses may take in one node. It holds whole answers by the address as it was asked for: [the way of a tile](../explanation/way-of-a-tile.md).",
   "tiles.redrawHot":
-    "tiles that were asked for several times are drawn again after an edit while the node has nothing else to draw",
+    "Whether tiles that were asked for several times are drawn again after an edit by themselves, while the node has nothing else to draw.",
   "tiles.packHot":
-    "tiles that are asked for often are packed more closely while the node has nothing else to draw",
-  "tiles.planBytes": "render plans (layers, versions and styles of a tile) in the memory of one node",
-  "tiles.redisSeconds": "how long Redis keeps a tile",
-  "tiles.cacheControl": "`Cache-Control` of public tiles and pictures; empty: what `edge.kind` needs",
-  "tiles.queueLength": "metatiles that may wait; beyond it 503",
-  "tiles.deadlineMs": "longest render, and longest wait in the queue",
+    "Whether tiles that are asked for often are packed into fewer bytes, while the node has nothing else to draw.",
+  "tiles.planBytes":
+    "How much memory plans of tiles may take in one node: which layers, versions and styles a tile is drawn of.",
+  "tiles.redisSeconds": "How long Redis keeps a tile. `0`: not at all, and `cache warm` cannot be used.",
+  "tiles.cacheControl":
+    "The header `Cache-Control` of public tiles and pictures. Leave it empty: then it is what `edge.kind` needs. With a `max-age` of your own browsers show old tiles.",
+  "tiles.queueLength":
+    "How many drawings may wait; one draws up to 4 × 4 tiles. Beyond it the answer is 503.",
+  "tiles.deadlineMs": "How long a drawing may take, and how long it may wait, in milliseconds.",
   "edge.kind":
-    "cache in front of the server: `none`, `nginx`, `varnish`, `fastly`, `cloudflare`, or `hook` for another one",
-  "edge.urls": "addresses of Varnish, comma-separated, or of the hook",
-  "edge.service": "id of the service at Fastly, or of the zone at Cloudflare",
-  "edge.token": "token for Fastly, Cloudflare or the hook",
-  "edge.name": "the key that all public answers have; installations that share an edge have different ones",
-  "edge.seconds": "how long the edge keeps what it is not told to drop",
-  "edge.repeatSeconds": "after which Fastly, Cloudflare and a hook are told again",
-  "edge.perMinute": "requests that the plan of Cloudflare allows",
-  "style.deadlineMs": "longest compilation of a style",
-  "render.concurrency": "parallel renders in one node; best the number of cores",
-  "render.mapBytes": "loaded maps that the render host of one node keeps, as estimated",
-  "render.memoryBytes": "a render host that grows beyond it is replaced",
-  "transfer.jobsPerHost": "files after which a transfer host is replaced",
-  "transfer.deadlineMs": "longest import, and longest wait of an import in the queue",
-  "transfer.memoryBytes": "a transfer host that grows beyond it is replaced",
-  "transfer.unpackedBytes": "files of an uploaded archive, unpacked, in all",
-  "transfer.rasterBytes": "pixels of an imported image, unpacked",
-  "exports.queueLength": "exports that may wait for the export host; beyond it `busy`",
-  "exports.deadlineMs": "longest writing of an export's files, and longest wait in the queue",
-  "exports.memoryBytes": "an export host that grows beyond it is replaced",
-  "exports.fileBytes": "size of the files of one export",
-  "exports.totalBytes": "size of the files of all exports that are written or sent; beyond it `busy`",
-  "exports.tiles": "tiles of one export of a map's tiles",
-  "images.memoryBytes": "resized pictures and icons in the memory of one node",
+    "The [cache in front](../operating/cdn.md) of the server: `hook` is one of your own, `none` is none that is told of changes.",
+  "edge.urls": "The addresses of all instances of Varnish, with commas between, or the address of the hook.",
+  "edge.service": "The id of the service at Fastly, or of the zone at Cloudflare.",
+  "edge.token": "The token for Fastly, Cloudflare or the hook.",
+  "edge.name": "A key that all public answers have. Installations that share a cache have different ones.",
+  "edge.seconds": "How long the cache keeps what it is not told to drop.",
+  "edge.repeatSeconds":
+    "After this time Fastly, Cloudflare and a hook are told each change once more, for answers that were on their way to them.",
+  "edge.perMinute": "How many requests in a minute your plan at Cloudflare allows.",
+  "style.deadlineMs": "How long a style may take to be compiled, in milliseconds.",
+  "render.concurrency": "How many drawings one node makes at once. Best the number of cores.",
+  "render.mapBytes":
+    "How much memory maps that are loaded for drawing may take in one node. It is an estimate.",
+  "render.memoryBytes": "The process that draws is replaced when it has grown beyond this.",
+  "transfer.jobsPerHost":
+    "The processes that read imports and write exports are replaced after so many files.",
+  "transfer.deadlineMs": "How long an import may take, and how long it may wait before, in milliseconds.",
+  "transfer.memoryBytes": "The process that reads imports is replaced when it has grown beyond this.",
+  "transfer.unpackedBytes":
+    "How large all files of an uploaded archive may be together when they are unpacked.",
+  "transfer.rasterBytes": "How large the pixels of an imported image may be when they are unpacked.",
+  "exports.queueLength":
+    "How many exports may wait for the process that writes their files. Beyond it they are answered `busy` (503).",
+  "exports.deadlineMs":
+    "How long the files of an export may take to be written, and how long it may wait before, in milliseconds.",
+  "exports.memoryBytes": "The process that writes exports is replaced when it has grown beyond this.",
+  "exports.fileBytes": "How large the files of one export may be.",
+  "exports.totalBytes":
+    "How much disk the files of all exports that are being written or sent may take. Beyond it they are answered `busy` (503).",
+  "exports.tiles": "How many tiles one export of a map's tiles may have.",
+  "images.memoryBytes": "How much memory resized pictures and icons may take in one node.",
   "images.diskBytes":
-    "resized pictures in the folder `resized` of `dataDir`; those not used for longest go first; `0` = none",
-  "images.hostBytes": "an image host that grows beyond it is replaced",
-  "images.deadlineMs": "longest processing of a picture or document, and longest wait in the queue",
-  metrics: "whether `/metrics` is served, to processes of this machine",
-  metricsToken: "also to other machines, with `Authorization: Bearer` and this token",
+    "How much disk resized pictures may take in the folder `resized` of `dataDir`, for all nodes together. Those that were not used for longest go first. `0`: none are kept.",
+  "images.hostBytes":
+    "The process that makes pictures and documents is replaced when it has grown beyond this.",
+  "images.deadlineMs":
+    "How long a picture or document may take to be made, and how long it may wait before, in milliseconds.",
+  metrics:
+    "Whether there is a page [`/metrics`](../operating/health-and-metrics.md#metrics). It is for programs on this machine.",
+  metricsToken:
+    "With this token as `Authorization: Bearer …`, programs on other machines may read `/metrics`, too.",
 };
 
 const shortNames: Readonly<Record<string, string>> = { databaseUrl: "DATABASE_URL", redisUrl: "REDIS_URL" };
@@ -143,6 +177,19 @@ function written(key: string, value: unknown): string {
   return `\`${String(value)}\``;
 }
 
+/** What the configuration says that it expects there; "" for sizes, which take units, and where any text is taken. */
+function taken(key: string): string {
+  if (/bytes$/i.test(key)) return "";
+  try {
+    loadConfig({ environment: {}, flags: { [key]: "\0" } });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const expected = /: expected (.*?)(, got .*)?$/.exec(error.problems[0] ?? "")?.[1];
+    return expected ? `Takes ${expected}. ` : "";
+  }
+  return "";
+}
+
 /** @throws Error naming keys without a meaning, and meanings without a key */
 export function settingsPage(): string {
   const keys = configKeys();
@@ -158,7 +205,7 @@ export function settingsPage(): string {
       .filter((key) => groupOf(key) === group)
       .map((key) => {
         const variable = shortNames[key] ?? environmentName(key);
-        return `### ${key}\n\n${meanings[key]}\n\nVariable \`${variable}\`, default ${written(key, settingOf(defaults, key))}.`;
+        return `### ${key}\n\n${meanings[key]}\n\n${taken(key)}Variable \`${variable}\`, default ${written(key, settingOf(defaults, key))}.`;
       });
     return `## ${groups[group] ?? group}\n\n${rows.join("\n\n")}`;
   });
@@ -176,7 +223,7 @@ the defaults. In the file, keys with a dot are nested objects:
 { "port": 80, "tiles": { "queueLength": 64 } }
 \`\`\`
 
-Sizes take units, as \`"256 MiB"\`. A relative path is relative to the folder that the program is started in. Keys that there are
+What a setting takes is checked at the start. Sizes take units, as \`"256 MiB"\`; a number without a unit is bytes. A relative path is relative to the folder that the program is started in. Keys that there are
 not, and variables that begin with \`MAPWRIGHT_\` and name none, are errors.
 
 ${parts.join("\n\n")}
