@@ -59,6 +59,7 @@ export async function withImports(
   });
   const transfer = createTransferHost(config, world.log);
   try {
+    await transfer.whenReady();
     await work({ db, transfer, log: world.log, config });
   } finally {
     await transfer.stop();

@@ -61,6 +61,7 @@ export async function imports(context: Context): Promise<Row[]> {
   });
   const transfer = createTransferHost(config, world.log);
   try {
+    await transfer.whenReady();
     const map = await withCatalogue(world, async (at) => (await at.map(mapCode)).id);
     const ours = async ({ files }: Input): Promise<Outcome> => {
       const { id } = await createLayer(db, map, {});

@@ -6,7 +6,7 @@ import { processesOf } from "./processes.js";
 
 type Part = "render" | "transfer" | "image" | "PostgreSQL" | "Redis" | "node";
 
-/** The image host is started on demand: it may not be there. */
+/** The hosts for imports and images are started on demand: they may not be there. */
 const turns: readonly Part[] = ["render", "PostgreSQL", "transfer", "Redis", "image", "node"];
 
 export interface Kills {
