@@ -83,14 +83,19 @@ export class StoreWatch {
   constructor(
     private readonly on: { readonly db: Database; readonly blobs: BlobStore; readonly log: Log },
     private readonly sharedMs = 1_000,
-    private readonly clock: Clock = systemClock,
+    private readonly clock: Pick<Clock, "now"> = systemClock,
   ) {}
 
-  /** Whether the store is this installation's. Never rejects: while nobody can know, it is what it was. */
+  /**
+   * Whether the store is this installation's. Never rejects: while nobody can know, it is what it was. A disk that does not
+   * answer is asked once: each question holds one of the few threads that read files.
+   */
   isOurs(): Promise<boolean> {
     if (this.looking === undefined || this.clock.now() >= this.until) {
-      this.until = this.clock.now() + this.sharedMs;
-      this.looking = this.look();
+      this.until = Number.POSITIVE_INFINITY;
+      this.looking = this.look().finally(() => {
+        this.until = this.clock.now() + this.sharedMs;
+      });
     }
     return this.looking;
   }

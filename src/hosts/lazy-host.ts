@@ -39,9 +39,10 @@ export class LazyHost<M extends Messages> {
     this.idle.unref();
   }
 
-  /** False while a process is needed and cannot take tasks. */
+  /** False when its process has ended or could not be started, until the next one is there. One that starts for the first time is ready. */
   get ready(): boolean {
-    return this.host?.ready ?? !this.stopped;
+    if (!this.host) return !this.stopped;
+    return this.host.ready || this.host.counts().restarts === 0;
   }
 
   /** Starts the process, and resolves when it can take tasks. */

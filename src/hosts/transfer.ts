@@ -33,7 +33,7 @@ export interface TransferHost {
    *   when it was killed from outside or is being stopped; the reason of the signal
    */
   import(request: ImportRequest, options?: TransferOptions): Promise<ImportResponse>;
-  /** False while files wait for a process that is not there. */
+  /** False while a process that has ended is being replaced. */
   readonly ready: boolean;
   /** Starts a process, and resolves when it can take files. */
   whenReady(): Promise<void>;

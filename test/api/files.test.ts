@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t from "tap";
 import { startFileSweep, sweepFiles } from "../../src/catalog/file-sweep.js";
 import { compareStore, StoreWatch } from "../../src/catalog/installation.js";
+import type { BlobStore } from "../../src/storage/blob-store.js";
 import { FolderBlobStore } from "../../src/storage/folder-blob-store.js";
 import { quietLog } from "../support/log.js";
 import { makeMap } from "../support/maps.js";
@@ -255,6 +256,33 @@ t.test("a store that is not the one of the database is told from it, and is neve
     await server.sql.query("rollback");
   }
   t.equal(await (await get(file.path)).text(), "here");
+});
+
+t.test("a store that does not answer is asked once, however often somebody wants to know", async (t) => {
+  let asked = 0;
+  let answer = () => {};
+  const silent = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const late: BlobStore = Object.create(blobs, {
+    mark: {
+      value: async () => {
+        asked++;
+        await silent;
+        return blobs.mark();
+      },
+    },
+  });
+  const clock = { ms: 0, now: () => clock.ms };
+  const watch = new StoreWatch({ db, blobs: late, log: quietLog }, 1_000, clock);
+  const answers = [watch.isOurs()];
+  for (clock.ms = 5_000; clock.ms < 60_000; clock.ms += 5_000) answers.push(watch.isOurs());
+  t.equal(asked, 1);
+  answer();
+  t.same(new Set(await Promise.all(answers)), new Set([true]));
+  clock.ms += 5_000;
+  t.ok(await watch.isOurs());
+  t.equal(asked, 2);
 });
 
 t.test("an older state of the database finds its files again", async (t) => {

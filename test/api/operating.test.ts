@@ -35,6 +35,21 @@ t.test("a node is live, and ready when the database, Redis and both hosts answer
   });
 });
 
+t.test(
+  "a node that starts the process for its first import is ready, one that lost it is degraded",
+  async (t) => {
+    const { transfer } = node.services;
+    const status = async () =>
+      ((await (await fetch(`${server.url}/health/ready`)).json()) as { status: string }).status;
+    const starting = transfer.whenReady();
+    t.equal(await status(), "ready");
+    await starting;
+    process.kill(transfer.pid!, "SIGKILL");
+    await waitFor(async () => (await status()) === "degraded");
+    await waitFor(async () => (await status()) === "ready");
+  },
+);
+
 t.test("a node whose Redis is away is degraded, and serves public tiles all the same", async (t) => {
   await makeMap(server, "away");
   await makeStyledLayer(server, "away", "a", "#a { line-width: 1; }");
