@@ -8,7 +8,7 @@ import { bundleDocs, bundlePages, packPages } from "./pages.js";
 /** What `dist` holds besides the server's compiled sources; the last part of `npm run build`. */
 
 /** Files that the program reads at run time from beside its code. */
-const assets = /\.(sql|mss|html|css|svg|json|png|ico|webmanifest|woff2|md)$/;
+const assets = /\.(sql|mss|html|css|svg|json|png|webp|ico|webmanifest|woff2|md)$/;
 /** What is made of other outputs, below. */
 const madeOf = /^dist\/src\/(?:viewer\/(?:packed|scripts)|docs\/(?:site|reference)|visual\/kinds\/heat)\//;
 const browserProjects = ["src/viewer/browser/tsconfig.json", "src/docs/browser/tsconfig.json"];

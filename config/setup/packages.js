@@ -121,7 +121,8 @@ export async function installPackages(purpose) {
     throw new SetupError(
       "These packages of the system are missing, and they cannot be installed from here (neither root nor sudo):\n\n" +
         `  ${names}\n\nInstall them, then run the same command again:\n\n` +
-        `  apt-get update && apt-get install --no-install-recommends ${names}\n`,
+        `  apt-get update && apt-get install --no-install-recommends ${names}\n\n` +
+        "What they are for, and how to do with fewer: src/docs/operating/install.md",
     );
   }
   const script = [...prefix, "sh", "config/setup/install-packages.sh"];

@@ -124,7 +124,8 @@ export async function runProgram(
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof Failure || error instanceof ConfigError || error instanceof CommandError)
-    return error.message;
+  if (error instanceof ConfigError)
+    return `${error.message}\nAll settings, and how they are written: mapwright help settings`;
+  if (error instanceof Failure || error instanceof CommandError) return error.message;
   return reasonOf(error);
 }

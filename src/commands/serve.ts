@@ -56,7 +56,10 @@ Examples:
           }),
         );
       } catch (error) {
-        if (error instanceof AlreadyRunning) throw new CommandError(error.message);
+        if (error instanceof AlreadyRunning)
+          throw new CommandError(
+            `${error.message} End it, or choose another folder (--data-dir, MAPWRIGHT_DATA_DIR).`,
+          );
         throw error;
       }
     });

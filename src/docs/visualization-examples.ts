@@ -48,8 +48,8 @@ export const visualizationExamples: readonly VisualizationExample[] = [
       algorithm: 2,
       classesCount: 4,
       legendName: "People",
-      pointSettings: { size: 22 },
-      classesSettings: { minColor: "#ffffcc", midColor: "#fd8d3c", maxColor: "#800026" },
+      pointSettings: { size: 22, sizeEnabled: true },
+      classesSettings: { minColor: "#fed976", midColor: "#fd8d3c", maxColor: "#800026" },
     }),
   },
   {
@@ -60,7 +60,7 @@ export const visualizationExamples: readonly VisualizationExample[] = [
     settings: visual(2, {
       columnCode: "kind",
       legendName: "Kind of town",
-      pointSettings: { size: 18 },
+      pointSettings: { size: 18, sizeEnabled: true },
       classesSettings: {
         classes: [
           { value: "lake", color: "#1f78b4" },

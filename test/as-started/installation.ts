@@ -85,11 +85,13 @@ export interface RunningServer {
   stop(): Promise<number | null>;
 }
 
-const startMs = 180_000;
 const stopMs = 60_000;
 
 /** Starts a server and waits until it says that it is ready. */
-export async function start(command: readonly string[], { cwd, env }: Where): Promise<RunningServer> {
+export async function start(
+  command: readonly string[],
+  { cwd, env, withinMs = 180_000 }: Where & { readonly withinMs?: number },
+): Promise<RunningServer> {
   const child = spawn(command[0]!, command.slice(1), {
     cwd,
     ...(env && { env }),
@@ -101,7 +103,7 @@ export async function start(command: readonly string[], { cwd, env }: Where): Pr
       told += text;
     });
   const address = () => /is ready: (\S+)\/\n/.exec(told)?.[1];
-  for (const until = Date.now() + startMs; !address() && child.exitCode === null && Date.now() < until; )
+  for (const until = Date.now() + withinMs; !address() && child.exitCode === null && Date.now() < until; )
     await delay(20);
   const url = address();
   if (url === undefined) {

@@ -160,6 +160,7 @@ t.test("wrong values and unknown names are told in plain words", async (t) => {
   const told = async (variables: Record<string, string>) => {
     const { status, stderr } = await runCommand(["config", "check"], { variables });
     t.equal(status, 1, JSON.stringify(variables));
+    t.match(stderr, "mapwright help settings", "and where all of them are told");
     return stderr;
   };
   for (const [variables, text] of [

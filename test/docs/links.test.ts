@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
@@ -7,6 +7,7 @@ import { headingsOf, pageOfLink } from "../../src/docs/build/markdown.js";
 import { pagePaths } from "../../src/docs/contents.js";
 import { loadPages } from "../../src/docs/pages.js";
 import { executionCodes } from "../../src/errors.js";
+import { looks, pictureLine, readmeLook, readmePicture } from "./pictures.support.js";
 
 /** What the pages refer to is there: other pages, their headings, pictures, files of the project, settings. */
 
@@ -16,6 +17,7 @@ const byPath = new Map(pages.map((page) => [page.path, page]));
 const ids = new Map(
   pages.map(({ path, markdown }) => [path, new Set(headingsOf(markdown).map(({ id }) => id))]),
 );
+const pictureFile = (name: string) => join(root, "src/docs/pictures", `${name}.webp`);
 const withoutCode = (markdown: string) =>
   markdown.replace(/^(`{3,})[\s\S]*?^\1/gm, "").replace(/`[^`\n]*`/g, "");
 
@@ -51,6 +53,23 @@ t.test("links lead to pages and headings that there are", async (t) => {
       else t.match(link, /^\/(?:docs\/api\/|docs\/|openapi\.json|metrics|health\/\w+|)$/, `${path}: ${link}`);
     }
 });
+
+t.test(
+  "pictures of the product are those that `npm run pictures` takes, each in a page, and small",
+  async (t) => {
+    const shown = pages.flatMap(({ markdown }) =>
+      markdown.split(pictureLine).filter((_, at) => at % 2 === 1),
+    );
+    t.same(shown.sort(), [...looks.keys()].sort());
+    const sizes = [...looks].map(([name, { maxBytes }]) => {
+      const { size } = statSync(pictureFile(name));
+      t.ok(size <= maxBytes, `${name}: ${size} bytes`);
+      return size;
+    });
+    t.ok(sizes.reduce((sum, size) => sum + size, 0) <= 700_000);
+    t.ok(statSync(join(root, readmePicture)).size <= readmeLook.maxBytes);
+  },
+);
 
 t.test("settings that the pages name are settings", async (t) => {
   // The last one is shown as a slip of the pen.

@@ -1,8 +1,5 @@
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { blocksOf } from "../../src/docs/build/reference/examples.js";
@@ -10,11 +7,11 @@ import { loadPages } from "../../src/docs/pages.js";
 import { addObject, makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 import { soon, startBrowser } from "../viewer/support.js";
+import { answerFromPackages, publicCdn } from "./public-cdn.support.js";
 
 /** The web pages that the documentation shows, opened in Chromium: each shows its map, and one that is live an edit. */
 
 t.setTimeout(600_000);
-const modules = join(dirname(fileURLToPath(import.meta.url)), "../../../node_modules");
 const server = await startServer();
 t.teardown(() => server.stop());
 await makeMap(server, "plan");
@@ -23,13 +20,6 @@ const tree = (lon: number, lat: number) => ({ type: "Point", coordinates: [lon, 
 await addObject(server, "trees", tree(13.378, 52.5142), { map: "plan" });
 const browser = await startBrowser(t);
 const token = await server.token("editor");
-
-const types: Readonly<Record<string, string>> = {
-  js: "text/javascript",
-  mjs: "text/javascript",
-  css: "text/css",
-  png: "image/png",
-};
 
 /** Another site, which has the page. */
 let shown = "";
@@ -61,11 +51,7 @@ async function open(html: string): Promise<{ page: Page; problems: string[]; ask
   await page.route("**/*", async (route) => {
     const url = new URL(route.request().url());
     if (url.origin === site) return route.continue();
-    if (url.host === "unpkg.com") {
-      const [, name = "", path = ""] = /^\/((?:@[\w-]+\/)?[\w-]+)@[\d.]+\/(.+)$/.exec(url.pathname) ?? [];
-      const type = types[path.replace(/^.*\./, "")] ?? "application/octet-stream";
-      return route.fulfill({ contentType: type, body: readFileSync(join(modules, name, path)) });
-    }
+    if (url.host === publicCdn) return answerFromPackages(route);
     if (url.origin === server.url) return route.continue();
     problems.push(`asked for ${url}`);
     return route.abort();

@@ -72,9 +72,9 @@ export async function makeTown(server: TestServer): Promise<Town> {
   return { parks: parks.id, stops: stops.id, stations: stations.id, plans: plans.id };
 }
 
-/** Starts Chromium; it is closed when the test file ends. @param args more arguments of its own */
-export async function startBrowser(t: Test, args: readonly string[] = []): Promise<Browser> {
-  const browser = await chromium.launch({
+/** @param args more arguments of its own */
+export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
+  chromium.launch({
     executablePath: "/usr/bin/chromium",
     args: [
       "--headless=new",
@@ -88,6 +88,10 @@ export async function startBrowser(t: Test, args: readonly string[] = []): Promi
       ...args,
     ],
   });
+
+/** Starts Chromium; it is closed when the test file ends. @param args more arguments of its own */
+export async function startBrowser(t: Test, args: readonly string[] = []): Promise<Browser> {
+  const browser = await launchBrowser(args);
   t.teardown(() => browser.close());
   return browser;
 }
@@ -142,16 +146,16 @@ export async function hold(page: Page, pattern: string): Promise<() => void> {
  * Waits until a script in the page gives true. The script is a text, for the tests are compiled without the browser's
  * types; it is run over and over from outside, for the page itself forbids the evaluation of texts.
  */
-export async function until(page: Page, script: string): Promise<void> {
-  const end = Date.now() + 20_000;
+export async function until(page: Page, script: string, withinMs = 20_000): Promise<void> {
+  const end = Date.now() + withinMs;
   while (!(await page.evaluate<boolean>(script))) {
-    if (Date.now() > end) throw new Error(`waited twenty seconds for ${script}`);
+    if (Date.now() > end) throw new Error(`waited ${withinMs / 1_000} seconds for ${script}`);
     await page.waitForTimeout(50);
   }
 }
 
 /** Waits until one picture is shown and all its tiles are there. */
-export const pictureComplete = (page: Page): Promise<void> =>
+export const pictureComplete = (page: Page, withinMs?: number): Promise<void> =>
   until(
     page,
     `(() => {
@@ -161,6 +165,7 @@ export const pictureComplete = (page: Page): Promise<void> =>
         tile.classList.contains("leaflet-tile-loaded") && getComputedStyle(tile).opacity === "1";
       return layers.length === 1 && tiles.length > 0 && tiles.every(isThere);
     })()`,
+    withinMs,
   );
 
 /** What the page looks like now. */

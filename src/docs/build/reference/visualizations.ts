@@ -1,32 +1,27 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { exampleTable, visualizationExamples } from "../../visualization-examples.js";
 
-/** The page of the visualizations: a picture of each kind, and the request that makes it. */
-
-const pictures = join(dirname(fileURLToPath(import.meta.url)), "../../pictures");
+/** The page of the visualizations: the request that makes each kind, and a picture of it. */
 
 const written = (settings: object): string => JSON.stringify(settings, undefined, 2).replaceAll("'", "'\\''");
 
 export function visualizationsPage(): string {
   const parts = visualizationExamples.map(({ name, title, about, settings }) => {
-    const file = `visualization-${name}.png`;
-    const picture = existsSync(join(pictures, file)) ? `![${title}](../pictures/${file})\n\n` : "";
     return `## ${title}
 
 ${about}
 
-${picture}\`\`\`sh
+\`\`\`sh
 curl -H "$AUTH" -X PUT $TOWNS/visualization/ --json '${written(settings)}'
 # {"style_mode": 3, …}
-\`\`\``;
+\`\`\`
+
+![${title}](../pictures/visualization-${name}.webp)`;
   });
   return `# Visualizations
 
 <!-- words: thematic map, choropleth, bubble chart, pie chart, bar chart, heat map, classes, legend, diagram -->
 
-Maps that show values: a picture of each kind, and the request that makes it. All settings, and legends, are told in
+Maps that show values: the request that makes each kind, and a picture of it. All settings, and legends, are told in
 [visualizations by the API](api-visualizations.md).
 
 The pictures show this table:

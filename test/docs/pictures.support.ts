@@ -1,0 +1,60 @@
+import type { Page } from "playwright-core";
+import { visualizationExamples } from "../../src/docs/visualization-examples.js";
+import { press } from "../viewer/support.js";
+
+/** The pictures of the product in README and in the documentation: what each one looks at. */
+
+export interface Look {
+  /** In CSS pixels, for each of which the picture has `scale`. */
+  readonly width: number;
+  readonly height: number;
+  readonly scale: number;
+  readonly maxBytes: number;
+  /** What the viewer shows, or a page of the reader's own: a file that the examples have written. */
+  readonly at: { readonly address: string } | { readonly file: string };
+  /** What somebody does there. */
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+/** A line of a page that shows a picture, which is taken when the examples above it have been run. Its name is in the group. */
+export const pictureLine = /^!\[[^\]]*\]\(\.\.\/pictures\/([\w-]+)\.webp\)$/m;
+
+export const readmePicture = "config/readme/viewer.webp";
+export const readmeLook: Look = {
+  ...{ width: 1200, height: 750, scale: 2, maxBytes: 200_000 },
+  at: { address: "project=demo&map=world&z=5&lat=49.2&lon=11.5" },
+  act: async (page) => {
+    await page.locator('.legend-toggle[aria-expanded="true"]:visible').click();
+    await press(page, 51.3, 10.3);
+    await page.waitForSelector(".object h2");
+  },
+};
+
+const inPage = { width: 960, height: 600, scale: 1.6, maxBytes: 60_000 };
+
+/** By name of the picture. */
+export const looks: ReadonlyMap<string, Look> = new Map<string, Look>([
+  ["first-map", { ...inPage, at: { address: "project=city&map=plan&z=17&lat=52.51425&lon=13.37635" } }],
+  // Leaflet leaves gaps between tiles at a scale that is no whole number.
+  ["live-map", { ...inPage, scale: 2, width: 760, height: 475, at: { file: "leaflet.html" } }],
+  ["thematic-map", { ...inPage, at: { address: "project=city&map=figures" } }],
+  [
+    "project-with-rights",
+    {
+      ...inPage,
+      at: { address: "project=harbour" },
+      act: async (page) => {
+        await page.click(".sign-in-button");
+        await page.fill("#sign-in-login", "vera");
+        await page.fill("#sign-in-password", "tulip-parade");
+        await page.keyboard.press("Enter");
+        await page.locator(".chooser > .card").first().click();
+        await page.locator(".chooser-entry").nth(1).waitFor();
+      },
+    },
+  ],
+  ...visualizationExamples.map(({ name }): [string, Look] => [
+    `visualization-${name}`,
+    { ...inPage, height: 540, at: { address: "project=towns&map=swiss&z=7.5&lat=46.8&lon=6.9" } },
+  ]),
+]);
