@@ -245,6 +245,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     styles,
     styleDeadlineMs: config.style.deadlineMs,
     bytes: Math.floor(config.tiles.planBytes / 4),
+    slices,
   });
   const badVectors = new BadLayers(clock);
   const maker = new VectorTiles({
