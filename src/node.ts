@@ -252,6 +252,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     publicMaps,
     visuals: path.visuals,
     drawnConditions: new DrawnConditions(systemClock),
+    slices: path.slices,
     tiles,
     tileAnswers: path.answers,
     vectorPlanner: path.vectorPlanner,

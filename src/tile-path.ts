@@ -34,6 +34,7 @@ import { TileService, type TileSource } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
 import { VectorPlanner } from "./tiles/vector/planner.js";
 import { type VectorAnswers, type VectorTileService, VectorTiles } from "./tiles/vector/tile.js";
+import { Slices } from "./turns/slices.js";
 
 /** Wires together the parts of a node that serve tiles, from the request's address to the bytes of the answer. */
 
@@ -98,6 +99,7 @@ export interface TilePath<Answer> {
   readonly styles: StyleCompiler;
   readonly visuals: VisualCache;
   readonly planner: Planner;
+  readonly slices: Slices;
   readonly memory: TileMemory;
   readonly addresses: AddressCache<Answer>;
   readonly tiles: TileService;
@@ -183,6 +185,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     undefined,
     db.for({ client: "statistics", project: "", purpose: "background" }),
   );
+  const slices = new Slices(clock);
   const planner = new Planner({
     visuals,
     catalog,
@@ -196,6 +199,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     plugins: parts.plugins,
     bytes: config.tiles.planBytes,
     clock,
+    slices,
   });
   const { deadlineMs } = config.tiles;
   const drawing: DrawOptions = {
@@ -241,6 +245,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     styles,
     styleDeadlineMs: config.style.deadlineMs,
     bytes: Math.floor(config.tiles.planBytes / 4),
+    slices,
   });
   const badVectors = new BadLayers(clock);
   const maker = new VectorTiles({
@@ -272,7 +277,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     redrawn: () => undefined,
   });
   return {
-    ...{ changes, watchers, catalog, styles, visuals, planner, memory, addresses, tiles, answers },
+    ...{ changes, watchers, catalog, styles, visuals, planner, slices, memory, addresses, tiles, answers },
     ...{ vectorPlanner, vectorTiles, vectorAnswers },
   };
 }

@@ -2,6 +2,7 @@ import { publicCaller } from "../../src/catalog/state.js";
 import { metatileOf, type TileCoord } from "../../src/geo/tile.js";
 import { hostEnvironment } from "../../src/hosts/environment.js";
 import { startNode } from "../../src/node.js";
+import { xmlOf } from "../../src/style/mapnik-xml.js";
 import { startChild } from "../child.js";
 import type { Context } from "../context.js";
 import { cpuSeconds } from "../cpu.js";
@@ -92,7 +93,7 @@ async function mapsOf(world: World, coords: readonly TileCoord[]): Promise<Recor
       // The lab's layers have no image between them, and it has no base map.
       const part = plan.parts[0];
       if (part?.kind !== "map") throw new Error("The map of the lab is not drawn by Mapnik.");
-      maps[coord.z] = { xml: part.map.xml, bufferPixels: plan.bufferPixels };
+      maps[coord.z] = { xml: xmlOf(part.map), bufferPixels: plan.bufferPixels };
     }
     return maps;
   } finally {

@@ -36,6 +36,7 @@ import type { VectorAnswers, VectorTileService } from "../tiles/vector/tile.js";
 import type { FileExports } from "../transfer/export-content.js";
 import type { ImportJobs } from "../transfer/import-jobs.js";
 import type { TileExports } from "../transfer/tile-exports.js";
+import type { Slices } from "../turns/slices.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
 import type { Plugins } from "../visual/plugins.js";
 
@@ -84,6 +85,7 @@ export interface Services {
   readonly search: SearchService;
   /** What styles draw, for what is found at a place. */
   readonly drawnConditions: Pick<DrawnConditions, "of">;
+  readonly slices: Slices;
   /** The viewer's list of public maps. */
   readonly publicMaps: PublicMaps;
   /** Values of visualizations, computed from the objects of their layers. */

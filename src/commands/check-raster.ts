@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,7 +6,7 @@ import { mercatorHalf } from "../geo/tile.js";
 import { startRenderHost } from "../hosts/render.js";
 import { createLog } from "../log.js";
 import { openBlobs } from "../storage/open-blobs.js";
-import { mapnikXml } from "../style/mapnik-xml.js";
+import { mapSource } from "../style/mapnik-xml.js";
 import { rasterDatasources, rasterStyle } from "../tiles/raster-drawing.js";
 import { bad, type Check, good } from "./checks.js";
 import { reasonOf } from "./environment.js";
@@ -52,8 +51,7 @@ async function drawRed(config: Config): Promise<number | undefined> {
   const raster = { drawn: key, extent, isDiscrete: true, valueRange: null };
   const style = rasterStyle({ styles: [], fields: [], bufferPixels: 0 }, { raster, scale: 1 });
   const layers = [{ name, style, datasource: rasterDatasources(raster)[0]! }];
-  const xml = mapnikXml({ properties: {}, layers, bufferSize: 0 });
-  const map = { xml, digest: createHash("sha256").update(xml).digest("hex") };
+  const map = mapSource({ properties: {}, layers, bufferSize: 0 });
   const render = startRenderHost(
     { ...config, tiles: { ...config.tiles, deadlineMs } },
     createLog("silent", "doctor"),

@@ -28,7 +28,14 @@ export type CompileResponse =
 export interface MapSource {
   /** Hash of `xml`: the host keeps loaded maps by it. */
   readonly digest: string;
-  readonly xml: string;
+  /** The XML is these texts, one after the other. */
+  readonly xml: readonly XmlText[];
+}
+/** An object, since a message has each object once only, while maps have texts in common, and so have their layers. */
+export interface XmlText {
+  readonly text: string;
+  /** The rules of a style: all maps that have the style have this text. */
+  readonly isRules?: true;
 }
 
 /** A part of a metatile, drawn over the parts before it. */

@@ -6,6 +6,7 @@ import { columnsRead, type ObjectShape, objectJson } from "../features/item.js";
 import { readList } from "../features/read.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
 import type { Database } from "../storage/postgres.js";
+import type { Pause } from "../turns/slices.js";
 import { type NearRow, nearStatement, type Place, type Searched } from "./near.js";
 
 /** Which objects are drawn at a place. */
@@ -17,6 +18,8 @@ export interface FoundObject {
 
 /** Layers of one statement: planning time grows with the square of their number. */
 const layersPerStatement = 16;
+/** Characters of SQL of what their styles draw, from which on a statement has no more layers. */
+const mostConditions = 128 * 1024;
 /** No statement is started after this time. */
 const deadlineMs = 5_000;
 /** Objects and layers of one answer. */
@@ -27,6 +30,7 @@ export interface SearchOptions {
   /** Of one layer. */
   readonly limit: number;
   readonly signal: AbortSignal;
+  readonly pause: Pause;
   /** Hears of a layer that is left out, as it cannot be read. */
   readonly leftOut: (layer: LayerNode, error: unknown) => void;
 }
@@ -45,9 +49,9 @@ export async function objectsAt(
   const deadline = performance.now() + deadlineMs;
   const found: FoundObject[] = [];
   let layers = 0;
-  for (let at = 0; at < searched.length; at += layersPerStatement) {
+  for (const some of portions(searched)) {
+    await options.pause();
     if (performance.now() > deadline) throw busy("There is too much at this place to be looked at now.");
-    const some = searched.slice(at, at + layersPerStatement);
     const rows = await near(db, some, place, options);
     for (const [n, { layer }] of some.entries()) {
       const ids = atPlace(rows.filter((row) => row.n === n)).map(({ id }) => id);
@@ -57,6 +61,22 @@ export async function objectsAt(
     }
   }
   return found;
+}
+
+/** What one statement asks for. */
+function portions(searched: readonly Searched[]): Searched[][] {
+  const all: Searched[][] = [];
+  let characters = 0;
+  for (const one of searched) {
+    const last = all.at(-1);
+    if (last && last.length < layersPerStatement && characters < mostConditions) last.push(one);
+    else {
+      all.push([one]);
+      characters = 0;
+    }
+    characters += one.condition.length;
+  }
+  return all;
 }
 
 /**

@@ -138,9 +138,15 @@ export function createStyleCompiler(
     }
     return found;
   };
+  /** One layer of a map after the other has its text; to compare it with an equal one that is another string takes long. */
+  let last = { text: "", known: knownText("") };
+  const textOfMap = (text: string): KnownText => {
+    last = { text, known: last.text === text ? last.known : knownText(text) };
+    return last.known;
+  };
   /** Layers of the same style share its compilation, unless the map's style may name one of them. */
   const contentKey = ({ mapStyle, layerStyle, layerCode }: CompileRequest): string => {
-    const { hash, names } = knownText(mapStyle);
+    const { hash, names } = textOfMap(mapStyle);
     let isNamed = false;
     if (layerCode !== undefined && mapStyle !== "") {
       isNamed = names.get(layerCode) ?? mapStyle.includes(layerCode);

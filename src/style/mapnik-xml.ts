@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import type { MapSource, XmlText } from "../hosts/messages.js";
+import { onceForEach } from "../once.js";
 import { faceChain, isFace, isProjectFace } from "./fonts.js";
 import type { CompiledStyle, MapProperties, Rule, Style, Symbolizer } from "./model.js";
 
@@ -24,13 +27,17 @@ export interface MapnikMap {
 }
 
 /** The XML of a Mapnik 4 map, from checked styles. Every text and attribute in it is escaped. */
-export function mapnikXml(map: MapnikMap): string {
+export function mapSource(map: MapnikMap): MapSource {
   const faces = new Set<string>();
-  const styles: string[] = [];
-  const layers: string[] = [];
+  const styles: (string | KeptText)[] = [];
+  const layers: (string | KeptText)[] = [];
   for (const layer of map.layers) {
     const named = layer.style.styles.map((style) => ({ style, name: `${layer.name}/${style.name}` }));
-    for (const { style, name } of named) styles.push(styleXml(style, name, faces));
+    for (const { style, name } of named) {
+      const rules = rulesOf(style);
+      for (const face of rules.faces) faces.add(face);
+      styles.push(opening("Style", { ...style.attributes, name }), rules, closing("Style"));
+    }
     const attributes = {
       name: layer.name,
       srs: layer.srs ?? "epsg:3857",
@@ -39,10 +46,10 @@ export function mapnikXml(map: MapnikMap): string {
       ...(named.length > 1 && { "cache-features": "true" }),
     };
     layers.push(
-      element("Layer", attributes, [
-        ...named.map(({ name }) => element("StyleName", {}, escapeXml(name))),
-        element("Datasource", {}, Object.entries(layer.datasource).map(parameter)),
-      ]),
+      opening("Layer", attributes),
+      ...named.map(({ name }) => element("StyleName", {}, escapeXml(name))),
+      datasourceOf(layer.datasource),
+      closing("Layer"),
     );
   }
   const attributes = {
@@ -52,8 +59,62 @@ export function mapnikXml(map: MapnikMap): string {
       "background-color": map.properties.backgroundColor,
     }),
   };
-  return `<?xml version="1.0" encoding="utf-8"?>\n${element("Map", attributes, [...[...faces].map(fontSet), ...styles, ...layers])}`;
+  const start = `<?xml version="1.0" encoding="utf-8"?>\n${opening("Map", attributes)}`;
+  return joined([start, ...[...faces].map(fontSet), ...styles, ...layers, closing("Map")]);
 }
+
+export const xmlOf = ({ xml }: Pick<MapSource, "xml">): string => xml.map(({ text }) => text).join("");
+
+/** Of what was made once for many maps. */
+interface KeptText {
+  readonly xml: XmlText;
+  readonly digest: string;
+}
+
+const kept = (xml: XmlText): KeptText => ({ xml, digest: digest(xml.text) });
+
+function joined(parts: readonly (string | KeptText)[]): MapSource {
+  const xml: XmlText[] = [];
+  const hashed: string[] = [];
+  let own = "";
+  const endOwn = () => {
+    xml.push({ text: own });
+    hashed.push(own);
+    own = "";
+  };
+  for (const part of parts) {
+    if (typeof part === "string") own += part;
+    else {
+      endOwn();
+      xml.push(part.xml);
+      hashed.push(part.digest);
+    }
+  }
+  endOwn();
+  // No XML has this character.
+  return { xml, digest: digest(hashed.join("\0")) };
+}
+
+/** Hash of a text: 132 bits of SHA-256. */
+export const digest = (text: string): string =>
+  createHash("sha256").update(text).digest("base64url").slice(0, 22);
+
+/** What takes long of the XML of a layer, piece by piece: maps that have it find it made. */
+export function* layerTexts({ style, datasource }: MapnikLayer): Generator<KeptText, void> {
+  for (const one of style.styles) yield rulesOf(one);
+  yield datasourceOf(datasource);
+}
+
+const datasourceOf = onceForEach((datasource: MapnikLayer["datasource"]) =>
+  kept({ text: element("Datasource", {}, Object.entries(datasource).map(parameter)) }),
+);
+
+/** The rules of a style, and the faces of their labels. Layers share styles. */
+const rulesOf = onceForEach(({ rules }: Style) => {
+  const faces = new Set<string>();
+  const text = rules.map((rule) => ruleXml(rule, faces)).join("");
+  return { ...kept({ text, isRules: true }), faces };
+});
 
 const pixels = (value: number): string => String(Math.ceil(value));
 
@@ -67,14 +128,6 @@ const fontSet = (face: string): string =>
     { name: face },
     faceChain(face).map((name) => element("Font", { "face-name": name }, "")),
   );
-
-function styleXml(style: Style, name: string, faces: Set<string>): string {
-  return element(
-    "Style",
-    { ...style.attributes, name },
-    style.rules.map((rule) => ruleXml(rule, faces)),
-  );
-}
 
 function ruleXml(rule: Rule, faces: Set<string>): string {
   const children: string[] = [];
@@ -110,12 +163,20 @@ function element(
   attributes: Readonly<Record<string, string>>,
   content: string | readonly string[],
 ): string {
-  const list = Object.entries(attributes)
+  const inner = typeof content === "string" ? content : content.join("");
+  return inner === ""
+    ? `<${name}${attributesXml(attributes)}/>\n`
+    : `${opening(name, attributes)}${inner}${closing(name)}`;
+}
+
+const opening = (name: string, attributes: Readonly<Record<string, string>>): string =>
+  `<${name}${attributesXml(attributes)}>`;
+const closing = (name: string): string => `</${name}>\n`;
+
+const attributesXml = (attributes: Readonly<Record<string, string>>): string =>
+  Object.entries(attributes)
     .map(([key, value]) => ` ${key}="${escapeXml(value)}"`)
     .join("");
-  const inner = typeof content === "string" ? content : content.join("");
-  return inner === "" ? `<${name}${list}/>\n` : `<${name}${list}>${inner}</${name}>\n`;
-}
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",

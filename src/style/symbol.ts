@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { SymbolRequest } from "../hosts/messages.js";
 import { bufferPixelsOf } from "./buffer-size.js";
-import { mapnikXml } from "./mapnik-xml.js";
+import { mapSource } from "./mapnik-xml.js";
 import type { CompiledStyle, DrawnRule, Style, Symbolizer } from "./model.js";
 
 /** The symbol of a class in a legend, as the renderer draws it on a made-up object. */
@@ -69,9 +68,8 @@ export function symbolRequest(
   const feature = { type: "Feature", geometry: geometryOf(shape, side), properties: values };
   const inline = JSON.stringify({ type: "FeatureCollection", features: [feature] });
   const layers = [{ name: "symbol", style, datasource: { type: "geojson", inline } }];
-  const xml = mapnikXml({ properties: {}, layers, bufferSize: Math.ceil(side * scale) });
   return {
-    map: { xml, digest: createHash("sha256").update(xml).digest("base64url").slice(0, 22) },
+    map: mapSource({ properties: {}, layers, bufferSize: Math.ceil(side * scale) }),
     extent: [0, 0, side, side],
     size,
     scale,

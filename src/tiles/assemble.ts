@@ -1,12 +1,12 @@
 import type { LayerVersion } from "../changes/layer-version.js";
 import type { ImagePart } from "./image-part.js";
 import { baseMapLayer, type MissingLayer } from "./missing-layer.js";
-import { buildParts, type MapnikMapOptions, type Plan, partsDigest, type StyledMap } from "./plan.js";
+import { buildParts, type PartsOptions, type Plan, partsDigest, type StyledMap } from "./plan.js";
 
-/** Puts the plan of images together from maps with compiled styles, and plans with fewer layers. Pure. */
+/** Puts the plan of images together from maps with compiled styles, and plans with fewer layers. */
 
 export interface Assembly
-  extends MapnikMapOptions,
+  extends Omit<PartsOptions, "isBase">,
     Pick<Plan, "epoch" | "mapSources" | "visualized" | "asOf"> {
   readonly map: StyledMap;
   /** The built-in base map. */
@@ -22,21 +22,28 @@ type Shows = (layerId: number) => boolean;
 
 export function assemble(all: Assembly): Plan {
   const missing = [...all.map.missing, ...(all.base?.missing ?? []).map(asBase)];
-  return planOf(all, () => true, missing);
+  const whole = planOf(all, () => true, missing);
+  let last: { readonly key: string; readonly plan: Plan } | undefined;
+  return {
+    ...whole,
+    // The last one is kept, as it is asked for again while a layer cannot be drawn.
+    without: (layers) => {
+      const key = layers.map(({ id, cause }) => `${id} ${cause}`).join();
+      if (last?.key !== key) last = { key, plan: whole.without(layers) };
+      return last.plan;
+    },
+  };
 }
 
 /** Layers of the base map are not named one by one. */
 const asBase = (layer: MissingLayer): MissingLayer => ({ ...layer, code: baseMapLayer.code });
 
 function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): Plan {
-  const { base, language, baseImage, ...facts } = all;
-  const { z, scale } = all;
+  const { base, baseImage, scale, begin, ...facts } = all;
   const map = withLayers(all.map, shows);
-  const drawn = buildParts(map, { z, scale, language, isBase: false });
+  const drawn = buildParts(map, { scale, begin, isBase: false });
   const styledBase = base && withLayers(base, shows);
-  const baseDrawing =
-    styledBase &&
-    buildParts(styledBase, { z, scale, language: styledBase.map.project.languages[0], isBase: true });
+  const baseDrawing = styledBase && buildParts(styledBase, { scale, begin, isBase: true });
   const image =
     baseImage && shows(baseMapLayer.id)
       ? ([{ kind: "image", image: baseImage, layerId: baseMapLayer.id }] as const)
@@ -67,7 +74,10 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
     asOf: facts.asOf,
     complete: missing.length === 0 && map.complete && (base?.complete ?? true),
     missing,
-    without: reduced(all, shows, missing),
+    without: (layers) => {
+      const left = new Set(layers.map(({ id }) => id));
+      return planOf(all, (id) => !left.has(id) && shows(id), [...missing, ...layers]);
+    },
     alone,
     drawingOf: (layerId) => {
       const known = drawings.get(layerId) ?? alone(layerId).key;
@@ -76,19 +86,6 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
     },
     projectId: project.id,
     maps: [map, ...(styledBase ? [styledBase] : [])].map((one) => ({ id: one.map.id, layers: idsOf(one) })),
-  };
-}
-
-/** Makes the plan without some more layers. The last one is kept, as it is asked for again while a layer cannot be drawn. */
-function reduced(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): Plan["without"] {
-  let last: { readonly key: string; readonly plan: Plan } | undefined;
-  return (layers) => {
-    const key = layers.map(({ id, cause }) => `${id} ${cause}`).join();
-    if (last?.key !== key) {
-      const left = new Set(layers.map(({ id }) => id));
-      last = { key, plan: planOf(all, (id) => !left.has(id) && shows(id), [...missing, ...layers]) };
-    }
-    return last.plan;
   };
 }
 

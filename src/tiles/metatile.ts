@@ -231,7 +231,7 @@ async function partsOf({ plan, versions, origin, count, signal }: MetatileWork, 
       const without = [...placed].flatMap(([id, name]) => (undrawn.has(id) ? [name] : []));
       return {
         kind: "map",
-        map: atSeam ? part.mapAtSeam() : part.map,
+        map: atSeam ? await part.mapAtSeam() : part.map,
         ...(without.length > 0 && { without }),
         ...(part.isBase && index === 0 && { keep: baseVersions(plan, versions) }),
         ...(blobs.length > 0 && {

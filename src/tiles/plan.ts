@@ -1,18 +1,19 @@
-import { createHash } from "node:crypto";
 import type { LayerNode, MapState } from "../catalog/state.js";
 import { type Source, unchangedSince } from "../changes/count.js";
 import type { LayerVersion } from "../changes/layer-version.js";
 import type { MapSource } from "../hosts/messages.js";
-import { type MapnikLayer, mapnikXml } from "../style/mapnik-xml.js";
-import type { CompiledStyle, MapProperties, Rule } from "../style/model.js";
+import { onceForEach } from "../once.js";
+import { digest, layerTexts, type MapnikLayer, mapSource } from "../style/mapnik-xml.js";
+import type { CompiledStyle, MapProperties, Rule, Style } from "../style/model.js";
 import type { PictureFile } from "../style/pictures.js";
+import type { Pause } from "../turns/slices.js";
 import { datasource, topScaleDenominator } from "./datasource.js";
 import { markersAsDots } from "./dots.js";
 import type { ImagePart } from "./image-part.js";
 import type { MissingLayer } from "./missing-layer.js";
 import { onFirstCall } from "./on-first-call.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
-import { rulesAt } from "./thinning.js";
+import { appliesAt } from "./thinning.js";
 
 /** All that determines what tiles show, except their coordinates and the data. Shared by the tiles of a map. */
 export interface TilePlan {
@@ -77,7 +78,7 @@ export type PlanPart =
       readonly kind: "map";
       readonly map: MapSource;
       /** The same for metatiles that reach beyond ±180°: with the objects of the other end of the world. */
-      readonly mapAtSeam: () => MapSource;
+      readonly mapAtSeam: () => Promise<MapSource>;
       /** Of the built-in base map, whose pixels all maps over it share. */
       readonly isBase: boolean;
       /** Images that its layers show. */
@@ -128,11 +129,15 @@ export interface StyledMap {
   readonly properties: MapProperties;
   /** From the top of the tree to its bottom. */
   readonly layers: readonly StyledLayer[];
+  readonly layersOf: LayersOf;
   /** False: the map's style does not compile, or statistics of a visualization are out of date. */
   readonly complete: boolean;
   /** Layers that there is nothing to draw by. */
   readonly missing: readonly MissingLayer[];
 }
+
+/** The layers of Mapnik that draw a layer, which are made once. */
+export type LayersOf = (one: StyledByMapnik, atSeam: boolean) => readonly MapnikLayer[];
 
 export interface MapnikMapOptions {
   readonly z: number;
@@ -151,16 +156,18 @@ export interface MapDrawing {
   readonly crowds: readonly number[];
 }
 
-/** The parts that a map is drawn from. Pure. */
-export function buildParts(
-  { map, properties, layers }: StyledMap,
-  options: MapnikMapOptions & { readonly isBase: boolean },
-): MapDrawing {
-  const styles = layers.flatMap((one) => ("style" in one ? [one.style] : []));
+export interface PartsOptions extends Pick<MapnikMapOptions, "scale"> {
+  readonly isBase: boolean;
+  /** Begins a work in slices. */
+  readonly begin: () => Pause;
+}
+
+/** The parts that a map is drawn from. What takes long should have been made by `prepareParts`. */
+export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDrawing {
+  const { properties, layers } = styledMap;
   const reaches = layers.map((one) => ("style" in one ? one.style.bufferPixels : one.image.reachPixels));
   const bufferPixels = Math.max(8, ...reaches);
-  const rules = styles.flatMap((style) => style.styles.flatMap((one) => one.rules));
-  const collides = rules.some(hasCollisions);
+  const collides = layers.some(collidesIn);
   const parts: PlanPart[] = [];
   let run: StyledByMapnik[] = [];
   let blobs: LayerBlob[] = [];
@@ -172,14 +179,16 @@ export function buildParts(
     if (run.length > 0 || own.backgroundColor !== undefined) {
       const styled = run;
       const source = (atSeam: boolean): MapSource => {
-        const layers = styled.flatMap((one) => drawnLayers(one, atSeam));
-        const xml = mapnikXml({ properties: own, layers, bufferSize: bufferPixels * options.scale });
-        return { xml, digest: digest(xml) };
+        const layers = styled.flatMap((one) => drawnBy(styledMap, one, { collides, atSeam }));
+        return mapSource({ properties: own, layers, bufferSize: bufferPixels * options.scale });
       };
       parts.push({
         kind: "map",
         map: source(false),
-        mapAtSeam: onFirstCall(() => source(true)),
+        mapAtSeam: onFirstCall(async () => {
+          await prepareParts({ ...styledMap, layers: styled }, { collides, atSeam: true }, options.begin());
+          return source(true);
+        }),
         isBase: options.isBase,
         blobs,
         pictures,
@@ -190,13 +199,6 @@ export function buildParts(
     blobs = [];
     pictures = [];
     placed = new Map();
-  };
-  const drawnLayers = (one: StyledByMapnik, atSeam: boolean) => {
-    const drawn = mapnikLayers(map, one, { ...options, atSeam });
-    // Labels keep clear of markers, but not of dots.
-    return collides || one.layer.geometryKind !== "Point" || one.style.query
-      ? drawn
-      : drawn.map((layer) => ({ ...layer, style: markersAsDots(layer.style) }));
   };
   // From the bottom of the tree.
   for (const one of layers.toReversed()) {
@@ -220,19 +222,64 @@ export function buildParts(
   };
 }
 
+/** Makes what the parts of a map take long for, piece by piece. */
+export async function prepareParts(
+  map: StyledMap,
+  { atSeam, ...given }: { readonly atSeam: boolean; readonly collides?: boolean },
+  pause: Pause,
+): Promise<void> {
+  const { layers } = map;
+  for (const one of layers) {
+    collidesIn(one);
+    isAlike(one);
+    await pause();
+  }
+  const collides = given.collides ?? layers.some(collidesIn);
+  for (const one of layers) {
+    if (!("style" in one)) continue;
+    for (const drawn of drawnBy(map, one, { collides, atSeam }))
+      for (const _ of layerTexts(drawn)) await pause();
+  }
+}
+
+function drawnBy(
+  { layersOf }: StyledMap,
+  one: StyledByMapnik,
+  { collides, atSeam }: { readonly collides: boolean; readonly atSeam: boolean },
+): readonly MapnikLayer[] {
+  const drawn = layersOf(one, atSeam);
+  // Labels keep clear of markers, but not of dots.
+  return collides || one.layer.geometryKind !== "Point" || one.style.query
+    ? drawn
+    : drawn.map((layer) => ({ ...layer, style: dotted(layer.style) }));
+}
+
+const dotted = onceForEach(markersAsDots);
+
 function crowdsOf(layers: readonly StyledLayer[]): number[] {
   const sums: number[] = [];
   for (const one of layers) {
     if (!("style" in one)) continue;
     for (const [zoom, objects] of (one.layer.crowds ?? []).entries()) {
       sums[zoom] ??= 0;
-      if (rulesAt(one.style, topScaleDenominator / 2 ** zoom).length > 0) sums[zoom] += objects;
+      const scaleDenominator = topScaleDenominator / 2 ** zoom;
+      const isDrawn = one.style.styles.some(({ rules }) =>
+        rules.some((rule) => appliesAt(rule, scaleDenominator)),
+      );
+      if (isDrawn) sums[zoom] += objects;
     }
   }
   return sums;
 }
 
 const nameOf = ({ id }: LayerNode): string => `l${id}`;
+
+export function mapnikLayersOf(map: MapState, options: MapnikMapOptions): LayersOf {
+  const made = (atSeam: boolean) =>
+    onceForEach((one: StyledByMapnik) => mapnikLayers(map, one, { ...options, atSeam }));
+  const [within, beyond] = [made(false), made(true)];
+  return (one, atSeam) => (atSeam ? beyond : within)(one);
+}
 
 /** The layers of Mapnik that draw a layer: for an image one in each world copy that it touches. */
 function mapnikLayers(
@@ -279,31 +326,34 @@ export const partsDigest = (parts: readonly PlanPart[], scale: number): string =
     [...parts.map((part) => (part.kind === "map" ? part.map.digest : part.image.digest)), scale].join(" "),
   );
 
-/** Characters of the texts of the parts, with those for the seam, which are made later or never. */
-export const partsLength = (parts: readonly PlanPart[]): number =>
-  parts.reduce(
-    (sum, part) =>
-      sum + (part.kind === "map" ? 2 * part.map.xml.length + 100 * part.pictures.length : part.image.length),
-    0,
-  );
+/**
+ * Characters of the texts of the parts. Those that differ at the seam and in a plan with fewer layers, which are made later or
+ * never, count for these too.
+ */
+export function partsLength(parts: readonly PlanPart[]): number {
+  const texts = new Set(parts.flatMap((part) => (part.kind === "map" ? part.map.xml : [])));
+  let length = 0;
+  for (const { text, isRules } of texts) length += isRules ? text.length : 4 * text.length;
+  for (const part of parts) length += part.kind === "map" ? 100 * part.pictures.length : part.image.length;
+  return length;
+}
 
 /** Whether the layer's pixels do not depend on the image that they are drawn into. */
 function isAlike(layer: StyledLayer): boolean {
   if (!("style" in layer)) return true;
-  const { query, styles } = layer.style;
   // Images are resampled, filters see pixels around, and patterns whose sides are no whole pixels begin elsewhere.
-  return (
-    query === undefined &&
-    !layer.layer.raster &&
-    styles.every(
-      ({ attributes, rules }) =>
-        !("image-filters" in attributes || "direct-image-filters" in attributes) &&
-        rules.every(({ symbolizers }) =>
-          symbolizers.every(({ type }) => type !== "PolygonPatternSymbolizer"),
-        ),
-    )
-  );
+  return layer.style.query === undefined && !layer.layer.raster && layer.style.styles.every(isStyleAlike);
 }
+
+const isStyleAlike = onceForEach(
+  ({ attributes, rules }: Style) =>
+    !("image-filters" in attributes || "direct-image-filters" in attributes) &&
+    rules.every(({ symbolizers }) => symbolizers.every(({ type }) => type !== "PolygonPatternSymbolizer")),
+);
+
+const collidesIn = (one: StyledLayer): boolean => "style" in one && one.style.styles.some(styleCollides);
+
+const styleCollides = onceForEach(({ rules }: Style) => rules.some(hasCollisions));
 
 const hasCollisions = (rule: Rule): boolean =>
   rule.symbolizers.some(
@@ -315,6 +365,4 @@ const hasCollisions = (rule: Rule): boolean =>
       attributes["allow-overlap"] !== "true",
   );
 
-/** Hash of a text: 132 bits of SHA-256. */
-export const digest = (text: string): string =>
-  createHash("sha256").update(text).digest("base64url").slice(0, 22);
+export { digest };

@@ -20,6 +20,7 @@ import type { CompileRequest } from "../hosts/messages.js";
 import type { StyleCompiler } from "../style/compiler.js";
 import type { CompiledStyle, MapProperties } from "../style/model.js";
 import { type Icons, illustrate, picturesOf } from "../style/pictures.js";
+import type { Pause, Slices } from "../turns/slices.js";
 import { isCustom, type Plugins, pluginOf, pluginStyle } from "../visual/plugins.js";
 import { drawsStatistics, isVisualized, visualStyle } from "../visual/style.js";
 import type { VisualSource } from "../visual/values.js";
@@ -31,8 +32,11 @@ import { externalPart } from "./external-layer.js";
 import type { MissingCause, MissingLayer } from "./missing-layer.js";
 import {
   isPlanCurrent,
+  type MapnikMapOptions,
+  mapnikLayersOf,
   type Plan,
   partsLength,
+  prepareParts,
   type StyledLayer,
   type StyledMap,
   showsCurrentStatistics,
@@ -55,8 +59,9 @@ const layersAtOnce = 8;
  */
 const incompleteMs = 2_000;
 
-/** Memory of a plan besides its texts and lists. */
-const planBytes = 1_000;
+/** Memory of a plan besides its texts, and for each of its layers, with that of one with fewer layers. */
+const planBytes = 2_000;
+const layerBytes = 1_000;
 
 export interface PlannerOptions {
   readonly catalog: Pick<CatalogCache, "ownMap" | "sourcesOf" | "isCurrent">;
@@ -74,6 +79,7 @@ export interface PlannerOptions {
   /** Memory for plans. */
   readonly bytes: number;
   readonly clock: Pick<Clock, "now">;
+  readonly slices: Pick<Slices, "begin">;
 }
 
 /** What a plan is made from. */
@@ -195,35 +201,40 @@ export class Planner {
           .map(({ id }) => id),
       )
     ).map((layer) => ({ layer, version: layer.version }));
-    const styled = await this.styledMap(map, layers, scale);
+    const pause = this.options.slices.begin();
+    const options = { z, scale, pause };
+    const styled = await this.styledMap(map, layers, { ...options, language });
     const styledMap = hasBackground ? styled : withoutBackground(styled);
     const styledBase =
       base &&
       (await this.styledMap(
         base,
         drawnLayers(base, undefined, () => true),
-        scale,
+        { ...options, language: base.project.languages[0] },
       ));
     const { baseMap } = map.project;
     const baseImage =
       hasBase && baseMap.kind === "tiles"
         ? externalPart(this.options.services, serviceOf(baseMap), `p${map.project.id}`)
         : undefined;
-    this.wantThinnings(styledMap);
+    await this.wantThinnings(styledMap, pause);
+    for (const one of styledBase ? [styledMap, styledBase] : [styledMap])
+      await prepareParts(one, { atSeam: false }, pause);
     const ids = [styledMap, styledBase].flatMap((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids);
     // The statistics are those of another history, which no change of this one would make outdated.
     if (visualized.length > 0 && epoch !== epochOfStatistics) return this.make(inputs);
     const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
     return assemble({
-      ...{ map: styledMap, base: styledBase, baseImage, z, scale, language },
+      ...{ map: styledMap, base: styledBase, baseImage, scale, begin: () => this.options.slices.begin() },
       ...{ epoch, versions, mapSources, visualized, asOf },
     });
   }
 
   /** Asks for what its layers would be drawn from faster. */
-  private wantThinnings({ map, layers }: StyledMap): void {
+  private async wantThinnings({ map, layers }: StyledMap, pause: Pause): Promise<void> {
     for (const one of layers) {
+      await pause();
       const spec = "style" in one && missingThinning(one.layer, one.style, map.project.languages[0]);
       if (spec) this.options.thinnings.want(one.layer.id, spec);
     }
@@ -239,15 +250,23 @@ export class Planner {
     }
   }
 
-  private async styledMap(map: MapState, layers: readonly LayerNode[], scale: TileScale): Promise<StyledMap> {
+  private async styledMap(
+    map: MapState,
+    layers: readonly LayerNode[],
+    { pause, ...options }: MapnikMapOptions & { readonly pause: Pause },
+  ): Promise<StyledMap> {
     const [properties, styled] = await Promise.all([
       this.properties(map),
-      mapAtOnce(layers, layersAtOnce, (layer) => this.styledLayer(map, layer, scale)),
+      mapAtOnce(layers, layersAtOnce, async (layer) => {
+        await pause();
+        return this.styledLayer(map, layer, options.scale);
+      }),
     ]);
     return {
       map,
       properties: properties ?? {},
       layers: styled.flatMap((layer) => (layer && !("cause" in layer) ? [layer] : [])),
+      layersOf: mapnikLayersOf(map, options),
       complete: properties !== undefined && !styled.some((layer) => layer && isOutdated(layer)),
       missing: styled.flatMap((layer) => (layer && "cause" in layer ? [layer] : [])),
     };
@@ -384,7 +403,7 @@ const missing = ({ id, code }: LayerNode, cause: MissingCause, reason?: unknown)
 });
 
 const bytesOf = (plan: Plan, key: string): number =>
-  planBytes + 2 * (key.length + partsLength(plan.parts)) + 40 * plan.layers.length;
+  planBytes + 2 * (key.length + partsLength(plan.parts)) + layerBytes * plan.layers.length;
 
 /**
  * The zoom of a plan. SQL differs by zoom only up to the last generalized table, and Mapnik itself selects rules by

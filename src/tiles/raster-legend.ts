@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import type { RasterImage } from "../catalog/state.js";
 import type { SymbolRequest } from "../hosts/messages.js";
-import { mapnikXml } from "../style/mapnik-xml.js";
+import { mapSource } from "../style/mapnik-xml.js";
 import type { CompiledStyle } from "../style/model.js";
 import { rasterDatasources, rasterStyle } from "./raster-drawing.js";
 
@@ -35,7 +34,6 @@ export function rasterSymbol(
   const half = Math.max(east - west, north - south) / 2;
   const [x, y] = [(west + east) / 2, (south + north) / 2];
   const layers = [{ name: "image", style: rasterStyle(style, { raster, scale: 1 }), datasource }];
-  const xml = mapnikXml({ properties: {}, layers, bufferSize: 0 });
-  const digest = createHash("sha256").update(xml).digest("base64url").slice(0, 22);
-  return { map: { xml, digest }, extent: [x - half, y - half, x + half, y + half], size, scale: 1 };
+  const map = mapSource({ properties: {}, layers, bufferSize: 0 });
+  return { map, extent: [x - half, y - half, x + half, y + half], size, scale: 1 };
 }

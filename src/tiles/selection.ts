@@ -1,5 +1,6 @@
 import { publishedSelection } from "../catalog/publication.js";
-import { isLayer, type LayerNode, type MapState, type TreeNode } from "../catalog/state.js";
+import { isLayer, type LayerNode, type MapState } from "../catalog/state.js";
+import { onceForEach } from "../once.js";
 
 /**
  * The layers that a tile shows, from the top of the layer tree to the bottom; the first is drawn last. Those that clients draw
@@ -16,15 +17,32 @@ export function drawnLayers(
 ): LayerNode[] {
   const requested =
     ids && !ids.includes(map.id) ? new Set(ids) : map.publication && publishedSelection(map, map.publication);
-  const drawn: LayerNode[] = [];
-  const walk = (parent: number, inherited: boolean) => {
-    for (const node of map.children.get(parent) ?? []) visit(node, inherited);
-  };
-  const visit = (node: TreeNode | LayerNode, inherited: boolean) => {
-    const selected = requested ? inherited || requested.has(node.id) : inherited && node.selected;
-    if (!isLayer(node)) walk(node.id, selected);
-    else if (selected && node.renderType === 0 && mayRead(node)) drawn.push(node);
-  };
-  walk(0, !requested);
-  return drawn;
+  return placedLayers(map).flatMap(({ layer, isSelected, parents }) => {
+    const isShown = requested
+      ? requested.has(layer.id) || parents.some((id) => requested.has(id))
+      : isSelected;
+    return isShown && mayRead(layer) ? [layer] : [];
+  });
 }
+
+interface PlacedLayer {
+  readonly layer: LayerNode;
+  /** Whether it is selected together with all its parents. */
+  readonly isSelected: boolean;
+  /** Ids of the folders that it is in. */
+  readonly parents: readonly number[];
+}
+
+/** In the order of the tree, which may have many times as many folders. Each tile that is planned asks for them. */
+const placedLayers = onceForEach((map: MapState): readonly PlacedLayer[] => {
+  const placed: PlacedLayer[] = [];
+  const walk = (parents: readonly number[], inherited: boolean) => {
+    for (const node of map.children.get(parents[0] ?? 0) ?? []) {
+      const isSelected = inherited && node.selected;
+      if (!isLayer(node)) walk([node.id, ...parents], isSelected);
+      else if (node.renderType === 0) placed.push({ layer: node, isSelected, parents });
+    }
+  };
+  walk([], true);
+  return placed;
+});

@@ -37,7 +37,7 @@ function sleepy(seconds: number): MetatileRequest {
       .map(([name, value]) => `<Parameter name="${name}">${value}</Parameter>`)
       .join("")}</Datasource></Layer></Map>`;
   return {
-    parts: [{ kind: "map", map: { digest: `sleep ${seconds}`, xml } }],
+    parts: [{ kind: "map", map: { digest: `sleep ${seconds}`, xml: [{ text: xml }] } }],
     origin: { z: 0, x: 0, y: 0 },
     count: 1,
     scale: 1,
@@ -59,7 +59,7 @@ t.test("it draws", async (t) => {
 t.test("images are laid between maps, in the order of the parts", async (t) => {
   const map = (style: string) => ({
     digest: style,
-    xml: `<Map srs="epsg:3857" background-color="${style}"/>`,
+    xml: [{ text: `<Map srs="epsg:3857" background-color="${style}"/>` }],
   });
   const image = (colour: readonly number[]) => {
     const pixels = new Uint8Array(4 * 256 * 256);

@@ -38,7 +38,7 @@ function wide(name: string, layers: number, changed = 0): MetatileRequest {
       .join("")}</Datasource></Layer>`;
   const xml = `<Map srs="epsg:3857"><Style name="s"><Rule><MarkersSymbolizer width="4" fill="#ff0000" allow-overlap="true"/></Rule></Style>${Array.from({ length: layers }, (_, index) => one(index)).join("")}</Map>`;
   return {
-    parts: [{ kind: "map", map: { digest: `${name} ${layers} ${changed}`, xml } }],
+    parts: [{ kind: "map", map: { digest: `${name} ${layers} ${changed}`, xml: [{ text: xml }] } }],
     origin: { z: 0, x: 0, y: 0 },
     count: 1,
     scale: 1,

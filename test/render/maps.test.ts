@@ -22,7 +22,7 @@ const loadedMaps = (bytes: number) =>
   new LoadedMaps(counting, noLayers as Datasources, new Slots(1), bytes, "");
 const source = (index: number, more = "") => ({
   digest: `map ${index}`,
-  xml: `<Map srs="epsg:3857" background-color="rgb(${index % 256},0,0)">${more}</Map>`,
+  xml: [{ text: `<Map srs="epsg:3857" background-color="rgb(${index % 256},0,0)">${more}</Map>` }],
 });
 async function useAll(maps: LoadedMaps, count: number): Promise<number> {
   const before = made;
@@ -75,7 +75,7 @@ t.test("pixels of a base map are kept for each buffer that it is drawn with", as
   const renderer = new MetatileRenderer(mapnik, maps, new Slots(1));
   const draw = async (bufferPixels: number) => {
     const { tiles } = await renderer.render({
-      parts: [{ kind: "map", map: { digest: "base", xml }, keep: "1" }],
+      parts: [{ kind: "map", map: { digest: "base", xml: [{ text: xml }] }, keep: "1" }],
       ...{ origin: { z: 0, x: 0, y: 0 }, count: 1, scale: 1, encoding: "png32", bufferPixels },
     });
     return tiles[0]!.hash;

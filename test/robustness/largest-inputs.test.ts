@@ -24,8 +24,6 @@ import type { Asked, Told } from "./largest-inputs.support.js";
 const mostHeldMs = 50;
 const strangers = 8;
 
-const plan = "the plan of 200 layers of 1,000 rules is made in one go";
-const layers8 = "eight clients ask in one turn for 9,200 elements and for the styles of 200 of them";
 const texts8 = "eight answers of a megabyte are written as JSON in one turn";
 const style1 = "a compiled style of a megabyte is received, and written as JSON";
 const tree = "5,000 elements of a tree are made and written as JSON in one go";
@@ -35,13 +33,6 @@ const shapes8 = "lists and shapes of many megabytes are sent to eight clients in
  * too. No other operation may come to them, and one that is mended goes.
  */
 const known: Readonly<Record<string, { readonly ms: number; readonly reason: string }>> = {
-  "GET /tms/:project/:map/": { ms: 5_600, reason: plan },
-  "GET /tms/:project/:map/:z/:x/:tile": { ms: 1_650, reason: plan },
-  "GET /tms/:project/:map/tms/:z/:x/:tile": { ms: 1_150, reason: plan },
-  "GET P/:map/export/": { ms: 1_300, reason: plan },
-  "GET /tms/:project/:map/tile.json": { ms: 420, reason: layers8 },
-  "GET /tms/:project/:map/tile.mvt.json": { ms: 400, reason: layers8 },
-  "GET P/:map/identify/": { ms: 320, reason: layers8 },
   "GET P/:map/": { ms: 110, reason: texts8 },
   "GET P/maps/public/": { ms: 100, reason: texts8 },
   "GET P/:map/layers/:layer/": { ms: 80, reason: texts8 },

@@ -7,6 +7,7 @@ import type {
   MetatileRequest,
   MetatileResponse,
 } from "../../src/hosts/messages.js";
+import { xmlOf } from "../../src/style/mapnik-xml.js";
 import type { RenderCalls } from "../../src/tile-path.js";
 import type { Connected, SimulatedDatabase } from "./database.js";
 import { placesOf } from "./places.js";
@@ -72,12 +73,15 @@ const layerPattern = /<Style name="l(\d+)\/"><Rule><(?:Line|Markers)Symbolizer s
 const parsed = new Map<string, readonly SourceLayer[]>();
 
 /** Layers of a map's XML, from bottom to top. */
-function layersOf({ digest, xml }: MapSource): readonly SourceLayer[] {
-  let layers = parsed.get(digest);
+function layersOf(source: MapSource): readonly SourceLayer[] {
+  let layers = parsed.get(source.digest);
   if (!layers) {
-    layers = [...xml.matchAll(layerPattern)].map(([, id, style = ""]) => ({ id: Number(id), style }));
+    layers = [...xmlOf(source).matchAll(layerPattern)].map(([, id, style = ""]) => ({
+      id: Number(id),
+      style,
+    }));
     if (parsed.size > 10_000) parsed.clear();
-    parsed.set(digest, layers);
+    parsed.set(source.digest, layers);
   }
   return layers;
 }

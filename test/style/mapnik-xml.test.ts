@@ -10,7 +10,7 @@ import {
   type ValueRule,
 } from "../../src/style/allowed.js";
 import { faces } from "../../src/style/fonts.js";
-import { mapnikXml } from "../../src/style/mapnik-xml.js";
+import { mapSource, xmlOf } from "../../src/style/mapnik-xml.js";
 import type { CompiledStyle, Symbolizer, SymbolizerType } from "../../src/style/model.js";
 import { compileStyle } from "../../workers/render/compile.js";
 
@@ -50,7 +50,9 @@ function load(style: CompiledStyle, datasource: Record<string, string>, backgrou
   const map = new mapnik.Map(200, 200);
   const layers = [{ name: "one", style, datasource, srs: "epsg:3857" }];
   const properties = background === undefined ? {} : { backgroundColor: background };
-  map.fromStringSync(mapnikXml({ properties, layers, bufferSize: style.bufferPixels }), { strict: true });
+  map.fromStringSync(xmlOf(mapSource({ properties, layers, bufferSize: style.bufferPixels })), {
+    strict: true,
+  });
   map.extent = [-100, -100, 100, 100];
   return map;
 }
@@ -166,27 +168,29 @@ t.test("a pattern of dashes with lengths of nothing comes to its end", async (t)
 
 t.test("what a field or a text holds cannot leave its place in the XML", async (t) => {
   const nasty = `a"/><Layer name='x'>&amp;]]>\n\t<![CDATA[`;
-  const xml = mapnikXml({
-    properties: {},
-    bufferSize: 1,
-    layers: [
-      {
-        name: nasty,
-        style: {
-          styles: [
-            {
-              name: nasty,
-              attributes: { "comp-op": "src" },
-              rules: [{ filter: `[a] < '${nasty.replaceAll("'", "\\'")}'`, symbolizers: [] }],
-            },
-          ],
-          fields: [],
-          bufferPixels: 1,
+  const xml = xmlOf(
+    mapSource({
+      properties: {},
+      bufferSize: 1,
+      layers: [
+        {
+          name: nasty,
+          style: {
+            styles: [
+              {
+                name: nasty,
+                attributes: { "comp-op": "src" },
+                rules: [{ filter: `[a] < '${nasty.replaceAll("'", "\\'")}'`, symbolizers: [] }],
+              },
+            ],
+            fields: [],
+            bufferPixels: 1,
+          },
+          datasource: { type: "csv", inline: "x,y\n0,0", note: nasty },
         },
-        datasource: { type: "csv", inline: "x,y\n0,0", note: nasty },
-      },
-    ],
-  });
+      ],
+    }),
+  );
   t.equal(xml.match(/<Layer /g)?.length, 1);
   t.equal(xml.includes("CDATA["), true);
   t.notMatch(xml, "<![CDATA[");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import t from "tap";
 import type { StoredPicture } from "../../src/catalog/state.js";
-import { mapnikXml } from "../../src/style/mapnik-xml.js";
+import { mapSource, xmlOf } from "../../src/style/mapnik-xml.js";
 import type { CompiledStyle } from "../../src/style/model.js";
 import { illustrate, picturesOf } from "../../src/style/pictures.js";
 import { compileStyle } from "../../workers/render/compile.js";
@@ -130,7 +130,10 @@ async function draw({ css, data }: ReferenceCase, scale: number): Promise<Buffer
   const map = new mapnik.Map(side * scale, side * scale);
   const layers = [{ name: "one", style, datasource: datasourceOf(data), srs: "epsg:3857" }];
   const bufferSize = style.bufferPixels * scale;
-  map.fromStringSync(mapnikXml({ properties: {}, layers, bufferSize }), { strict: true, base: folder });
+  map.fromStringSync(xmlOf(mapSource({ properties: {}, layers, bufferSize })), {
+    strict: true,
+    base: folder,
+  });
   map.loadFonts();
   map.extent = [-side / 2, -side / 2, side / 2, side / 2];
   const image = new mapnik.Image(side * scale, side * scale);

@@ -1,6 +1,7 @@
 import sharp from "sharp";
 import t from "tap";
 import type { MetatileRequest } from "../../src/hosts/messages.js";
+import { xmlOf } from "../../src/style/mapnik-xml.js";
 import type { RenderCalls } from "../../src/tile-path.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { startServer } from "../support/server.js";
@@ -229,7 +230,8 @@ t.test("tiles away from the meridian are read by the statements that they had", 
   });
   let xml = "";
   render.call = ((kind: string, request: MetatileRequest, options: never) => {
-    if (kind === "metatile") xml = request.parts.flatMap((part) => ("map" in part ? [part.map.xml] : []))[0]!;
+    if (kind === "metatile")
+      xml = request.parts.flatMap((part) => ("map" in part ? [xmlOf(part.map)] : []))[0]!;
     return (call as (...args: unknown[]) => unknown).call(render, kind, request, options);
   }) as RenderCalls["call"];
   /** Places of the world that the tile is read from. */

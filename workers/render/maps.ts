@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { MapSource } from "../../src/hosts/messages.js";
-import { escapeXml } from "../../src/style/mapnik-xml.js";
+import { escapeXml, xmlOf } from "../../src/style/mapnik-xml.js";
 import { bytesOfSource, type Datasources, loadXml } from "./datasources.js";
 import { type LayerXml, takeApart } from "./layers.js";
 import type { Mapnik, MapnikLayer, MapnikMap } from "./mapnik.js";
@@ -89,7 +89,7 @@ export class LoadedMaps {
 
   private async load({ source, files = {} }: Use): Promise<Loaded> {
     const map = new this.mapnik.Map(256, 256);
-    const fonts = this.withFonts(map, source.xml);
+    const fonts = this.withFonts(map, xmlOf(source));
     const { styles, layers, parts } = takeApart(withPaths(fonts.xml, files));
     const all = new this.mapnik.Map(256, 256);
     await this.loader.run(async () => {

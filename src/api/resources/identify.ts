@@ -9,6 +9,7 @@ import { objectsAt, readFound } from "../../identify/identify.js";
 import { boxAround, placeOf, type Searched } from "../../identify/near.js";
 import { mapAtOnce } from "../../tiles/at-once.js";
 import { drawnLayers } from "../../tiles/selection.js";
+import type { Pause } from "../../turns/slices.js";
 import { isVisualized } from "../../visual/style.js";
 import { callerHeaders } from "../request/caller.js";
 import { mapContext } from "../request/context.js";
@@ -87,15 +88,17 @@ async function identify(
   requireRead(map, caller);
   const wanted = query();
   const { db } = services;
+  const pause = services.slices.begin();
   const { signal } = request;
   const place = placeOf(wanted.point, { zoom: wanted.zoom, tolerancePixels: wanted.tolerance });
   const shown = drawnLayers(map, wanted.layers, (layer) => mayRead(map, caller, layer)).filter(hasObjects);
   const languages = languagesOf(map, wanted.lng);
   const here = await layersIn(services, map, shown, boxAround(place));
-  const searched = await drawnAt(services, map, here, { zoom: wanted.zoom, languages });
+  const searched = await drawnAt(services, map, here, { zoom: wanted.zoom, languages, pause });
   const found = await objectsAt(db, searched, place, {
     limit: wanted.limit,
     signal,
+    pause,
     leftOut: (layer, err) =>
       services.log.warn({ err, map: map.id, layer: layer.code }, "a layer is left out of what is at a place"),
   });
@@ -139,13 +142,15 @@ async function drawnAt(
   services: Services,
   map: MapState,
   layers: readonly LayerNode[],
-  { zoom, languages }: { readonly zoom: number; readonly languages: Languages },
+  { zoom, languages, pause }: { readonly zoom: number; readonly languages: Languages; readonly pause: Pause },
 ): Promise<readonly Searched[]> {
   // Tiles show unknown languages as the main one.
   const own = map.project.languages.find((known) => known === languages.own) ?? languages.main;
-  const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) =>
-    isVisualized(layer) || layers.length > mostCompiled ? undefined : styleOf(services, map, layer),
-  );
+  const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) => {
+    if (isVisualized(layer) || layers.length > mostCompiled) return undefined;
+    await pause();
+    return styleOf(services, map, layer);
+  });
   const searched: Searched[] = [];
   let characters = 0;
   for (const [index, layer] of layers.entries()) {

@@ -7,6 +7,7 @@ import type { ChangeCount } from "../../changes/count.js";
 import type { LayerVersion } from "../../changes/layer-version.js";
 import { Failure } from "../../errors.js";
 import { type StyleCompiler, StyleTimeout } from "../../style/compiler.js";
+import type { Slices } from "../../turns/slices.js";
 import { isVisualized } from "../../visual/style.js";
 import { mapAtOnce } from "../at-once.js";
 import type { MissingLayer } from "../missing-layer.js";
@@ -53,6 +54,7 @@ export interface VectorPlannerOptions {
   readonly styleDeadlineMs: number;
   /** Memory for plans. */
   readonly bytes: number;
+  readonly slices: Pick<Slices, "begin">;
 }
 
 /** Styles that are asked for at once, so that wide maps take no more turns of the compiler than others. */
@@ -120,7 +122,11 @@ export class VectorPlanner {
   }
 
   private async withZooms(map: MapState, layers: readonly LayerNode[]) {
-    const zooms = await mapAtOnce(layers, layersAtOnce, (layer) => this.zooms(map, layer));
+    const pause = this.options.slices.begin();
+    const zooms = await mapAtOnce(layers, layersAtOnce, async (layer) => {
+      await pause();
+      return this.zooms(map, layer);
+    });
     const vectorLayers = layers.map((layer, index): VectorLayer => {
       return { layer, zooms: zooms[index] ?? allZooms };
     });

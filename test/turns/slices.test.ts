@@ -1,0 +1,55 @@
+import t from "tap";
+import { Slices } from "../../src/turns/slices.js";
+
+/** Works that take long, by a clock that is set by hand. */
+
+function world() {
+  const time = { now: 0 };
+  const turns: (() => void)[] = [];
+  const slices = new Slices({
+    now: () => time.now,
+    turn: () => new Promise((resolve) => turns.push(resolve)),
+  });
+  /** The event loop goes on, once. */
+  const turn = async () => {
+    for (const resolve of turns.splice(0)) resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { time, turns, slices, turn };
+}
+
+t.test("what is short does not wait", async (t) => {
+  const { turns, slices } = world();
+  const pause = slices.begin();
+  for (let piece = 0; piece < 100; piece++) await pause();
+  t.equal(turns.length, 0);
+});
+
+t.test("of what is long, one slice of one work is done in a turn", async (t) => {
+  const { time, slices, turn } = world();
+  const done: string[] = [];
+  const work = async (name: string) => {
+    const pause = slices.begin();
+    for (let piece = 0; piece < 4; piece++) {
+      time.now += 3;
+      done.push(name);
+      await pause();
+    }
+  };
+  let isDone = false;
+  const works = Promise.all([work("a"), work("b")]).then(() => {
+    isDone = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  const first = done.join("");
+  const ofTurns: string[] = [];
+  for (let n = 0; n < 20 && !isDone; n++) {
+    const before = done.length;
+    await turn();
+    ofTurns.push(done.slice(before).join(""));
+  }
+  await works;
+  t.equal(done.length, 8);
+  t.match(first, /^[ab]{2,5}$/, "each begins at once");
+  for (const each of ofTurns) t.match(each, /^(?:a*|b*)$/, each);
+});
