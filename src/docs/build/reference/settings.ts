@@ -85,7 +85,8 @@ const meanings: Readonly<Record<string, string>> = {
   "transfer.memoryBytes": "a transfer host that grows beyond it is replaced",
   "transfer.unpackedBytes": "files of an uploaded archive, unpacked, in all",
   "transfer.rasterBytes": "pixels of an imported image, unpacked",
-  "exports.queueLength": "exports that may wait for the export host; beyond it `busy`",
+  "exports.queueLength":
+    "exports that may wait for the export host, and exports of tiles for their turn; beyond it `busy`",
   "exports.deadlineMs": "longest writing of an export's files, and longest wait in the queue",
   "exports.memoryBytes": "an export host that grows beyond it is replaced",
   "exports.fileBytes": "size of the files of one export",
