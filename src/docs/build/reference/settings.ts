@@ -51,7 +51,7 @@ const meanings: Readonly<Record<string, string>> = {
     "largest body with values or geometry of objects; other operations take at most 2 MiB, each as much as `/openapi.json` says",
   maxUploadBytes: "largest file",
   "receiving.memoryBytes":
-    "request bodies in the memory of one node, beyond the first 64 KiB of each; then the slowest is answered 503",
+    "request bodies in the memory of one node, beyond the first 64 KiB of each; then the slowest is answered 503. A quarter as much is for lists that are read before they are sent, for the edge to keep",
   "receiving.fileBytes": "uploaded files of one node on disk; beyond it 503",
   "receiving.freeBytes":
     "uploads are answered 503 when less would stay free on the disk of `dataDir`, or less than a tenth of a smaller one",
