@@ -264,7 +264,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   exports: z
     .strictObject({
-      /** Exports that may wait for the process that writes files through GDAL; beyond it they are answered busy. */
+      /** Exports that may wait for the processes that write files, and exports of tiles for their turn; beyond it they are answered busy. */
       queueLength: count(0, 10_000).default(16),
       /** An export that takes longer to write is ended. */
       deadlineMs: count(1_000, 86_400_000).default(1_800_000),

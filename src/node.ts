@@ -27,6 +27,7 @@ import { edgeTarget, purgeServicesOf } from "./edge/service.js";
 import { createRasterServices } from "./external/services.js";
 import { BodyThreads } from "./features/body-threads.js";
 import { pruneTallies } from "./features/prune-tallies.js";
+import { ReadAhead } from "./features/read-ahead.js";
 import { createImageHost } from "./hosts/image.js";
 import { PictureFiles, withPictureFiles } from "./hosts/picture-files.js";
 import { Pictures } from "./hosts/pictures.js";
@@ -221,6 +222,10 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     probe,
     store,
     bodies,
+    readAhead: new ReadAhead({
+      mostCharacters: 4 * 2 ** 20,
+      mostBytes: config.receiving.memoryBytes / 4,
+    }),
     redis,
     catalog,
     sessions,

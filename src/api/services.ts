@@ -9,6 +9,7 @@ import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { EdgeHeaders } from "../edge/headers.js";
 import type { BodyThreads } from "../features/body-threads.js";
+import type { ReadAhead } from "../features/read-ahead.js";
 import type { Visuals } from "../features/visual-cache.js";
 import type { ImageHost } from "../hosts/image.js";
 import type { Pictures as MadePictures } from "../hosts/pictures.js";
@@ -50,6 +51,8 @@ export interface Services {
   readonly store: Pick<StoreWatch, "isOurs">;
   /** Read large bodies. */
   readonly bodies: Pick<BodyThreads, "object" | "geometry" | "bulk" | "digest">;
+  /** Reads lists that a purged edge keeps. */
+  readonly readAhead: ReadAhead;
   readonly redis: Redis;
   readonly catalog: Catalog;
   readonly sessions: Sessions;

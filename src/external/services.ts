@@ -2,12 +2,14 @@ import { setMaxListeners } from "node:events";
 import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import type { Config } from "../config.js";
+import { eitherSignal } from "../either-signal.js";
 import { busy } from "../errors.js";
 import { HostError } from "../hosts/host.js";
-import type { ImageHost } from "../hosts/image.js";
+import type { ImageHost, ImageUser } from "../hosts/image.js";
 import type { PartImage } from "../hosts/messages.js";
 import type { Log } from "../log.js";
-import { FairQueue } from "../turns/fair-queue.js";
+import { clientOwners } from "../turns/clients.js";
+import { FairQueue, type Owners } from "../turns/fair-queue.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { InFlight } from "../turns/in-flight.js";
 import { type FetchOptions, ImageFetcher, SourceError } from "./fetch.js";
@@ -73,12 +75,15 @@ export class RasterServices {
   private readonly fetcher: ImageFetcher;
   private readonly clock: Clock;
   private readonly kept: LRUCache<string, KeptImage>;
+  /** Images that are got, by address. */
   private readonly running = new InFlight<Fetched>();
+  /** What each who waits for his turn to get an image does when somebody else's comes first; by address. */
+  private readonly askers = new Map<string, Set<() => void>>();
   /** By host. Hosts are those of the configuration, so there are few. */
   private readonly turns = new Map<string, FairSemaphore>();
   /** By host, of those that are not reached, and by address of a service, of those that give no images. */
   private readonly failures = new LRUCache<string, { count: number; last: number }>({ max: maxFailing });
-  /** Areas that wait, by host and project, with what ends their wait: when there are too many, those of the host with most. */
+  /** Areas that wait, by host, project and client, with what ends their wait: when there are too many, those of the host with most. */
   private readonly waiting: FairQueue<(reason: unknown) => void>;
 
   constructor(
@@ -95,14 +100,14 @@ export class RasterServices {
   }
 
   /**
-   * @param owner project whose layer it is; projects take turns at a host
-   * @param signal when nobody waits for the image any more
+   * @param owner project whose layer it is; projects take turns at a host, and the clients of each
+   * @param user its signal aborts when nobody waits for the image any more
    * @throws Failure busy when too many areas wait; the signal's reason
    */
   async image(
     { owner = "", ...service }: RasterService & { readonly owner?: string },
     area: WantedArea,
-    signal: AbortSignal,
+    { client, signal }: ImageUser,
   ): Promise<ServiceImage> {
     const { retrySeconds, maxAgeSeconds } = this.options;
     const wanted = imagesOf(service, area);
@@ -114,18 +119,19 @@ export class RasterServices {
     const ended = AbortSignal.any([signal, failed.signal]);
     // Each image listens to it, and a metatile has many.
     setMaxListeners(0, ended);
-    const owners = [new URL(wanted.urls[0]!).host, owner];
+    const users = [owner, ...clientOwners(client)];
+    const owners = [new URL(wanted.urls[0]!).host, ...users];
     const refuse = (reason: unknown) => failed.abort(reason);
     this.waiting.add(owners, refuse)?.(busy("Too many tiles wait for the services of others.", 5));
     try {
       ended.throwIfAborted();
       const images = await Promise.all(
         wanted.urls.map((url) =>
-          this.get({ url, service: service.url, owner, mayBeMissing: wanted.mayBeMissing }, ended),
+          this.get({ url, service: service.url, users, mayBeMissing: wanted.mayBeMissing }, ended),
         ),
       );
       const known = images.filter((image) => image !== undefined);
-      const made = await this.mosaic(wanted, images, area);
+      const made = await this.mosaic(wanted, { images, area }, { client, signal: ended });
       const isPartial = known.length < images.length || !made.isWhole;
       const expiresAt = Math.min(
         ...known.map((image) => image.expiresAt),
@@ -153,22 +159,56 @@ export class RasterServices {
       this.parts.onImage(host, "memory");
       return kept;
     }
-    const { result, image } = await this.running.join(url, {
-      signal,
-      start: (cancelled) => this.fetch(wanted, host, cancelled),
-    });
+    const { result, image } = await this.getAtTurn(wanted, host, signal);
     this.parts.onImage(host, result);
     return image;
   }
 
-  /** @throws Failure busy when it has waited too long for a connection; the signal's reason before it has one */
+  /**
+   * Gets the image at the turn of whoever is the first of those who wait for it.
+   * @throws Failure busy when the wait for a connection was too long; the signal's reason
+   */
+  private async getAtTurn(wanted: WantedImage, host: string, signal: AbortSignal): Promise<Fetched> {
+    const { url, users } = wanted;
+    const join = (release?: () => void) =>
+      this.running.join(url, {
+        signal,
+        start: (cancelled) => this.fetch(wanted, host, cancelled).finally(release),
+      });
+    if (this.running.has(url, () => true)) return join();
+    const begun = new AbortController();
+    let shared: Promise<Fetched> | undefined;
+    const share = () => {
+      shared = join();
+      begun.abort();
+    };
+    const askers = this.askers.get(url) ?? new Set();
+    this.askers.set(url, askers.add(share));
+    const either = eitherSignal([signal, begun.signal]);
+    try {
+      const release = await this.turnAt(host, users, either.signal);
+      askers.delete(share);
+      if (shared || signal.aborted) release();
+      else {
+        shared = join(release);
+        for (const other of askers) other();
+      }
+    } catch (error) {
+      if (!shared) throw error;
+    } finally {
+      either.release();
+      askers.delete(share);
+      if (askers.size === 0 && this.askers.get(url) === askers) this.askers.delete(url);
+    }
+    return shared ?? join();
+  }
+
   private async fetch(
-    { url, service, owner, mayBeMissing }: WantedImage,
+    { url, service, mayBeMissing }: WantedImage,
     host: string,
     cancelled: AbortSignal,
   ): Promise<Fetched> {
     const { ageSeconds, maxAgeSeconds: most } = this.options;
-    const release = await this.turnAt(host, owner, cancelled);
     try {
       if (this.isResting(host) || this.isResting(service)) return { result: "skipped" };
       const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing, cancelled);
@@ -183,13 +223,11 @@ export class RasterServices {
       // Not its fault.
       if (!cancelled.aborted) this.failed(host, error.isUnreachable ? host : service, error);
       return { result: "failed" };
-    } finally {
-      release();
     }
   }
 
   /** Waits for a connection, so that the deadline counts the time that the server takes, and not that of a queue of ours. */
-  private turnAt(host: string, owner: string, cancelled: AbortSignal): Promise<() => void> {
+  private turnAt(host: string, owners: Owners, cancelled: AbortSignal): Promise<() => void> {
     const { connections, maxWaitMs } = this.options;
     let turns = this.turns.get(host);
     if (!turns) {
@@ -202,7 +240,7 @@ export class RasterServices {
       });
       this.turns.set(host, turns);
     }
-    return turns.acquire({ owners: [owner], signal: cancelled });
+    return turns.acquire({ owners, signal: cancelled });
   }
 
   private isResting(name: string): boolean {
@@ -220,14 +258,18 @@ export class RasterServices {
 
   private async mosaic(
     { columns, left, top, side }: WantedImages,
-    images: readonly (KeptImage | undefined)[],
-    area: WantedArea,
+    { images, area }: { readonly images: readonly (KeptImage | undefined)[]; readonly area: WantedArea },
+    user: ImageUser,
   ): Promise<{ readonly image: PartImage | undefined; readonly isWhole: boolean }> {
     const pieces = images.map((image) => image?.bytes ?? null);
     if (pieces.every((bytes) => bytes === null)) return { image: undefined, isWhole: true };
     const pixels = 256 * area.scale * area.count;
     try {
-      const answer = await this.parts.image.call("mosaic", { pieces, columns, left, top, side, pixels });
+      const answer = await this.parts.image.call(
+        "mosaic",
+        { pieces, columns, left, top, side, pixels },
+        user,
+      );
       if (answer.ok) return { image: { pixels: answer.pixels }, isWhole: answer.isWhole };
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
@@ -241,7 +283,8 @@ interface WantedImage {
   readonly url: string;
   /** Address of the service, with its placeholders. */
   readonly service: string;
-  readonly owner: string;
+  /** Project, and client within it. */
+  readonly users: Owners;
   readonly mayBeMissing: boolean;
 }
 

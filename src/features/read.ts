@@ -260,36 +260,28 @@ export async function* readBatches(
 /** The id of an item of the API's list, or of a Feature, which is the first number in either. */
 const idOfJson = (text: string): number => Number(/"id":(-?\d+)/.exec(text)![1]);
 
-/** A list that is read to its end, or up to so many characters. */
-export async function readAhead(
-  text: string | AsyncIterableIterator<string | Uint8Array>,
-  most: number,
-): Promise<{
-  readonly text: string | AsyncIterableIterator<string | Uint8Array>;
-  readonly isWhole: boolean;
-}> {
-  if (typeof text === "string") return { text, isWhole: true };
-  const ahead: (string | Uint8Array)[] = [];
-  for (let length = 0; length <= most; length += ahead.at(-1)!.length) {
-    const { done, value } = await text.next();
-    if (done) return { text: prepend(ahead, text), isWhole: true };
-    ahead.push(value);
-  }
-  return { text: prepend(ahead, text), isWhole: false };
-}
-
-/** Prepends the first values. Not a generator: `return` of a generator that has not started does not reach `rest`. */
-function prepend<T>(first: readonly T[], rest: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
+/**
+ * Prepends the first values. Not a generator: `return` of a generator that has not started does not reach `rest`.
+ * @param left called with each of the first values that is not held any longer
+ */
+export function prepend<T>(
+  first: readonly T[],
+  rest: AsyncIterableIterator<T>,
+  left?: (value: T) => void,
+): AsyncIterableIterator<T> {
   const pending = first.toReversed();
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
     async next() {
-      return pending.length === 0 ? rest.next() : { done: false, value: pending.pop()! };
+      if (pending.length === 0) return rest.next();
+      const value = pending.pop()!;
+      left?.(value);
+      return { done: false, value };
     },
     async return() {
-      pending.length = 0;
+      for (const value of pending.splice(0)) left?.(value);
       await rest.return?.();
       return { done: true, value: undefined };
     },

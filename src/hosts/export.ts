@@ -1,6 +1,7 @@
 import type { Config } from "../config.js";
 import { busy, Failure, failed } from "../errors.js";
 import type { Log } from "../log.js";
+import { clientOwners } from "../turns/clients.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
 import type {
   ExportFileRequest,
@@ -84,13 +85,14 @@ export function createExportHost(config: Config, log: Log): ExportHost {
     mostWaiting: queueLength,
     timeoutMs: deadlineMs,
     refusal: "Too many exports are being written already. Try again later.",
+    retrySeconds: 30,
   });
   const call = async <Kind extends "export" | "tiles">(
     kind: Kind,
     request: ExportMessages[Kind][0],
     { project, client, signal }: ExportUser,
   ): Promise<ExportMessages[Kind][1]> => {
-    const release = await turns.acquire({ owners: [`p${project}`, client], signal });
+    const release = await turns.acquire({ owners: [`p${project}`, ...clientOwners(client)], signal });
     const host = hosts.find((one) => !writing.has(one))!;
     writing.add(host);
     try {

@@ -205,7 +205,6 @@ async function sendChunks(
     writer.endStream();
     return status;
   } catch (error) {
-    finished = true;
     if (!started || writer.disconnected) throw error;
     writer.destroy();
     throw new StreamError(error);

@@ -24,10 +24,10 @@ export function externalPart(
     digest: digest(text),
     reachPixels: 0,
     length: text.length,
-    make: async (area, signal) => {
+    make: async (area, user) => {
       const opacity = opacityAt(opacities, area.origin.z);
       if (opacity === 0) return { image: undefined };
-      const { image, expiresAt, isPartial } = await services.image({ ...service, owner }, area, signal);
+      const { image, expiresAt, isPartial } = await services.image({ ...service, owner }, area, user);
       return { image: image && { ...image, opacity }, expiresAt, isPartial };
     },
   };

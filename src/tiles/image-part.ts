@@ -1,4 +1,5 @@
 import type { TileCoord } from "../geo/tile.js";
+import type { ImageUser } from "../hosts/image.js";
 import type { PartImage } from "../hosts/messages.js";
 
 /**
@@ -13,7 +14,7 @@ export interface ImagePart {
   /** Memory that it takes, in characters. */
   readonly length: number;
   /** Makes the image of an area. @throws Failure when it cannot be made just then */
-  readonly make: (area: ImageArea, signal: AbortSignal) => Promise<MadeImage>;
+  readonly make: (area: ImageArea, user: ImageUser) => Promise<MadeImage>;
 }
 
 export interface MadeImage {

@@ -215,7 +215,7 @@ export function layersLeftOut(plan: Plan, origin: TileCoord, count: number): Rea
 }
 
 /** The parts of the plan with the images of the metatile's area, made all at once, and how long these may be shown. */
-async function partsOf({ plan, versions, origin, count, signal }: MetatileWork, files: Files) {
+async function partsOf({ plan, versions, origin, count, signal, client }: MetatileWork, files: Files) {
   const area = { origin, count, scale: plan.scale };
   const undrawn = layersLeftOut(plan, origin, count);
   const atSeam = reachesBeyond(bufferedBox(plan, origin, count));
@@ -223,7 +223,7 @@ async function partsOf({ plan, versions, origin, count, signal }: MetatileWork, 
   const parts = await Promise.all(
     plan.parts.map(async (part, index): Promise<MetatilePart | undefined> => {
       if (part.kind === "image") {
-        const image = await part.image.make(area, signal).catch(nothingCame);
+        const image = await part.image.make(area, { client, signal }).catch(nothingCame);
         made.push({ ...image, layerId: part.layerId, cause: "source" });
         return image.image && { kind: "image", image: image.image };
       }

@@ -11,7 +11,8 @@ import type { TileAddress } from "../tiles/address.js";
 import { defaultTileFormat } from "../tiles/formats.js";
 import { namesOf } from "../tiles/missing-layer.js";
 import type { Tile } from "../tiles/tile.js";
-import type { PermitRequest } from "../turns/fair-semaphore.js";
+import { clientOwners } from "../turns/clients.js";
+import { FairSemaphore, type PermitRequest } from "../turns/fair-semaphore.js";
 import { fileTitle, finished } from "./export.js";
 import type { Chunks, FileExports } from "./export-content.js";
 import { exportedBytes, makeExportFolder, removeExportFolder } from "./export-folders.js";
@@ -38,7 +39,7 @@ export interface TileExportRequest {
   readonly attribution: string;
   /** The tile as the caller may see it now. @throws Failure */
   readonly tile: (address: TileAddress, signal: AbortSignal) => Promise<Tile>;
-  /** Whose export it is; nobody has two at once. */
+  /** The client whose export it is; nobody has two at once. */
   readonly owner: string;
   readonly signal: AbortSignal;
   /** Called with the number of tiles of each metatile that was drawn, and that of all tiles. */
@@ -62,32 +63,53 @@ export interface TileExportsOptions {
 /** Room on the disk that exports leave to others. */
 const reservedBytes = 64 * 1024 ** 2;
 const mostAtOnce = 4;
-/** The others are for other projects, as an export may take half an hour. */
-const mostOfProject = 2;
+/** For projects that have none, as an export may take half an hour. */
+const kept = 2;
 const retryAfterSeconds = 30;
 /** How often a metatile is asked for again for which there was no room. */
 const busyRetries = 5;
 const busyRetryMs = 1_000;
 
 export class TileExports {
-  /** Project of each export, by its owner. */
-  private readonly owners = new Map<string, number>();
+  /** Whose exports are made, or wait. */
+  private readonly owners = new Set<string>();
+  private readonly permits: FairSemaphore;
 
-  constructor(private readonly options: TileExportsOptions) {}
+  constructor(private readonly options: TileExportsOptions) {
+    const { deadlineMs, queueLength } = options.files.limits;
+    this.permits = new FairSemaphore({
+      permits: mostAtOnce,
+      kept,
+      mostWaiting: queueLength,
+      timeoutMs: deadlineMs,
+      refusal: "Too many exports of tiles are being made. Try again later.",
+      retrySeconds: retryAfterSeconds,
+    });
+  }
 
   /**
    * Draws all tiles and writes the file. Each tile is as of some moment after the call. Memory does not depend on the number of
-   * tiles; the disk holds them until the file is sent.
+   * tiles; the disk holds them until the file is sent. Exports that others keep from their turn wait.
    * @throws Failure bad_request; invalid_value when there are too many tiles, or the file would be too large; busy; as `tile`
    */
   async make(request: TileExportRequest): Promise<TileFile> {
     if (this.owners.has(request.owner))
       throw busy("You have an export of tiles that is not ready yet. Wait for it.", retryAfterSeconds);
-    const project = request.map.project.id;
-    const others = [...this.owners.values()].filter((one) => one === project).length;
-    if (this.owners.size >= mostAtOnce || others >= mostOfProject)
-      throw busy("Too many exports of tiles are being made. Try again later.", retryAfterSeconds);
-    this.owners.set(request.owner, project);
+    this.owners.add(request.owner);
+    try {
+      const owners = [`p${request.map.project.id}`, ...clientOwners(request.owner)];
+      const release = await this.permits.acquire({ owners, signal: request.signal });
+      try {
+        return await this.writeInTime(request);
+      } finally {
+        release();
+      }
+    } finally {
+      this.owners.delete(request.owner);
+    }
+  }
+
+  private async writeInTime(request: TileExportRequest): Promise<TileFile> {
     const tooLate = AbortSignal.timeout(this.options.files.limits.deadlineMs);
     const signal = AbortSignal.any([request.signal, tooLate]);
     // All tiles of a metatile wait at once.
@@ -98,8 +120,6 @@ export class TileExports {
       if (tooLate.aborted && !request.signal.aborted)
         throw busy("The export took too long. Choose fewer tiles.", retryAfterSeconds);
       throw error;
-    } finally {
-      this.owners.delete(request.owner);
     }
   }
 
@@ -158,7 +178,7 @@ export class TileExports {
                   tile: whole(await tile(address, signal)),
                 })),
               ),
-            { owners: [`p${map.project.id}`, owner], signal },
+            { owners: [`p${map.project.id}`, ...clientOwners(owner)], signal },
           );
           signal.throwIfAborted();
           await spool.add(square);

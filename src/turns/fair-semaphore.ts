@@ -13,6 +13,8 @@ export interface FairSemaphoreOptions extends FairQueueOptions {
   readonly timeoutMs: number;
   /** Message of the error for those who are refused. */
   readonly refusal: string;
+  /** When they may ask again; default: after the longest wait. */
+  readonly retrySeconds?: number;
   readonly clock?: Clock;
 }
 
@@ -120,6 +122,7 @@ export class FairSemaphore {
   }
 
   private overloaded() {
-    return busy(this.options.refusal, Math.ceil(this.options.timeoutMs / 1000));
+    const { refusal, timeoutMs, retrySeconds = Math.ceil(timeoutMs / 1000) } = this.options;
+    return busy(refusal, retrySeconds);
   }
 }

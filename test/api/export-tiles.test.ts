@@ -267,6 +267,62 @@ t.test("a client that leaves ends the drawing, and a second export waits for the
   t.ok(tiles.rendered <= before + 1, "nothing is drawn but what had been begun");
 });
 
+t.test("exports beyond those of a project wait, others' do not, and too many are refused", async (t) => {
+  const map = await services.catalog.map("p", "m");
+  const ofProject = (id: number) => ({ ...map, project: { ...map.project, id } });
+  const limits = { ...services.files.limits, queueLength: 2 };
+  const exports = new TileExports({
+    db: services.db,
+    files: { ...services.files, limits },
+    turns: new RenderTurns({
+      load: () => ({ waiting: 0, running: 0 }),
+      concurrency: 1,
+      timeoutMs: 60_000,
+      clock: systemClock,
+    }),
+  });
+  const begun: string[] = [];
+  const go = new AbortController();
+  const make = async (owner: string, of = map, signal = new AbortController().signal) => {
+    const file = await exports.make({
+      format: "pmtiles",
+      map: of,
+      caller: publicCaller,
+      // A box, so that no extent is asked for.
+      choice: { minZoom: 0, maxZoom: 0, box: { west: 5, south: 5, east: 20, north: 20 } },
+      drawn: { base: false, layers: undefined, language: undefined, quality: 0 },
+      attribution: "",
+      tile: async (address, ofExport) => {
+        begun.push(owner);
+        if (!go.signal.aborted)
+          await new Promise((resolve) => go.signal.addEventListener("abort", resolve, { once: true }));
+        return services.tileAnswers.tile({
+          access: async () => ({ map, caller: publicCaller }),
+          address,
+          signal: ofExport,
+        });
+      },
+      owner,
+      signal,
+    });
+    for await (const _ of file.chunks);
+    return owner;
+  };
+  const made = ["a1", "a2", "a3"].map((owner) => make(owner));
+  const leaving = new AbortController();
+  const left = make("a4", map, leaving.signal);
+  await t.rejects(make("a3"), { message: /not ready yet/ });
+  const others = [make("b", ofProject(-1)), make("c", ofProject(-2))];
+  await waitFor(() => begun.length > 0);
+  await t.rejects(make("a5"), { message: /Too many exports/ });
+  leaving.abort(new Error("left"));
+  await t.rejects(left, { message: "left" });
+  go.abort();
+  t.same(await Promise.all([...made, ...others]), ["a1", "a2", "a3", "b", "c"]);
+  t.equal(begun.at(-1), "a3", "the third of a project waits for its own");
+  await nothingIsLeft();
+});
+
 t.test("others' tiles go before", async (t) => {
   const query = "format=pmtiles&minzoom=6&maxzoom=8&fbbox=5,5,20,20&base=0&q=1";
   const { render } = services;

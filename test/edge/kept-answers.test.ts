@@ -2,7 +2,7 @@ import t from "tap";
 import type { Database } from "../../src/storage/postgres.js";
 import { startNoting } from "../support/listening.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 import { changeUses } from "../support/uses.js";
 
 /** What is not current when it is sent is kept by nobody: the edge was told of the change before it had the answer. */
@@ -183,4 +183,15 @@ t.test("long lists, whose headers are sent before their end", async (t) => {
     t.equal(again.status, 304, path);
     t.equal(again.headers.get("cache-control"), kept, "it was read while nothing changed");
   }
+});
+
+t.test("a list whose reader leaves is held no longer", async (t) => {
+  const path = `${server.url}/api/2.8/p/m/layers/a/objects/?returnGeom=1&fields=*`;
+  const { readAhead } = server.nodes[0]!.services;
+  const leave = new AbortController();
+  const left = await fetch(path, { signal: leave.signal });
+  t.equal(left.status, 200);
+  leave.abort();
+  await (await fetch(path, { method: "HEAD" })).arrayBuffer();
+  await waitFor(() => readAhead.bytes === 0);
 });

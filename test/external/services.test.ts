@@ -51,12 +51,12 @@ t.teardown(() => {
 });
 const service = (path: string) => ({ url: `http://${host}${path}`, minZoom: null, maxZoom: null });
 const area = (x: number) => ({ origin: { z: 10, x, y: 8 }, count: 1, scale: 1 as const });
-const never = new AbortController().signal;
+const never = { client: "", signal: new AbortController().signal };
 
 t.test("tiles that nobody waits for leave their places, and the connections of the service", async (t) => {
   const leave = new AbortController();
   const slow = service("/slow/{z}/{x}/{y}.png");
-  const left = [0, 1, 2].map((x) => services.image(slow, area(x), leave.signal));
+  const left = [0, 1, 2].map((x) => services.image(slow, area(x), { client: "", signal: leave.signal }));
   const outcomes = Promise.allSettled(left);
   await waitFor(async () => open.size === 2);
   await t.rejects(services.image(slow, area(3), never), { code: "busy" }, "all places are taken");
@@ -75,7 +75,7 @@ t.test("a slow service keeps those of other hosts waiting for nothing", async (t
   t.teardown(() => wide.close());
   const leave = new AbortController();
   const slow = { ...service("/slow/{z}/{x}/{y}.png"), owner: "p1" };
-  const own = [0, 1, 2].map((x) => wide.image(slow, area(x), leave.signal));
+  const own = [0, 1, 2].map((x) => wide.image(slow, area(x), { client: "", signal: leave.signal }));
   const outcomes = Promise.allSettled(own);
   await waitFor(async () => open.size === 2);
   const elsewhere = {
@@ -94,7 +94,9 @@ t.test("projects take turns at a slow service", async (t) => {
   t.teardown(() => roomy.close());
   const leave = new AbortController();
   const slow = { ...service("/slow/{z}/{x}/{y}.png"), owner: "p1" };
-  const own = Promise.allSettled([0, 1, 2, 3].map((x) => roomy.image(slow, area(x), leave.signal)));
+  const own = Promise.allSettled(
+    [0, 1, 2, 3].map((x) => roomy.image(slow, area(x), { client: "", signal: leave.signal })),
+  );
   await waitFor(() => open.size === 2);
   const other = roomy.image({ ...service("/red/{z}/{x}/{y}.png"), owner: "p2" }, area(8), never);
   const [first] = open;
@@ -105,10 +107,56 @@ t.test("projects take turns at a slow service", async (t) => {
   await waitFor(() => open.size === 0);
 });
 
+t.test("clients of a project take turns at a slow service", async (t) => {
+  const roomy = start([host], 10);
+  t.teardown(() => roomy.close());
+  const leave = new AbortController();
+  const slow = { ...service("/slow/{z}/{x}/{y}.png"), owner: "p1" };
+  const anna = { client: "a1", signal: leave.signal };
+  const own = Promise.allSettled([0, 1, 2, 3].map((x) => roomy.image(slow, area(x), anna)));
+  await waitFor(() => open.size === 2);
+  const bob = { ...never, client: "a2" };
+  const other = roomy.image({ ...service("/red/{z}/{x}/{y}.png"), owner: "p1" }, area(8), bob);
+  const [first] = open;
+  first!.end(red);
+  t.equal((await other).isPartial, false, "another client has the next turn");
+  leave.abort(new Error("the viewer left"));
+  await own;
+  await waitFor(() => open.size === 0);
+});
+
+t.test("an image that several wait for is got at the turn of whoever comes first", async (t) => {
+  const roomy = start([host], 10);
+  t.teardown(() => roomy.close());
+  const leave = new AbortController();
+  const leaving = { client: "", signal: leave.signal };
+  const slow = { ...service("/slow/{z}/{x}/{y}.png"), owner: "p1" };
+  const shared = service("/red/{z}/{x}/{y}.png");
+  const own = Promise.allSettled([0, 1, 2, 3].map((x) => roomy.image(slow, area(x), leaving)));
+  await waitFor(() => open.size === 2);
+  const patient = roomy.image({ ...shared, owner: "p1" }, area(9), never);
+  const left = roomy.image({ ...shared, owner: "p2" }, area(9), leaving);
+  const other = roomy.image({ ...shared, owner: "p2" }, area(9), never);
+  const [first] = open;
+  first!.end(red);
+  t.equal((await other).isPartial, false, "another project's turn is next, though it asked later");
+  t.equal((await patient).isPartial, false, "and all who wait get it");
+  t.equal((await left).isPartial, false);
+  leave.abort(new Error("the viewer left"));
+  await own;
+  await waitFor(() => open.size === 0);
+  const after = await Promise.all([0, 1, 2].map((x) => roomy.image(shared, area(x), never)));
+  t.same(
+    new Set(after.map(({ isPartial }) => isPartial)),
+    new Set([false]),
+    "all connections are free again",
+  );
+});
+
 t.test("an image that somebody else waits for goes on", async (t) => {
   const leave = new AbortController();
   const slow = service("/slow/both/{z}/{x}/{y}.png");
-  const left = services.image(slow, area(0), leave.signal);
+  const left = services.image(slow, area(0), { client: "", signal: leave.signal });
   const stays = services.image(slow, area(0), never);
   await waitFor(async () => open.size === 1);
   leave.abort(new Error("the viewer left"));

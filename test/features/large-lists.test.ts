@@ -2,6 +2,7 @@ import t from "tap";
 import { objectFormatter } from "../../src/features/format.js";
 import { type ListRequest, listStatement } from "../../src/features/list.js";
 import { readList } from "../../src/features/read.js";
+import { ReadAhead } from "../../src/features/read-ahead.js";
 import type { Database } from "../../src/storage/postgres.js";
 import { makeFeatures } from "./support.js";
 
@@ -120,3 +121,42 @@ t.test(
     t.ok(total > 20, `${total} interruptions`);
   },
 );
+
+t.test("lists are read ahead up to a number of bytes of all of them, until they are sent", async (t) => {
+  const list = () =>
+    readList(db, {
+      statement: listStatement(layer, request),
+      limit: undefined,
+      hasGeometry: true,
+      hasLargeObjects: true,
+      signal: new AbortController().signal,
+      text: { opening: "[", closing: "]" },
+    });
+  const textOf = async (chunks: string | AsyncIterable<string | Uint8Array>) => {
+    let text = "";
+    for await (const chunk of chunks) text += Buffer.from(chunk as string).toString("latin1");
+    return text;
+  };
+  const whole = await textOf(await list());
+  const mostBytes = 1.5 * whole.length;
+  const ahead = new ReadAhead({ mostCharacters: 2 * whole.length, mostBytes });
+  const [first, second, third] = [
+    await ahead.read(await list()),
+    await ahead.read(await list()),
+    await ahead.read(await list()),
+  ];
+  t.same([first.isWhole, second.isWhole, third.isWhole], [true, false, false]);
+  t.ok(ahead.bytes < mostBytes + 100_000, `${ahead.bytes} bytes are held`);
+  for (const { text } of [first, second, third]) t.ok((await textOf(text)) === whole, "nothing is lost");
+  t.equal(ahead.bytes, 0, "what is sent is held no longer");
+  const left = await ahead.read(await list());
+  t.ok(left.isWhole);
+  await (left.text as AsyncIterableIterator<string>).return?.();
+  t.equal(ahead.bytes, 0, "nor what nobody reads");
+  async function* failing() {
+    yield "begun";
+    throw new Error("the database is away");
+  }
+  await t.rejects(ahead.read(failing()), { message: "the database is away" });
+  t.equal(ahead.bytes, 0);
+});

@@ -6,8 +6,7 @@ import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
 import { tileFileTypes } from "../../transfer/tile-exports.js";
 import { defaultMaxZoom, defaultTiles } from "../../transfer/tile-selection.js";
-import { networkOf } from "../../turns/clients.js";
-import { callerHeaders } from "../request/caller.js";
+import { callerHeaders, clientOf } from "../request/caller.js";
 import { mapContext } from "../request/context.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath } from "../request/paths.js";
@@ -71,10 +70,7 @@ async function exportTiles(
     drawn: { base: base === 1, layers, language: lng, quality: q },
     attribution: attribution(map, base === 1),
     tile: (address, signal) => services.tileAnswers.tile({ access, address, signal }),
-    owner:
-      caller.accountId === null
-        ? `network ${networkOf(request.remoteAddress)}`
-        : `account ${caller.accountId}`,
+    owner: clientOf(request, caller),
     signal: request.signal,
   });
   return {
@@ -97,8 +93,8 @@ export const tileExportOperations: readonly Operation[] = [
     details:
       "PNG tiles of 256 × 256 pixels, drawn for the rights of the caller as tiles are; empty ones are left out. Each tile is " +
       "as of some moment after the request. The response begins when all tiles are drawn, which others' tiles go before; " +
-      "a user has one such export at a time. More tiles than the installation allows are refused, with the number of " +
-      "tiles, the limit and a `maxzoom` that is possible in the error's `data`.",
+      "a user has one such export at a time, and exports for which there is no place wait for their turn. More tiles than " +
+      "the installation allows are refused, with the number of tiles, the limit and a `maxzoom` that is possible in the error's `data`.",
     methods: ["GET"],
     path: `${mapPath}/export/`,
     query: parameters,

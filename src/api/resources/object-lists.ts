@@ -3,7 +3,7 @@ import { badRequest } from "../../errors.js";
 import { countObjects } from "../../features/count.js";
 import { requireExpressions } from "../../features/filter-language.js";
 import { countStatement, type ListRequest, listedIds } from "../../features/list.js";
-import { type PageBounds, readAhead, readList, readPage } from "../../features/read.js";
+import { type PageBounds, readList, readPage } from "../../features/read.js";
 import type { Statement } from "../../features/sql.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Database } from "../../storage/postgres.js";
@@ -126,7 +126,7 @@ async function listReply(
           next: undefined,
         };
   const { text: chunks, isWhole } = version?.isWorthReading
-    ? await readAhead(read, mostKept)
+    ? await services.readAhead.read(read)
     : { text: read, isWhole: typeof read === "string" };
   const headers = {
     "content-type": form.contentType,
@@ -141,12 +141,6 @@ async function listReply(
     ? { kind: "json_text", text: chunks, headers }
     : { kind: "bytes", body: chunks, headers };
 }
-
-/**
- * Characters of the lists that a purged edge keeps. They are read to their end before their headers are sent, and longer ones
- * up to there.
- */
-const mostKept = 4 * 2 ** 20;
 
 /** @throws Failure bad_request */
 function wantedObjects(map: MapState, parameters: ListParameters, type: ListType): Omit<ListRequest, "form"> {

@@ -68,7 +68,7 @@ const meanings: Readonly<Record<string, string>> = {
     "The largest body with values or geometry of objects. Other operations take at most 2 MiB, each as much as `/openapi.json` says.",
   maxUploadBytes: "The largest file that can be uploaded, for an import or an object.",
   "receiving.memoryBytes":
-    "How much memory bodies that are being received may take in one node, beyond the first 64 KiB of each. When it is full, the slowest is answered 503.",
+    "How much memory bodies that are being received may take in one node, beyond the first 64 KiB of each. When it is full, the slowest is answered 503. Lists that are read before they are sent, for the edge to keep, may take a quarter as much besides.",
   "receiving.fileBytes":
     "How much disk uploads that are under way may take in one node. Beyond it they are answered 503.",
   "receiving.freeBytes":
@@ -113,7 +113,7 @@ const meanings: Readonly<Record<string, string>> = {
     "How large all files of an uploaded archive may be together when they are unpacked.",
   "transfer.rasterBytes": "How large the pixels of an imported image may be when they are unpacked.",
   "exports.queueLength":
-    "How many exports may wait for the process that writes their files. Beyond it they are answered `busy` (503).",
+    "How many exports may wait for the process that writes their files, and how many exports of tiles for their turn. Beyond it they are answered `busy` (503).",
   "exports.deadlineMs":
     "How long the files of an export may take to be written, and how long it may wait before, in milliseconds.",
   "exports.memoryBytes": "The process that writes exports is replaced when it has grown beyond this.",
