@@ -144,7 +144,9 @@ async function drawnAt(
   // Tiles show unknown languages as the main one.
   const own = map.project.languages.find((known) => known === languages.own) ?? languages.main;
   const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) =>
-    isVisualized(layer) || layers.length > mostCompiled ? undefined : styleOf(services, map, layer),
+    isVisualized(layer) || layers.length > mostCompiled
+      ? undefined
+      : (await styleOf(services, map, layer))?.style,
   );
   const searched: Searched[] = [];
   let characters = 0;
