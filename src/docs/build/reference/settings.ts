@@ -66,7 +66,7 @@ const meanings: Readonly<Record<string, string>> = {
   "tiles.redisSeconds": "how long Redis keeps a tile",
   "tiles.cacheControl": "`Cache-Control` of public tiles and pictures; empty: what `edge.kind` needs",
   "tiles.queueLength": "metatiles that may wait; beyond it 503",
-  "tiles.deadlineMs": "longest render, and longest wait in the queue",
+  "tiles.deadlineMs": "longest render, and longest wait in the queue or for statistics",
   "edge.kind":
     "cache in front of the server: `none`, `nginx`, `varnish`, `fastly`, `cloudflare`, or `hook` for another one",
   "edge.urls": "addresses of Varnish, comma-separated, or of the hook",
