@@ -194,6 +194,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     styles,
     services,
     styleDeadlineMs: config.style.deadlineMs,
+    statisticsMs: config.tiles.deadlineMs,
     thinnings: parts.thinnings,
     icons: parts.icons,
     plugins: parts.plugins,

@@ -55,6 +55,8 @@ export interface ServiceImage {
 interface KeptImage {
   readonly bytes: Uint8Array | undefined;
   readonly expiresAt: number;
+  /** Whether it can be read; undefined = nobody has tried. */
+  isReadable?: boolean;
 }
 
 interface Fetched {
@@ -132,12 +134,14 @@ export class RasterServices {
       );
       const known = images.filter((image) => image !== undefined);
       const made = await this.mosaic(wanted, { images, area }, { client, signal: ended });
-      const isPartial = known.length < images.length || !made.isWhole;
+      for (const [index, image] of images.entries())
+        if (made && image) this.tried(image, !made.unread.includes(index), wanted.urls[index]!, service.url);
+      const isPartial = known.length < images.length || !made || made.unread.length > 0;
       const expiresAt = Math.min(
         ...known.map((image) => image.expiresAt),
         ...(isPartial ? [this.clock.now() + 1_000 * retrySeconds] : []),
       );
-      return { image: made.image, expiresAt, isPartial };
+      return { image: made?.image, expiresAt, isPartial };
     } catch (error) {
       failed.abort(error);
       throw error;
@@ -213,10 +217,9 @@ export class RasterServices {
       if (this.isResting(host) || this.isResting(service)) return { result: "skipped" };
       const { bytes, maxAgeSeconds } = await this.fetcher.fetch(url, mayBeMissing, cancelled);
       const seconds = Math.min(most, Math.max(leastSeconds, maxAgeSeconds ?? ageSeconds));
-      const image = { bytes, expiresAt: this.clock.now() + 1_000 * seconds };
+      const image: KeptImage = { bytes, expiresAt: this.clock.now() + 1_000 * seconds };
       this.kept.set(url, image);
       this.failures.delete(host);
-      this.failures.delete(service);
       return { result: "fetched", image };
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
@@ -256,13 +259,25 @@ export class RasterServices {
       this.parts.log.warn({ host, reason: message, failures: count }, "an external layer has no image");
   }
 
+  /** Whether an image can be read shows when it is: it is asked for again if not, as one that did not come. */
+  private tried(image: KeptImage, isReadable: boolean, url: string, service: string): void {
+    if (image.isReadable !== undefined) return;
+    image.isReadable = isReadable;
+    if (isReadable) this.failures.delete(service);
+    else {
+      this.kept.delete(url);
+      this.failed(new URL(url).host, service, new SourceError("an image of it cannot be read"));
+    }
+  }
+
+  /** Undefined = the images could not be put together, and none may be to blame. */
   private async mosaic(
     { columns, left, top, side }: WantedImages,
     { images, area }: { readonly images: readonly (KeptImage | undefined)[]; readonly area: WantedArea },
     user: ImageUser,
-  ): Promise<{ readonly image: PartImage | undefined; readonly isWhole: boolean }> {
+  ): Promise<{ readonly image?: PartImage; readonly unread: readonly number[] } | undefined> {
     const pieces = images.map((image) => image?.bytes ?? null);
-    if (pieces.every((bytes) => bytes === null)) return { image: undefined, isWhole: true };
+    if (pieces.every((bytes) => bytes === null)) return { unread: [] };
     const pixels = 256 * area.scale * area.count;
     try {
       const answer = await this.parts.image.call(
@@ -270,12 +285,13 @@ export class RasterServices {
         { pieces, columns, left, top, side, pixels },
         user,
       );
-      if (answer.ok) return { image: { pixels: answer.pixels }, isWhole: answer.isWhole };
+      if (answer.ok) return { image: { pixels: answer.pixels }, unread: answer.unread };
+      return { unread: [...pieces.keys()].filter((index) => pieces[index] !== null) };
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       this.parts.log.warn({ err: error }, "images of an external layer could not be put together");
     }
-    return { image: undefined, isWhole: false };
+    return undefined;
   }
 }
 

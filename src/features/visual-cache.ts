@@ -95,8 +95,19 @@ export class VisualCache implements Visuals, VisualSource {
     return (await this.latest(layer, project)).values;
   }
 
-  /** As `current`, and whether the values are those of the current objects. */
-  async latest(layer: LayerNode, project: VisualProject): Promise<LatestValues> {
+  async latest(layer: LayerNode, project: VisualProject, late?: Promise<void>): Promise<LatestValues> {
+    const found = this.ofVersion(layer, project);
+    const inTime = late ? await Promise.race([found, late]) : await found;
+    return inTime ?? { values: this.lastKnown(layer, project), isCurrent: false };
+  }
+
+  private lastKnown(layer: LayerNode, project: VisualProject): VisualValues | undefined {
+    const last = this.entries.get(layer.id);
+    return last?.key === keyOf(layer, project) ? last.values : undefined;
+  }
+
+  /** Those of the version that the layer has now, or of a later one. */
+  private async ofVersion(layer: LayerNode, project: VisualProject): Promise<LatestValues> {
     const question = questionOf(layer);
     if (!question) return { values: undefined, isCurrent: true };
     const tracked = (await this.changes.track([layer.id]))[0]!;
@@ -157,8 +168,8 @@ export class VisualCache implements Visuals, VisualSource {
     clearTimeout(timer);
     if (late.size > 0) outdated();
     for (const layer of late) {
-      const last = this.entries.get(layer.id);
-      if (last?.values && last.key === keyOf(layer, project)) values.set(layer.id, last.values);
+      const last = this.lastKnown(layer, project);
+      if (last) values.set(layer.id, last);
     }
     // A copy, since layers that finish later still write to `values`.
     return new Map(values);

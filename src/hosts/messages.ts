@@ -177,8 +177,8 @@ export type MosaicResponse =
       readonly ok: true;
       /** RGBA, colours not multiplied by alpha. */
       readonly pixels: Uint8Array;
-      /** Whether all images could be read. */
-      readonly isWhole: boolean;
+      /** Numbers of the images that cannot be read. */
+      readonly unread: readonly number[];
     }
   /** None of the images can be read, or they are too large. */
   | { readonly ok: false };

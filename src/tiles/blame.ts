@@ -20,7 +20,7 @@ export interface BlameOptions {
 }
 
 /** What the layers of a slow metatile may take together, of its deadline. */
-const shareOfRest = 0.5;
+export const shareOfRest = 0.5;
 
 /** What PostgreSQL says of a statement that took too long, perhaps because it waited for a lock. */
 const statementTimeout = /statement timeout/;
@@ -116,7 +116,7 @@ export class Blame {
  * The slowest layer, and as many more as leave the others no more than `restMs` together.
  * @param mayBeNone whether it is none if all of them take no more
  */
-function slowest(
+export function slowest(
   times: readonly { readonly layer: MissingLayer; readonly ms: number }[],
   restMs: number,
   mayBeNone: boolean,

@@ -10,7 +10,8 @@ export interface MissingLayer {
 
 /**
  * Why: a file of it is gone or damaged, its source is away, its style does not compile, its statistics are late, its plug-in
- * failed, the database refused or did not answer its statement, it took too long to draw, or it could not be drawn at all.
+ * failed, the database refused or did not answer its statement, it took too long to draw, it is too large for a vector tile, or
+ * it could not be drawn at all.
  */
 export type MissingCause =
   | "file"
@@ -20,6 +21,7 @@ export type MissingCause =
   | "plugin"
   | "database"
   | "overrun"
+  | "size"
   | "failure";
 
 /** The base map, in place of a layer: its id, which no layer has, and its code. */

@@ -73,12 +73,14 @@ export interface PlannerOptions {
   /** For custom visualizations. */
   readonly plugins: Plugins;
   readonly styleDeadlineMs: number;
+  /** How long a plan waits for statistics. */
+  readonly statisticsMs: number;
   readonly thinnings: Pick<ThinningMaker, "want">;
   /** Pictures of the installation, by `icon:name`. */
   readonly icons: Icons;
   /** Memory for plans. */
   readonly bytes: number;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "after">;
   readonly slices: Pick<Slices, "begin">;
 }
 
@@ -96,6 +98,12 @@ interface PlanInputs {
   readonly language: string;
   /** The change count at which the maps were current; -1 when they are outdated already. */
   readonly asOf: number;
+}
+
+interface Drawing {
+  readonly scale: TileScale;
+  /** Resolves when statistics are not waited for any longer. */
+  readonly late: Promise<void>;
 }
 
 interface CachedPlan {
@@ -191,6 +199,18 @@ export class Planner {
   }
 
   private async make(inputs: PlanInputs): Promise<Plan> {
+    let cancel = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = this.options.clock.after(this.options.statisticsMs, resolve);
+    });
+    try {
+      return await this.makeBefore(late, inputs);
+    } finally {
+      cancel();
+    }
+  }
+
+  private async makeBefore(late: Promise<void>, inputs: PlanInputs): Promise<Plan> {
     const { map, layers, base, hasBase, hasBackground, z, scale, language, asOf } = inputs;
     const { epoch: epochOfStatistics } = this.options.changes;
     // Before the statistics are computed, so that later edits make the plan outdated.
@@ -202,7 +222,7 @@ export class Planner {
       )
     ).map((layer) => ({ layer, version: layer.version }));
     const pause = this.options.slices.begin();
-    const options = { z, scale, pause };
+    const options = { z, scale, pause, late };
     const styled = await this.styledMap(map, layers, { ...options, language });
     const styledMap = hasBackground ? styled : withoutBackground(styled);
     const styledBase =
@@ -223,7 +243,7 @@ export class Planner {
     const ids = [styledMap, styledBase].flatMap((one) => one?.layers.map(({ layer }) => layer.id) ?? []);
     const { epoch, versions } = await this.track(ids);
     // The statistics are those of another history, which no change of this one would make outdated.
-    if (visualized.length > 0 && epoch !== epochOfStatistics) return this.make(inputs);
+    if (visualized.length > 0 && epoch !== epochOfStatistics) return this.makeBefore(late, inputs);
     const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
     return assemble({
       ...{ map: styledMap, base: styledBase, baseImage, scale, begin: () => this.options.slices.begin() },
@@ -253,13 +273,14 @@ export class Planner {
   private async styledMap(
     map: MapState,
     layers: readonly LayerNode[],
-    { pause, ...options }: MapnikMapOptions & { readonly pause: Pause },
+    { pause, late, ...options }: MapnikMapOptions & { readonly pause: Pause; readonly late: Promise<void> },
   ): Promise<StyledMap> {
+    const drawing = { scale: options.scale, late };
     const [properties, styled] = await Promise.all([
       this.properties(map),
       mapAtOnce(layers, layersAtOnce, async (layer) => {
         await pause();
-        return this.styledLayer(map, layer, options.scale);
+        return this.styledLayer(map, layer, drawing);
       }),
     ]);
     return {
@@ -292,12 +313,12 @@ export class Planner {
   private async styledLayer(
     map: MapState,
     layer: LayerNode,
-    scale: TileScale,
+    drawing: Drawing,
   ): Promise<StyledLayer | MissingLayer | undefined> {
     const source = layer.source && "url" in layer.source ? layer.source : undefined;
     if (!hasObjects(layer) && !layer.raster && !source) return undefined;
-    if (isVisualized(layer)) return this.visualLayer(map, layer, scale);
-    if (pluginOf(layer, this.options.plugins)) return this.customLayer(map, layer, scale);
+    if (isVisualized(layer)) return this.visualLayer(map, layer, drawing);
+    if (pluginOf(layer, this.options.plugins)) return this.customLayer(map, layer, drawing);
     const request = {
       mapStyle: map.cssStyle,
       layerStyle: layer.cssStyle,
@@ -310,23 +331,23 @@ export class Planner {
       const owner = `p${map.project.id}`;
       return { layer, image: externalPart(this.options.services, source, owner, compiled.style) };
     }
-    return this.illustrated(map, layer, compiled.style, scale);
+    return this.illustrated(map, layer, compiled.style, drawing.scale);
   }
 
   /** A layer drawn by its visualization; the class borders are those of the legend. */
   private async visualLayer(
     map: MapState,
     layer: LayerNode,
-    scale: TileScale,
+    drawing: Drawing,
   ): Promise<StyledLayer | MissingLayer> {
     const pictures = picturesOf(map.project, this.options.icons);
     const needed = drawsStatistics(layer);
     const { values, isCurrent } = needed
-      ? await this.options.visuals.latest(layer, map.project)
+      ? await this.options.visuals.latest(layer, map.project, drawing.late)
       : { values: undefined, isCurrent: true };
     if (needed && !values) return missing(layer, "statistics");
     const style = visualStyle(layer, values, (name) => pictures.get(name));
-    const styled = this.illustrated(map, layer, style, scale);
+    const styled = this.illustrated(map, layer, style, drawing.scale);
     return isCurrent ? styled : { ...styled, isOutdated: true };
   }
 
@@ -334,12 +355,12 @@ export class Planner {
   private async customLayer(
     map: MapState,
     layer: LayerNode,
-    scale: TileScale,
+    drawing: Drawing,
   ): Promise<StyledLayer | MissingLayer> {
     const { plugins, visuals, styleDeadlineMs: deadlineMs } = this.options;
     const needed = drawsStatistics(layer);
     const { values, isCurrent } = needed
-      ? await visuals.latest(layer, map.project)
+      ? await visuals.latest(layer, map.project, drawing.late)
       : { values: undefined, isCurrent: true };
     if (needed && !values) return missing(layer, "statistics");
     let layerStyle: string;
@@ -351,7 +372,7 @@ export class Planner {
     const request = { mapStyle: "", layerStyle, layerCode: layer.code, deadlineMs };
     const compiled = await this.compiled(request, map);
     if (compiled instanceof Failure) return missing(layer, "plugin", compiled);
-    const styled = this.illustrated(map, layer, compiled.style, scale);
+    const styled = this.illustrated(map, layer, compiled.style, drawing.scale);
     return isCurrent ? styled : { ...styled, isOutdated: true };
   }
 

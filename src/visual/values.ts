@@ -12,8 +12,11 @@ export type VisualProject = Pick<ProjectState, "id" | "languages">;
 
 /** Provides the values of a layer's visualization. */
 export interface VisualSource {
-  /** Values for the layer's objects, and whether they are those of the objects as they are now. */
-  latest(layer: LayerNode, project: VisualProject): Promise<LatestValues>;
+  /**
+   * Values for the layer's objects, and whether they are those of the objects as they are now.
+   * @param late when it resolves, the last known ones are given, or none
+   */
+  latest(layer: LayerNode, project: VisualProject, late?: Promise<void>): Promise<LatestValues>;
 }
 
 export interface LatestValues {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import sharp from "sharp";
@@ -17,7 +18,13 @@ const image = (colour: string, side = 16) =>
 const red = await image("red");
 /** Requests for paths that begin with `/slow`, which nobody answers. */
 const open = new Set<ServerResponse>();
+/** What paths that begin with `/broken` give, and how often they were asked for. */
+const broken: { bytes: Buffer; asked: number } = { bytes: red, asked: 0 };
 const server = createServer((request, response) => {
+  if (request.url!.startsWith("/broken")) {
+    broken.asked++;
+    return void response.end(broken.bytes);
+  }
   if (!request.url!.startsWith("/slow")) return void response.end(red);
   open.add(response);
   response.on("close", () => open.delete(response));
@@ -164,6 +171,51 @@ t.test("an image that somebody else waits for goes on", async (t) => {
   t.equal(open.size, 1);
   for (const response of open) response.end(red);
   t.equal((await stays).isPartial, false);
+});
+
+/** Of pixels that do not compress, so that half of its bytes are half of its rows. */
+const noise = sharp(randomBytes(64 * 64 * 4), { raw: { width: 64, height: 64, channels: 4 } });
+const damage = {
+  "a PNG that is cut": noise.clone().png().toBuffer().then(half),
+  "a JPEG that is cut": noise.clone().jpeg().toBuffer().then(half),
+  "a WebP that is cut": noise.clone().webp({ lossless: true }).toBuffer().then(half),
+  "a PNG with other bytes in it": noise
+    .clone()
+    .png()
+    .toBuffer()
+    .then((bytes) => bytes.fill(7, bytes.length / 2, bytes.length / 2 + 100)),
+};
+function half(bytes: Buffer): Buffer {
+  return bytes.subarray(0, bytes.length / 2);
+}
+
+for (const [name, bytes] of Object.entries(damage))
+  t.test(`${name} is not kept, and its service left alone after three`, async (t) => {
+    const fresh = start();
+    t.teardown(() => fresh.close());
+    const wanted = service(`/broken/${encodeURIComponent(name)}/{z}/{x}/{y}.png`);
+    Object.assign(broken, { bytes: await bytes, asked: 0 });
+    t.match(await fresh.image(wanted, area(0), never), { image: undefined, isPartial: true });
+    broken.bytes = red;
+    for (const x of [0, 1, 0]) t.match(await fresh.image(wanted, area(x), never), { isPartial: false });
+    t.equal(broken.asked, 3, "it is asked for again, and then kept");
+    broken.bytes = await bytes;
+    for (const x of [2, 3, 4, 5]) t.equal((await fresh.image(wanted, area(x), never)).isPartial, true);
+    t.equal(broken.asked, 6);
+  });
+
+t.test("of several images the damaged ones are asked for again", async (t) => {
+  const fresh = start();
+  t.teardown(() => fresh.close());
+  const wanted = service("/broken/some/{z}/{x}/{y}.png");
+  const two = { ...area(0), count: 2 };
+  Object.assign(broken, { bytes: red, asked: 0 });
+  for (const x of [0, 1]) await fresh.image(wanted, area(x), never);
+  broken.bytes = await damage["a PNG that is cut"];
+  t.match(await fresh.image(wanted, two, never), { image: Object, isPartial: true });
+  broken.bytes = red;
+  t.match(await fresh.image(wanted, two, never), { isPartial: false });
+  t.equal(broken.asked, 6, "those that came well are kept");
 });
 
 t.test("the size of a mosaic is that of most of its images", async (t) => {

@@ -416,6 +416,34 @@ t.test("vector tiles leave it out as well, and are whole again", async (t) => {
   t.match(well, { layers: ["good", "bad"], headers: [null, /^public/, /./] });
 });
 
+t.test("of layers that a vector tile cannot show in time together, the slowest are left out", async (t) => {
+  const map = `m${++made}`;
+  await makeMap(server, map);
+  for (const [code, seconds] of Object.entries({ quick: 0, slow: 0.4, slower: 0.45, slowest: 0.5 })) {
+    const source = `of-${code}`;
+    await makeStyledLayer(server, map, source, "#a[zoom>20] { polygon-fill: #0000ff; }");
+    await addObject(server, source, square(25, 5, 18), { map });
+    const body = {
+      code,
+      type: "virtual",
+      source: { layer: source },
+      css_style: "#a { polygon-fill: #0000ff; }",
+    };
+    const { id } = (await api("POST", `${map}/layers/`, { token, body })).json;
+    const { rows } = await sql.query(
+      `select rtrim(pg_get_viewdef('layers.l${id}'::regclass), '; \n') as text`,
+    );
+    await sql.query(
+      `create or replace view layers.l${id} as ${rows[0].text} where pg_sleep(${seconds}) is not null`,
+    );
+  }
+  const { status, headers } = await fetch(`${server.url}/tms/p/${map}/3/4/3.mvt`);
+  t.equal(status, 200);
+  t.equal(headers.get("cache-control"), "no-store");
+  t.match(headers.get("x-tile-incomplete"), /slowest/);
+  t.notMatch(headers.get("x-tile-incomplete"), /quick/);
+});
+
 t.test("many are named by twenty, and counted, and told to scripts and the operator", async (t) => {
   const map = await makeHealthy();
   const codes = Array.from({ length: 23 }, (_, n) => `l${n}`);

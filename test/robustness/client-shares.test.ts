@@ -111,6 +111,49 @@ t.test("a layer that takes too long at one zoom is drawn at the others", async (
   t.equal((await tile("198.51.100.2", 40.5, "deep")).status, 200);
 });
 
+t.test("statistics that are late keep a tile waiting no longer than it may take to draw", async (t) => {
+  await makeMap(server, "late");
+  const token = await server.token("editor");
+  const { id } = await makeStyledLayer(server, "late", "classes", "");
+  await api("POST", "late/layers/classes/structure/", { token, body: { code: "n", type: "number" } });
+  for (const n of [1, 2]) {
+    const body = { fields: { n }, geom: square(10 * n, 50, 1) };
+    await api("POST", "late/layers/classes/objects/", { token, body });
+  }
+  const ask = async () => {
+    const { status, headers } = await tile("198.51.100.3", 10.5, "late");
+    return [status, headers.get("x-tile-incomplete"), headers.get("cache-control")];
+  };
+  /** When the statements began that wait for the lock. */
+  const waiting = async () => {
+    await sql.query("select pg_stat_clear_snapshot()");
+    const { rows } = await sql.query(
+      `select query_start::text as begun from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows.map(({ begun }) => String(begun));
+  };
+  const visualSettings = { type: 1, columnCode: "n", classesCount: 2 };
+  await api("PUT", "late/layers/classes/visualization/", { token, body: { visualSettings } });
+  // Nothing is known of these yet.
+  await sql.query(
+    `update node set visual_settings = visual_settings || '{"classesCount": 3}' where id = ${id}`,
+  );
+  await node.services.changes.propagate();
+  await sql.query("begin");
+  await sql.query(`lock table layers.l${id} in access exclusive mode`);
+  try {
+    const asked = ask();
+    await waitFor(async () => (await waiting()).length > 0);
+    const [first] = await waiting();
+    t.same(await asked, [200, "classes", "no-store"]);
+    t.ok((await waiting()).includes(first!), "they are not there yet");
+  } finally {
+    await sql.query("rollback");
+  }
+  await waitFor(async () => (await ask())[1] === null);
+});
+
 t.test("pictures that a client asks for and leaves keep no others waiting", async (t) => {
   await makeFileLayer(server, "files");
   // Nothing is drawn of it. The icon of such a layer is made where pictures are made smaller.

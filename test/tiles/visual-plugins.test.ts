@@ -105,12 +105,21 @@ t.test("a module draws its layers by its settings and the values of the objects"
 t.test("one that fails costs its own layers their picture, and nothing else", async (t) => {
   await layer("lost", [{ a: 1, ...place }]);
   await layer("other", [{ a: 1, ...place }]);
+  const kept = async (path: string) => {
+    const { status, headers } = await fetch(`${server.url}/api/2.8/p/m/layers/lost/${path}`);
+    return [status, headers.get("cache-control"), headers.get("etag")];
+  };
   for (const settings of [{}, { css: "#a { nonsense }" }, { css: 7 }]) {
     t.equal((await show("lost", { type: "failing", settings })).status, 200);
     t.equal((await draw("lost")).painted, 0, JSON.stringify(settings));
     t.equal((await legend("lost")).classificators.length, 0);
+    t.same(await kept("legend/?extended=1"), [200, "no-store", null], "it may be well again");
+    t.same(await kept("icon/"), [200, "no-store", null]);
+    t.equal((await kept("icon/?class=0"))[0], 503);
     t.same((await draw("other")).at(128, 128), [0, 255, 0, 255]);
   }
+  t.equal((await show("lost", { type: "failing", settings: { css: "" } })).status, 200);
+  for (const path of ["legend/?extended=1", "icon/"]) t.match(await kept(path), [200, /public/, /./], path);
   t.equal((await show("lost", { type: "elsewhere", settings: {} })).status, 200);
   t.same(
     (await draw("lost")).at(128, 128),

@@ -33,14 +33,14 @@ export async function mosaic({
   // Below a pixel of the service, one colour fills the area.
   const size = Math.max(1, Math.round(side * known));
   const offset = (images: number) => Math.min(width - size, Math.floor(images * known + 1e-6));
-  const isWhole = pieces.every((bytes, index) => bytes === null || decoded[index] !== undefined);
-  if (size === pixels && size === width) return { ok: true, pixels: whole, isWhole };
+  const unread = [...pieces.keys()].filter((index) => pieces[index] && !decoded[index]);
+  if (size === pixels && size === width) return { ok: true, pixels: whole, unread };
   const result = await sharp(whole, { raw: { width, height: width, channels: 4 } })
     .extract({ left: offset(left), top: offset(top), width: size, height: size })
     .resize(pixels, pixels, { fit: "fill", kernel: size < pixels ? "linear" : "lanczos3" })
     .raw()
     .toBuffer();
-  return { ok: true, pixels: result, isWhole };
+  return { ok: true, pixels: result, unread };
 }
 
 const open = (bytes: Uint8Array) =>

@@ -149,7 +149,7 @@ async function drawnAt(
   const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) => {
     if (isVisualized(layer) || layers.length > mostCompiled) return undefined;
     await pause();
-    return styleOf(services, map, layer);
+    return (await styleOf(services, map, layer))?.style;
   });
   const searched: Searched[] = [];
   let characters = 0;

@@ -39,6 +39,13 @@ export interface DrawnSymbol {
 
 export const noStyle: CompiledStyle = { styles: [], fields: [], bufferPixels: 1 };
 
+/** The style that a layer is drawn by. */
+export interface LayerStyle {
+  readonly style: CompiledStyle;
+  /** Whether its plug-in failed, so that it is empty for now. */
+  readonly hasFailed: boolean;
+}
+
 /**
  * The compiled style of the layer. A stored style that no longer compiles is empty. Undefined when compiling timed out.
  */
@@ -46,34 +53,38 @@ export async function styleOf(
   services: Services,
   map: MapState,
   layer: LayerNode,
-): Promise<CompiledStyle | undefined> {
+): Promise<LayerStyle | undefined> {
   const { deadlineMs } = services.config.style;
+  const plugin = pluginOf(layer, services.plugins);
   let sheets = { mapStyle: map.cssStyle, layerStyle: layer.cssStyle };
-  if (pluginOf(layer, services.plugins)) {
+  if (plugin) {
     const values = await services.visuals.current(layer, map.project);
     if (drawsStatistics(layer) && !values) return undefined;
-    sheets = { mapStyle: "", layerStyle: customStyle(services, layer, values?.range ?? null) };
+    const layerStyle = customStyle(services, layer, values?.range ?? null);
+    if (layerStyle === undefined) return { style: noStyle, hasFailed: true };
+    sheets = { mapStyle: "", layerStyle };
   }
   try {
     const { style } = await services.styles.compile(
       { ...sheets, layerCode: layer.code, deadlineMs },
       { project: map.project.id, stored: true },
     );
-    return style;
+    return { style, hasFailed: false };
   } catch (error) {
     if (error instanceof StyleTimeout) return undefined;
-    if (error instanceof Failure && error.code === "invalid_style") return noStyle;
+    if (error instanceof Failure && error.code === "invalid_style")
+      return { style: noStyle, hasFailed: plugin !== undefined };
     throw error;
   }
 }
 
-/** What the layer's plug-in draws; nothing where it fails. */
-function customStyle(services: Services, layer: LayerNode, range: Range | null): string {
+/** What the layer's plug-in draws; undefined where it fails. */
+function customStyle(services: Services, layer: LayerNode, range: Range | null): string | undefined {
   try {
     return pluginStyle(layer, services.plugins, range) ?? "";
   } catch (error) {
     services.log.warn({ err: error, layer: layer.code }, "a plug-in for visualizations failed");
-    return "";
+    return undefined;
   }
 }
 
@@ -161,7 +172,7 @@ const sampleValues: Readonly<Record<string, number | boolean>> = { number: 12, b
 
 /**
  * The symbol of the class of that number, from 0 or, where negative, from the end. Undefined = there is no such class;
- * null = what it depends on is not there in time.
+ * null = what it depends on is not there in time, or its plug-in failed.
  */
 export async function classSymbol(
   services: Services,
@@ -178,8 +189,9 @@ export async function classSymbol(
     return drawing && illustrated(services, map, drawing, size);
   }
   if (!hasStyledClasses(layer)) return undefined;
-  const style = await styleOf(services, map, layer);
-  if (!style) return null;
+  const found = await styleOf(services, map, layer);
+  if (!found || found.hasFailed) return null;
+  const { style } = found;
   const drawing = styledDrawing(layer, style, at);
   return drawing === "image"
     ? imageSymbol(layer, style, size)
@@ -198,8 +210,9 @@ export async function layerSymbol(
   const isSized = layer.visualSettings && kindOf(layer.visualSettings).legendOfSymbols;
   if (layer.visualSettings || !hasStyledClasses(layer))
     return classSymbol(services, { map, layer }, { at: isSized ? -1 : 0, size });
-  const style = await styleOf(services, map, layer);
-  if (!style) return null;
+  const found = await styleOf(services, map, layer);
+  if (!found || found.hasFailed) return null;
+  const { style } = found;
   if (layer.raster) return imageSymbol(layer, style, size);
   const rest = classesOf(style).classes.findIndex(({ filter }) => filter === undefined);
   return classSymbol(services, { map, layer }, { at: Math.max(0, rest), size });

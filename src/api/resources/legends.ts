@@ -8,6 +8,7 @@ import { pluginOf } from "../../visual/plugins.js";
 import { answer, callerOrPublic } from "../request/caller.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath, viewOf } from "../request/paths.js";
+import { keptByNobody } from "../request/public-answers.js";
 import { flag } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
@@ -55,11 +56,11 @@ async function getLegend(
   }
   if (!layer || !extended || !hasStyledClasses(layer))
     throw notFound(`visualization layer "${request.params.layer}"`);
-  const style = await styleOf(services, map, layer);
-  if (!style) throw busy("The style of the layer takes too long to be read now.");
-  const { classificators, more, zooms } = styledClasses({ layer, main }, style, language);
+  const found = await styleOf(services, map, layer);
+  if (!found) throw busy("The style of the layer takes too long to be read now.");
+  const { classificators, more, zooms } = styledClasses({ layer, main }, found.style, language);
   const values = classificators.flatMap(({ value }) => (typeof value === "number" ? [value] : []));
-  return answer(caller, {
+  const legend = answer(caller, {
     name: localName(layer, language, main) || layer.code,
     column: null,
     showValues: true,
@@ -70,6 +71,7 @@ async function getLegend(
     classificators: withIcons(classificators, zooms),
     more,
   });
+  return found.hasFailed ? keptByNobody(legend) : legend;
 }
 
 export const legendOperations: readonly Operation[] = [

@@ -32,12 +32,7 @@ export interface VectorPlan extends TilePlan {
    */
   readonly statements: (atSeam: boolean) => readonly VectorStatement[];
   /** The same with a statement for each layer. */
-  readonly ofEach: (atSeam: boolean) => readonly LayerStatement[];
-}
-
-export interface LayerStatement {
-  readonly layer: Pick<LayerNode, "id" | "code">;
-  readonly statement: VectorStatement;
+  readonly ofEach: (atSeam: boolean) => readonly VectorStatement[];
 }
 
 /** A layer of a map's vector tiles. */
@@ -193,17 +188,11 @@ function assemble(all: Assembly, missing: readonly MissingLayer[] = []): VectorP
     digest(`${vectorsVersion} ${JSON.stringify(statements)}`);
   const statements = statementsOf(false);
   const statementsAtSeam = onFirstCall(() => statementsOf(true));
-  const single = (id: number, atSeam = false) =>
-    statementsOf(
-      atSeam,
-      shown.filter((layer) => layer.id === id).map((layer) => [layer]),
-    );
   let last: { readonly key: string; readonly plan: VectorPlan } | undefined;
   return {
     key: keyOf(statements),
     statements: (atSeam) => (atSeam ? statementsAtSeam() : statements),
-    ofEach: (atSeam) =>
-      shown.map(({ id, code }) => ({ layer: { id, code }, statement: single(id, atSeam)[0]! })),
+    ofEach: (atSeam) => statementsOf(atSeam, chunks(shown, 1)),
     bufferPixels,
     collides: false,
     isDrawnAlike: true,
@@ -221,7 +210,7 @@ function assemble(all: Assembly, missing: readonly MissingLayer[] = []): VectorP
       if (last?.key !== key) last = { key, plan: assemble(all, [...missing, ...more]) };
       return last.plan;
     },
-    drawingOf: (id) => keyOf(single(id)),
+    drawingOf: (id) => keyOf(statementsOf(false, [shown.filter((layer) => layer.id === id)])),
     projectId: map.project.id,
     maps: [{ id: map.id, layers: shown.map(({ id }) => id) }],
   };

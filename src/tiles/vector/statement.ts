@@ -32,16 +32,17 @@ const largeBytes = 1_000;
 export const maxBytes = 16 * 1024 ** 2;
 
 /**
- * Gives for each layer a row with its number `n`, its `tile` in MVT and its number of `objects`. Without tiles they have more
- * than `maxBytes`, which would not all be received: what a message holds is a text in Node, of limited length.
+ * Gives for each layer a row with its number `n`, its `tile` in MVT, and the milliseconds `ms` that the statement took until
+ * then. A layer that has too many objects has no tile, nor have the largest ones without which the others have `maxBytes` at
+ * most: all would not be received, as what a message holds is a text in Node, of limited length.
  */
 export interface VectorStatement {
+  /** By number, what answers name them by. */
+  readonly layers: readonly Pick<LayerNode, "id" | "code">[];
   /** The first two values are those of `boxValues`. */
   readonly text: string;
   /** The others. */
   readonly values: readonly string[];
-  /** Most objects that each layer may have in a tile, by its number; a layer with more has not all of them. */
-  readonly limits: readonly number[];
 }
 
 export interface VectorStatementOptions {
@@ -58,25 +59,24 @@ export function vectorStatement(
 ): VectorStatement {
   const values: string[] = [];
   const bind = (text: string) => `$${values.push(text) + 2}`;
-  const limits: number[] = [];
   const selects = layers.map((layer, index) => {
     const attributes = attributesOf(layer);
     const limit = Math.floor(maxValues / (attributes.length + 1));
-    limits.push(limit);
     const selected = attributes
       .map((attribute) => `, ${attributeSql(attribute, languages, bind)} as "${attribute.code}"`)
       .join("");
     const hasAttributes = attributes.length > 0;
     const objects = objectsOf(layer, zoom + zoomsFiner, { hasAttributes, selected, atSeam });
     return (
-      `select ${index} as n, st_asmvt(layer$, ${bind(layer.code)}::text, ${extent}, 'geom$', 'svc_id') as tile, ` +
-      `count(*)::int as objects from (${objects} limit ${limit + 1}) layer$`
+      `select ${index} as n, case when count(*) <= ${limit} then ` +
+      `coalesce(st_asmvt(layer$, ${bind(layer.code)}::text, ${extent}, 'geom$', 'svc_id'), '') end as tile ` +
+      `from (${objects} limit ${limit + 1}) layer$`
     );
   });
   const text =
-    `select n, case when coalesce(sum(octet_length(tile)) over (), 0) <= ${maxBytes} then coalesce(tile, '') end as tile, objects ` +
-    `from (${selects.join(" union all ")}) layers$`;
-  return { text, values, limits };
+    `select n, case when sum(octet_length(tile)) over (order by octet_length(tile), n) <= ${maxBytes} then tile end as tile, ` +
+    `1000 * extract(epoch from clock_timestamp() - statement_timestamp())::float8 as ms from (${selects.join(" union all ")}) layers$`;
+  return { layers: layers.map(({ id, code }) => ({ id, code })), text, values };
 }
 
 /** SQL of the objects in the tile, in the order of their ids, as images have them. */

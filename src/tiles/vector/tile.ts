@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.js";
-import { causedBy, type Failure, failed } from "../../errors.js";
+import { causedBy, failed } from "../../errors.js";
 import { tileBox } from "../../geo/tile.js";
 import { reachesBeyond } from "../../geo/world-copies.js";
 import type { Database } from "../../storage/postgres.js";
@@ -8,12 +8,13 @@ import { clientOwners } from "../../turns/clients.js";
 import { FairSemaphore } from "../../turns/fair-semaphore.js";
 import type { TileAnswers } from "../answers.js";
 import type { BadLayers } from "../bad-layers.js";
+import { shareOfRest, slowest } from "../blame.js";
 import type { TileEncoding } from "../formats.js";
 import { LayersMissing, type MissingLayer } from "../missing-layer.js";
 import { bufferedBox, type MadeTile, type TileService, type TileWork } from "../service.js";
 import type { VectorAddress } from "./address.js";
 import { Compressors } from "./compressor.js";
-import type { LayerStatement, VectorPlan } from "./planner.js";
+import type { VectorPlan } from "./planner.js";
 import { boxValues, maxBytes, type VectorStatement } from "./statement.js";
 
 /** Makes vector tiles: PostgreSQL writes them, here they are compressed. */
@@ -26,7 +27,7 @@ export interface VectorTilesOptions {
   readonly concurrency: number;
   /** Tiles that may wait for one. */
   readonly queueLength: number;
-  /** Longest wait, and after that longest work on a tile but for its last statement. */
+  /** Longest wait, and after that longest work of PostgreSQL on a tile but for its last statement. */
   readonly deadlineMs: number;
 }
 
@@ -47,9 +48,13 @@ type VectorWork = TileWork<VectorPlan, TileEncoding>;
 
 interface LayerRow {
   readonly n: number;
-  /** Null = the layers are too large together. */
+  /** Null = it is too large. */
   readonly tile: Buffer | null;
-  readonly objects: number;
+  readonly ms: number;
+}
+
+interface MadeLayer extends Pick<LayerRow, "tile"> {
+  readonly layer: Pick<MissingLayer, "id" | "code">;
 }
 
 export class VectorTiles {
@@ -68,9 +73,9 @@ export class VectorTiles {
   }
 
   /**
-   * The tile: no bytes at all without objects, compressed if it `isCompressed`.
+   * The tile: no bytes at all without objects, compressed if it `isCompressed`. It lacks layers that are too large.
    * @throws LayersMissing
-   * @throws Failure busy, internal (it takes too long, or is too large)
+   * @throws Failure busy, internal (no layer alone is to blame)
    */
   async make({ plan, origin, signal, client }: VectorWork): Promise<MadeTile> {
     const atSeam = reachesBeyond(bufferedBox(plan, origin, 1));
@@ -84,9 +89,9 @@ export class VectorTiles {
     } catch (error) {
       signal.throwIfAborted();
       if (!isRefusal(error)) throw error;
-      const missing = await this.refused(plan.ofEach(atSeam), box, signal);
-      // None fails alone: what was in the way is over, or they are too much together.
-      if (missing.length === 0) throw failureOf(error);
+      const missing = await this.blamed(error, plan.ofEach(atSeam), box, signal);
+      // None fails alone: what was in the way is over.
+      if (missing.length === 0) throw causedBy(failed("internal", "The tile could not be made."), error);
       const isLate = missing.some(({ cause }) => cause === "overrun");
       this.options.bad.note(plan, origin.z, missing, isLate ? begun : undefined);
       throw new LayersMissing(missing, false);
@@ -95,14 +100,17 @@ export class VectorTiles {
     }
   }
 
-  /** @param layers of the tile: one after the other they are the tile */
-  private async encoded(layers: readonly Buffer[]): Promise<MadeTile> {
-    const length = layers.reduce((sum, layer) => sum + layer.length, 0);
-    const hash = hashOf(layers);
+  private async encoded(layers: readonly MadeLayer[]): Promise<MadeTile> {
+    const tiles = layers.flatMap(({ tile }) => tile ?? []);
+    const missing = layers.flatMap(({ layer, tile }) => (tile ? [] : [{ ...layer, cause: "size" as const }]));
+    const common = {
+      hash: hashOf(tiles),
+      solid: undefined,
+      ...(missing.length > 0 && { missing }),
+    };
     // A copy, as small buffers are views of a shared pool.
-    if (length <= packetBytes)
-      return { bytes: new Uint8Array(Buffer.concat(layers)), hash, solid: undefined };
-    return { bytes: await this.compressors.compress(layers), hash, solid: undefined };
+    if (bytesOf(layers) <= packetBytes) return { bytes: new Uint8Array(Buffer.concat(tiles)), ...common };
+    return { bytes: await this.compressors.compress(tiles), ...common };
   }
 
   /** The layers of the tile in MVT: one after the other they are the tile. */
@@ -110,71 +118,99 @@ export class VectorTiles {
     statements: readonly VectorStatement[],
     box: readonly [string, string],
     signal: AbortSignal,
-  ): Promise<Buffer[]> {
-    const tiles: Buffer[] = [];
-    let bytes = 0;
-    const until = performance.now() + this.options.deadlineMs;
+  ): Promise<readonly MadeLayer[]> {
+    let layers: readonly MadeLayer[] = [];
+    let ms = 0;
     for (const statement of statements) {
-      if (performance.now() > until) throw tooSlow();
-      for (const { tile } of await this.rows(statement, box, signal)) {
-        bytes += tile?.length ?? 0;
-        if (!tile || bytes > maxBytes) throw tooLargeTile();
-        tiles.push(tile);
-      }
+      if (ms > this.options.deadlineMs) throw new TooSlow();
+      const made = await this.made(statement, box, signal);
+      layers = withoutLargest([...layers, ...made.layers]);
+      ms += made.ms;
     }
-    return tiles;
+    return layers;
   }
 
-  /** The layers whose statements PostgreSQL refuses, or does not answer in time. */
-  private async refused(
-    layers: readonly LayerStatement[],
+  /**
+   * The layers whose statements PostgreSQL refuses, or does not answer in time; if there are none, and the tile took too long,
+   * the slowest.
+   */
+  private async blamed(
+    error: Refusal,
+    statements: readonly VectorStatement[],
     box: readonly [string, string],
     signal: AbortSignal,
   ): Promise<MissingLayer[]> {
+    const { deadlineMs } = this.options;
     const missing: MissingLayer[] = [];
-    const until = performance.now() + this.options.deadlineMs;
-    for (const { layer, statement } of layers) {
-      if (performance.now() > until) break;
+    const times: { readonly layer: MissingLayer; readonly ms: number }[] = [];
+    let ms = 0;
+    for (const statement of statements) {
+      if (ms > deadlineMs) break;
+      const [layer] = statement.layers as [VectorStatement["layers"][0]];
+      const begun = performance.now();
       try {
-        await this.rows(statement, box, signal);
-      } catch (error) {
+        const made = await this.made(statement, box, signal);
+        ms += made.ms;
+        times.push({ layer: { ...layer, cause: "overrun", reason: error }, ms: made.ms });
+      } catch (own) {
         signal.throwIfAborted();
-        if (!isRefusal(error)) throw error;
-        missing.push({
-          ...layer,
-          cause: error.code === queryCanceled ? "overrun" : "database",
-          reason: error,
-        });
+        if (!isRefusal(own)) throw own;
+        ms += performance.now() - begun;
+        missing.push({ ...layer, cause: isLate(own) ? "overrun" : "database", reason: own });
       }
     }
-    return missing;
+    if (missing.length > 0 || !isLate(error)) return missing;
+    return slowest(times, shareOfRest * deadlineMs, false);
   }
 
-  private async rows(
-    { text, values, limits }: VectorStatement,
+  /** What a statement gives, and how long PostgreSQL worked on it: waits for a connection, or for this process, do not count. */
+  private async made(
+    { layers, text, values }: VectorStatement,
     box: readonly [string, string],
     signal: AbortSignal,
-  ): Promise<LayerRow[]> {
+  ): Promise<{ readonly layers: readonly MadeLayer[]; readonly ms: number }> {
     const options = { prepare: true, signal };
     const rows = await this.options.db.query<LayerRow>(text, [...box, ...values], options);
-    if (rows.some(({ n, objects }) => objects > limits[n]!)) throw tooLargeTile();
-    return rows.sort((one, other) => one.n - other.n);
+    rows.sort((one, other) => one.n - other.n);
+    return {
+      layers: rows.map(({ n, tile }) => ({ layer: layers[n]!, tile })),
+      // When the first was sent. The others may have waited for this process to receive them.
+      ms: Math.min(...rows.map(({ ms }) => ms)),
+    };
   }
 }
 
-const tooSlow = (): Failure => failed("internal", "The tile takes too long to make.");
-const tooLargeTile = (): Failure =>
-  failed("internal", "The tile holds too many objects: ask for fewer layers, or for tiles of a higher zoom.");
+const bytesOf = (layers: readonly MadeLayer[]): number =>
+  layers.reduce((sum, { tile }) => sum + (tile?.length ?? 0), 0);
 
-/** Whether PostgreSQL refused a statement, such as for a column that was deleted meanwhile, or it took too long. */
-const isRefusal = (error: unknown): error is Error & { readonly code: unknown } =>
-  error instanceof Error && "severity" in error && "code" in error;
+/** The same with `maxBytes` at most. */
+function withoutLargest(layers: readonly MadeLayer[]): readonly MadeLayer[] {
+  let bytes = bytesOf(layers);
+  if (bytes <= maxBytes) return layers;
+  const left = new Set<MadeLayer>();
+  const largest = layers.toSorted((one, other) => bytesOf([other]) - bytesOf([one]));
+  for (const layer of largest) {
+    if (bytes <= maxBytes) break;
+    left.add(layer);
+    bytes -= bytesOf([layer]);
+  }
+  return layers.map((one) => (left.has(one) ? { ...one, tile: null } : one));
+}
 
-const failureOf = (error: Error & { readonly code: unknown }): Failure =>
-  causedBy(
-    error.code === queryCanceled ? tooSlow() : failed("internal", "The tile could not be made."),
-    error,
-  );
+/** The statements of a tile took too long together. */
+class TooSlow extends Error {
+  constructor() {
+    super("The layers of the tile take too long together.");
+  }
+}
+
+/** PostgreSQL refused a statement, such as for a column that was deleted meanwhile, or it took too long. */
+type Refusal = TooSlow | (Error & { readonly code: unknown });
+
+const isRefusal = (error: unknown): error is Refusal =>
+  error instanceof TooSlow || (error instanceof Error && "severity" in error && "code" in error);
+
+const isLate = (error: Refusal): boolean => error instanceof TooSlow || error.code === queryCanceled;
 
 function hashOf(parts: readonly Uint8Array[]): string {
   const hash = createHash("sha256");
