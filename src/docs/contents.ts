@@ -49,7 +49,7 @@ export const sections: readonly Section[] = [
     pages: [
       ...["install", "first-settings", "behind-a-proxy", "systemd", "backup", "restore", "upgrade"],
       ...["move-to-another-machine", "disk-use", "database-elsewhere", "redis", "several-nodes", "cdn"],
-      ...["health-and-metrics", "fair-shares", "load-tests", "troubleshooting"],
+      ...["health-and-metrics", "fair-shares", "secrets", "load-tests", "troubleshooting"],
     ],
   },
   {
