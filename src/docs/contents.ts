@@ -24,6 +24,7 @@ export const sections: readonly Section[] = [
       ...[
         "restyle",
         "labels",
+        "arrange-layers",
         "add-a-column",
         "edit-objects",
         "photos",
