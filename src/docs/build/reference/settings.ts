@@ -89,7 +89,8 @@ const meanings: Readonly<Record<string, string>> = {
     "The header `Cache-Control` of public tiles and pictures. Leave it empty: then it is what `edge.kind` needs. With a `max-age` of your own browsers show old tiles.",
   "tiles.queueLength":
     "How many drawings may wait; one draws up to 4 × 4 tiles. Beyond it the answer is 503.",
-  "tiles.deadlineMs": "How long a drawing may take, and how long it may wait for its turn or for statistics, in milliseconds.",
+  "tiles.deadlineMs":
+    "How long a drawing may take, and how long it may wait for its turn or for statistics, in milliseconds.",
   "edge.kind":
     "The [cache in front](../operating/cdn.md) of the server: `hook` is one of your own, `none` is none that is told of changes.",
   "edge.urls": "The addresses of all instances of Varnish, with commas between, or the address of the hook.",
