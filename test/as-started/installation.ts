@@ -19,7 +19,8 @@ export const bareEnvironment = (home: string): Readonly<Record<string, string>> 
 });
 
 /**
- * A fresh clone of this checkout, in which the preparation of `npm start` finds the packages and the build that are here.
+ * A fresh clone of this checkout, in which the preparation of `npm start` finds the packages and the build that are here: to
+ * install and build again would take minutes, and `npm test` in a fresh clone, as CI runs it, does both by the same preparation.
  * It writes nothing to this one.
  */
 export async function makeClone(): Promise<string> {
@@ -102,7 +103,8 @@ export async function start(
     stream.setEncoding("utf8").on("data", (text: string) => {
       told += text;
     });
-  const address = () => /is ready: (\S+)\/\n/.exec(told)?.[1];
+  // What it says of itself ends with how to stop it.
+  const address = () => /is ready: (\S+)\/\n[\s\S]*\nCtrl-C stops it\.\n/.exec(told)?.[1];
   for (const until = Date.now() + withinMs; !address() && child.exitCode === null && Date.now() < until; )
     await delay(20);
   const url = address();

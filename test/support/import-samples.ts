@@ -10,7 +10,7 @@ import { feature, point } from "./transfer.js";
 import { rowsOf, xlsxOf } from "./xlsx.js";
 import { zipOf } from "./zip.js";
 
-/** Files of all formats that are imported, each of one object. */
+/** Files of all formats that are imported, each of one object: a point at 1° east and 2° north, with 7 in the column `a` where it has one. */
 
 /** Contents by file name. */
 export type Files = Readonly<Record<string, string | Buffer>>;
@@ -19,8 +19,9 @@ export type Files = Readonly<Record<string, string | Buffer>>;
 function madeByGdal(driver: string, extension: string): Files {
   const folder = mkdtempSync(join(tmpdir(), "mapwright-test-"));
   const fields = driver === "DXF" ? {} : { a: gdal.OFTInteger };
+  const values = driver === "DXF" ? {} : { a: 7 };
   try {
-    return writeGdalFile(folder, { driver, extension, fields, features: [{ wkt: "POINT (1 2)" }] });
+    return writeGdalFile(folder, { driver, extension, fields, features: [{ wkt: "POINT (1 2)", values }] });
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -32,23 +33,23 @@ const shapefile = madeByGdal("ESRI Shapefile", "shp");
 
 /** A file of each format with one object, or that and the files that belong to it. */
 const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
-  GeoJSON: JSON.stringify({ type: "FeatureCollection", features: [feature({ a: 1 }, point(1, 2))] }),
-  "GeoJSON of one feature a line": `${JSON.stringify(feature({ a: 1 }, point(1, 2)))}\n`,
+  GeoJSON: JSON.stringify({ type: "FeatureCollection", features: [feature({ a: 7 }, point(1, 2))] }),
+  "GeoJSON of one feature a line": `${JSON.stringify(feature({ a: 7 }, point(1, 2)))}\n`,
   Shapefile: shapefile,
   "dBASE table": shapefile["data.dbf"]!,
   "MapInfo TAB": madeByGdal("MapInfo File", "tab"),
   "MapInfo MIF": madeByGdal("MapInfo File", "mif"),
   KML: kml,
-  CSV: "lon,lat,a\n1,2,3\n",
+  CSV: "lon,lat,a\n1,2,7\n",
   XLSX: await xlsxOf({
     sheets: {
       a: rowsOf([
-        ["lon", "lat"],
-        [1, 2],
+        ["lon", "lat", "a"],
+        [1, 2, 7],
       ]),
     },
   }),
-  GPX: '<gpx><wpt lat="1" lon="2"/></gpx>',
+  GPX: '<gpx><wpt lat="2" lon="1"/></gpx>',
   XLS: readFileSync(new URL("../../../test/fixtures/one.xls", import.meta.url)),
   DXF: madeByGdal("DXF", "dxf")["data.dxf"]!,
   SXF: sxfOf({ epsg: 4326, records: [{ kind: "point", parts: [[[1, 2]]] }] }),
@@ -60,6 +61,7 @@ const samples: Readonly<Record<ImportFormat, string | Buffer | Files>> = {
       columnData: [
         { name: "lon", data: [1] },
         { name: "lat", data: [2] },
+        { name: "a", data: [7] },
       ],
     }),
   ),

@@ -27,6 +27,13 @@ export const objectSteps: readonly Step[] = [
         headers: { "x-token": token },
         status: 401,
       });
+      const alone = { "x-token": world.token, "x-unattended": "1" };
+      t.equal((await world.ask("GET", `/api/2.8/${project}/authorized/`, { headers: alone })).json, true);
+      await world.mapwright(["project", "create", "guests"]);
+      await world.mapwright(["user", "add", "bob", "--existing", project, "--project", "guests"]);
+      const body = { user: "bob", pass: "battery-staple" };
+      t.match((await world.ask("POST", "/api/2.8/guests/login/", { body })).json, { token: /./ });
+      await world.mapwright(["project", "delete", "guests", "--yes"]);
       // Keys of other issuers lie in the data folder, where the README has them.
       const secret = randomUUID();
       const keys = join(world.at.folder, "data/keys", project);
@@ -59,6 +66,13 @@ export const objectSteps: readonly Step[] = [
       t.same(codes((await world.api("GET", "sketch/layers/?type=full")).json), ["f", "l"]);
       await world.api("POST", "sketch/publish/", { body: [{ id: 1, parent_id: 0, map_layer_id: layer.id }] });
       t.same(codes((await world.api("GET", "sketch/layers/")).json), ["l"]);
+      const misspelt = await world.api("PATCH", "sketch/", { body: { nmae: "Plan", group_layers: 1 } });
+      t.equal(misspelt.headers.get("x-ignored"), "nmae");
+      t.match(
+        (await world.api("GET", "sketch/layers/?type=publish")).json,
+        [{ group_layers: 1 }],
+        "one layer",
+      );
       await world.api("PUT", "sketch/layers/l/", { body: { parent_id: 0, name: "L" } });
       await world.api("DELETE", "sketch/layers/l/");
       await world.api("DELETE", "sketch/folders/f/");
@@ -98,9 +112,13 @@ export const objectSteps: readonly Step[] = [
       const { id } = (await world.api("POST", `${T}/objects/`, { body: oak })).json;
       const edits = [
         { op: "create", fields: { species: "Lime", height: 30 }, geom: point(13.378, 52.515) },
-        { op: "create", fields: { species: "Elm" } },
+        { op: "create", fields: { species: "Elm" }, geom: { type: "Point", coordinates: [] } },
       ];
       const [, elm] = (await world.api("POST", `${T}/objects/bulk/`, { body: edits })).json;
+      t.match((await world.api("GET", `${T}/objects/${elm.id}/geom/`)).json, {
+        type: "Point",
+        coordinates: [],
+      });
       await world.api("DELETE", `${T}/objects/${elm.id}/`);
       await world.api("PUT", `${T}/objects/${id}/`, { body: { fields: { height: 22 } } });
       t.match((await world.api("GET", `${T}/objects/${id}/`)).json, {

@@ -47,6 +47,40 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
   "project delete": (world) => typed(world, "project", "delete", "second", "--yes", "--json"),
 };
 
+/** What each says when it has done its work. */
+const says: Readonly<Record<string, RegExp>> = {
+  help: /mapwright project create/,
+  serve: /Mapwright is ready: http/,
+  "project create": /"project":"second"/,
+  "project list": /"town"/,
+  "project base-map": /"project":"second","base"/,
+  "user add": /"login":"eve".*"created":true/,
+  "user list": /"eve"/,
+  "user password": /"login":"eve"/,
+  "map create": /"map":"m"/,
+  "map list": /"code": "m"/,
+  "map rename": /"map":"main","was":"m"/,
+  "map group": /"group_layers":1/,
+  "map ungroup": /"group_layers":0/,
+  "map unpublish": /"has_publication":false/,
+  grant: /"login":"eve".*"rights":"read"/,
+  "session open": /^[\w-]{43}\n$/,
+  "session tile-key": /\/tms\/second\/main\/.*key=/,
+  "map publish": /"has_publication":true/,
+  import: /"inserted":1,/,
+  export: /"coordinates":\s*\[1,\s*2\]/,
+  "layer list": /"code": "places"/,
+  "cache warm": /"map":"main"/,
+  "cache purge": /"deleted":\d/,
+  "config print": /"databaseUrl"/,
+  "config check": /"valid":true/,
+  doctor: /doctor/,
+  "layer delete": /"layer":"places","deleted":true/,
+  "map delete": /"map":"main","deleted":true/,
+  "user remove": /"login":"eve".*"removed":true/,
+  "project delete": /"project":"second","deleted":true/,
+};
+
 const typed = async (world: World, ...args: string[]) => (await world.mapwright(args)).toString();
 
 /** Commands that the program's help names, without those that only hold others. */
@@ -70,7 +104,7 @@ export const operatingSteps: readonly Step[] = [
       t.same(named.toSorted(), Object.keys(uses).toSorted(), "each has a use here, and no other");
       for (const [command, use] of Object.entries(uses))
         await t.test(command, async (t) => {
-          t.ok((await use(world)).length > 0);
+          t.match(await use(world), says[command]!);
         });
     },
   },

@@ -1,8 +1,9 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import sqlite from "node-sqlite3-wasm";
 import { PMTiles } from "pmtiles";
 import sharp from "sharp";
+import { rasterFormats } from "../../../src/hosts/import-messages.js";
 import { square } from "../../support/maps.js";
 import { picture } from "../../support/pictures.js";
 import { geoTiff } from "../../support/rasters.js";
@@ -67,7 +68,45 @@ export const rasterSteps: readonly Step[] = [
     },
   },
   {
+    name: "an image of every format",
+    walk: async (t, world) => {
+      await world.api("POST", "", { body: { code: "images" } });
+      for (const [format, extensions] of Object.entries(rasterFormats)) {
+        const bytes = format === "GeoTIFF" ? photo : await plain(red, format === "PNG" ? "png" : "jpeg");
+        const query = format === "GeoTIFF" ? "" : "?raster_bbox=BOX(0 0,20 20)";
+        for (const extension of extensions) {
+          const id = await world.makeLayer("images", extension);
+          await world.upload(`images/layers/${extension}`, { [`photo.${extension}`]: bytes }, query);
+          const shown = await world.colour("images", onPhoto, `&layers=${id}`);
+          t.ok(isNear(shown, red), `${extension}: ${shown}`);
+        }
+      }
+    },
+  },
+  {
+    name: "a layer whose file is gone is left out, and named",
+    also: true,
+    walk: async (t, world) => {
+      await world.makeMap("torn", "photo");
+      const files = async () =>
+        (await readdir(join(world.at.folder, "data/files"), { recursive: true, withFileTypes: true }))
+          .filter((entry) => entry.isFile())
+          .map(({ parentPath, name }) => join(parentPath, name));
+      const before = new Set(await files());
+      await world.upload("torn/layers/photo", { "photo.tif": photo });
+      await world.makeLayer("torn", "field", "#field { polygon-fill: #ffff00; }");
+      await world.api("POST", "torn/layers/field/objects/", { body: { fields: {}, geom: square(9, 9, 2) } });
+      for (const path of await files()) if (!before.has(path)) await rm(path);
+      const { headers, bytes } = await world.tileAnswer("torn", onPhoto);
+      t.equal(headers.get("x-tile-incomplete"), "photo");
+      t.match(headers.get("cache-control"), /no-store/);
+      t.ok((await picture(bytes)).painted > 0, "the others are drawn");
+      await world.api("DELETE", "torn/");
+    },
+  },
+  {
     name: "a JPEG with a world file",
+    also: true,
     walk: async (t, world) => {
       await world.makeLayer("rasters", "chart");
       const files = {

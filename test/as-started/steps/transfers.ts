@@ -17,6 +17,10 @@ const things = collection(
   feature({ name: "Ель", height: 3, felled: true }, point(3, 4)),
 );
 
+/** Formats whose samples have no place, and extensions of those without a value. */
+const placeless = new Set<string>(["dBASE table"]);
+const valueless = ["dxf", "gpx", "kml", "kmz", "sxf", "xls"];
+
 export const transferSteps: readonly Step[] = [
   {
     name: "import",
@@ -26,20 +30,45 @@ export const transferSteps: readonly Step[] = [
         ...(await helpOf(world, "import")).matchAll(/(?:, | file )(\w[\w ]*?) \((\.\w+(?:, \.\w+)*)\)/g),
       ];
       t.ok(formats.length > 15, `${formats.length} formats`);
+      const withoutValues: string[] = [];
       for (const [, format = "", extensions = ""] of formats) {
         if (Object.hasOwn(rasterFormats, format)) continue;
         await t.test(`of ${format}`, async (t) => {
           for (const extension of extensions.replaceAll(".", "").split(", ")) {
             await world.makeLayer("imports", extension);
             await world.upload(`imports/layers/${extension}`, sampleOf(format as ImportFormat, extension));
-            t.equal(await countOf(world, `imports/layers/${extension}`), 1, extension);
+            const list = `imports/layers/${extension}/objects/?fields=*&returnGeom=1`;
+            const { json } = await world.api("GET", list);
+            t.equal(json.length, 1, extension);
+            const [{ fields, geom }] = json;
+            if (placeless.has(format)) t.equal(geom, null, extension);
+            else
+              t.same(
+                geom.coordinates.slice(0, 2).map((at: number) => Number(at.toFixed(5))),
+                [1, 2],
+                extension,
+              );
+            const value = fields.a ?? fields.A;
+            if (value === undefined) withoutValues.push(extension);
+            else t.equal(value, 7, extension);
           }
         });
       }
+      t.same(withoutValues.sort(), valueless, "the samples of all others have a value");
+      await t.test("of an empty geometry", async (t) => {
+        const empty = { type: "LineString", coordinates: [] };
+        await world.makeLayer("imports", "empty");
+        await world.api("POST", "imports/layers/empty/import/", {
+          body: collection(feature({ a: 7 }, empty)),
+        });
+        const { json } = await world.api("GET", "imports/layers/empty/objects/?returnGeom=1");
+        t.match(json, [{ geom: empty }]);
+      });
     },
   },
   {
     name: "import as a job",
+    also: true,
     walk: async (t, world) => {
       await world.makeMap("jobs", "things");
       const body = new FormData();

@@ -35,7 +35,11 @@ export const viewerSteps: readonly Step[] = [
         ["others", "species = Oak"],
         "legends are shown",
       );
-      t.same([...problems, ...trees.problems], []);
+      await world.api("PATCH", "trees/", { body: { group_layers: 1, name: "Park" } });
+      const grouped = await openPage(browser, `${world.url}/#project=${project}&map=trees`);
+      t.same(await grouped.page.locator(".tree-row label").allTextContents(), ["Park"], "layers are one");
+      await world.api("PATCH", "trees/", { body: { group_layers: 0, name: "" } });
+      t.same([...problems, ...trees.problems, ...grouped.problems], []);
     },
   },
 ];
