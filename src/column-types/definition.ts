@@ -38,6 +38,8 @@ export interface ColumnTypeDefinition {
   readonly vector?: VectorValues;
   /** SQL of the value for styles. */
   readonly styleValue: (value: string) => string;
+  /** SQL of the value as the text of a label; absent = as Mapnik writes that of `styleValue`. */
+  readonly labelText?: (value: string) => string;
   /** For numeric types and others with a numeric scale. */
   readonly measure?: Measure;
 

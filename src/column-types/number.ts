@@ -55,6 +55,9 @@ export const number: ColumnTypeDefinition = {
   searchText: (value) => textOf(value, `${value}::text`),
   vector: { type: "Number", value: (value) => `case when ${isFiniteSql(value)} then ${value} end` },
   styleValue: (value) => value,
+  // The digits that a double has for sure, without the noise of a calculation; from 1e15 on all.
+  labelText: (value) =>
+    `case when abs(${value})<1e15 then ${value}::numeric::text when ${isFiniteSql(value)} then ${value}::text::numeric::text end`,
   measure: {
     number: (value) => `${value}::float8`,
     finiteNumber: (value) => `case when ${isFiniteSql(value)} then ${value} end`,

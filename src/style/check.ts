@@ -18,7 +18,7 @@ import type {
 import { withOwnOpacity } from "./opacity.js";
 import { columnsIn } from "./picture-path.js";
 import { withoutRedundant } from "./redundant-rules.js";
-import { checkExpression, ValueError } from "./scalars.js";
+import { checkLabel, ValueError } from "./scalars.js";
 import { checkValue } from "./values.js";
 
 /** An element of a Mapnik map as the compiler of CartoCSS made it; it is not trusted. */
@@ -72,6 +72,7 @@ class Checker {
   /** By their names. */
   private readonly faces = new Map<string, FaceUse>();
   private readonly pictureFields = new Set<string>();
+  private readonly labelFields = new Set<string>();
   private rules = 0;
 
   map(map: Element): CheckedMap {
@@ -99,6 +100,7 @@ class Checker {
         ...(this.pictures.size > 0 && { pictures: [...this.pictures.values()] }),
         ...(this.faces.size > 0 && { faces: [...this.faces.values()] }),
         ...(this.pictureFields.size > 0 && { pictureFields: [...this.pictureFields].sort() }),
+        ...(this.labelFields.size > 0 && { labelFields: [...this.labelFields].sort() }),
       },
       map: background === undefined ? {} : { backgroundColor: background },
     };
@@ -238,7 +240,9 @@ class Checker {
   private label(type: SymbolizerType, source: string): string | undefined {
     const property = type === "TextSymbolizer" ? "text-name" : "shield-name";
     if (source.trim() === "" || source === "none") return undefined;
-    return inProperty(property, () => checkExpression(source, { property, fields: this.fields }));
+    return inProperty(property, () =>
+      checkLabel(source, { property, fields: this.fields }, this.labelFields),
+    );
   }
 
   private raster(attributes: Readonly<Record<string, string>>, content: unknown): Symbolizer {

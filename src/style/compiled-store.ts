@@ -127,7 +127,7 @@ function isMap(value: unknown): value is MapProperties {
 
 function isStyle(value: unknown): value is CompiledStyle {
   if (!isObject(value)) return false;
-  const { styles, fields, bufferPixels, pictures, pictureFields, faces, notices, classes } =
+  const { styles, fields, bufferPixels, pictures, pictureFields, labelFields, faces, notices, classes } =
     value as Fields<CompiledStyle>;
   return (
     isListOf(isNamedStyle)(styles) &&
@@ -136,6 +136,7 @@ function isStyle(value: unknown): value is CompiledStyle {
     isAbsentOr(pictures, isListOf(isPictureUse)) &&
     isAbsentOr(faces, isListOf(isFaceUse)) &&
     isAbsentOr(pictureFields, isTexts) &&
+    isAbsentOr(labelFields, isTexts) &&
     isAbsentOr(notices, isTexts) &&
     isAbsentOr(classes, areClasses)
   );

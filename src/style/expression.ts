@@ -97,6 +97,33 @@ function part(expression: Expression): string {
 /** Whole numbers stay whole, which matters to division. */
 export const printNumber = (value: number): string => String(value);
 
+/** The suffix of the names of columns whose values are shown as labels write them (tiles/datasource.ts). */
+export const labelColumn = (code: string): string => `${code}$label`;
+
+/**
+ * A label's expression that shows columns as labels write them, since Mapnik writes numbers with six digits. Those that it
+ * calculates with stay numbers.
+ * @param into to which their codes are added
+ */
+export function shownInLabel(expression: Expression, into: Set<string>): Expression {
+  const { kind } = expression;
+  // Whole numbers are written in full.
+  if (kind === "field" && expression.name !== "svc_id") {
+    into.add(expression.name);
+    return { kind, name: labelColumn(expression.name) };
+  }
+  if (kind !== "arithmetic" || !isJoined(expression)) return expression;
+  const { left, right } = expression;
+  return { ...expression, left: shownInLabel(left, into), right: shownInLabel(right, into) };
+}
+
+/** Whether a sum has a text in it, so that Mapnik joins its parts. */
+const isJoined = (expression: Expression): boolean =>
+  expression.kind === "string" ||
+  (expression.kind === "arithmetic" &&
+    expression.operator === "+" &&
+    (isJoined(expression.left) || isJoined(expression.right)));
+
 /** Adds the codes of the columns that the expression reads. */
 export function collectFields(expression: Expression, into: Set<string>): void {
   switch (expression.kind) {

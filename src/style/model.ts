@@ -64,7 +64,7 @@ export interface Style {
 /** One layer's compiled style. */
 export interface CompiledStyle {
   readonly styles: readonly Style[];
-  /** Column codes that filters, texts and attribute expressions use, sorted. */
+  /** Column codes that filters and expressions use, sorted, but for those that labels show. */
   readonly fields: readonly string[];
   /** How far a symbol or label may extend from its object, in unscaled pixels: 1 to 256. */
   readonly bufferPixels: number;
@@ -74,6 +74,8 @@ export interface CompiledStyle {
   readonly faces?: readonly FaceUse[];
   /** Columns whose values are parts of the names of pictures, sorted; absent = none. */
   readonly pictureFields?: readonly string[];
+  /** Columns whose values labels show, sorted; absent = none. */
+  readonly labelFields?: readonly string[];
   /** What of the style has no effect, for its author; absent = nothing. */
   readonly notices?: readonly string[];
   /** As legends list them; absent = it was not made from CartoCSS. */

@@ -1,5 +1,5 @@
 import type { ValueRule } from "./allowed.js";
-import { collectFields, printExpression, printNumber } from "./expression.js";
+import { collectFields, printExpression, printNumber, shownInLabel } from "./expression.js";
 import { parseExpression } from "./expression-parser.js";
 import { StyleError } from "./lexer.js";
 
@@ -53,11 +53,31 @@ export function checkNumber(rule: RuleOf<"number">, text: string, context: Value
 }
 
 /** An expression for Mapnik. The columns that it uses are added to `fields`. */
-export function checkExpression(text: string, { property, fields }: ValueContext): string {
-  try {
+export const checkExpression = (text: string, { property, fields }: ValueContext): string =>
+  ofProperty(property, () => {
     const expression = parseExpression(text);
     collectFields(expression, fields);
     return printExpression(expression);
+  });
+
+/** As `checkExpression`. @param labelFields to which the codes of columns are added that the label shows */
+export const checkLabel = (
+  text: string,
+  { property, fields }: ValueContext,
+  labelFields: Set<string>,
+): string =>
+  ofProperty(property, () => {
+    const expression = shownInLabel(parseExpression(text), labelFields);
+    const read = new Set<string>();
+    collectFields(expression, read);
+    // Names of our own have a `$`.
+    for (const code of read) if (!code.includes("$")) fields.add(code);
+    return printExpression(expression);
+  });
+
+function ofProperty<T>(property: string, work: () => T): T {
+  try {
+    return work();
   } catch (error) {
     if (error instanceof StyleError) throw new StyleError(`${property}: ${error.message}`);
     throw error;

@@ -4,6 +4,7 @@ import type { Column, LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
 import { mercatorHalf } from "../geo/tile.js";
 import { farthestDrawn, worldCopies } from "../geo/world-copies.js";
+import { labelColumn } from "../style/expression.js";
 import { textLiteral } from "../style/filter-sql.js";
 import type { CompiledStyle } from "../style/model.js";
 import { columnValuePattern } from "../style/picture-path.js";
@@ -103,14 +104,17 @@ function readBy(
   const columns = new Map(layer.columns.map((column) => [column.code, column]));
   const fields = style.fields.filter((code) => code !== "svc_id");
   const pictureFields = style.pictureFields ?? [];
+  const labelFields = style.labelFields ?? [];
   const valueSql = (column: Column | undefined) => fieldSql(column, options);
   const selected = [
     ...fields.map((code) => `, ${valueSql(columns.get(code))} as "${code}"`),
+    ...labelFields.map((code) => `, ${labelSql(columns.get(code), options)} as "${labelColumn(code)}"`),
     ...pictureFields.map(
       (code) => `, ${nameOfFileSql(valueSql(columns.get(code)))} as "${safeColumn(code)}"`,
     ),
   ].join("");
-  return { columns, names: [...fields, ...pictureFields.map(safeColumn)], valueSql, selected };
+  const names = [...fields, ...labelFields.map(labelColumn), ...pictureFields.map(safeColumn)];
+  return { columns, names, valueSql, selected };
 }
 
 /** The statement for objects of one copy of the world, in all that are seen. */
@@ -329,6 +333,16 @@ export function fieldSql(
     return isText(column) ? value : `${value} #>> '{}'`;
   }
   return definitionOf(column).styleValue(name);
+}
+
+/** The same as a label shows it. */
+function labelSql(
+  column: Column | undefined,
+  options: Pick<DatasourceOptions, "language" | "mainLanguage">,
+): string {
+  const own =
+    column && hasValues(column) && !column.localizedValue ? definitionOf(column).labelText : undefined;
+  return own ? own(`o$.${column!.physical}`) : fieldSql(column, options);
 }
 
 /** A value that Mapnik makes a part of a file's name: null unless nothing in it can lead elsewhere. */

@@ -96,5 +96,6 @@ export function labelText(column: Column, context: ValueContext): string {
   const value = readable(column, context);
   if (isId(column)) return `${value}::text`;
   if (column.localizedValue) return isText(column) ? value : `${value} #>> '{}'`;
-  return `(${definitionOf(column).styleValue(value)})::text`;
+  const { labelText: own, styleValue } = definitionOf(column);
+  return own?.(value) ?? `(${styleValue(value)})::text`;
 }

@@ -132,7 +132,21 @@ t.test("the columns that filters, texts and numbers read are listed", async (t) 
     `#x[a > 1] { text-name: [b] + ' ' + [c]; text-size: [d] * 2; text-face-name: x; [e = 'f'] { marker-width: [g]; } }
      #x { marker-transform: rotate([h]); } #x["mapnik::geometry_type" = point] { line-width: 1; }`,
   );
-  t.same(style.fields, ["a", "b", "c", "d", "e", "g", "h"]);
+  t.same(style.fields, ["a", "d", "e", "g", "h"]);
+  t.same(style.labelFields, ["b", "c"]);
+});
+
+t.test("labels show columns as texts, and calculate with numbers", async (t) => {
+  const label = (text: string) => {
+    const { styles, fields, labelFields } = good(`#x { text-name: ${text}; text-face-name: x; }`);
+    return [styles[0]?.rules[0]?.symbolizers[0]?.text, fields, labelFields ?? []];
+  };
+  t.same(label("[a]"), ["[a$label]", [], ["a"]]);
+  t.same(label("[svc_id]"), ["[svc_id]", ["svc_id"], []]);
+  t.same(label("'no. ' + [a]"), ["'no. ' + [a$label]", [], ["a"]]);
+  t.same(label("[a] + ': ' + [a] * 2"), ["[a$label] + ': ' + ([a] * 2)", ["a"], ["a"]]);
+  t.same(label("[a] + [b] + ' km'"), ["[a] + [b] + ' km'", ["a", "b"], []]);
+  t.same(label("[a] + ' ' + [b]"), ["[a$label] + ' ' + [b$label]", [], ["a", "b"]]);
 });
 
 t.test("numbers from columns are kept in their range", async (t) => {

@@ -9,6 +9,7 @@ import {
   allowedSymbolizers,
   type ValueRule,
 } from "../../src/style/allowed.js";
+import { labelColumn } from "../../src/style/expression.js";
 import { faces } from "../../src/style/fonts.js";
 import { mapSource, xmlOf } from "../../src/style/mapnik-xml.js";
 import type { CompiledStyle, Symbolizer, SymbolizerType } from "../../src/style/model.js";
@@ -119,7 +120,7 @@ t.test("labels are drawn with any face name and any letters", async (t) => {
   const style = compile(
     `#x { text-name: 'г. ' + [name]; text-face-name: "Open Sans Regular"; text-size: 30; text-fill: #f00; }`,
   );
-  const at = await draw(style, data(point, { name: "Ωμ — Москва & <b> \"'\\" }));
+  const at = await draw(style, data(point, { [labelColumn("name")]: "Ωμ — Москва & <b> \"'\\" }));
   let red = 0;
   for (let x = 0; x < 200; x++) for (let y = 80; y < 120; y++) if (at(x, y) === "ff0000ff") red++;
   t.ok(red > 100, `${red} red pixels`);
@@ -238,7 +239,10 @@ t.test("what is left of a damaged style is refused or drawn, thousands of times"
     });
     if (!result.ok || /RasterSymbolizer/.test(JSON.stringify(result.style))) continue;
     const values = Object.fromEntries(
-      result.style.fields.map((field) => [field, [1, "я", null, true, -5, 1e12][below(6)]]),
+      [...result.style.fields, ...(result.style.labelFields ?? []).map(labelColumn)].map((field) => [
+        field,
+        [1, "я", null, true, -5, 1e12][below(6)],
+      ]),
     );
     await draw(result.style, data(square, values));
     drawn++;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import t from "tap";
 import type { StoredPicture } from "../../src/catalog/state.js";
+import { labelColumn } from "../../src/style/expression.js";
 import { mapSource, xmlOf } from "../../src/style/mapnik-xml.js";
 import type { CompiledStyle } from "../../src/style/model.js";
 import { illustrate, picturesOf } from "../../src/style/pictures.js";
@@ -117,7 +118,15 @@ function datasourceOf(data: ReferenceCase["data"]): Record<string, string> {
   }
   const list =
     data === "points"
-      ? points.map(({ at, ...properties }) => ({ geometry: { type: "Point", coordinates: at }, properties }))
+      ? points.map(({ at, ...values }) => ({
+          geometry: { type: "Point", coordinates: at },
+          properties: {
+            ...values,
+            ...Object.fromEntries(
+              Object.entries(values).map(([code, value]) => [labelColumn(code), String(value)]),
+            ),
+          },
+        }))
       : features[data].map((geometry) => ({ geometry, properties: {} }));
   const inline = { type: "FeatureCollection", features: list.map((one) => ({ type: "Feature", ...one })) };
   return { type: "geojson", inline: JSON.stringify(inline) };

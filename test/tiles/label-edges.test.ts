@@ -2,10 +2,13 @@ import sharp from "sharp";
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
 import { defaultTileFormat } from "../../src/tiles/formats.js";
-import { makeMap, makeStyledLayer } from "../support/maps.js";
+import { makeMap, makeStyledLayer, tileUrl } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
-/** Labels at the edges of metatiles: each metatile places them by itself, and what they show must fit together. */
+/**
+ * Labels at the edges of metatiles: each metatile places them by itself, and what they show must fit together. And what they
+ * write of numbers.
+ */
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -98,3 +101,58 @@ for (const [name, { css, points }] of Object.entries(styles)) {
     t.equal(differing, 0);
   });
 }
+
+t.test("labels write numbers in full", async (t) => {
+  const token = await server.token("editor");
+  const must = async (method: string, path: string, body: unknown) => {
+    const answer = await server.api(method, `numbers/${path}`, { token, body });
+    if (answer.status !== 200) throw new Error(answer.text);
+    return answer.json;
+  };
+  await makeMap(server, "numbers");
+  const { id } = await makeStyledLayer(server, "numbers", "l", "");
+  const n = await must("POST", "layers/l/structure/", { code: "n", type: "number" });
+  const s = await must("POST", "layers/l/structure/", { code: "s", type: "string" });
+  await server.sql.query(
+    `insert into layers.l${id} (geom) values (st_setsrid(st_makepoint(22.5, 22), 4326))`,
+  );
+  const draw = async () => {
+    const url = tileUrl(server, "numbers", { lon: 22.5, lat: 22, z: 3 }, "&base=0");
+    return pixels(await (await fetch(url)).arrayBuffer());
+  };
+  /** What the style shows of the number, and of a text in its place. */
+  const styled = async (expression: string) => {
+    const css = (code: string) =>
+      `#a { text-name: ${expression.replace("[n]", `[${code}]`)}; text-size: 10; text-face-name: 'DejaVu Sans Book'; }`;
+    return both((code) => must("PATCH", "layers/l/", { parent_id: 0, css_style: css(code) }));
+  };
+  const visualized = () =>
+    both((column) => {
+      const visualSettings = { type: 2, columnCode: "s", showText: true, textSettings: { column } };
+      return must("PUT", "layers/l/visualization/", { visualSettings });
+    });
+  const both = async (show: (code: string) => Promise<unknown>) => {
+    await show("n");
+    const shown = await draw();
+    await show("s");
+    return shown.some((byte) => byte > 0) && shown.equals(await draw());
+  };
+  const numbers = {
+    "12.5": "12.5",
+    "55.755826": "55.755826",
+    "-1234567": "-1234567",
+    "1e15": "1000000000000000",
+    "123456789012345680000": "123456789012345680000",
+    "1e21": "1000000000000000000000",
+    "1e-7": "0.0000001",
+    "0.1::float8 + 0.2::float8": "0.3",
+  };
+  for (const [value, text] of Object.entries(numbers)) {
+    await server.sql.query(`update layers.l${id} set c${n.id} = ${value}, c${s.id} = '${text}'`);
+    await node.services.changes.propagate();
+    for (const expression of ["[n]", "'no. ' + [n]", "[n] + ' km'"])
+      t.ok(await styled(expression), `${expression} of ${value}`);
+    t.ok(await visualized(), `a visualization of ${value}`);
+    await must("DELETE", "layers/l/visualization/", undefined);
+  }
+});

@@ -10,11 +10,15 @@ const mostNamed = 10;
 
 /** What the style asks for and the layer does not have. */
 function missingColumns(
-  { fields, pictureFields = [] }: Pick<CompiledStyle, "fields" | "pictureFields">,
+  {
+    fields,
+    labelFields = [],
+    pictureFields = [],
+  }: Pick<CompiledStyle, "fields" | "labelFields" | "pictureFields">,
   { columns }: Pick<LayerNode, "columns">,
 ): string[] {
   const known = new Set(["svc_id", ...columns.map(({ code }) => code)]);
-  return [...new Set([...fields, ...pictureFields])]
+  return [...new Set([...fields, ...labelFields, ...pictureFields])]
     .filter((code) => !known.has(code))
     .slice(0, mostNamed)
     .map((code) => `The layer has no column "${code}": it has no value for any object.`);

@@ -3,6 +3,7 @@ import { Failure } from "../../errors.js";
 import { locale } from "../../features/format.js";
 import type { SymbolRequest } from "../../hosts/messages.js";
 import { StyleTimeout } from "../../style/compiler.js";
+import { labelColumn } from "../../style/expression.js";
 import { parseExpression } from "../../style/expression-parser.js";
 import { filterWords } from "../../style/filter-words.js";
 import type { CompiledStyle, StyleClasses } from "../../style/model.js";
@@ -161,6 +162,7 @@ function styledDrawing(
     styles,
     values: Object.fromEntries([
       ...known(style.fields).map((code) => [code, valueIn(code)]),
+      ...known(style.labelFields ?? []).map((code) => [labelColumn(code), String(valueIn(code))]),
       ...known(style.pictureFields ?? []).map((code) => [safeColumn(code), String(valueIn(code))]),
     ]),
     shape: shapeOf(styles, layer.geometryKind, found.geometryType),
