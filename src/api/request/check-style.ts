@@ -19,6 +19,7 @@ function missingColumns(
 ): string[] {
   const known = new Set(["svc_id", ...columns.map(({ code }) => code)]);
   return [...new Set([...fields, ...labelFields, ...pictureFields])]
+    .sort()
     .filter((code) => !known.has(code))
     .slice(0, mostNamed)
     .map((code) => `The layer has no column "${code}": it has no value for any object.`);
