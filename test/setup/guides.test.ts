@@ -21,7 +21,7 @@ t.test("the files that guides name are there", async (t) => {
   const contributing = readFileSync(join(root, ".github/CONTRIBUTING.md"), "utf8");
   const paths = [
     ...[...guide.matchAll(/`([a-z-]+(?:\/[\w.-]+)*\/[\w-]+\.(?:ts|sql)|[a-z-]+\.ts)`/g)].map(([, path]) =>
-      /^(?:src|workers)\//.test(path!) ? path! : `src/${path}`,
+      /^(?:src|test|workers)\//.test(path!) ? path! : `src/${path}`,
     ),
     ...[...contributing.matchAll(/`((?:src|test|workers)\/[\w./-]+\w)`/g)].map(([, path]) => path!),
   ];
