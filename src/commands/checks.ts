@@ -7,6 +7,7 @@ import { compareStore, isForeign, storeProblems } from "../catalog/installation.
 import type { Config } from "../config.js";
 import { purgeServicesOf } from "../edge/service.js";
 import { createLog } from "../log.js";
+import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { pendingMigrations } from "../storage/migrate.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import { openRedis } from "../storage/redis.js";
@@ -91,7 +92,7 @@ export async function checkPostgres(url: string): Promise<Check[]> {
       bad(
         "PostgreSQL",
         `cannot be reached: ${reasonOf(error)}`,
-        "start it (`npm start` does), or set DATABASE_URL",
+        adviceOnRefusal(error) ?? "start it (`npm start` does), or set DATABASE_URL",
       ),
     ];
   }

@@ -5,6 +5,7 @@ import { type Config, type ConfigSources, loadConfig } from "../config.js";
 import { readAddresses, type ServiceAddresses } from "../local-services/data-files.js";
 import { ensureLocalServices } from "../local-services/services.js";
 import { createLog, type Log } from "../log.js";
+import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { migrate, pendingMigrations } from "../storage/migrate.js";
 import { type Database, openDatabase } from "../storage/postgres.js";
 import { openRedis, type Redis } from "../storage/redis.js";
@@ -188,7 +189,9 @@ async function connected(db: Database, advice: string): Promise<Awaited<ReturnTy
   try {
     return await db.dedicated();
   } catch (error) {
-    throw new CommandError(`PostgreSQL cannot be reached (databaseUrl): ${reasonOf(error)}. ${advice}`);
+    throw new CommandError(
+      `PostgreSQL cannot be reached (databaseUrl): ${reasonOf(error)}. ${adviceOnRefusal(error) ?? advice}`,
+    );
   }
 }
 

@@ -88,6 +88,16 @@ t.test("services that cannot be reached are named, with status 1", async (t) => 
   t.teardown(() => database.drop());
   const variables = { ...nowhere, DATABASE_URL: database.url };
   t.match(await runCommand(["cache", "purge"], { variables }), { status: 1, stderr: /Redis/ });
+
+  const listAt = (changed: Partial<Pick<URL, "pathname" | "search">>) => {
+    const { href } = Object.assign(new URL(database.url), changed);
+    return runCommand(["project", "list"], { variables: { ...nowhere, DATABASE_URL: href } });
+  };
+  t.match(await listAt({ pathname: "/no_such_database" }), {
+    status: 1,
+    stderr: /does not exist\. Make the database/,
+  });
+  t.match(await listAt({ search: "?sslmode=verify-full" }), { status: 1, stderr: /SSL.*Correct sslmode/ });
 });
 
 t.test("config print shows what is in effect and hides passwords", async (t) => {
