@@ -130,9 +130,10 @@ t.test("a slow answer to an earlier text is dropped", async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     await route.continue().catch(() => undefined);
   });
+  const asked = page.waitForRequest(/phrase=gre&/);
   await page.fill(field, "gre");
   await until(page, `document.querySelector(".search-status").textContent === "Searching…"`);
-  await page.waitForRequest(/phrase=gre&/);
+  await asked;
   await page.fill(field, "south");
   await page.waitForSelector(`${options}:has-text('South stop')`);
   await page.waitForTimeout(1_200);

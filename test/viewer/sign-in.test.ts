@@ -186,8 +186,9 @@ t.test("a page shows maps of its project, and nothing of others, wherever it is 
   const list = "**/maps.json?*project=neighbour*";
   const release = await hold(page, list);
   const late = page.waitForResponse(/maps\.json.*neighbour/);
+  const asked = page.waitForRequest(/maps\.json.*neighbour/);
   await page.evaluate("location.hash = '#project=neighbour'");
-  await page.waitForRequest(/maps\.json.*neighbour/);
+  await asked;
   await page.goBack();
   await soon(t).match(() => page.url(), /map=town/);
   release();

@@ -74,7 +74,7 @@ export const backupSteps: readonly Step[] = [
 ];
 
 /** The line that sets the address of the installation's own database. */
-const urlOf = (commands: string): string => commands.slice(0, commands.indexOf("\n") + 1);
+const urlOf = (commands: string): string => /^DATABASE_URL=.*\n/m.exec(commands)![0];
 
 async function restoredElsewhere(t: Test, backup: string): Promise<World> {
   const database = await freshDatabase({ bare: true });

@@ -49,7 +49,7 @@ const uses: Readonly<Record<string, (world: World) => Promise<string>>> = {
 
 /** What each says when it has done its work. */
 const says: Readonly<Record<string, RegExp>> = {
-  help: /mapwright project create/,
+  help: /Usage: mapwright project /,
   serve: /Mapwright is ready: http/,
   "project create": /"project":"second"/,
   "project list": /"town"/,
