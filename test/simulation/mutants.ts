@@ -6,7 +6,7 @@ export interface Mutant {
   readonly file: string;
   /** Texts that occur once in the file, with their replacements. */
   readonly replace: readonly (readonly [from: string, to: string])[];
-  /** The seed to begin with, where worlds that find it are rare. */
+  /** The seed to begin with, below one that finds it, where such worlds are rare. */
   readonly first?: number;
 }
 
@@ -37,6 +37,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a plan without a style that timed out is cached",
+    first: 301,
     file: "tiles/assemble",
     replace: [["missing.length === 0 && map.complete", "map.complete"]],
   },
@@ -47,6 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "versions that diverged in another history are not detected",
+    first: 1_001,
     file: "changes/history",
     replace: [["diverged: hasDiverged(known[index]!.version, version, next)", "diverged: false"]],
   },
@@ -57,6 +59,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an extent forgets what changed while it was read",
+    first: 401,
     file: "changes/layer-version",
     replace: [["this.extent = extended(this.extent, area);", "void area;"]],
   },
@@ -87,16 +90,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a node's lease never expires",
+    first: 2_701,
     file: "changes/listener",
     replace: [["!this.open || hasExpired(clock, this.verifiedAt)", "!this.open"]],
   },
   {
     name: "a lease goes on while the machine is suspended",
+    first: 2_701,
     file: "changes/listener",
     replace: [[" || Math.abs(clock.wall() - wall) >= leaseMs", ""]],
   },
   {
     name: "a dropped node does not register again",
+    first: 701,
     file: "changes/change-log",
     replace: [
       [
@@ -112,11 +118,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "changes of layers missed while disconnected are not read",
+    first: 501,
     file: "changes/tracked-layers",
     replace: [["if (layers.length > 0) await this.readChanges(layers);", ""]],
   },
   {
     name: "a notification of a layer that is being read is dropped",
+    first: 2_101,
     file: "changes/tracked-layers",
     replace: [["this.loading.get(id)?.queued.push(change);", ""]],
   },
@@ -147,6 +155,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "the lock of a metatile is released before it is stored",
+    first: 701,
     file: "tiles/service",
     replace: [["return await this.draw(work);", "release(); return await this.draw(work);"]],
   },
@@ -157,6 +166,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "without notifications the database is not queried",
+    first: 1_601,
     file: "tiles/service",
     replace: [["if (!changes.trusted) await changes.refresh(plan.layers);", ""]],
   },
@@ -167,7 +177,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a tile older than all kept changes counts as current",
-    first: 50_001,
+    first: 52_501,
     file: "changes/layer-version",
     replace: [["version < first.previous) return true;", "version < first.previous) return false;"]],
   },
@@ -208,6 +218,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a plan without layers made before the history was known stays cached",
+    first: 5_601,
     file: "tiles/planner",
     replace: [["known?.epoch === changes.epoch && isPlanCurrent(known)", "known && isPlanCurrent(known)"]],
   },
@@ -223,6 +234,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a tile that is not current is kept by the edge",
+    first: 601,
     file: "api/resources/tile-answer",
     replace: [['if (!isCurrent) return { "cache-control": "no-store" };', ""]],
   },
@@ -238,6 +250,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an answer is kept by the edge although its map changed while it was made",
+    first: 2_901,
     file: "api/request/public-answers",
     replace: [["        catalog.isCurrent(map) &&\n", ""]],
   },
