@@ -3,6 +3,7 @@ import type { Method } from "../../http/types.js";
 import { tileFormats } from "../../tiles/formats.js";
 import { answerSchemas } from "./answer-schemas.js";
 import { commonParameters } from "./common-parameters.js";
+import { loadExamples, type OperationExamples } from "./examples.js";
 import { type Answer, type Description, isVersioned, type Operation, tags } from "./operation.js";
 import { type JsonSchema, type Members, objectSchema, ref } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
@@ -85,11 +86,12 @@ export interface Installation {
 
 export function openApi(operations: readonly Operation[], { server, config }: Installation): OpenApi {
   const paths: Record<string, Record<string, unknown>> = {};
+  const examples = loadExamples();
   for (const operation of operations) {
     const path = operation.path.replace(/:(\w+)\*?/g, "{$1}");
     paths[path] ??= {};
     for (const method of operation.methods)
-      paths[path][method.toLowerCase()] = described(operation, method, config);
+      paths[path][method.toLowerCase()] = described(operation, method, { config, examples });
   }
   return {
     openapi: "3.1.1",
@@ -118,8 +120,15 @@ export function openApi(operations: readonly Operation[], { server, config }: In
 const security = [{ query: [] }, { bearer: [] }, { header: [] }];
 const tileKeySecurity = { tileKey: [] };
 
-function described(operation: Operation, method: Method, config: Installation["config"]): OpenApi {
+interface Told {
+  readonly config: Installation["config"];
+  readonly examples: OperationExamples;
+}
+
+function described(operation: Operation, method: Method, { config, examples }: Told): OpenApi {
   const { description, path, methods, body } = operation;
+  const operationId = methods.length === 1 ? description.id : `${description.id}_${method.toLowerCase()}`;
+  const example = examples[operationId];
   const ofProject = path.includes("/:project/");
   const limits = bodyLimits(operation, config);
   const parameters = [
@@ -136,7 +145,7 @@ function described(operation: Operation, method: Method, config: Installation["c
     ...listed(operation.headers, "header"),
   ];
   return {
-    operationId: methods.length === 1 ? description.id : `${description.id}_${method.toLowerCase()}`,
+    operationId,
     tags: [description.tag],
     summary: description.summary,
     ...(description.details ? { description: description.details } : {}),
@@ -146,13 +155,13 @@ function described(operation: Operation, method: Method, config: Installation["c
           requestBody: {
             required: !body.optional,
             description: limitText(limits),
-            content: content(body.content),
+            content: content(body.content, asForms(example?.request)),
           },
         }
       : {}),
     ...(method === "GET" ? {} : { "x-body-limits": limits }),
     ...(ofProject ? { security: securityOf(description) } : {}),
-    responses: responses(operation, method, ofProject),
+    responses: responses(operation, method, { ofProject, answer: example?.answer }),
   };
 }
 
@@ -196,10 +205,27 @@ function listed(members: Members, place: "query" | "header") {
   }));
 }
 
-const content = (schemas: Readonly<Record<string, JsonSchema>>) =>
-  Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]));
+/** @param examples by media type */
+const content = (
+  schemas: Readonly<Record<string, JsonSchema>>,
+  examples: Readonly<Record<string, unknown>> = {},
+) =>
+  Object.fromEntries(
+    Object.entries(schemas).map(([type, schema]) => [
+      type,
+      { schema, ...(Object.hasOwn(examples, type) && { example: examples[type] }) },
+    ]),
+  );
 
-function answered({ description, content: schemas, headers = {} }: Answer): OpenApi {
+/** Forms have the members of a JSON object as fields. */
+function asForms(examples: Readonly<Record<string, unknown>> | undefined) {
+  const json = examples?.["application/json"];
+  return json === undefined
+    ? examples
+    : { "application/x-www-form-urlencoded": json, "multipart/form-data": json, ...examples };
+}
+
+function answered({ description, content: schemas, headers = {} }: Answer, example?: unknown): OpenApi {
   return {
     description,
     ...(Object.keys(headers).length > 0
@@ -212,7 +238,9 @@ function answered({ description, content: schemas, headers = {} }: Answer): Open
           ),
         }
       : {}),
-    ...(Object.keys(schemas).length > 0 ? { content: content(schemas) } : {}),
+    ...(Object.keys(schemas).length > 0
+      ? { content: content(schemas, example === undefined ? {} : { "application/json": example }) }
+      : {}),
   };
 }
 
@@ -265,11 +293,15 @@ const ignoredDescription =
   "Members of the JSON body that the operation does not know, if there are any: their paths, as `source.fliter`, separated by " +
   "commas. Names are percent-encoded, and cut with `...`.";
 
-function responses(operation: Operation, method: Method, ofProject: boolean): Record<string, OpenApi> {
+function responses(
+  operation: Operation,
+  method: Method,
+  { ofProject, answer }: { readonly ofProject: boolean; readonly answer: unknown },
+): Record<string, OpenApi> {
   const { description, path } = operation;
   const refuses = description.refuses ?? [];
   const found: Record<string, OpenApi> = {
-    200: answered(naming(description.answer, operation)),
+    200: answered(naming(description.answer, operation), answer),
     ...(description.accepted ? { 202: answered(description.accepted) } : {}),
     400: clientError(reasons[400]),
   };

@@ -34,7 +34,7 @@ interface Parameter {
   readonly schema: Schema;
 }
 interface Content {
-  readonly [mediaType: string]: { readonly schema?: Schema };
+  readonly [mediaType: string]: { readonly schema?: Schema; readonly example?: unknown };
 }
 interface Response {
   readonly description?: string;
@@ -178,6 +178,26 @@ const exampleText = ({ command, answer }: Example): string =>
     .map((line) => `#${line}`)
     .join("\n")}\n\`\`\``;
 
+/** JSON with what is short on a line. */
+function jsonText(value: unknown, indent = ""): string {
+  const line = JSON.stringify(value);
+  if (line.length + indent.length <= 100 || typeof value !== "object" || value === null) return line;
+  const below = `${indent}  `;
+  const parts = Array.isArray(value)
+    ? value.map((one) => jsonText(one, below))
+    : Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${jsonText(member, below)}`);
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${parts.map((part) => below + part).join(",\n")}\n${indent}${close}`;
+}
+
+/** The example of a body or an answer in JSON, as a block. */
+function jsonExample(content: Content | undefined, title: string): string {
+  const shown = Object.entries(content ?? {}).find(
+    ([type, { example }]) => /json$/.test(type) && example !== undefined,
+  );
+  return shown ? `${title}:\n\n\`\`\`json\n${jsonText(shown[1].example)}\n\`\`\`` : "";
+}
+
 function operationText(one: Shown, example: Example | undefined, document: Document): string {
   const { operation } = one;
   const parameters = (operation.parameters ?? []).filter(({ in: place }) => place !== "path");
@@ -193,7 +213,9 @@ function operationText(one: Shown, example: Example | undefined, document: Docum
     parameters.length > 0 ? parametersTable(parameters) : "",
     operation.requestBody ? bodyTable(operation.requestBody.content, document) : "",
     inUnits(operation.requestBody?.description ?? ""),
+    jsonExample(operation.requestBody?.content, "A body"),
     `Answer: ${answer?.description ?? ""}${types.length > 0 ? ` (${types.join(", ")})` : ""}`,
+    jsonExample(answer?.content, "An answer"),
     example ? exampleText(example) : "",
     errorsOf(operation.responses),
   ]
