@@ -134,8 +134,7 @@ export class RasterServices {
       );
       const known = images.filter((image) => image !== undefined);
       const made = await this.mosaic(wanted, { images, area }, { client, signal: ended });
-      for (const [index, image] of images.entries())
-        if (made && image) this.tried(image, !made.unread.includes(index), wanted.urls[index]!, service.url);
+      if (made) this.tried(images, made.unread, wanted.urls, service.url);
       const isPartial = known.length < images.length || !made || made.unread.length > 0;
       const expiresAt = Math.min(
         ...known.map((image) => image.expiresAt),
@@ -259,15 +258,30 @@ export class RasterServices {
       this.parts.log.warn({ host, reason: message, failures: count }, "an external layer has no image");
   }
 
-  /** Whether an image can be read shows when it is: it is asked for again if not, as one that did not come. */
-  private tried(image: KeptImage, isReadable: boolean, url: string, service: string): void {
-    if (image.isReadable !== undefined) return;
-    image.isReadable = isReadable;
-    if (isReadable) this.failures.delete(service);
-    else {
-      this.kept.delete(url);
-      this.failed(new URL(url).host, service, new SourceError("an image of it cannot be read"));
+  /**
+   * Whether images can be read shows when they are: those that cannot are asked for again, as ones that did not come. A service
+   * has failed when none of the new ones can, so that a few damaged images never take the others away.
+   */
+  private tried(
+    images: readonly (KeptImage | undefined)[],
+    unread: readonly number[],
+    urls: readonly string[],
+    service: string,
+  ): void {
+    const pieces = images.map((image, index) => ({
+      image,
+      url: urls[index]!,
+      isReadable: !unread.includes(index),
+    }));
+    const known = pieces.filter(({ image }) => image?.bytes);
+    const fresh = known.filter(({ image }) => image!.isReadable === undefined);
+    for (const { image, url, isReadable } of fresh) {
+      image!.isReadable = isReadable;
+      if (!isReadable) this.kept.delete(url);
     }
+    if (fresh.some(({ isReadable }) => isReadable)) this.failures.delete(service);
+    else if (fresh.length > 0 && !known.some(({ isReadable }) => isReadable))
+      this.failed(new URL(fresh[0]!.url).host, service, new SourceError("images of it cannot be read"));
   }
 
   /** Undefined = the images could not be put together, and none may be to blame. */
@@ -286,6 +300,7 @@ export class RasterServices {
         user,
       );
       if (answer.ok) return { image: { pixels: answer.pixels }, unread: answer.unread };
+      if (answer.isTooLarge) return undefined;
       return { unread: [...pieces.keys()].filter((index) => pieces[index] !== null) };
     } catch (error) {
       if (!(error instanceof HostError)) throw error;

@@ -181,7 +181,7 @@ export type MosaicResponse =
       readonly unread: readonly number[];
     }
   /** None of the images can be read, or they are too large. */
-  | { readonly ok: false };
+  | { readonly ok: false; readonly isTooLarge?: boolean };
 /** Pictures for styles, to be checked and written anew. */
 export interface PicturesRequest {
   /** The uploaded file: a zip of pictures, or one picture. */

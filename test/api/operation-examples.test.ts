@@ -13,7 +13,7 @@ import { walkOperations } from "./operation-examples.support.js";
 
 /**
  * The examples of the API's description are what a server takes and answers. After a change that is meant to change them:
- * `UPDATE_REFERENCE=1 npm test -- operation-examples`, `npm run build`, and a look at the difference.
+ * `UPDATE_REFERENCE=1 npm test -- operation-examples`, `npx biome check --write src`, `npm run build`, and a look at the difference.
  */
 
 const file = join(process.cwd(), "src/api/request/examples.json");

@@ -218,6 +218,27 @@ t.test("of several images the damaged ones are asked for again", async (t) => {
   t.equal(broken.asked, 6, "those that came well are kept");
 });
 
+t.test("damaged images among good ones leave their service to others", async (t) => {
+  const fresh = start();
+  t.teardown(() => fresh.close());
+  const wanted = service("/broken/few/{z}/{x}/{y}.png");
+  const four = { ...area(0), count: 4 };
+  broken.bytes = red;
+  await fresh.image(wanted, area(0), never);
+  broken.bytes = await damage["a PNG that is cut"];
+  for (let times = 0; times < 3; times++)
+    t.match(await fresh.image(wanted, four, never), { image: Object, isPartial: true });
+  broken.bytes = red;
+  t.match(await fresh.image(wanted, area(9), never), { isPartial: false });
+});
+
+t.test("images that are too large together are not to blame", async (t) => {
+  const large = await image("blue", 2_048);
+  const whole = { columns: 8, left: 0, top: 0, side: 8, pixels: 2_048 };
+  const pieces = [large, ...Array.from({ length: 63 }, () => null)];
+  t.same(await mosaic({ pieces, ...whole }), { ok: false, isTooLarge: true });
+});
+
 t.test("the size of a mosaic is that of most of its images", async (t) => {
   const large = await image("blue", 64);
   const pieces = [await image("red", 1), large, large, large];

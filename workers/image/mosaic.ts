@@ -24,7 +24,8 @@ export async function mosaic({
   }
   // That of most, as one of them may be anything.
   const known = widths.sort((one, other) => one - other)[widths.length >> 1];
-  if (known === undefined || (known * columns) ** 2 > maxPixels) return { ok: false };
+  if (known === undefined) return { ok: false };
+  if ((known * columns) ** 2 > maxPixels) return { ok: false, isTooLarge: true };
   const decoded: (Buffer | undefined)[] = [];
   for (const bytes of pieces) decoded.push(bytes ? await decode(bytes, known) : undefined);
   if (decoded.every((piece) => piece === undefined)) return { ok: false };
