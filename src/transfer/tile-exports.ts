@@ -97,6 +97,8 @@ export class TileExports {
       throw busy("You have an export of tiles that is not ready yet. Wait for it.", retryAfterSeconds);
     this.owners.add(request.owner);
     try {
+      // What is refused is refused before the turn, which may take long to come.
+      await this.select(request);
       const owners = [`p${request.map.project.id}`, ...clientOwners(request.owner)];
       const release = await this.permits.acquire({ owners, signal: request.signal });
       try {
@@ -107,6 +109,12 @@ export class TileExports {
     } finally {
       this.owners.delete(request.owner);
     }
+  }
+
+  /** @throws Failure invalid_value when there are too many tiles */
+  private async select({ choice, caller, map, drawn }: TileExportRequest): Promise<TileSelection> {
+    const extent = choice.box ? null : await seenExtent(this.options.db, map, caller, drawn.layers);
+    return selectTiles(choice, extent, this.options.files.limits.tiles);
   }
 
   private async writeInTime(request: TileExportRequest): Promise<TileFile> {
@@ -126,9 +134,7 @@ export class TileExports {
   private async write(request: TileExportRequest, signal: AbortSignal): Promise<TileFile> {
     const { files } = this.options;
     const { format, map, drawn } = request;
-    const { choice, caller } = request;
-    const extent = choice.box ? null : await seenExtent(this.options.db, map, caller, drawn.layers);
-    const selection = selectTiles(choice, extent, files.limits.tiles);
+    const selection = await this.select(request);
     if ((await exportedBytes(files.folder)) + files.limits.fileBytes > files.limits.totalBytes)
       throw tooManyFiles();
     const folder = await makeExportFolder(files.folder);
