@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.js";
 
-/** How long a part of a work may hold the event loop, beside the one piece that it ends in. */
+/** How long a part of a work may hold the event loop, beside the pieces that it ends in. */
 const sliceMs = 5;
 
 /** To be awaited between the pieces of a work. */
@@ -15,10 +15,17 @@ export class Slices {
   /** A work begins now. */
   begin(): Pause {
     let until = this.clock.now() + sliceMs;
-    return async () => {
-      if (this.clock.now() < until) return;
+    let turn: Promise<void> | undefined;
+    const take = async () => {
       await this.next();
       until = this.clock.now() + sliceMs;
+      turn = undefined;
+    };
+    return async () => {
+      // What of the work goes on side by side waits for the same turn: many pieces are no more in the queue than one.
+      if (this.clock.now() < until) return;
+      turn ??= take();
+      await turn;
     };
   }
 

@@ -53,3 +53,20 @@ t.test("of what is long, one slice of one work is done in a turn", async (t) => 
   t.match(first, /^[ab]{2,5}$/, "each begins at once");
   for (const each of ofTurns) t.match(each, /^(?:a*|b*)$/, each);
 });
+
+t.test("what of a work goes on side by side takes one turn together", async (t) => {
+  const { time, slices, turn } = world();
+  const [wide, small] = [slices.begin(), slices.begin()];
+  time.now += 10;
+  let pieces = 0;
+  for (let piece = 0; piece < 8; piece++) void wide().then(() => pieces++);
+  let isSmallDone = false;
+  void small().then(() => {
+    isSmallDone = true;
+  });
+  await turn();
+  t.equal(pieces, 8);
+  t.notOk(isSmallDone);
+  await turn();
+  t.ok(isSmallDone, "its turn is the next");
+});
