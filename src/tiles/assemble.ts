@@ -1,12 +1,20 @@
 import type { LayerVersion } from "../changes/layer-version.js";
 import type { ImagePart } from "./image-part.js";
 import { baseMapLayer, type MissingLayer } from "./missing-layer.js";
-import { buildParts, type PartsOptions, type Plan, partsDigest, type StyledMap } from "./plan.js";
+import {
+  buildParts,
+  type MapDrawing,
+  type PartsOptions,
+  type Plan,
+  partsDigest,
+  prepareParts,
+  type StyledMap,
+} from "./plan.js";
 
 /** Puts the plan of images together from maps with compiled styles, and plans with fewer layers. */
 
 export interface Assembly
-  extends Omit<PartsOptions, "isBase">,
+  extends Omit<PartsOptions, "isBase" | "collides">,
     Pick<Plan, "epoch" | "mapSources" | "visualized" | "asOf"> {
   readonly map: StyledMap;
   /** The built-in base map. */
@@ -20,19 +28,10 @@ export interface Assembly
 /** Whether a layer is drawn. */
 type Shows = (layerId: number) => boolean;
 
+/** The plan. What takes long of its maps should have been made by `prepareParts`. */
 export function assemble(all: Assembly): Plan {
   const missing = [...all.map.missing, ...(all.base?.missing ?? []).map(asBase)];
-  const whole = planOf(all, () => true, missing);
-  let last: { readonly key: string; readonly plan: Plan } | undefined;
-  return {
-    ...whole,
-    // The last one is kept, as it is asked for again while a layer cannot be drawn.
-    without: (layers) => {
-      const key = layers.map(({ id, cause }) => `${id} ${cause}`).join();
-      if (last?.key !== key) last = { key, plan: whole.without(layers) };
-      return last.plan;
-    },
-  };
+  return planOf(all, () => true, missing);
 }
 
 /** Layers of the base map are not named one by one. */
@@ -51,10 +50,19 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
   const parts = [...image, ...(baseDrawing?.parts ?? []), ...drawn.parts];
   const layers = all.versions.filter(({ id }) => shows(id));
   const own = idsOf(map);
-  const alone = (layerId: number) =>
-    planOf({ ...all, map: { ...all.map, properties: {} } }, (id) => id === layerId, missing);
-  const drawings = new Map<number, string>();
   const { project } = map.map;
+  const drawings = new Map<number, string>();
+  const drawingOf = (layerId: number) => {
+    // As they are drawn among the others, which is made.
+    const alone = (styled: StyledMap, { collides }: MapDrawing, isBase: boolean) => {
+      const one = { ...withLayers(styled, (id) => id === layerId), properties: {} };
+      return buildParts(one, { scale, begin, isBase, collides }).parts;
+    };
+    const ofBase = styledBase && baseDrawing ? alone(styledBase, baseDrawing, true) : [];
+    const ofImage = layerId === baseMapLayer.id ? image : [];
+    return partsDigest([...ofImage, ...ofBase, ...alone(map, drawn, false)], scale);
+  };
+  let last: { readonly key: string; readonly plan: Promise<Plan> } | undefined;
   return {
     key: partsDigest(parts, scale),
     parts,
@@ -75,18 +83,33 @@ function planOf(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): 
     complete: missing.length === 0 && map.complete && (base?.complete ?? true),
     missing,
     without: (layers) => {
-      const left = new Set(layers.map(({ id }) => id));
-      return planOf(all, (id) => !left.has(id) && shows(id), [...missing, ...layers]);
+      // The last one is kept: all tiles ask for it while a layer cannot be drawn.
+      const key = layers.map(({ id, cause }) => `${id} ${cause}`).join();
+      if (last?.key !== key) {
+        const left = new Set(layers.map(({ id }) => id));
+        const shown: Shows = (id) => !left.has(id) && shows(id);
+        last = { key, plan: prepared(all, shown, [...missing, ...layers]) };
+      }
+      return last.plan;
     },
-    alone,
+    alone: (layerId) =>
+      prepared({ ...all, map: { ...all.map, properties: {} } }, (id) => id === layerId, missing),
     drawingOf: (layerId) => {
-      const known = drawings.get(layerId) ?? alone(layerId).key;
+      const known = drawings.get(layerId) ?? drawingOf(layerId);
       drawings.set(layerId, known);
       return known;
     },
     projectId: project.id,
     maps: [map, ...(styledBase ? [styledBase] : [])].map((one) => ({ id: one.map.id, layers: idsOf(one) })),
   };
+}
+
+/** A plan whose layers may be drawn in another way than in the one that is made: markers have no other look without labels. */
+async function prepared(all: Assembly, shows: Shows, missing: readonly MissingLayer[]): Promise<Plan> {
+  const pause = all.begin();
+  for (const one of all.base ? [all.map, all.base] : [all.map])
+    await prepareParts(withLayers(one, shows), { atSeam: false }, pause);
+  return planOf(all, shows, missing);
 }
 
 const withLayers = (map: StyledMap, shows: Shows): StyledMap => ({

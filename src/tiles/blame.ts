@@ -93,7 +93,7 @@ export class Blame {
       const left = until - performance.now();
       if (left <= 0) break;
       // Who asked for the metatile may have left; others will ask for it.
-      const alone = { ...work, plan: plan.alone(id), signal: new AbortController().signal };
+      const alone = { ...work, plan: await plan.alone(id), signal: new AbortController().signal };
       try {
         times.push({ layer: missing(plan, id, cause, error), ms: await this.options.draw(alone, left / 2) });
       } catch (own) {

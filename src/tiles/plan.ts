@@ -47,7 +47,7 @@ export interface TilePlan {
   /** Layers that it should show and does not, as they cannot be drawn just then. */
   readonly missing: readonly MissingLayer[];
   /** The same without these layers, which are missing then. */
-  readonly without: (layers: readonly MissingLayer[]) => this;
+  readonly without: (layers: readonly MissingLayer[]) => Promise<this>;
   /** Names what is drawn of one of its layers, and how. */
   readonly drawingOf: (layerId: number) => string;
   readonly projectId: number;
@@ -64,7 +64,7 @@ export interface Plan extends TilePlan {
   /** What answers name its layers by: one each. */
   readonly codes: readonly string[];
   /** One of its layers alone, with nothing below it. */
-  readonly alone: (layerId: number) => Plan;
+  readonly alone: (layerId: number) => Promise<Plan>;
   /** By zoom, objects that there are in a square of 4 x 4 tiles in the crowded places of its layers; empty = few. */
   readonly crowds: readonly number[];
 }
@@ -158,6 +158,8 @@ export interface MapDrawing {
 
 export interface PartsOptions extends Pick<MapnikMapOptions, "scale"> {
   readonly isBase: boolean;
+  /** Absent = as its layers have it. */
+  readonly collides?: boolean;
   /** Begins a work in slices. */
   readonly begin: () => Pause;
 }
@@ -167,7 +169,7 @@ export function buildParts(styledMap: StyledMap, options: PartsOptions): MapDraw
   const { properties, layers } = styledMap;
   const reaches = layers.map((one) => ("style" in one ? one.style.bufferPixels : one.image.reachPixels));
   const bufferPixels = Math.max(8, ...reaches);
-  const collides = layers.some(collidesIn);
+  const collides = options.collides ?? layers.some(collidesIn);
   const parts: PlanPart[] = [];
   let run: StyledByMapnik[] = [];
   let blobs: LayerBlob[] = [];

@@ -221,7 +221,8 @@ export class Planner {
           .map(({ id }) => id),
       )
     ).map((layer) => ({ layer, version: layer.version }));
-    const pause = this.options.slices.begin();
+    const owner = `p${map.project.id}`;
+    const pause = this.options.slices.begin(owner);
     const options = { z, scale, pause, late };
     const styled = await this.styledMap(map, layers, { ...options, language });
     const styledMap = hasBackground ? styled : withoutBackground(styled);
@@ -246,7 +247,13 @@ export class Planner {
     if (visualized.length > 0 && epoch !== epochOfStatistics) return this.makeBefore(late, inputs);
     const mapSources = [map, base].flatMap((one) => (one ? this.options.catalog.sourcesOf(one) : []));
     return assemble({
-      ...{ map: styledMap, base: styledBase, baseImage, scale, begin: () => this.options.slices.begin() },
+      ...{
+        map: styledMap,
+        base: styledBase,
+        baseImage,
+        scale,
+        begin: () => this.options.slices.begin(owner),
+      },
       ...{ epoch, versions, mapSources, visualized, asOf },
     });
   }

@@ -107,7 +107,7 @@ export class TileService<P extends TilePlan = Plan, F extends TileEncoding = Til
       } catch (error) {
         if (!(error instanceof LayersMissing)) throw error;
         if (!error.isKnown && (await isOutdated())) throw new OutdatedPlan();
-        plan = plan.without(error.layers);
+        plan = await plan.without(error.layers);
       }
     }
   }

@@ -29,7 +29,7 @@ function planOf(layers: readonly LayerVersion[], missing: readonly MissingLayer[
     layers,
     missing,
     complete: missing.length === 0,
-    without: (more) => {
+    without: async (more) => {
       const left = new Set(more.map(({ id }) => id));
       return planOf(
         layers.filter(({ id }) => !left.has(id)),

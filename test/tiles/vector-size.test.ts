@@ -72,7 +72,7 @@ t.test("what this process pauses for does not count as time that a tile took", a
   const common = { coord: { z: 6, x: 32, y: 31 }, format: mvt, quality: 0 } as const;
   const address = { ...common, layers: undefined, language: undefined };
   const plan = await vectorPlanner.plan(map, publicCaller, address);
-  t.ok(plan.statements(false).length > 1);
+  t.ok((await plan.statements(false)).length > 1);
   const deadlineMs = 1_500;
   const tiles = new VectorTiles({
     ...{ clock: systemClock, bad: new BadLayers(systemClock), concurrency: 1, queueLength: 1, deadlineMs },
@@ -90,6 +90,36 @@ t.test("what this process pauses for does not count as time that a tile took", a
   const { bytes, missing } = await tiles.make(work);
   t.ok(bytes.length > 100);
   t.equal(missing, undefined);
+});
+
+t.test("a tile that waits for long while it holds its turn ends, and no layer is to blame", async (t) => {
+  const { catalog, vectorPlanner, db } = server.nodes[0]!.services;
+  const map = await catalog.map("p", "m");
+  const common = { coord: { z: 6, x: 32, y: 31 }, format: mvt, quality: 0 } as const;
+  const plan = await vectorPlanner.plan(map, publicCaller, {
+    ...common,
+    layers: undefined,
+    language: undefined,
+  });
+  const clock = { ms: 0, now: () => clock.ms };
+  const bad = new BadLayers(clock);
+  let asked = 0;
+  const tiles = new VectorTiles({
+    ...{ clock, bad, concurrency: 1, queueLength: 1, deadlineMs: 1_000 },
+    db: {
+      query: async (...given) => {
+        asked++;
+        clock.ms += 60_000;
+        return db.query<never>(...given);
+      },
+    },
+  });
+  const { signal } = new AbortController();
+  const { coord: origin, format, quality } = common;
+  const work = { plan, origin, count: 1, format, quality, versions: [], signal, client: "", metaKey: "" };
+  await t.rejects(tiles.make(work), { code: "busy" });
+  t.equal(asked, 1);
+  t.same(bad.tried(plan, origin.z), []);
 });
 
 t.test("and one that is too large alone, or has too many objects", async (t) => {

@@ -20,7 +20,7 @@ function world() {
 
 t.test("what is short does not wait", async (t) => {
   const { turns, slices } = world();
-  const pause = slices.begin();
+  const pause = slices.begin("p1");
   for (let piece = 0; piece < 100; piece++) await pause();
   t.equal(turns.length, 0);
 });
@@ -29,7 +29,7 @@ t.test("of what is long, one slice of one work is done in a turn", async (t) => 
   const { time, slices, turn } = world();
   const done: string[] = [];
   const work = async (name: string) => {
-    const pause = slices.begin();
+    const pause = slices.begin("p1");
     for (let piece = 0; piece < 4; piece++) {
       time.now += 3;
       done.push(name);
@@ -56,7 +56,7 @@ t.test("of what is long, one slice of one work is done in a turn", async (t) => 
 
 t.test("what of a work goes on side by side takes one turn together", async (t) => {
   const { time, slices, turn } = world();
-  const [wide, small] = [slices.begin(), slices.begin()];
+  const [wide, small] = [slices.begin("p1"), slices.begin("p1")];
   time.now += 10;
   let pieces = 0;
   for (let piece = 0; piece < 8; piece++) void wide().then(() => pieces++);
@@ -69,4 +69,24 @@ t.test("what of a work goes on side by side takes one turn together", async (t) 
   t.notOk(isSmallDone);
   await turn();
   t.ok(isSmallDone, "its turn is the next");
+});
+
+t.test("an owner's many works are no more before another's than one", async (t) => {
+  const { time, slices, turn } = world();
+  const done: string[] = [];
+  const work = async (owner: string) => {
+    const pause = slices.begin(owner);
+    for (let piece = 0; piece < 4; piece++) {
+      time.now += 10;
+      await pause();
+      done.push(owner);
+    }
+  };
+  const wide = Array.from({ length: 5 }, () => work("p1"));
+  await turn();
+  const small = work("p2");
+  for (let n = 0; n < 40; n++) await turn();
+  await Promise.all([...wide, small]);
+  const last = done.lastIndexOf("p2");
+  t.ok(last <= 9, `the other's four pieces are among the first ten: ${done.join(" ")}`);
 });

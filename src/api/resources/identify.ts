@@ -88,7 +88,7 @@ async function identify(
   requireRead(map, caller);
   const wanted = query();
   const { db } = services;
-  const pause = services.slices.begin();
+  const pause = services.slices.begin(`p${map.project.id}`);
   const { signal } = request;
   const place = placeOf(wanted.point, { zoom: wanted.zoom, tolerancePixels: wanted.tolerance });
   const shown = drawnLayers(map, wanted.layers, (layer) => mayRead(map, caller, layer)).filter(hasObjects);

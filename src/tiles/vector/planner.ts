@@ -7,7 +7,7 @@ import type { ChangeCount } from "../../changes/count.js";
 import type { LayerVersion } from "../../changes/layer-version.js";
 import { Failure } from "../../errors.js";
 import { type StyleCompiler, StyleTimeout } from "../../style/compiler.js";
-import type { Slices } from "../../turns/slices.js";
+import type { Pause, Slices } from "../../turns/slices.js";
 import { isVisualized } from "../../visual/style.js";
 import { mapAtOnce } from "../at-once.js";
 import type { MissingLayer } from "../missing-layer.js";
@@ -30,9 +30,9 @@ export interface VectorPlan extends TilePlan {
    * Their layers, one after the other, are those of the tile.
    * @param atSeam for tiles that reach beyond ±180°: with the objects of the other end of the world
    */
-  readonly statements: (atSeam: boolean) => readonly VectorStatement[];
+  readonly statements: (atSeam: boolean) => Promise<readonly VectorStatement[]>;
   /** The same with a statement for each layer. */
-  readonly ofEach: (atSeam: boolean) => readonly VectorStatement[];
+  readonly ofEach: (atSeam: boolean) => Promise<readonly VectorStatement[]>;
 }
 
 /** A layer of a map's vector tiles. */
@@ -62,7 +62,8 @@ const vectorsVersion = 2;
 const planBytes = 1_000;
 
 export class VectorPlanner {
-  private readonly plans: LRUCache<string, VectorPlan>;
+  private readonly plans: LRUCache<string, CachedPlan>;
+  private readonly pending = new Map<string, Promise<VectorPlan>>();
   /** Ids of snapshots of maps, for cache keys. */
   private readonly snapshotIds = new WeakMap<MapState, number>();
   private lastSnapshotId = 0;
@@ -70,35 +71,60 @@ export class VectorPlanner {
   constructor(private readonly options: VectorPlannerOptions) {
     this.plans = new LRUCache({
       maxSize: Math.max(options.bytes, planBytes),
-      sizeCalculation: (plan) => bytesOf(plan),
+      sizeCalculation: ({ bytes }) => bytes,
     });
   }
 
   /** The plan for the layers of the address that `caller` may read. The caller must be allowed to read the map. */
   async plan(map: MapState, caller: Caller, address: VectorAddress): Promise<VectorPlan> {
-    const { catalog, changes, count } = this.options;
+    const { changes } = this.options;
     const layers = shownLayers(map, caller, address.layers);
     const { z } = address.coord;
     const { languages } = map.project;
     // Unknown languages are the main one, and share its plan.
     const language = languages.find((known) => known === address.language) ?? languages[0];
     const key = `${this.snapshotId(map)} ${z} ${language} ${layers.map(({ id }) => id).join(",")}`;
-    const known = this.plans.get(key);
-    if (known?.epoch === changes.epoch && isPlanCurrent(known)) return known;
+    const isKept = (known?: VectorPlan) => known?.epoch === changes.epoch && isPlanCurrent(known);
+    const known = this.plans.get(key)?.plan;
+    if (known && isKept(known)) return known;
+    const joined = this.pending.has(key);
+    const make = () =>
+      this.makeOnce(key, { map, layers, zoom: z, languages: { own: language, main: languages[0] } });
+    const plan = await make();
+    // It may have been begun before a change that this request has to see.
+    return joined && !isKept(plan) ? make() : plan;
+  }
+
+  /** The plan that is being made, if any. One that is found after another has ended began after all who waited for that. */
+  private makeOnce(key: string, inputs: PlanInputs): Promise<VectorPlan> {
+    let pending = this.pending.get(key);
+    if (!pending) {
+      pending = this.make(key, inputs).finally(() => this.pending.delete(key));
+      this.pending.set(key, pending);
+    }
+    return pending;
+  }
+
+  private async make(key: string, { map, layers, zoom, languages }: PlanInputs): Promise<VectorPlan> {
+    const { catalog, count, slices } = this.options;
     const asOf = catalog.isCurrent(map) ? count.now : -1;
-    const { vectorLayers, complete } = await this.withZooms(map, layers);
+    const begin = () => slices.begin(`p${map.project.id}`);
+    const { vectorLayers, complete } = await this.withZooms(map, layers, begin());
     const shown = vectorLayers
-      .filter(({ zooms }) => zooms.min <= z && z <= zooms.max)
+      .filter(({ zooms }) => zooms.min <= zoom && zoom <= zooms.max)
       .map(({ layer }) => layer)
       // From the bottom of the tree to its top, as they are drawn.
       .toReversed();
     const { epoch, versions } = await this.track(shown.map(({ id }) => id));
     const mapSources = catalog.sourcesOf(map);
-    const plan = assemble({
-      ...{ map, shown, versions, mapSources, epoch, complete, asOf },
-      ...{ zoom: z, languages: { own: language, main: languages[0] } },
+    const plan = await assemble({
+      ...{ map, shown, versions, mapSources, epoch, complete, asOf, zoom, languages },
+      begin,
     });
-    if (complete && isPlanCurrent(plan)) this.plans.set(key, plan);
+    if (complete && isPlanCurrent(plan)) {
+      const bytes = bytesOf(await plan.statements(false), layers.length);
+      this.plans.set(key, { plan, bytes });
+    }
     return plan;
   }
 
@@ -116,8 +142,11 @@ export class VectorPlanner {
     return (await this.withZooms(map, layers)).vectorLayers.map(({ zooms }) => zooms);
   }
 
-  private async withZooms(map: MapState, layers: readonly LayerNode[]) {
-    const pause = this.options.slices.begin();
+  private async withZooms(
+    map: MapState,
+    layers: readonly LayerNode[],
+    pause: Pause = this.options.slices.begin(`p${map.project.id}`),
+  ) {
     const zooms = await mapAtOnce(layers, layersAtOnce, async (layer) => {
       await pause();
       return this.zooms(map, layer);
@@ -168,6 +197,16 @@ export class VectorPlanner {
   }
 }
 
+interface CachedPlan {
+  readonly plan: VectorPlan;
+  readonly bytes: number;
+}
+
+interface PlanInputs extends Pick<VectorStatementOptions, "zoom" | "languages"> {
+  readonly map: MapState;
+  readonly layers: readonly LayerNode[];
+}
+
 interface Assembly
   extends Pick<VectorPlan, "mapSources" | "epoch" | "complete" | "asOf">,
     Omit<VectorStatementOptions, "atSeam"> {
@@ -175,24 +214,39 @@ interface Assembly
   /** From the bottom of the tree to its top. */
   readonly shown: readonly LayerNode[];
   readonly versions: readonly LayerVersion[];
+  /** Begins a work in slices. */
+  readonly begin: () => Pause;
 }
 
-function assemble(all: Assembly, missing: readonly MissingLayer[] = []): VectorPlan {
+async function assemble(all: Assembly, missing: readonly MissingLayer[] = []): Promise<VectorPlan> {
   const left = new Set(missing.map(({ id }) => id));
   const shown = all.shown.filter(({ id }) => !left.has(id));
   const layers = all.versions.filter(({ id }) => !left.has(id));
-  const { map, mapSources, zoom, languages } = all;
-  const statementsOf = (atSeam: boolean, layers = chunks(shown, layersPerStatement)) =>
-    layers.map((some) => vectorStatement(some, { zoom, languages, atSeam }));
-  const keyOf = (statements: readonly VectorStatement[]) =>
-    digest(`${vectorsVersion} ${JSON.stringify(statements)}`);
-  const statements = statementsOf(false);
-  const statementsAtSeam = onFirstCall(() => statementsOf(true));
-  let last: { readonly key: string; readonly plan: VectorPlan } | undefined;
+  const { map, mapSources, zoom, languages, begin } = all;
+  const statementOf = (layers: readonly LayerNode[], atSeam = false) =>
+    vectorStatement(layers, { zoom, languages, atSeam });
+  const inPieces = async (atSeam: boolean, size: number) => {
+    const pause = begin();
+    const statements: VectorStatement[] = [];
+    for (const some of chunks(shown, size)) {
+      statements.push(statementOf(some, atSeam));
+      await pause();
+    }
+    return statements;
+  };
+  const statements = await inPieces(false, layersPerStatement);
+  const pause = begin();
+  const hashes: string[] = [];
+  for (const statement of statements) {
+    hashes.push(hashOf(statement));
+    await pause();
+  }
+  const statementsAtSeam = onFirstCall(() => inPieces(true, layersPerStatement));
+  let last: { readonly key: string; readonly plan: Promise<VectorPlan> } | undefined;
   return {
-    key: keyOf(statements),
-    statements: (atSeam) => (atSeam ? statementsAtSeam() : statements),
-    ofEach: (atSeam) => statementsOf(atSeam, chunks(shown, 1)),
+    key: digest(`${vectorsVersion} ${hashes.join(" ")}`),
+    statements: async (atSeam) => (atSeam ? statementsAtSeam() : statements),
+    ofEach: (atSeam) => inPieces(atSeam, 1),
     bufferPixels,
     collides: false,
     isDrawnAlike: true,
@@ -210,11 +264,13 @@ function assemble(all: Assembly, missing: readonly MissingLayer[] = []): VectorP
       if (last?.key !== key) last = { key, plan: assemble(all, [...missing, ...more]) };
       return last.plan;
     },
-    drawingOf: (id) => keyOf(statementsOf(false, [shown.filter((layer) => layer.id === id)])),
+    drawingOf: (id) => hashOf(statementOf(shown.filter((layer) => layer.id === id))),
     projectId: map.project.id,
     maps: [{ id: map.id, layers: shown.map(({ id }) => id) }],
   };
 }
+
+const hashOf = (statement: VectorStatement): string => digest(JSON.stringify(statement));
 
 function shownLayers(map: MapState, caller: Caller, ids: readonly number[] | undefined): LayerNode[] {
   const readable = (layer: LayerNode) => (rightsOn(map, caller, layer) & Right.read) !== 0;
@@ -226,8 +282,8 @@ const chunks = <T>(items: readonly T[], size: number): T[][] =>
     items.slice(index * size, (index + 1) * size),
   );
 
-const bytesOf = ({ statements, layers }: VectorPlan): number =>
+const bytesOf = (statements: readonly VectorStatement[], layers: number): number =>
   planBytes +
-  32 * layers.length +
+  32 * layers +
   // With those for the seam, which are made later or never.
-  statements(false).reduce((sum, { text, values }) => sum + 4 * (text.length + values.join("").length), 0);
+  statements.reduce((sum, { text, values }) => sum + 4 * (text.length + values.join("").length), 0);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.js";
-import { causedBy, failed } from "../../errors.js";
+import { busy, causedBy, failed } from "../../errors.js";
 import { tileBox } from "../../geo/tile.js";
 import { reachesBeyond } from "../../geo/world-copies.js";
 import type { Database } from "../../storage/postgres.js";
@@ -37,6 +37,9 @@ const packetBytes = 1_400;
 /** Whether the bytes of a tile are compressed by gzip. MVT begins with the tag of its first layer. */
 export const isCompressed = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
 
+/** Deadlines after which a tile ends that waits for connections, and not for PostgreSQL. */
+const mostDeadlines = 3;
+
 /** SQLSTATE of a statement that took too long. */
 const queryCanceled = "57014";
 
@@ -51,6 +54,12 @@ interface LayerRow {
   /** Null = it is too large. */
   readonly tile: Buffer | null;
   readonly ms: number;
+}
+
+/** A tile that has its turn, since when by the clock. */
+interface Making {
+  readonly begun: number;
+  readonly signal: AbortSignal;
 }
 
 interface MadeLayer extends Pick<LayerRow, "tile"> {
@@ -79,17 +88,18 @@ export class VectorTiles {
    */
   async make({ plan, origin, signal, client }: VectorWork): Promise<MadeTile> {
     const atSeam = reachesBeyond(bufferedBox(plan, origin, 1));
-    const statements = plan.statements(atSeam);
+    const statements = await plan.statements(atSeam);
     if (statements.length === 0) return this.encoded([]);
     const box = boxValues(tileBox(origin));
     const begun = this.options.clock.now();
     const release = await this.turns.acquire({ owners: [plan.owner, ...clientOwners(client)], signal });
+    const held = this.options.clock.now();
     try {
-      return await this.encoded(await this.layers(statements, box, signal));
+      return await this.encoded(await this.layers(statements, box, { begun: held, signal }));
     } catch (error) {
       signal.throwIfAborted();
       if (!isRefusal(error)) throw error;
-      const missing = await this.blamed(error, plan.ofEach(atSeam), box, signal);
+      const missing = await this.blamed(error, await plan.ofEach(atSeam), box, { begun: held, signal });
       // None fails alone: what was in the way is over.
       if (missing.length === 0) throw causedBy(failed("internal", "The tile could not be made."), error);
       const isLate = missing.some(({ cause }) => cause === "overrun");
@@ -117,12 +127,13 @@ export class VectorTiles {
   private async layers(
     statements: readonly VectorStatement[],
     box: readonly [string, string],
-    signal: AbortSignal,
+    { begun, signal }: Making,
   ): Promise<readonly MadeLayer[]> {
     let layers: readonly MadeLayer[] = [];
     let ms = 0;
     for (const statement of statements) {
       if (ms > this.options.deadlineMs) throw new TooSlow();
+      this.refuseAfter(begun);
       const made = await this.made(statement, box, signal);
       layers = withoutLargest([...layers, ...made.layers]);
       ms += made.ms;
@@ -138,7 +149,7 @@ export class VectorTiles {
     error: Refusal,
     statements: readonly VectorStatement[],
     box: readonly [string, string],
-    signal: AbortSignal,
+    { begun: held, signal }: Making,
   ): Promise<MissingLayer[]> {
     const { deadlineMs } = this.options;
     const missing: MissingLayer[] = [];
@@ -146,6 +157,7 @@ export class VectorTiles {
     let ms = 0;
     for (const statement of statements) {
       if (ms > deadlineMs) break;
+      if (missing.length === 0) this.refuseAfter(held);
       const [layer] = statement.layers as [VectorStatement["layers"][0]];
       const begun = performance.now();
       try {
@@ -161,6 +173,13 @@ export class VectorTiles {
     }
     if (missing.length > 0 || !isLate(error)) return missing;
     return slowest(times, shareOfRest * deadlineMs, false);
+  }
+
+  /** @throws Failure busy when a tile holds its turn for long, be it that PostgreSQL works on it or on others. */
+  private refuseAfter(begun: number): void {
+    const { clock, deadlineMs } = this.options;
+    if (clock.now() - begun > mostDeadlines * deadlineMs)
+      throw busy("The database is too slow for the tile now.");
   }
 
   /** What a statement gives, and how long PostgreSQL worked on it: waits for a connection, or for this process, do not count. */
