@@ -74,7 +74,6 @@ export function createExportHost(config: Config, log: Log): ExportHost {
       memoryBytes,
       limits: gdalLimits({ memoryBytes, fileBytes: fileBytes + batchRoom }),
       jobsPerChild: config.transfer.jobsPerHost,
-      retry: false,
       log,
     });
   const hosts = [new LazyHost(start), new LazyHost(start)] as const;

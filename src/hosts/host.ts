@@ -13,9 +13,8 @@ import { Overruns } from "./overruns.js";
 /**
  * A supervised child process that runs native code for us.
  *
- * A child that dies or overruns a deadline is replaced at once; one that cannot be started, after a pause. Its other
- * tasks are tried once more; after a crash one at a time: so a task that crashes its host is recognized, and is not tried
- * again.
+ * A child that dies or overruns a deadline is replaced at once; one that cannot be started, after a pause. What ran beside a
+ * task that took too long is done by the next child; after a crash `RetryingHost` tries each task once more.
  */
 
 /** kind → [request, response], both plain data. */
@@ -29,6 +28,8 @@ export class HostError extends Error {
     message: string,
     /** It was not to blame, and perhaps never begun: something else about the same took too long. */
     readonly isRefused = false,
+    /** The process ended over a task beside it, or from outside. */
+    readonly mayBeInnocent = false,
   ) {
     super(message);
     this.name = "HostError";
@@ -56,8 +57,8 @@ export interface HostOptions {
   readonly limits?: ProcessLimits;
   /** The child is replaced after that many tasks; absent = never. */
   readonly jobsPerChild?: number;
-  /** Whether a task whose child ended through no fault of its own is tried once more. */
-  readonly retry: boolean;
+  /** What took too long; absent = of this host alone. */
+  readonly overruns?: Overruns;
   readonly log: Log;
 }
 
@@ -100,7 +101,6 @@ interface Task {
   readonly reject: (error: Error) => void;
   readonly onProgress: ((progress: unknown) => void) | undefined;
   timer: NodeJS.Timeout | undefined;
-  tries: number;
   /** When it was queued, by `performance.now()`. */
   queuedAt: number;
 }
@@ -153,11 +153,9 @@ export interface HostCounts {
 export class WorkerHost<M extends Messages> {
   private child: Child | undefined;
   private readonly queue: FairQueue<Task>;
-  /** Tasks whose child died. Each is tried again alone. */
-  private readonly retries: Task[] = [];
   /** Tasks whose child was ended over another task. */
   private readonly resumed: Task[] = [];
-  private readonly overruns = new Overruns();
+  private readonly overruns: Overruns;
   private refused = 0;
   private nextId = 1;
   private restarts = 0;
@@ -173,6 +171,7 @@ export class WorkerHost<M extends Messages> {
 
   constructor(private readonly options: HostOptions) {
     this.queue = new FairQueue({ mostWaiting: options.queueLength });
+    this.overruns = options.overruns ?? new Overruns();
     if (options.hasSockets) this.sockets = mkdtempSync(join(tmpdir(), "mapwright-"));
     this.watch = setInterval(() => {
       this.checkMemory();
@@ -214,7 +213,6 @@ export class WorkerHost<M extends Messages> {
         reject,
         onProgress: options.onProgress,
         timer: undefined,
-        tries: 0,
         queuedAt: performance.now(),
       };
       abort = () => {
@@ -232,7 +230,7 @@ export class WorkerHost<M extends Messages> {
 
   counts(): HostCounts {
     return {
-      waiting: this.queue.length + this.retries.length + this.resumed.length,
+      waiting: this.queue.length + this.resumed.length,
       running: this.child?.running.size ?? 0,
       restarts: this.restarts,
       refused: this.refused,
@@ -352,13 +350,7 @@ export class WorkerHost<M extends Messages> {
 
   private dispatch(): void {
     const child = this.child;
-    if (!child?.ready || child.retiring) return;
-    if (this.retries.length > 0) {
-      // A retried task runs alone.
-      if (child.running.size === 0) this.assign(child, this.retries.shift()!);
-      return;
-    }
-    if (child.running.size === 1 && [...child.running.values()][0]!.tries > 1) return;
+    if (!child?.ready || child.retiring || child.killedBy || child.holdsTooMuch) return;
     const { concurrency, mostOfOwner = concurrency } = this.options;
     while (child.running.size < concurrency) {
       const resumed = this.resumed.shift();
@@ -378,7 +370,6 @@ export class WorkerHost<M extends Messages> {
   }
 
   private run(child: Child, task: Task): void {
-    task.tries++;
     child.running.set(task.id, task);
     task.leftMs = task.deadlineMs;
     task.begunAt = performance.now();
@@ -455,11 +446,9 @@ export class WorkerHost<M extends Messages> {
     const taken: Task[] = [];
     for (const { owners, task } of [...this.queue])
       if (which(task) && this.queue.remove(owners, task)) taken.push(task);
-    for (const list of [this.retries, this.resumed]) {
-      const kept = list.filter((task) => !which(task));
-      taken.push(...list.filter(which));
-      list.splice(0, list.length, ...kept);
-    }
+    const kept = this.resumed.filter((task) => !which(task));
+    taken.push(...this.resumed.filter(which));
+    this.resumed.splice(0, this.resumed.length, ...kept);
     return taken;
   }
 
@@ -537,23 +526,20 @@ export class WorkerHost<M extends Messages> {
     // SIGKILL comes from outside and is no fault of the tasks. After a crash with a single task, that task caused it.
     const crashed = signal !== "SIGKILL" && !child.retiring;
     for (const task of orphans) {
-      const isCulprit = child.killedBy === undefined && (task.tries > 1 || (crashed && orphans.length === 1));
-      if (isCulprit || !this.options.retry) {
-        const wasKilled = !crashed && !child.holdsTooMuch && task.tries === 1;
-        task.reject(
-          wasKilled
-            ? new HostError("killed", `The ${this.options.name} host was killed during this task.`)
-            : new HostError("died", `The ${this.options.name} host died over this task.`),
-        );
-      } else {
+      if (child.killedBy) {
         task.queuedAt = performance.now();
-        if (child.killedBy) {
-          task.tries--;
-          this.resumed.push(task);
-        } else this.retries.push(task);
-      }
+        this.resumed.push(task);
+      } else task.reject(this.diedOver(child, { crashed, alone: orphans.length === 1 }));
     }
     this.replace(child.ready);
+  }
+
+  private diedOver(child: Child, { crashed, alone }: { crashed: boolean; alone: boolean }): HostError {
+    const { name } = this.options;
+    const mayBeInnocent = !crashed || !alone;
+    return crashed || child.holdsTooMuch
+      ? new HostError("died", `The ${name} host died over this task.`, false, mayBeInnocent)
+      : new HostError("killed", `The ${name} host was killed during this task.`, false, mayBeInnocent);
   }
 
   /** Starts another child: at once when the last one had been ready, else after a pause that grows. */

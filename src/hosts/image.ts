@@ -1,8 +1,9 @@
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
-import { WorkerHost } from "./host.js";
+
 import { LazyHost } from "./lazy-host.js";
 import type { ImageMessages } from "./messages.js";
+import { RetryingHost } from "./retrying-host.js";
 
 const archiveFactor = 6;
 
@@ -31,7 +32,7 @@ export interface ImageUser {
   readonly signal: AbortSignal;
 }
 
-type Host = WorkerHost<ImageMessages & Record<string, [unknown, unknown]>>;
+type Tasks = ImageMessages & Record<string, [unknown, unknown]>;
 
 /** The child process with libvips. It is started at the first task and ends when it has been idle for a while. */
 export interface ImageHost {
@@ -49,8 +50,8 @@ export interface ImageHost {
 
 /** The image host of a node. No process is started yet. */
 export function createImageHost(config: Config, log: Log): ImageHost {
-  const start = (): Host =>
-    new WorkerHost({
+  const start = () =>
+    new RetryingHost<Tasks>({
       name: "image",
       worker: "image",
       environment: {
@@ -66,10 +67,9 @@ export function createImageHost(config: Config, log: Log): ImageHost {
       queueLength: 256,
       maxWaitMs: config.images.deadlineMs,
       memoryBytes: config.images.hostBytes,
-      retry: true,
       log,
     });
-  const host = new LazyHost(start);
+  const host = new LazyHost<Tasks>(start);
   return {
     call: async (kind, request, user) =>
       host.call(kind, request, {

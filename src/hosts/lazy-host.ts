@@ -50,6 +50,11 @@ export class LazyHost<M extends Messages> {
     await this.started().whenReady();
   }
 
+  /** As `WorkerHost.renew`, if a process runs. */
+  renew(): void {
+    this.host?.renew();
+  }
+
   /** Process id; undefined while none runs. */
   get pid(): number | undefined {
     return this.host?.pid;

@@ -1,11 +1,11 @@
 import type { Config } from "../config.js";
 import type { Log } from "../log.js";
 import { renderEnvironment } from "./environment.js";
-import { WorkerHost } from "./host.js";
 import { importIsolation } from "./isolation.js";
 import type { RenderMessages } from "./messages.js";
+import { RetryingHost } from "./retrying-host.js";
 
-export type RenderHost = WorkerHost<RenderMessages & Record<string, [unknown, unknown]>>;
+export type RenderHost = RetryingHost<RenderMessages & Record<string, [unknown, unknown]>>;
 
 /**
  * Fraction of a render's deadline that one SQL statement may take. A statement that times out fails only its own tile; a
@@ -27,29 +27,29 @@ export const tasksAtOnce = (renders: number): { concurrency: number; mostOfOwner
  * @param pictures folder that the files of pictures lie in
  */
 export function startRenderHost(config: Config, log: Log, pictures = ""): RenderHost {
-  return new WorkerHost({
-    name: "render",
-    worker: "render",
-    environment: {
-      ...importIsolation,
-      // Of images, only those that an import of ours has made are opened, by Mapnik.
-      GDAL_DISABLE_READDIR_ON_OPEN: "EMPTY_DIR",
-      GDAL_PAM_ENABLED: "NO",
-      GDAL_CACHEMAX: "64",
-      ...renderEnvironment(
-        config.databaseUrl,
-        config.render.concurrency,
-        Math.floor(statementShare * config.tiles.deadlineMs),
-      ),
-      MAPWRIGHT_PICTURES: pictures,
-      MAPWRIGHT_MAP_BYTES: String(config.render.mapBytes),
-    },
-    hasSockets: true,
-    ...tasksAtOnce(config.render.concurrency),
-    queueLength: config.tiles.queueLength,
-    maxWaitMs: config.tiles.deadlineMs,
-    memoryBytes: config.render.memoryBytes,
-    retry: true,
-    log,
+  const environment = (renders: number) => ({
+    ...importIsolation,
+    // Of images, only those that an import of ours has made are opened, by Mapnik.
+    GDAL_DISABLE_READDIR_ON_OPEN: "EMPTY_DIR",
+    GDAL_PAM_ENABLED: "NO",
+    GDAL_CACHEMAX: "64",
+    ...renderEnvironment(config.databaseUrl, renders, Math.floor(statementShare * config.tiles.deadlineMs)),
+    MAPWRIGHT_PICTURES: pictures,
+    MAPWRIGHT_MAP_BYTES: String(config.render.mapBytes),
   });
+  const { concurrency, memoryBytes } = config.render;
+  return new RetryingHost(
+    {
+      name: "render",
+      worker: "render",
+      environment: environment(concurrency),
+      hasSockets: true,
+      ...tasksAtOnce(concurrency),
+      queueLength: config.tiles.queueLength,
+      maxWaitMs: config.tiles.deadlineMs,
+      memoryBytes,
+      log,
+    },
+    { environment: environment(1) },
+  );
 }

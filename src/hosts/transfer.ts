@@ -185,7 +185,6 @@ export function createTransferHost(config: Config, log: Log): TransferHost {
         fileBytes: Math.max(config.transfer.unpackedBytes, config.transfer.rasterBytes),
       }),
       jobsPerChild: config.transfer.jobsPerHost,
-      retry: false,
       log,
     });
   return new SupervisedTransferHost(start, config.transfer.deadlineMs, log);

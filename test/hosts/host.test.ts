@@ -2,20 +2,21 @@ import { getEventListeners } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import t, { type Test } from "tap";
-import { type HostOptions, WorkerHost } from "../../src/hosts/host.js";
+import type { HostOptions } from "../../src/hosts/host.js";
 import type { ImageMessages } from "../../src/hosts/messages.js";
+import { RetryingHost } from "../../src/hosts/retrying-host.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
 import { waitFor } from "../support/server.js";
 
 /** Hosts whose process cannot be made for a while: the machine has no more processes, files or memory. */
 
-type Host = WorkerHost<ImageMessages & Record<string, [unknown, unknown]>>;
+type Host = RetryingHost<ImageMessages & Record<string, [unknown, unknown]>>;
 const deadlineMs = 10_000;
 const environment = { PATH: "/usr/local/bin:/usr/bin:/bin" };
 
 function open(t: Test, own: Partial<HostOptions> = {}): Host {
-  const host: Host = new WorkerHost({
+  const host: Host = new RetryingHost({
     name: "image",
     worker: "image",
     environment,
@@ -23,7 +24,6 @@ function open(t: Test, own: Partial<HostOptions> = {}): Host {
     queueLength: 4,
     maxWaitMs: 30_000,
     memoryBytes: 1024 ** 3,
-    retry: true,
     log: quietLog,
     ...own,
   });

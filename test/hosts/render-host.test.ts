@@ -126,12 +126,25 @@ t.test(
     await waitFor(() => host.counts().running === 2);
     kill("SIGSEGV");
     t.equal((await innocent).tiles.length, 1);
-    await waitFor(() => host.ready && host.counts().running === 1);
-    kill("SIGSEGV");
+    await waitFor(() => host.apart.counts().running === 1);
+    process.kill(host.apart.pid!, "SIGSEGV");
     await failed;
     t.equal((await draw(0)).tiles.length, 1);
   },
 );
+
+t.test("what others ask for does not wait for tasks that are tried again", async (t) => {
+  let isSlowDone = false;
+  const slow = draw(6).finally(() => {
+    isSlowDone = true;
+  });
+  await waitFor(() => host.counts().running === 1);
+  kill("SIGKILL");
+  await waitFor(() => host.apart.counts().running === 1);
+  t.equal((await draw(0)).tiles.length, 1);
+  t.notOk(isSlowDone);
+  t.equal((await slow).tiles.length, 1);
+});
 
 t.test(
   "a task that overruns its deadline fails, and what ran beside it is done by the next host",
