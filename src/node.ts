@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ClientLimits } from "./access/client-limits.js";
 import { KeyFolder } from "./access/issuer-keys.js";
 import { ExternalTokens } from "./access/issuer-tokens.js";
@@ -68,6 +69,8 @@ import { loadPlugins } from "./visual/plugins.js";
 const leftoversMs = 3_600_000;
 /** How long a node that stops waits for its database, beyond the time for running requests. */
 const stopMs = 5_000;
+/** For so long the start waits for the disk. */
+const filesMs = 5_000;
 
 /** One serving node: the front process with its caches, its render host and its transfer host, wired together. */
 
@@ -289,7 +292,8 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     log,
     leftoversMs,
   );
-  await store.isOurs();
+  // A new folder is marked. A disk that does not answer keeps nobody from what needs no files.
+  await Promise.race([store.isOurs(), sleep(filesMs, undefined, { ref: false })]);
   const sweeping = startFileSweep(db, blobs, { store, log });
   const removal = startRemoval(db, log);
   const server = createServer({

@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import t from "tap";
 import { startFileSweep, sweepFiles } from "../../src/catalog/file-sweep.js";
 import { compareStore, StoreWatch } from "../../src/catalog/installation.js";
@@ -283,6 +284,25 @@ t.test("a store that does not answer is asked once, however often somebody wants
   clock.ms += 5_000;
   t.ok(await watch.isOurs());
   t.equal(asked, 2);
+});
+
+t.test("a server starts beside a disk that does not answer, and says so", async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), "mapwright-test-"));
+  const mark = join(dataDir, "files", "installation");
+  await mkdir(dirname(mark));
+  // Reading it waits for somebody who writes, without end.
+  execFileSync("mkfifo", [mark]);
+  const hung = await startServer({ config: { dataDir } });
+  t.teardown(async () => {
+    const writer = await open(mark, "w");
+    await rm(mark);
+    await writer.close();
+    await hung.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  t.equal((await hung.api("GET", "maps/available/", { token: await hung.token("admin") })).status, 200);
+  const health = await fetch(`${hung.url}/health/ready`);
+  t.match(await health.json(), { status: "degraded", checks: { database: true, files: false } });
 });
 
 t.test("an older state of the database finds its files again", async (t) => {
