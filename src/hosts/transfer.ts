@@ -16,6 +16,8 @@ export interface TransferOptions {
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
   /** Whose file it is; owners take turns. */
   readonly owner?: string | undefined;
+  /** Who sent it: those of one owner take turns, too. */
+  readonly account?: string | undefined;
 }
 
 /**
@@ -84,9 +86,9 @@ class SupervisedTransferHost implements TransferHost {
 
   async import(
     request: ImportRequest,
-    { signal, onProgress, owner }: TransferOptions = {},
+    { signal, onProgress, owner = "", account = "" }: TransferOptions = {},
   ): Promise<ImportResponse> {
-    const release = await this.turns.acquire({ owners: [owner ?? ""], ...(signal && { signal }) });
+    const release = await this.turns.acquire({ owners: [owner, account], ...(signal && { signal }) });
     try {
       return await this.read(request, { signal, onProgress });
     } finally {
@@ -96,7 +98,7 @@ class SupervisedTransferHost implements TransferHost {
 
   private async read(
     request: ImportRequest,
-    { signal, onProgress }: Omit<TransferOptions, "owner">,
+    { signal, onProgress }: Pick<TransferOptions, "signal" | "onProgress">,
   ): Promise<ImportResponse> {
     if (!(await this.fatal.admits(request, signal))) throw failed("import_failed", fatalText);
     const host = this.hosts.find((one) => !this.reading.has(one))!;

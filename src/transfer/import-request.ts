@@ -8,6 +8,8 @@ export interface ImportTarget {
   readonly layerId: number;
   /** Projects take turns at the transfer host; absent = a command, which has a host of its own. */
   readonly projectId?: number;
+  /** Whose import it is: within a project accounts take turns. */
+  readonly accountId?: number;
   /** Language of localised values whose property name has no language. */
   readonly language: string;
   /** Languages of the project; absent = those of the layer's project. */

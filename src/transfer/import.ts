@@ -134,6 +134,7 @@ async function stage(
     {
       signal,
       owner: ownerOf(target),
+      account: String(target.accountId ?? ""),
       onProgress: onProgress && (({ rows }) => onProgress({ phase: "reading", rows })),
     },
   );

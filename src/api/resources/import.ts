@@ -100,6 +100,7 @@ async function importFile(
   const target = {
     layerId: layer.id,
     projectId: context.project.id,
+    accountId: context.caller.accountId ?? 0,
     language: view.language,
     idAlias: services.config.idAlias,
   };

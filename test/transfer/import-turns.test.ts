@@ -1,0 +1,42 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import t from "tap";
+import { importIntoLayer } from "../../src/transfer/import.js";
+import { collection, feature, importBench } from "../support/transfer.js";
+
+/** Whose file is read next. */
+
+const bench = await importBench();
+t.teardown(() => bench.stop());
+/** A file that never ends: nobody writes to it. */
+const endless = join(bench.file(""), "..", "endless.geojson");
+execFileSync("mkfifo", [endless]);
+const short = bench.file(collection(feature({})));
+
+t.test("within a project accounts take turns, however many files one of them sends", async (t) => {
+  const read: number[] = [];
+  const send = async (accountId: number, path: string, signal?: AbortSignal) => {
+    const target = { layerId: await bench.layer(), projectId: 7, accountId, language: "en" };
+    const source = { files: [{ path, name: path }], action: "merge" } as const;
+    await importIntoLayer(bench.deps, target, source, signal && { signal });
+    read.push(accountId);
+  };
+  const { counts } = bench.transfer;
+  const waits = async (running: number, waiting: number) => {
+    while (counts.call(bench.transfer).running < running || counts.call(bench.transfer).waiting < waiting)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const ended = new AbortController();
+  const held = t.rejects(send(1, endless, ended.signal), { message: "ended" });
+  await waits(1, 0);
+  const sent = [send(1, short)];
+  await waits(1, 1);
+  sent.push(send(1, short));
+  await waits(1, 2);
+  sent.push(send(2, short));
+  await waits(1, 3);
+  ended.abort(new Error("ended"));
+  await held;
+  await Promise.all(sent);
+  t.equal(read[0], 2, `whoever had none is the next: ${read}`);
+});
