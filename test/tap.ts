@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { failuresOf } from "./failures.js";
 
 /**
@@ -26,6 +27,11 @@ export interface TapRun {
 }
 
 const jobs = 2;
+const nodeOptions = [
+  "--enable-source-maps",
+  "--import",
+  fileURLToPath(new URL("plain-promises.js", import.meta.url)),
+];
 /** Of one test, unless it asks for more. */
 const timeoutSeconds = 300;
 /** Of a whole file: above what any test asks for. */
@@ -89,7 +95,7 @@ async function runFile(file: string, { root, environment, signal }: TapRun): Pro
   const started = performance.now();
   const name = file.replace(/^dist\//, "");
   // In a group of its own, so that ending it ends what it started too.
-  const child = spawn(process.execPath, ["--enable-source-maps", file], {
+  const child = spawn(process.execPath, [...nodeOptions, file], {
     cwd: root,
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
