@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { failuresOf } from "./failures.js";
+import { withSourcePlaces } from "./source-places.js";
 
 /**
  * Runs test files, two at a time, and counts their assertions. A test file is a program that writes TAP. The runner of tap
@@ -27,11 +28,7 @@ export interface TapRun {
 }
 
 const jobs = 2;
-const nodeOptions = [
-  "--enable-source-maps",
-  "--import",
-  fileURLToPath(new URL("plain-promises.js", import.meta.url)),
-];
+const nodeOptions = ["--import", fileURLToPath(new URL("plain-promises.js", import.meta.url))];
 /** Of one test, unless it asks for more. */
 const timeoutSeconds = 300;
 /** Of a whole file: above what any test asks for. */
@@ -71,7 +68,7 @@ export async function runTap(run: TapRun): Promise<Counts> {
   await Promise.all(Array.from({ length: jobs }, work));
   const failed = [...byFile].filter(([, outcome]) => outcome.failed > 0);
   const failures = failed.flatMap(([, { failures }]) => (failures === "" ? [] : [failures]));
-  if (failures.length > 0) console.log(`\n${failures.join("\n\n")}\n`);
+  if (failures.length > 0) console.log(`\n${withSourcePlaces(failures.join("\n\n"), run.root)}\n`);
   if (failed.length <= mostAgain) {
     for (const [file] of failed) {
       if (!mayRunAgain(file) || run.signal.aborted) continue;
@@ -127,7 +124,7 @@ async function runFile(file: string, { root, environment, signal }: TapRun): Pro
   const outcome = outcomeOf(tapText, { name, status });
   const failed = outcome.failed > 0;
   console.log(`${failed ? "FAILED" : "ok    "} ${name} (${seconds} s)`);
-  if (failed && said !== "") console.log(said.trimEnd());
+  if (failed && said !== "") console.log(withSourcePlaces(said, root).trimEnd());
   return outcome;
 }
 

@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t from "tap";
 import { failuresOf } from "../failures.js";
+import { withSourcePlaces } from "../source-places.js";
 import { outcomeOf, runTap } from "../tap.js";
 
 /** What a log shows of a run that failed. */
@@ -42,6 +44,19 @@ t.test("each assertion that failed is shown once, where it stands and why", (t) 
   t.match(first, /-2\n +\+1$/);
   t.match(second, /^dist\/test\/c\.test\.js # time=1ms\n +signal: SIGKILL$/);
   t.same(more, []);
+  t.end();
+});
+
+t.test("places are those of the sources", (t) => {
+  const root = fileURLToPath(new URL("../../..", import.meta.url));
+  const place = /dist\/\S+:\d+:\d+/.exec(new Error().stack ?? "")![0];
+  const [, line = "", column = ""] = /^at (?:.*\/)?test\/setup\/failures\.test\.ts:(\d+):(\d+)$/.exec(
+    withSourcePlaces(`at ${place}`, root),
+  )!;
+  const source = readFileSync(join(root, "test/setup/failures.test.ts"), "utf8").split("\n");
+  t.match(source[Number(line) - 1]?.slice(Number(column) - 1), /^new Error/);
+  const other = "at dist/none.js:1:1 and dist/test/setup/failures.test.js";
+  t.equal(withSourcePlaces(other, root), other);
   t.end();
 });
 
