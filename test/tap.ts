@@ -6,7 +6,7 @@ import { failuresOf } from "./failures.js";
 import { withSourcePlaces } from "./source-places.js";
 
 /**
- * Runs test files, two at a time, and counts their assertions. A test file is a program that writes TAP. The runner of tap
+ * Runs test files, some at a time, and counts their assertions. A test file is a program that writes TAP. The runner of tap
  * itself is not used: what it loads into each process takes longer than many a test.
  */
 
@@ -27,7 +27,8 @@ export interface TapRun {
   readonly signal: AbortSignal;
 }
 
-const jobs = 2;
+/** Many wait for a while, for a lease or a deadline: so there is one more than the cores of a small machine. */
+const jobs = 3;
 const nodeOptions = ["--import", fileURLToPath(new URL("plain-promises.js", import.meta.url))];
 /** Of one test, unless it asks for more. */
 const timeoutSeconds = 300;
