@@ -16,6 +16,7 @@ import { apiRoutes, olderRoutes } from "./api/routes.js";
 import type { Services } from "./api/services.js";
 import { startFileSweep } from "./catalog/file-sweep.js";
 import { StoreWatch } from "./catalog/installation.js";
+import { KeptTexts } from "./catalog/kept-texts.js";
 import { startRemoval } from "./catalog/removal.js";
 import { pruneChangeLog } from "./changes/prune.js";
 import { systemClock } from "./clock.js";
@@ -231,6 +232,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     }),
     redis,
     catalog,
+    texts: new KeptTexts(),
     sessions,
     tileKeys,
     limits,

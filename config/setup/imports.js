@@ -13,7 +13,15 @@ import ts from "typescript";
  * that fits a file counts.
  */
 const order = [
-  ["src/geo", "src/clock", "src/either-signal", "src/loop-delay", "src/once", "src/version"],
+  [
+    "src/geo",
+    "src/clock",
+    "src/either-signal",
+    "src/loop-delay",
+    "src/object-numbers",
+    "src/once",
+    "src/version",
+  ],
   ["src/errors", "src/config", "src/log", "src/metrics"],
   ["src/column-types", "src/json", "src/ignored-members"],
   // Data types that the parts hand to each other.

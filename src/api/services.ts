@@ -5,6 +5,7 @@ import type { Sessions } from "../access/sessions.js";
 import type { TileKeys } from "../access/tile-keys.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { StoreWatch } from "../catalog/installation.js";
+import type { KeptTexts } from "../catalog/kept-texts.js";
 import type { ChangeLog, Changes } from "../changes/change-log.js";
 import type { Config } from "../config.js";
 import type { EdgeHeaders } from "../edge/headers.js";
@@ -55,6 +56,8 @@ export interface Services {
   readonly readAhead: ReadAhead;
   readonly redis: Redis;
   readonly catalog: Catalog;
+  /** Answers that are made of the catalogue alone. */
+  readonly texts: Pick<KeptTexts, "of">;
   readonly sessions: Sessions;
   readonly tileKeys: TileKeys;
   readonly limits: ClientLimits;

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { LayerNode } from "../catalog/state.js";
 import type { Clock } from "../clock.js";
 import type { Languages } from "../features/column-sql.js";
+import { ObjectNumbers } from "../object-numbers.js";
 import type { CompiledStyle, Rule, Style } from "../style/model.js";
 import { fieldSql, topScaleDenominator } from "../tiles/datasource.js";
 import { appliesAt, ruleSql } from "../tiles/thinning.js";
@@ -27,9 +28,7 @@ export class DrawnConditions {
     maxSize: cacheBytes,
     sizeCalculation: ({ sql }, key) => 200 + 2 * (key.length + (sql?.length ?? 0)),
   });
-  /** Numbers of snapshots of layers and of styles, for keys. */
-  private readonly numbers = new WeakMap<object, number>();
-  private lastNumber = 0;
+  private readonly numbers = new ObjectNumbers();
   private readonly pending = new Map<string, Promise<string | undefined>>();
   /** Ends when nothing is worked out any more. */
   private last: Promise<unknown> = Promise.resolve();
@@ -39,7 +38,7 @@ export class DrawnConditions {
   /** As `drawnSql`. One is worked out at a time, a part of it in a turn of the event loop. */
   async of(layer: LayerNode, style: CompiledStyle, seen: Seen): Promise<string | undefined> {
     const { own, main } = seen.languages;
-    const key = [this.numberOf(layer), this.numberOf(style), seen.zoom, own, main].join(" ");
+    const key = [this.numbers.of(layer), this.numbers.of(style), seen.zoom, own, main].join(" ");
     const known = this.known.get(key);
     if (known) return known.sql;
     let pending = this.pending.get(key);
@@ -62,12 +61,6 @@ export class DrawnConditions {
       if (part.done) return part.value;
       await this.clock.turn();
     }
-  }
-
-  private numberOf(one: object): number {
-    const known = this.numbers.get(one) ?? ++this.lastNumber;
-    this.numbers.set(one, known);
-    return known;
   }
 }
 

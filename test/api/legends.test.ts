@@ -310,3 +310,32 @@ t.test("a raster layer has the stops of its style, or the image, and the image a
   for (const one of stops) t.ok(near((await symbol(one)).at(32, 32), one.fill), String(one.value));
   t.match((await legend("heights")).json, { minValue: 0, maxValue: 630 });
 });
+
+t.test("a legend is made once for each language, and again after a change", async (t) => {
+  await layer("kept", "#a { [kind = 'oak'] { polygon-fill: #010101; } }", "Polygon", { kind: "string" });
+  const { services } = server.nodes[0]!;
+  const { texts } = services;
+  let made = 0;
+  const of: typeof texts.of = (source, make) =>
+    texts.of(source, () => {
+      made++;
+      return make();
+    });
+  Object.assign(services, { texts: { of } });
+  t.teardown(() => Object.assign(services, { texts }));
+  const [first, again] = [await legend("kept"), await legend("kept")];
+  t.equal(made, 1);
+  t.equal(again.text, first.text);
+  t.equal(again.headers.get("etag"), first.headers.get("etag"));
+  t.equal((await legend("kept", `&token=${token}`)).headers.get("cache-control"), "private, no-store");
+  t.equal(made, 1, "it is the same for all who may read it");
+  await legend("kept", "&lng=ru");
+  t.equal(made, 2);
+  const renamed = { type: "string", name: { en: "Species", ru: "Вид" } };
+  const answer = await api("PUT", "m/layers/kept/structure/kind/", { token, body: renamed });
+  t.equal(answer.status, 200, answer.text);
+  t.equal((await items("kept"))[0]!.value, "Species = oak");
+  const body = { parent_id: 0, css_style: "#a { [kind = 'oak'] { polygon-fill: #020202; } }" };
+  await api("PATCH", "m/layers/kept/", { token, body });
+  t.equal((await items("kept"))[0]!.fill, "#020202");
+});

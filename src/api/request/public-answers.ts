@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
+import type { KeptText } from "../../catalog/kept-texts.js";
 import type { Caller, LayerNode, MapState } from "../../catalog/state.js";
 import { notKept, revalidated, withoutKeeping } from "../../edge/headers.js";
 import { matchesEtag } from "../../http/headers.js";
 import type { Headers, Reply, Request } from "../../http/types.js";
 import type { Services } from "../services.js";
-import { headToken, tileKeyOf, usedToken } from "./caller.js";
+import { callerHeaders, headToken, tileKeyOf, usedToken } from "./caller.js";
 
 /**
  * What the public is answered may be kept by browsers and shared caches, which ask each time whether it is current. JSON that
@@ -15,7 +16,7 @@ import { headToken, tileKeyOf, usedToken } from "./caller.js";
 /** Characters: the hash of more holds up the event loop for milliseconds. */
 const mostHashed = 2 ** 20;
 
-const hashOf = (text: string): string =>
+const hashOf = (text: string | Buffer): string =>
   `"${createHash("sha256").update(text).digest("base64url").slice(0, 20)}"`;
 
 /** A JSON reply with an ETag of its bytes, if the public asked for it. Its ETag, if it has one, stays. */
@@ -31,6 +32,15 @@ export function taggedByBytes({ method }: Request, reply: Reply): Reply {
   if (text.length > mostHashed) return { kind: "json_text", text, headers };
   const etag = headers.etag ?? hashOf(text);
   return { kind: "json_text", text, headers: { ...headers, "cache-control": revalidated, etag } };
+}
+
+/** A kept JSON text to this caller, with an ETag of its bytes for the public. */
+export function answerKept(caller: Caller, kept: KeptText): Reply {
+  const { body } = kept;
+  const isTagged = !usedToken(caller) && body.length <= mostHashed;
+  if (isTagged) kept.etag ??= hashOf(body);
+  const told = isTagged ? { "cache-control": revalidated, etag: kept.etag! } : callerHeaders(caller);
+  return { kind: "bytes", body, headers: { "content-type": "application/json; charset=utf-8", ...told } };
 }
 
 /** An answer that shows what is not current: kept by nobody. */

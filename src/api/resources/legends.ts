@@ -5,10 +5,10 @@ import type { Reply, Request } from "../../http/types.js";
 import type { Classificator } from "../../visual/kind.js";
 import { legendOf } from "../../visual/legend.js";
 import { pluginOf } from "../../visual/plugins.js";
-import { answer, callerOrPublic } from "../request/caller.js";
+import { callerOrPublic } from "../request/caller.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { layerPath, viewOf } from "../request/paths.js";
-import { keptByNobody } from "../request/public-answers.js";
+import { answerKept, keptByNobody } from "../request/public-answers.js";
 import { flag } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
@@ -46,32 +46,38 @@ async function getLegend(
       minZoom: zooms[at]?.[0] ?? null,
       maxZoom: zooms[at]?.[1] ?? null,
     }));
+  const by = ["legend", layer?.id, language, view.path, extended];
   if (layer?.visualSettings) {
+    const settings = layer.visualSettings;
     const values = await services.visuals.current(layer, map.project);
-    const legend = legendOf(layer, { settings: layer.visualSettings, values }, { language, main, extended });
-    return answer(
-      caller,
-      extended ? { ...legend, classificators: withIcons(legend.classificators), more: 0 } : legend,
-    );
+    const legend = await services.texts.of({ of: [map, ...(values ? [values] : [])], by }, () => {
+      const made = legendOf(layer, { settings, values }, { language, main, extended });
+      return JSON.stringify(
+        extended ? { ...made, classificators: withIcons(made.classificators), more: 0 } : made,
+      );
+    });
+    return answerKept(caller, legend);
   }
   if (!layer || !extended || !hasStyledClasses(layer))
     throw notFound(`visualization layer "${request.params.layer}"`);
   const found = await styleOf(services, map, layer);
   if (!found) throw busy("The style of the layer takes too long to be read now.");
-  const { classificators, more, zooms } = styledClasses({ layer, main }, found.style, language);
-  const values = classificators.flatMap(({ value }) => (typeof value === "number" ? [value] : []));
-  const legend = answer(caller, {
-    name: localName(layer, language, main) || layer.code,
-    column: null,
-    showValues: true,
-    showLegend: true,
-    minValue: values[0] ?? null,
-    maxValue: values.at(-1) ?? null,
-    type: pluginOf(layer, services.plugins)?.name ?? null,
-    classificators: withIcons(classificators, zooms),
-    more,
+  const legend = await services.texts.of({ of: [map, found.style], by }, () => {
+    const { classificators, more, zooms } = styledClasses({ layer, main }, found.style, language);
+    const values = classificators.flatMap(({ value }) => (typeof value === "number" ? [value] : []));
+    return JSON.stringify({
+      name: localName(layer, language, main) || layer.code,
+      column: null,
+      showValues: true,
+      showLegend: true,
+      minValue: values[0] ?? null,
+      maxValue: values.at(-1) ?? null,
+      type: pluginOf(layer, services.plugins)?.name ?? null,
+      classificators: withIcons(classificators, zooms),
+      more,
+    });
   });
-  return found.hasFailed ? keptByNobody(legend) : legend;
+  return found.hasFailed ? keptByNobody(answerKept(caller, legend)) : answerKept(caller, legend);
 }
 
 export const legendOperations: readonly Operation[] = [
