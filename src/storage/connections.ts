@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Log } from "../log.js";
+import { FairSemaphore } from "../turns/fair-semaphore.js";
 import { AbandonedReads } from "./abandoned-reads.js";
 import { CancelRequests } from "./cancel-requests.js";
 import { connectFailed } from "./connection-errors.js";
+import { sharedCores } from "./database-cores.js";
 import { connectionOf, destroy, HoldingClient, isReady } from "./heartbeat.js";
-import { type PlaceOwner, Places, type PlaceWait, type Purpose, type PurposeCounts } from "./places.js";
+import {
+  mostSlowOf,
+  type PlaceOwner,
+  Places,
+  type PlaceWait,
+  type Purpose,
+  type PurposeCounts,
+} from "./places.js";
 import { keptAlive, sessionOptions } from "./session-settings.js";
 import { Watchdog } from "./watchdog.js";
 
@@ -49,6 +58,10 @@ const settingsOf = (timeoutMs: number, nodeId = "") => ({
 const statementsPerConnection = 200;
 /** Time to wait for a response beyond the statement timeout of the server. */
 const responseGraceMs = 5_000;
+/** Batches of lists that may wait for their turn. */
+const mostBatches = 1_000;
+/** As long as a statement may take. */
+const batchWaitMs = 30_000;
 /** Longest wait for the end of the pool's connections. */
 const endMs = 2_000;
 
@@ -69,6 +82,8 @@ export interface LeaseRequest extends PlaceWait {
 export class Connections {
   readonly cancels = new CancelRequests();
   readonly places: Places;
+  /** Turns of lists, each for a batch: a place for one costs PostgreSQL nothing while its reader is busy. */
+  readonly batches: FairSemaphore;
   readonly abandoned = new AbandonedReads();
   private pool: pg.Pool;
   private readonly statementNames = new Map<string, string>();
@@ -85,7 +100,16 @@ export class Connections {
   constructor(readonly options: DatabaseOptions) {
     this.log = options.log;
     this.mostSilenceMs = options.statementTimeoutMs + responseGraceMs;
-    this.places = new Places(options.connections);
+    const { connections, url } = options;
+    const mostSlow = mostSlowOf(connections, sharedCores(url));
+    this.places = new Places(connections, undefined, undefined, mostSlow);
+    this.batches = new FairSemaphore({
+      permits: connections,
+      mostOfOne: mostSlow,
+      mostWaiting: mostBatches,
+      timeoutMs: batchWaitMs,
+      refusal: "Too many long lists are being read now.",
+    });
     this.pool = this.openPool();
   }
 

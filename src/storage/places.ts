@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { busy, type Failure } from "../errors.js";
 import { siteOf } from "../turns/clients.js";
@@ -43,8 +44,10 @@ interface Share {
   /** Places that are kept free for this purpose. */
   readonly least: number;
   readonly most: number;
-  /** Of tasks of one client that take longer than `slowMs`. */
-  readonly mostSlow: number;
+  /** Of tasks of one client that take longer than `slowMs`, or are likely to; undefined = any number. */
+  readonly mostSlow: number | undefined;
+  /** Clients that had such tasks lately. */
+  readonly slowSites: LRUCache<string, true>;
   /** Longest wait for a place. */
   readonly timeoutMs: number;
   readonly queue: FairQueue<Waiter>;
@@ -68,6 +71,9 @@ interface Waiter {
 const mostWaiting = 1_000;
 /** A read that takes longer keeps a core of the database busy. */
 const slowMs = 100;
+/** Who had one is likely to have more, which would else come in all at once before any of them has shown itself to be slow. */
+const slowForMs = 60_000;
+const mostSlowSites = 1_000;
 /** Each task counts at least this much. */
 const leastMs = 1;
 
@@ -95,6 +101,14 @@ function sharesOf(
   };
 }
 
+/**
+ * How many slow statements of one client PostgreSQL works on at once. More would take its cores from others, whatever places
+ * they find.
+ * @param cores those that it shares with this process; undefined = it has its own
+ */
+export const mostSlowOf = (connections: number, cores: number | undefined): number =>
+  Math.max(1, Math.min(Math.floor(connections / 4), Math.max(2, cores ?? connections)));
+
 export class Places {
   private readonly shares: ReadonlyMap<Purpose, Share>;
   private free: number;
@@ -104,6 +118,7 @@ export class Places {
     total: number,
     timeoutMs = 5_000,
     private readonly clock: Clock = systemClock,
+    mostSlow = mostSlowOf(total, undefined),
   ) {
     this.free = total;
     const shares = sharesOf(total);
@@ -112,8 +127,10 @@ export class Places {
         purpose,
         {
           ...shares[purpose],
-          // More of one client would take the database's cores from others, whatever places they find.
-          mostSlow: purpose === "reads" ? Math.max(1, Math.floor(total / 4)) : total,
+          mostSlow: purpose === "reads" ? mostSlow : undefined,
+          slowSites: new LRUCache<string, true>({
+            ...{ max: mostSlowSites, ttl: slowForMs, ttlResolution: 0, perf: clock },
+          }),
           timeoutMs: purpose === "background" ? 2 * timeoutMs : timeoutMs,
           queue: new FairQueue<Waiter>({ mostWaiting }),
           holders: new Set<Holder>(),
@@ -212,8 +229,10 @@ export class Places {
 
   private leave(share: Share, holder: Holder): void {
     const { owners, begun, isQueued } = holder;
+    const ms = this.clock.now() - begun;
     share.holders.delete(holder);
-    if (isQueued) share.queue.leave(owners, Math.max(leastMs, this.clock.now() - begun));
+    if (share.mostSlow !== undefined && ms > slowMs) share.slowSites.set(owners[0]!, true);
+    if (isQueued) share.queue.leave(owners, Math.max(leastMs, ms));
     this.free++;
     if (this.waitingTasks > 0) this.admitNext();
   }
@@ -232,14 +251,16 @@ export class Places {
   /** The last place goes to a client that has none, so that others find one while a client has all that it may have. */
   private mayEnter(share: Share, site: string): boolean {
     const available = this.available(share);
-    if (site !== "" && available > 0 && this.slowOf(share, site) >= share.mostSlow) return false;
+    const { mostSlow } = share;
+    if (mostSlow !== undefined && site !== "" && available > 0 && this.slowOf(share, site) >= mostSlow)
+      return false;
     if (available > 1 || site === "") return available > 0;
     return available === 1 && !holds(share, site);
   }
 
-  private slowOf({ holders }: Share, site: string): number {
+  private slowOf({ holders, slowSites }: Share, site: string): number {
     if (holders.size === 0) return 0;
-    const before = this.clock.now() - slowMs;
+    const before = slowSites.has(site) ? Number.POSITIVE_INFINITY : this.clock.now() - slowMs;
     let count = 0;
     for (const { owners, begun } of holders) if (begun < before && owners[0] === site) count++;
     return count;
@@ -254,7 +275,7 @@ export class Places {
   }
 }
 
-const ownersOf = ({ client, project }: PlaceOwner): Owners => [siteOf(client), client, project];
+export const ownersOf = ({ client, project }: PlaceOwner): Owners => [siteOf(client), client, project];
 
 function holds({ holders }: Share, site: string): boolean {
   for (const { owners } of holders) if (owners[0] === site) return true;

@@ -2,7 +2,7 @@ import Cursor from "pg-cursor";
 import type { Cancelling } from "./cancel-requests.js";
 import { connectionLost, endsConnection, isConnectionLost } from "./connection-errors.js";
 import type { Connections, Lease } from "./connections.js";
-import type { PlaceOwner } from "./places.js";
+import { ownersOf, type PlaceOwner } from "./places.js";
 
 /** Reads rows in batches through a cursor. */
 
@@ -121,6 +121,7 @@ class OpenCursor<Row extends object> {
   /** The next rows; none at the end. */
   async read(count: number): Promise<Row[]> {
     const { connections, lease } = this;
+    const leave = await this.turn();
     const begun = performance.now();
     this.isRunning = true;
     this.timer = setTimeout(() => this.cancel(), this.request.batchTimeoutMs);
@@ -134,9 +135,17 @@ class OpenCursor<Row extends object> {
       this.isRunning = false;
       this.batchMs = performance.now() - begun;
       clearTimeout(this.timer);
+      leave();
       // A batch that came just before it was cancelled: the next one must not be cancelled in its place.
       await this.endCancelling();
     }
+  }
+
+  /** Of who reads for the server there may be any number. */
+  private turn(): Promise<() => void> | (() => void) {
+    const { owner, signal } = this.request;
+    if (owner.client === "") return () => undefined;
+    return this.connections.batches.acquire({ owners: ownersOf(owner), ...(signal && { signal }) });
   }
 
   /** The consumer has the rows, and a time of its own for them. */

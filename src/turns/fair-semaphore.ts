@@ -7,6 +7,8 @@ export interface FairSemaphoreOptions extends FairQueueOptions {
   readonly permits: number;
   /** How many of the permits an outermost owner gets only if it holds none, so that others need not wait at all; default 0. */
   readonly kept?: number;
+  /** How many an outermost owner may hold, whatever is free; default: all. */
+  readonly mostOfOne?: number;
   /** How many may wait in all. */
   readonly mostWaiting: number;
   /** Longest wait. */
@@ -34,7 +36,7 @@ interface Waiter {
 const leastMs = 1;
 
 /**
- * Counting semaphore that is fair: an owner alone has all permits (but those `kept`), and one with others as many as they, by
+ * Counting semaphore that is fair: an owner alone has all permits (but those `kept`, or beyond `mostOfOne`), and one with others as many as they, by
  * number and by time. When too many wait, the last of the owner with most waiting is refused, be it new or not.
  *
  * ```
@@ -84,8 +86,11 @@ export class FairSemaphore {
     };
   }
 
-  private readonly mayEnter = (owner: string): boolean =>
-    this.free > (this.options.kept ?? 0) || this.queue.heldBy(owner) === 0;
+  private readonly mayEnter = (owner: string): boolean => {
+    const { kept = 0, mostOfOne = Number.POSITIVE_INFINITY } = this.options;
+    const held = this.queue.heldBy(owner);
+    return held === 0 || (this.free > kept && held < mostOfOne);
+  };
 
   private admitNext(): void {
     while (this.free > 0) {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { Places, type Purpose, purposes } from "../../src/storage/places.js";
+import { mostSlowOf, Places, type Purpose, purposes } from "../../src/storage/places.js";
 import { Hours } from "../support/hours.js";
 
 /** Who gets the connections of a node. */
@@ -55,6 +55,32 @@ t.test("of one client's reads only a few may be slow, whatever is free", async (
   slow[0]!();
   t.ok(await waiting, "one after the other");
   t.ok(enter(""), "the server itself may");
+});
+
+t.test("who had a slow read does not come in with many at once, before any of them is slow", async (t) => {
+  const hours = new Hours();
+  const places = new Places(16, 5_000, hours);
+  const enter = (client: string) => places.tryEnter("reads", of(client));
+  const slow = enter("hostile")!;
+  await hours.pass(101);
+  slow();
+  t.equal(fill(places, "reads", "hostile").length, 4);
+  t.ok(fill(places, "reads", "other").length > 4);
+  const later = new Places(16, 5_000, hours);
+  const once = later.tryEnter("reads", of("hostile"))!;
+  await hours.pass(101);
+  once();
+  await hours.pass(60_001);
+  t.ok(fill(later, "reads", "hostile").length > 4, "after a while that is forgotten");
+});
+
+t.test("a client has no more slow statements than there are cores, where PostgreSQL shares them", (t) => {
+  t.equal(mostSlowOf(16, undefined), 4);
+  t.equal(mostSlowOf(16, 1), 2);
+  t.equal(mostSlowOf(16, 3), 3);
+  t.equal(mostSlowOf(16, 64), 4);
+  t.equal(mostSlowOf(2, 64), 1);
+  t.end();
 });
 
 t.test("free places are everybody's", (t) => {

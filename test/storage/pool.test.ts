@@ -1,9 +1,12 @@
+import { availableParallelism } from "node:os";
 import t from "tap";
+import { mostSlowOf } from "../../src/storage/places.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { SingleTransaction } from "../../src/storage/single-transaction.js";
 import { freshDatabase } from "../support/database.js";
 import { DatabaseLink } from "../support/database-link.js";
 import { quietLog } from "../support/log.js";
+import { waitFor } from "../support/server.js";
 
 /** A pool whose connections are all in use, or of no use. */
 
@@ -33,6 +36,32 @@ t.test("who gets no connection in time is told that there is no room", async (t)
   leaving.abort();
   await Promise.all(held);
   t.same(await db.query("select 1 as one"), [{ one: 1 }], "and the pool is whole");
+});
+
+t.test("PostgreSQL works on a few lists of one client at once, and on another's beside them", async (t) => {
+  const { url, drop } = await freshDatabase();
+  const connections = 16;
+  const db = openDatabase({ url, connections, statementTimeoutMs: 60_000, log: quietLog });
+  const other = await db.dedicated();
+  t.teardown(async () => {
+    await other.end();
+    await db.close();
+    await drop();
+  });
+  await other.query("select pg_advisory_lock(7)");
+  const most = mostSlowOf(connections, availableParallelism());
+  const read = (client: string, text: string) =>
+    db.for({ client, project: "p" }).stream<{ n: number }>(text, [], { batch: 10 }).next();
+  const lists = Array.from({ length: most + 3 }, () =>
+    read("hostile", "select 1 as n, pg_advisory_xact_lock_shared(7)"),
+  );
+  const waiting = async () =>
+    (await other.query("select from pg_locks where locktype = 'advisory' and not granted")).rowCount ?? 0;
+  await waitFor(async () => (await waiting()) >= most);
+  t.equal((await read("other", "select 1 as n")).value?.[0]?.n, 1);
+  t.equal(await waiting(), most);
+  await other.query("select pg_advisory_unlock(7)");
+  for (const { value } of await Promise.all(lists)) t.equal(value?.[0]?.n, 1, "the others have their turns");
 });
 
 t.test("a transaction is watched again when a part that had more time is done", async (t) => {

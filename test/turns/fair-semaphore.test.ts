@@ -56,6 +56,17 @@ t.test("an owner alone has all places, in order", async (t) => {
   t.equal(clock.waiting, 0, "nothing is left that would go off later");
 });
 
+t.test("an owner may hold no more than one has at most, whatever is free", async (t) => {
+  const { bringAll, doAll, semaphore, clock, names } = desks({ permits: 8, mostOfOne: 2 });
+  bringAll("a", 4);
+  bringAll("b", 1);
+  await clock.turn();
+  t.equal(semaphore.held, 3);
+  t.equal(names(), "a 1, a 2, b 1");
+  await doAll();
+  t.equal(names(), "a 3, a 4");
+});
+
 t.test("an owner of one work does not wait for the many of another", async (t) => {
   const { bringAll, doAll, names } = desks();
   bringAll("a", 6);
