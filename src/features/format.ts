@@ -80,7 +80,7 @@ function objectEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
-        for (at++; text.charCodeAt(at) !== 0x22; at++) if (text.charCodeAt(at) === 0x5c) at++;
+        at = stringEnd(text, at);
         break;
       case 0x7b: // {
         depth++;
@@ -89,6 +89,16 @@ function objectEnd(text: string, start: number): number {
         if (--depth === 0) return at + 1;
         break;
     }
+  }
+  return text.length;
+}
+
+/** The end of the string that begins at `start`; long ones are not looked through a character at a time. */
+function stringEnd(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(at - 1 - escapes) === 0x5c) escapes++;
+    if (escapes % 2 === 0) return at;
   }
   return text.length;
 }

@@ -90,3 +90,30 @@ t.test("an owner's many works are no more before another's than one", async (t) 
   const last = done.lastIndexOf("p2");
   t.ok(last <= 9, `the other's four pieces are among the first ten: ${done.join(" ")}`);
 });
+
+t.test("works of one piece are done at once, and those beyond a slice in turns to come", async (t) => {
+  const { time, turns, slices, turn } = world();
+  const done: string[] = [];
+  const work = (name: string, ms: number) =>
+    slices.whole("p1", () => {
+      time.now += ms;
+      done.push(name);
+      return name;
+    });
+  t.equal(work("short", 1), "short");
+  t.equal(work("long", 10), "long");
+  const later = ["a", "b", "c", "d"].map((name) => work(name, 3));
+  const failing = slices.whole("p1", () => {
+    throw new Error("of the work");
+  });
+  t.same(done.splice(0), ["short", "long"]);
+  await turn();
+  t.same(done.splice(0), ["a", "b"]);
+  await turn();
+  t.same(done.splice(0), ["c", "d"]);
+  t.same(await Promise.all(later), ["a", "b", "c", "d"]);
+  await Promise.all([t.rejects(failing as Promise<never>, { message: "of the work" }), turn()]);
+  await turn();
+  t.equal(work("after", 1), "after", "nobody waits any longer");
+  t.equal(turns.length, 0);
+});

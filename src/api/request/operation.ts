@@ -2,6 +2,7 @@ import type { LimitedWork } from "../../access/client-limits.js";
 import type { ExecutionCode } from "../../errors.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../../http/types.js";
 import { IgnoredMembers } from "../../ignored-members.js";
+import { networkOf } from "../../turns/clients.js";
 import type { Services } from "../services.js";
 import { asUsed } from "./caller.js";
 import { commonParameters } from "./common-parameters.js";
@@ -9,7 +10,7 @@ import { requestUse } from "./database-use.js";
 import { answerOnce, givenKey, idempotencyParameters } from "./idempotency.js";
 import { withinLimits } from "./limits.js";
 import { projectPath } from "./paths.js";
-import { keptByEdge, keptByNobody, taggedByBytes } from "./public-answers.js";
+import { asText, keptByEdge, keptByNobody, taggedByBytes } from "./public-answers.js";
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
@@ -176,6 +177,11 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     if (isKeptByEdge && services.edgeHeaders.isPurged) return keptByEdge(request, services, make);
     return then(make(), (made) => taggedByBytes(request, made));
   };
+  /** JSON of many clients, each of a megabyte, is not written in one turn. */
+  const written =
+    (make: () => Promise<Reply> | Reply, client: string, { slices }: Services) =>
+    () =>
+      then(make(), (reply) => slices.whole(client, () => asText(reply)));
   /** What shows statistics of earlier objects is kept by nobody, whatever the handler says. */
   const read = (handler: Handler<Services>, request: Request, services: Services) => {
     let isCurrent = true;
@@ -184,7 +190,11 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     });
     const noting = { ...services, visuals };
     return then(
-      shared(request, services, () => handler(request, noting)),
+      shared(
+        request,
+        services,
+        written(() => handler(request, noting), networkOf(request.remoteAddress), services),
+      ),
       (reply) => (isCurrent ? reply : keptByNobody(reply)),
     );
   };
@@ -228,8 +238,10 @@ export function operation<Query extends Members, Body = undefined, Headers exten
   };
 }
 
-const then = (reply: Promise<Reply> | Reply, change: (made: Reply) => Reply): Promise<Reply> | Reply =>
-  reply instanceof Promise ? reply.then(change) : change(reply);
+const then = (
+  reply: Promise<Reply> | Reply,
+  change: (made: Reply) => Promise<Reply> | Reply,
+): Promise<Reply> | Reply => (reply instanceof Promise ? reply.then(change) : change(reply));
 
 /** The reply with the members that were ignored. */
 function naming(reply: Reply, { header }: IgnoredMembers): Reply {

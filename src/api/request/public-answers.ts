@@ -19,17 +19,19 @@ const mostHashed = 2 ** 20;
 const hashOf = (text: string | Buffer): string =>
   `"${createHash("sha256").update(text).digest("base64url").slice(0, 20)}"`;
 
-/** A JSON reply with an ETag of its bytes, if the public asked for it. Its ETag, if it has one, stays. */
+/** A JSON reply as the text that is sent. */
+export const asText = (reply: Reply): Reply =>
+  reply.kind === "json"
+    ? { ...reply, kind: "json_text", text: JSON.stringify(reply.value) ?? "null" }
+    : reply;
+
+/** A JSON text with an ETag of its bytes, if the public asked for it. Its ETag, if it has one, stays. */
 export function taggedByBytes({ method }: Request, reply: Reply): Reply {
-  if (method !== "GET" || (reply.kind !== "json" && reply.kind !== "json_text")) return reply;
-  const { headers = {} } = reply;
-  // What depends on the caller says so.
-  if (headers["cache-control"] !== undefined) return reply;
-  const text = reply.kind === "json" ? (JSON.stringify(reply.value) ?? "null") : reply.text;
-  // Texts in parts are long, too.
-  if (typeof text !== "string") return reply;
-  // Written once.
-  if (text.length > mostHashed) return { kind: "json_text", text, headers };
+  if (method !== "GET" || reply.kind !== "json_text") return reply;
+  const { text, headers = {} } = reply;
+  // What depends on the caller says so. Texts in parts are long.
+  if (headers["cache-control"] !== undefined || typeof text !== "string" || text.length > mostHashed)
+    return reply;
   const etag = headers.etag ?? hashOf(text);
   return { kind: "json_text", text, headers: { ...headers, "cache-control": revalidated, etag } };
 }

@@ -65,7 +65,8 @@ async function get(
   if (found === undefined) return answer(caller, { id, fields: {} });
   if (parameters.f !== "fjson") return taggedObject(caller, layer, found);
   const format = objectFormatter(layer.columns, languages);
-  return taggedObject(caller, layer, { ...found, json: format(wholeText(found.json)) });
+  const json = await services.slices.whole(`p${map.project.id}`, () => format(wholeText(found.json)));
+  return taggedObject(caller, layer, { ...found, json });
 }
 
 const values = (description: string) => anything(description, { type: "object", additionalProperties: true });
