@@ -96,6 +96,31 @@ t.test("after an edit or a change of the map it is made again, by each node", as
     );
 });
 
+t.test("the tree of a map is made once for each who may see another, and again after a change", async (t) => {
+  const { services } = server.nodes[0]!;
+  const { texts } = services;
+  let made = 0;
+  const of: typeof texts.of = (source, make) =>
+    texts.of(source, () => {
+      made++;
+      return make();
+    });
+  Object.assign(services, { texts: { of } });
+  t.teardown(() => Object.assign(services, { texts }));
+  const tree = async (query = "", headers = {}) => (await get(`layers/?type=full${query}`, headers)).text();
+  const [first] = await Promise.all(Array.from({ length: 8 }, () => tree()));
+  t.equal(made, 1, "by those who ask at once, too");
+  t.equal(await tree(), first);
+  t.equal(made, 1);
+  const access = async (headers: Record<string, string>) =>
+    JSON.parse(await tree("&with_access=1", headers))[0].access as number;
+  t.not(await access({ "x-token": token }), await access({}));
+  t.equal(made, 3);
+  const renamed = await server.api("PATCH", "m/layers/a/", { token, body: { parent_id: 0, name: "Fields" } });
+  t.equal(renamed.status, 200, renamed.text);
+  t.equal(JSON.parse(await tree())[0].name, "Fields");
+});
+
 t.test("what a token decided is kept by nobody, and what may not be read any more is refused", async (t) => {
   for (const path of [...lists, ...others]) {
     const own = await get(path, { "x-token": token });

@@ -1,13 +1,16 @@
 import { mayRead, requireRead, rightsOn } from "../../access/rights.js";
 import { fullTree, layersInFolder, type Published, publicationTree } from "../../catalog/publication.js";
-import { isLayer, type LayerNode, type TreeNode } from "../../catalog/state.js";
+import { isLayer, type LayerNode, type MapState, type TreeNode } from "../../catalog/state.js";
 import { layersBoxes } from "../../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Reply, Request } from "../../http/types.js";
+import { onceForEach } from "../../once.js";
+import { questionOf } from "../../visual/kinds.js";
 import { answer } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath } from "../request/paths.js";
+import { answerKept } from "../request/public-answers.js";
 import { choice, flag, srid } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
@@ -30,9 +33,29 @@ export interface TreeOptions {
 /** The elements that the caller may read, in depth-first order, each folder before its content. */
 export async function treeElements(
   services: Services,
-  { map, caller, view }: MapContext,
+  context: MapContext,
   options: TreeOptions = {},
 ): Promise<Record<string, unknown>[]> {
+  return Array.from(await treeOf(services, context, options));
+}
+
+/** The same as a JSON text. Others have their turn while it is made. */
+async function treeText(services: Services, context: MapContext, options: TreeOptions): Promise<string> {
+  const pause = services.slices.begin();
+  const texts: string[] = [];
+  for (const element of await treeOf(services, context, options)) {
+    texts.push(JSON.stringify(element));
+    await pause();
+  }
+  return `[${texts.join()}]`;
+}
+
+/** The elements, each made when it is taken. */
+async function treeOf(
+  services: Services,
+  { map, caller, view }: MapContext,
+  options: TreeOptions,
+): Promise<Iterable<Record<string, unknown>>> {
   const readable = (layer: LayerNode) => mayRead(map, caller, layer);
   const published = options.full ? null : map.publication;
   const shown = published ? publicationTree(map, published, readable) : fullTree(map, readable);
@@ -59,7 +82,7 @@ export async function treeElements(
     map,
     shown.map(({ node }) => node),
   );
-  return shown.map(({ node, element }, at) => ({
+  const elementOf = ({ node, element }: Published, at: number) => ({
     ...layerObject(map, node, view, {
       values: values.get(node.id),
       css: options.css ?? false,
@@ -73,8 +96,17 @@ export async function treeElements(
       selected: element.selected,
       ...(element.icon ? { icon: element.icon } : {}),
     }),
-  }));
+  });
+  return (function* () {
+    for (const [at, one] of shown.entries()) yield elementOf(one, at);
+  })();
 }
+
+/** Whether nothing in the map's tree depends on objects. */
+const isOfCatalogue = onceForEach((map: MapState) => {
+  for (const layer of map.layers.values()) if (questionOf(layer)) return false;
+  return true;
+});
 
 interface BoxSource {
   readonly services: Services;
@@ -122,14 +154,22 @@ async function tree(
   const context = await mapContext(request, services);
   requireRead(context.map, context.caller);
   const { type, returnBbox, bboxSR, returnCss, with_access: access } = query();
-  const elements = await treeElements(services, context, {
+  const options = {
     full: type === "full",
     grouped: true,
     css: returnCss,
     boxSrid: returnBbox ? bboxSR : undefined,
     access,
-  });
-  return answer(context.caller, elements);
+  };
+  const { map, caller, view } = context;
+  // Older versions of the API, which change the elements, ask for boxes.
+  if (returnBbox || !isOfCatalogue(map))
+    return answer(caller, await treeElements(services, context, options));
+  const by = ["tree", caller.accountId, view.language, view.path, options];
+  return answerKept(
+    caller,
+    await services.texts.of({ of: [map], by }, () => treeText(services, context, options)),
+  );
 }
 
 export const treeOperations: readonly Operation[] = [
