@@ -1,9 +1,17 @@
 import type { Command } from "commander";
 import type { Config } from "../config.js";
 import { loadPlugins } from "../visual/plugins.js";
-import { type CommandEnvironment, CommandError, configOf, print, report } from "./environment.js";
+import {
+  type CommandEnvironment,
+  CommandError,
+  configOf,
+  installationOf,
+  isJson,
+  print,
+  report,
+} from "./environment.js";
 
-/** mapwright config print | check */
+/** mapwright config print | check | admin-url */
 export function register(program: Command, env: CommandEnvironment): void {
   const config = program.command("config").description("show and check the configuration");
 
@@ -23,6 +31,25 @@ Example:
     .action((options: { showSecrets?: boolean }, command: Command) => {
       const values = configOf(env, command);
       print(env, JSON.stringify(options.showSecrets ? values : masked(values), null, 2));
+    });
+
+  config
+    .command("admin-url")
+    .description("the address of the private PostgreSQL for its administrator, while the server runs")
+    .addHelpText(
+      "after",
+      "\nIts role may do everything in that PostgreSQL: the server itself uses another one.\n\n" +
+        "Example:\n  $ psql \"$(mapwright config admin-url)\" -c 'CREATE DATABASE restored'",
+    )
+    .action((_options: unknown, command: Command) => {
+      const { config, local } = installationOf(env, command);
+      const url = local?.superuserUrl;
+      if (url === undefined)
+        throw new CommandError(
+          `No server runs with a private PostgreSQL in the folder ${config.dataDir}: is \`npm start\` running? ` +
+            "The address of a PostgreSQL of your own is known to who administers it.",
+        );
+      print(env, isJson(command) ? JSON.stringify({ url }) : url);
     });
 
   config

@@ -65,12 +65,20 @@ interface GlobalOptions {
  * @param addresses of the private services; default those that a server runs
  * @throws ConfigError
  */
-export function configOf(
+export const configOf = (
   env: CommandEnvironment,
   command: Command,
   flags: Readonly<Record<string, unknown>> = {},
   addresses?: ServiceAddresses,
-): Config {
+): Config => installationOf(env, command, flags, addresses).config;
+
+/** As `configOf`, with what else is known of the private services, if the configuration is that of their server. */
+export function installationOf(
+  env: CommandEnvironment,
+  command: Command,
+  flags: Readonly<Record<string, unknown>> = {},
+  addresses?: ServiceAddresses,
+): { readonly config: Config; readonly local?: ServiceAddresses } {
   const { config: file, databaseUrl, redisUrl, dataDir, logLevel } = command.optsWithGlobals<GlobalOptions>();
   const sources: ConfigSources = {
     file,
@@ -79,7 +87,7 @@ export function configOf(
   };
   const config = loadConfig(sources);
   const local = addresses ?? readAddresses(config.dataDir);
-  if (!local) return config;
+  if (!local) return { config };
   const { databaseUrl: localDatabase, redisUrl: localRedis } = local;
   const withLocal = loadConfig({
     ...sources,
@@ -89,7 +97,7 @@ export function configOf(
   const chosen =
     (local.databaseUrl === undefined || withLocal.databaseUrl === local.databaseUrl) &&
     (local.redisUrl === undefined || withLocal.redisUrl === local.redisUrl);
-  return chosen ? withLocal : config;
+  return chosen ? { config: withLocal, local } : { config };
 }
 
 /** Which of the services have no address in flags, environment or file. */
@@ -113,6 +121,8 @@ export function unconfigured(
 
 export interface CommandServices {
   readonly config: Config;
+  /** Address of the server that runs with private services, as this machine reaches it. */
+  readonly serverUrl?: string;
   readonly log: Log;
   readonly db: Database;
   /** Connects on first use. @throws CommandError when Redis cannot be reached */
@@ -137,14 +147,14 @@ export async function withServices<T>(
   const { dataDir } = configOf(env, command);
   const local = missing.database && missing.redis ? await ensureLocalServices({ dataDir, log }) : undefined;
   try {
-    return await withConnections(configOf(env, command, {}, local), log, work);
+    return await withConnections(installationOf(env, command, {}, local), log, work);
   } finally {
     await local?.stop();
   }
 }
 
 async function withConnections<T>(
-  config: Config,
+  { config, local }: ReturnType<typeof installationOf>,
   log: Log,
   work: (services: CommandServices) => Promise<T>,
 ): Promise<T> {
@@ -173,6 +183,7 @@ async function withConnections<T>(
     await ensureSchema(db);
     return await work({
       config,
+      ...(local?.serverUrl !== undefined && { serverUrl: local.serverUrl }),
       log,
       db,
       redis: () => connect("redisUrl"),

@@ -83,7 +83,7 @@ export function register(program: Command, env: CommandEnvironment): void {
           clock: systemClock,
         });
         const made = await keys.make(token, { accountId: account.id, mapId: map.id }, seconds);
-        const value = withAddresses(made, options.baseUrl?.replace(/\/+$/, "") ?? addressOf(config), map);
+        const value = withAddresses(made, options.baseUrl?.replace(/\/+$/, "") ?? addressOf(services), map);
         if (isJson(command)) return print(env, JSON.stringify(value));
         print(env, value.url);
         say(
@@ -108,9 +108,9 @@ function secondsOf(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-/** The public address, as far as the configuration has it. */
-const addressOf = ({ baseUrl, port }: CommandServices["config"]): string =>
-  /^https?:/.test(baseUrl) ? baseUrl : `http://localhost:${port}${baseUrl}`;
+/** The public address, as far as the configuration has it; else that of the server that runs. */
+const addressOf = ({ config: { baseUrl, port }, serverUrl }: CommandServices): string =>
+  /^https?:/.test(baseUrl) ? baseUrl : (serverUrl ?? `http://localhost:${port}${baseUrl}`);
 
 /** @throws Failure not_found */
 async function memberOf({ db }: CommandServices, project: ProjectState, login: string): Promise<Account> {

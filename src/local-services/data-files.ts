@@ -36,20 +36,25 @@ export function loadSecrets(dataDir: string): { secrets: Secrets; fresh: boolean
 export const saveSecrets = (dataDir: string, secrets: Secrets): void =>
   writePrivateJson(dataDir, "secrets.json", secrets);
 
-/** Addresses of the private services that run; in `services.json`. */
+/** Addresses of the private services that run, and of the server that runs them; in `services.json`. */
 export interface ServiceAddresses {
   /** For the server's role. */
   readonly databaseUrl?: string;
+  /** For administration. */
+  readonly superuserUrl?: string;
   readonly redisUrl?: string;
+  /** As a browser on this machine reaches the server, without a slash at the end. */
+  readonly serverUrl?: string;
 }
 
 /** Addresses of the services that run on a data folder; undefined when none run, or this user may not know. */
 export function readAddresses(dataDir: string): ServiceAddresses | undefined {
-  const { databaseUrl, redisUrl } = readJson(dataDir, "services.json");
-  const addresses = {
-    ...(typeof databaseUrl === "string" && { databaseUrl }),
-    ...(typeof redisUrl === "string" && { redisUrl }),
-  };
+  const kept = readJson(dataDir, "services.json");
+  const addresses: ServiceAddresses = Object.fromEntries(
+    ["databaseUrl", "superuserUrl", "redisUrl", "serverUrl"]
+      .map((name) => [name, kept[name]])
+      .filter(([, address]) => typeof address === "string"),
+  );
   return Object.keys(addresses).length > 0 ? addresses : undefined;
 }
 

@@ -33,12 +33,12 @@ export interface LocalServicesOptions {
   readonly progress?: (text: string) => void;
   /** Whether commands may use them meanwhile; default true. Then `<dataDir>/services.json` has their addresses. */
   readonly shared?: boolean;
+  /** Address of the server that they are for, where commands tell it. */
+  readonly serverUrl?: string;
 }
 
-/** The addresses are absent for what was not to be started. `databaseUrl` is for the server's role. */
+/** The addresses are absent for what was not to be started. */
 export interface LocalServices extends ServiceAddresses {
-  /** Address for administration. */
-  readonly superuserUrl?: string;
   /** Process ids of the services that run now. */
   pids(): number[];
   /** Ends the processes started here in good order, and unlocks the folder. */
@@ -51,7 +51,7 @@ export interface LocalServices extends ServiceAddresses {
  * @throws Error when one cannot be started; the message says why
  */
 export async function startLocalServices(options: LocalServicesOptions): Promise<LocalServices> {
-  const { durable, log, progress = () => undefined } = options;
+  const { durable, log, progress = () => undefined, serverUrl } = options;
   const dataDir = resolve(options.dataDir);
   const unlock = lockDataDir(dataDir);
   try {
@@ -72,9 +72,10 @@ export async function startLocalServices(options: LocalServicesOptions): Promise
     });
     // Only now: after a start that was cut short the passwords count as lost, and are set anew.
     saveSecrets(dataDir, secrets);
-    const addresses = {
-      ...(database && { databaseUrl: database.databaseUrl }),
+    const addresses: ServiceAddresses = {
+      ...(database && { databaseUrl: database.databaseUrl, superuserUrl: database.superuserUrl }),
       ...(redis && { redisUrl: redis.redisUrl }),
+      ...(serverUrl !== undefined && { serverUrl }),
     };
     if (options.shared !== false) saveAddresses(dataDir, addresses);
     let stopped: Promise<void> | undefined;
@@ -84,7 +85,6 @@ export async function startLocalServices(options: LocalServicesOptions): Promise
     };
     return {
       ...addresses,
-      ...(database && { superuserUrl: database.superuserUrl }),
       pids: () => [database?.pid(), redis?.pid()].filter((pid) => pid !== undefined),
       stop: () => {
         stopped ??= stop();

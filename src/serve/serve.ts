@@ -32,7 +32,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     // First, so that a second server on the same port changes nothing.
     const { address, port, release } = await takePort(options.config.host, options.config.port, signal);
     ending.push(release);
-    const services = await startServices(options, ending);
+    const viewer = viewerAddress(options.config, port);
+    const services = await startServices(options, viewer.replace(/\/$/, ""), ending);
     const config: Config = {
       ...options.config,
       host: address,
@@ -46,7 +47,6 @@ export async function serve(options: ServeOptions): Promise<void> {
     const nodes = new Nodes(config, log);
     ending.unshift(() => nodes.stop(drainMs));
     await nodes.start();
-    const viewer = viewerAddress(options.config, port);
     say(`Mapwright is ready: ${viewer}`);
     say(`Documentation: ${viewer}docs/`);
     if (demoAccounts.length > 0) {
@@ -72,6 +72,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 
 async function startServices(
   options: ServeOptions,
+  serverUrl: string,
   ending: (() => Promise<void>)[],
 ): Promise<LocalServices | undefined> {
   const { database, redis } = options.local;
@@ -83,6 +84,7 @@ async function startServices(
     database,
     redis,
     progress: options.say,
+    serverUrl,
   });
   ending.push(() => services.stop());
   return services;

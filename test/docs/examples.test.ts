@@ -6,6 +6,7 @@ import t from "tap";
 import { projectPath } from "../../src/api/request/paths.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import type { Page } from "../../src/docs/pages.js";
+import { saveAddresses } from "../../src/local-services/data-files.js";
 import { startServer } from "../support/server.js";
 import { pagesToRun, rootOf, runSteps, stepsOf } from "./page-run.support.js";
 import { isAnswer } from "./shown-answer.support.js";
@@ -35,17 +36,21 @@ t.teardown(async () => {
   await rm(base, { recursive: true, force: true });
 });
 const { config } = server.nodes[0]!.services;
+// As beside `npm start`: no variable names a service, they are found by the data folder.
+saveAddresses(config.dataDir, {
+  databaseUrl: config.databaseUrl,
+  superuserUrl: process.env.MAPWRIGHT_TEST_DATABASE_URL!,
+  redisUrl: config.redisUrl,
+  serverUrl: `http://${host}`,
+});
+const secondPort = String(await freePort());
 const environment = {
   PATH: process.env.PATH,
   HOME: base,
   LANG: "C.UTF-8",
-  DATABASE_URL: config.databaseUrl,
-  ADMIN_DATABASE_URL: process.env.MAPWRIGHT_TEST_DATABASE_URL,
-  REDIS_URL: config.redisUrl,
   MAPWRIGHT_REDIS_PREFIX: config.redisPrefix,
   MAPWRIGHT_DATA_DIR: config.dataDir,
   MAPWRIGHT_EXTERNAL_KEYS_DIR: keys,
-  PAGE_PORT: String(await freePort()),
 };
 
 // Together they take some minutes.
@@ -58,7 +63,7 @@ const broken = new Set<Page>();
 const isOwn = ({ path }: Page): boolean => !path.startsWith("reference/operations");
 
 for (const page of pagesToRun(({ path }) => only === undefined || only.includes(path)).filter(isOwn)) {
-  const steps = stepsOf(page.markdown, host);
+  const steps = stepsOf(page.markdown, host, secondPort);
   if (!steps.some(({ file }) => !file)) continue;
   t.test(`the examples of ${page.path} succeed and answer what is shown`, { timeout: 300_000 }, async (t) => {
     const root = rootOf(page);

@@ -12,6 +12,8 @@ import { loadPages, type Page } from "../../src/docs/pages.js";
 
 const built = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const address = "localhost:8080";
+/** Of a second server that a page starts. */
+const secondPort = "8081";
 
 /** As they are written now: generated ones are those of the build. */
 const pages = new Map(
@@ -48,16 +50,15 @@ export interface Step extends Example {
   readonly file?: { readonly name: string; readonly text: string };
 }
 
-/** @param host in place of `localhost:8080` */
-export function stepsOf(markdown: string, host: string): Step[] {
+/** @param host in place of `localhost:8080` @param port in place of 8081, of a second server */
+export function stepsOf(markdown: string, host: string, port = secondPort): Step[] {
+  const ofThisRun = (code: string) => code.replaceAll(address, host).replaceAll(secondPort, port);
   return blocksOf(markdown).flatMap(({ language, words, code }): Step[] => {
     const name = words.find((word) => word.startsWith("file="))?.slice("file=".length);
     if (name !== undefined)
-      return [
-        { command: `# the file ${name}`, answer: "", file: { name, text: code.replaceAll(address, host) } },
-      ];
+      return [{ command: `# the file ${name}`, answer: "", file: { name, text: ofThisRun(code) } }];
     if (language !== "sh" || words.includes("machine")) return [];
-    return examplesOf(code.replaceAll(address, host));
+    return examplesOf(ofThisRun(code));
   });
 }
 

@@ -157,7 +157,8 @@ t.test("the services listen on loopback, ask for passwords and do not run as roo
     t.equal(statSync(join(parent, "closed", name)).mode & 0o777, 0o600, name);
   }
   const addresses = JSON.parse(readFileSync(join(parent, "closed/services.json"), "utf8"));
-  t.same(addresses, { databaseUrl: services.databaseUrl, redisUrl: services.redisUrl });
+  const { databaseUrl, superuserUrl } = services;
+  t.same(addresses, { databaseUrl, superuserUrl, redisUrl: services.redisUrl });
 });
 
 t.test("a second start on the same folder is refused while the first runs", async (t) => {

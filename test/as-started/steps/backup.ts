@@ -15,7 +15,7 @@ const [save = ""] = /(?<=^```sh\n)[\s\S]*?(?=^```)/m.exec(await readFile(join(do
 const restore = /^## In place of what is there\n[\s\S]*?^```sh\n([\s\S]*?)^```/m
   .exec(await readFile(join(docs, "restore.md"), "utf8"))![1]!
   .split("\n")
-  .filter((line) => !/^(?:npx|curl|#)/.test(line))
+  .filter((line) => !/^(?:(?:[A-Z_]+=\S+ )?npx|curl|#)/.test(line))
   .map((line) => line.replaceAll("restored-data", "data").replaceAll("$RESTORED", "$DATABASE_URL"))
   .join("\n");
 
