@@ -38,6 +38,7 @@ export const sections: readonly Section[] = [
         "raster-layers",
         "external-layers",
         "derived-layers",
+        "copy-a-map",
       ],
       ...["search-settings", "translate-names", "embed-a-map", "private-maps-in-other-programs"],
       ...["users-and-rights", "sign-in-by-another-service", "delete-and-clean-up", "limits"],
