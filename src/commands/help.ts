@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { loadPages, type Page } from "../docs/pages.js";
+import MiniSearch from "minisearch";
+import { loadPages, type Page, searchIndexPath } from "../docs/pages.js";
+import { type Found, findPages, type Part, searchOptions } from "../docs/search.js";
 import { type CommandEnvironment, CommandError, isJson, print } from "./environment.js";
 
 /** mapwright help */
@@ -8,10 +11,13 @@ export function register(program: Command, env: CommandEnvironment): void {
   program
     .command("help")
     .description("print a page of the documentation, or the help of a command")
-    .argument("[subject...]", "a page such as backup or restyle, a command, or words to look for")
+    .argument(
+      "[subject...]",
+      "a page such as backup or restyle, a command, or words to look for in all pages",
+    )
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright help\n  $ mapwright help backup\n  $ mapwright help import\n  $ mapwright help largest file",
+      "\nExamples:\n  $ mapwright help\n  $ mapwright help backup\n  $ mapwright help import\n  $ mapwright help attach a photo",
     )
     .action((subject: readonly string[], _options: unknown, command: Command) => {
       const pages = loadPages();
@@ -20,29 +26,40 @@ export function register(program: Command, env: CommandEnvironment): void {
         print(env, `\nPages of the documentation (mapwright help PAGE):\n${list(pages)}`);
         return;
       }
-      const [found, others] = findPage(pages, subject);
+      const page = pageNamed(pages, subject);
       const one = commandOf(program, subject);
-      if (isJson(command)) {
-        if (!found && !one) throw new CommandError(nothing(subject, others));
+      if (one) {
+        if (isJson(command)) print(env, JSON.stringify({ text: one.helpInformation() }));
+        else one.outputHelp();
+      } else if (page) {
         print(
           env,
-          JSON.stringify(
-            found ? { page: found.path, text: found.markdown } : { text: one!.helpInformation() },
-          ),
+          isJson(command) ? JSON.stringify({ page: page.path, text: page.markdown }) : page.markdown,
         );
-        return;
-      }
-      // A page with the name of a command is about the same, and says more.
-      if (one && (!found || found.path !== subject.join(" "))) one.outputHelp();
-      else if (found) print(env, found.markdown);
-      else throw new CommandError(nothing(subject, others));
+      } else listFound(env, subject.join(" "), isJson(command));
     });
 }
+
+/** Prints which pages fit words. @throws CommandError */
+function listFound(env: CommandEnvironment, words: string, asJson: boolean): void {
+  const found = pagesFor(words);
+  if (found.length === 0)
+    throw new CommandError(`No page has "${words}". \`mapwright help\` lists all of them.`);
+  const text = asJson
+    ? JSON.stringify({
+        pages: found.map((one) => ({ page: pathOf(one), title: one.title, heading: one.heading })),
+      })
+    : `Pages with "${words}" (mapwright help PAGE):\n${found.map(foundLine).join("\n")}`;
+  print(env, text);
+}
+
+const pathOf = ({ address }: Found): string => address.replace(/#.*/, "");
+const nameOf = (path: string): string => path.replace(/^.*\//, "");
 
 const list = (pages: readonly Page[]): string =>
   pages
     .filter(({ path }) => !/^reference\/(?:api|operations)-/.test(path))
-    .map(({ path, title }) => `  ${path.replace(/^.*\//, "").padEnd(32)} ${title}`)
+    .map(({ path, title }) => `  ${nameOf(path).padEnd(32)} ${title}`)
     .join("\n");
 
 function commandOf(program: Command, subject: readonly string[]): Command | undefined {
@@ -55,32 +72,20 @@ function commandOf(program: Command, subject: readonly string[]): Command | unde
   return command;
 }
 
-/** The page of that name, or the only one that has all words; else those that have most of them. */
-function findPage(pages: readonly Page[], subject: readonly string[]): [Page | undefined, readonly Page[]] {
+/** The page of that name. */
+function pageNamed(pages: readonly Page[], subject: readonly string[]): Page | undefined {
   const name = subject.join("-").toLowerCase();
-  const exact = pages.find(({ path }) => path === name || path.endsWith(`/${name}`));
-  if (exact) return [exact, []];
-  const words = subject.flatMap((word) => word.toLowerCase().split(/\s+/));
-  const scored = pages
-    .map((page) => {
-      const head = `${page.path} ${page.title} ${page.words}`.toLowerCase();
-      const body = page.markdown.toLowerCase();
-      const score = words.reduce(
-        (sum, word) => sum + (head.includes(word) ? 3 : body.includes(word) ? 1 : 0),
-        0,
-      );
-      return { page, score };
-    })
-    .filter(({ score }) => score > 0)
-    .sort((one, other) => other.score - one.score);
-  const best = scored.slice(0, 5).map(({ page }) => page);
-  const isClear = scored.length === 1 || (scored.length > 1 && scored[0]!.score > scored[1]!.score);
-  return [isClear && scored[0]!.score >= 3 ? scored[0]!.page : undefined, best];
+  return pages.find(({ path }) => path === name || path.endsWith(`/${name}`));
 }
 
-const nothing = (subject: readonly string[], others: readonly Page[]): string =>
-  `There is no page "${subject.join(" ")}".${
-    others.length > 0
-      ? ` Near it: ${others.map(({ path }) => path.replace(/^.*\//, "")).join(", ")}.`
-      : " `mapwright help` lists them."
-  }`;
+/** Pages that fit words, the best first, as the search of the documentation in the browser has them. */
+function pagesFor(words: string): Found[] {
+  const index = MiniSearch.loadJSON<Part>(readFileSync(searchIndexPath, "utf8"), searchOptions);
+  return findPages(index, words, 5);
+}
+
+/** Name to ask for by `mapwright help`, title, and the part of the page that fits best. */
+const foundLine = (found: Found): string => {
+  const { title, heading } = found;
+  return `  ${nameOf(pathOf(found)).padEnd(32)} ${title}${heading === "" || heading === title ? "" : `: ${heading}`}`;
+};

@@ -27,12 +27,15 @@ const here = dirname(fileURLToPath(import.meta.url));
  */
 export const pageFilePath = (path: string, folder = here): string => join(folder, `${path}.md`);
 
+/** What the build makes for `findPages`. */
+export const searchIndexPath = join(here, "site/files/search.json");
+
 const comment = (text: string, name: string): string | undefined =>
   new RegExp(`^<!-- ${name}: (.*?) -->$`, "m").exec(text)?.[1];
 
 /** Takes a page apart. */
 function readPage(path: string, text: string): Page {
-  const markdown = text.replace(/^<!--[\s\S]*?-->\n/gm, "").trim();
+  const markdown = text.replace(/\n*(?:^<!--[\s\S]*?-->\n+)+/gm, "\n\n").trim();
   const [, title = path, rest = ""] = /^# (.*)\n([\s\S]*)$/.exec(`${markdown}\n`) ?? [];
   const about = rest.trim().split(/\n\s*\n/, 1)[0] ?? "";
   return {

@@ -36,6 +36,26 @@ t.test("what is not understood ends with status 2 and asks nothing of the servic
   }
 });
 
+t.test("help finds pages by plain questions, as the search in the browser does", async (t) => {
+  const help = (...args: string[]) => runCommand(["help", ...args], { variables: nowhere });
+  for (const [question, page] of [
+    ["attach a photo", "photos"],
+    ["stale tile", "never-stale"],
+    ["duplicate map", "copy-a-map"],
+  ] as const) {
+    const { status, stdout } = await help(...question.split(" "));
+    t.equal(status, 0, question);
+    t.match(stdout.split("\n")[1], new RegExp(`^  ${page} +\\S`), question);
+  }
+  t.match(JSON.parse((await help("attach", "a", "photo", "--json")).stdout), {
+    pages: [{ page: "how-to/photos" }],
+  });
+  t.match(await help("zzzzqqq"), { status: 1, stdout: "", stderr: /No page has "zzzzqqq"/ });
+  const { stdout } = await help("backup");
+  t.match(stdout, /^# Make a backup\n\n\S/);
+  t.notMatch((await help("copy-a-map")).stdout, /\n\n\n/);
+});
+
 t.test("every command has help with an example", async (t) => {
   for (const line of [
     "project create",
@@ -61,6 +81,7 @@ t.test("every command has help with an example", async (t) => {
     "session tile-key",
     "cache purge",
     "config print",
+    "config admin-url",
     "config check",
     "doctor",
   ]) {
