@@ -41,7 +41,7 @@ export async function treeElements(
 
 /** The same as a JSON text. Others have their turn while it is made. */
 async function treeText(services: Services, context: MapContext, options: TreeOptions): Promise<string> {
-  const pause = services.slices.begin();
+  const pause = services.slices.begin(`p${context.map.project.id}`);
   const texts: string[] = [];
   for (const element of await treeOf(services, context, options)) {
     texts.push(JSON.stringify(element));
