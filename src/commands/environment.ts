@@ -8,7 +8,7 @@ import { createLog, type Log } from "../log.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { migrate, pendingMigrations } from "../storage/migrate.js";
 import { type Database, openDatabase } from "../storage/postgres.js";
-import { openRedis, type Redis } from "../storage/redis.js";
+import type { Redis } from "../storage/redis.js";
 
 /** What commands share: their streams, the configuration, and connections that are closed at the end of the command. */
 
@@ -169,6 +169,7 @@ async function withConnections<T>(
     const url = config[key];
     const known = connected.get(url);
     if (known) return known;
+    const { openRedis } = await import("../storage/redis.js");
     const opened = openRedis(url, log);
     try {
       await opened.connect();

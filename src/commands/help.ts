@@ -7,7 +7,6 @@ import { type CommandEnvironment, CommandError, isJson, print } from "./environm
 
 /** mapwright help */
 export function register(program: Command, env: CommandEnvironment): void {
-  program.helpCommand(false);
   program
     .command("help")
     .description("print a page of the documentation, or the help of a command")

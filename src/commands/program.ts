@@ -2,29 +2,73 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.js";
 import { Failure } from "../errors.js";
 import { programVersion } from "../version.js";
-import * as cache from "./cache.js";
-import * as config from "./config.js";
-import * as doctor from "./doctor.js";
 import { type CommandEnvironment, CommandError, reasonOf, say, UsageError } from "./environment.js";
-import * as exportCommand from "./export.js";
-import * as grant from "./grant.js";
-import * as help from "./help.js";
 import { Interrupted } from "./interrupt.js";
-import * as layer from "./layer.js";
-import * as map from "./map.js";
 import { closedStatus, OutputClosed } from "./output.js";
-import * as project from "./project.js";
-import * as session from "./session.js";
-import * as user from "./user.js";
 
 export type { CommandEnvironment } from "./environment.js";
 
-/** The command `mapwright` with its subcommands, but for `serve` and `import`, which `main.ts` adds. */
-export function buildProgram(env: CommandEnvironment): Command {
-  const program = new Command("mapwright")
-    .description("Map tiles and geodata: the server and its administration")
-    .version(programVersion())
+interface CommandModule {
+  register(program: Command, env: CommandEnvironment): void;
+}
+
+/** By name. Loading all of them takes longer than what most of them do. */
+const modules: Readonly<Record<string, () => Promise<CommandModule>>> = {
+  project: () => import("./project.js"),
+  user: () => import("./user.js"),
+  grant: () => import("./grant.js"),
+  map: () => import("./map.js"),
+  layer: () => import("./layer.js"),
+  session: () => import("./session.js"),
+  export: () => import("./export.js"),
+  cache: () => import("./cache.js"),
+  config: () => import("./config.js"),
+  doctor: () => import("./doctor.js"),
+  help: () => import("./help.js"),
+  serve: () => import("./serve.js"),
+  import: () => import("./import.js"),
+};
+
+/** Options in front of the command's name. */
+const globalOptions = (program: Command): Command =>
+  program
+    .option("--config <file>", "configuration file (JSON)")
+    .option("--database-url <url>", "address of PostgreSQL, overrides the configuration")
+    .option("--redis-url <url>", "address of Redis, overrides the configuration")
+    .option("--data-dir <folder>", "data folder, overrides the configuration")
+    .option("--log-level <level>", "fatal, error, warn, info, debug, trace or silent");
+
+/** The command that these arguments name; undefined when there is none such. */
+function nameIn(args: readonly string[]): string | undefined {
+  const program = globalOptions(new Command())
     .exitOverride()
+    .configureOutput({ outputError: () => undefined });
+  try {
+    const [name = ""] = program.parseOptions([...args]).operands;
+    return Object.hasOwn(modules, name) ? name : undefined;
+  } catch {
+    // An option without its value, of which `runProgram` tells.
+    return undefined;
+  }
+}
+
+/** The modules that these arguments need: all, for help that tells of others. */
+function neededModules(args: readonly string[]): Promise<CommandModule[]> {
+  const name = nameIn(args);
+  const names = name === undefined || name === "help" ? Object.keys(modules) : [name];
+  return Promise.all(names.map((one) => modules[one]!()));
+}
+
+/**
+ * The command `mapwright` with its subcommands.
+ * @param args what it is to be run with: with less than all subcommands where others are not needed
+ */
+export async function buildProgram(env: CommandEnvironment, args: readonly string[] = []): Promise<Command> {
+  const program = globalOptions(new Command("mapwright").version(programVersion()))
+    .description("Map tiles and geodata: the server and its administration")
+    .exitOverride()
+    // One of our own is among the modules.
+    .helpCommand(false)
     .configureOutput({
       writeOut: (text) => void env.stdout.write(text),
       writeErr: (text) => void env.stderr.write(text),
@@ -36,11 +80,6 @@ export function buildProgram(env: CommandEnvironment): Command {
       subcommandTerm: (command) =>
         `${command.name()} ${command.usage().replace("[options] [command]", "")}`.trim(),
     })
-    .option("--config <file>", "configuration file (JSON)")
-    .option("--database-url <url>", "address of PostgreSQL, overrides the configuration")
-    .option("--redis-url <url>", "address of Redis, overrides the configuration")
-    .option("--data-dir <folder>", "data folder, overrides the configuration")
-    .option("--log-level <level>", "fatal, error, warn, info, debug, trace or silent")
     .addHelpText(
       "after",
       `
@@ -51,20 +90,7 @@ Examples:
 
 Exit status: 0 success, 1 failure, 2 wrong usage.`,
     );
-  for (const { register } of [
-    project,
-    user,
-    grant,
-    map,
-    layer,
-    session,
-    exportCommand,
-    cache,
-    config,
-    doctor,
-    help,
-  ])
-    register(program, env);
+  for (const { register } of await neededModules(args)) register(program, env);
   return program;
 }
 

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Redis } from "ioredis";
 import { inheritedFolder } from "./account.js";
 import {
   configFolder,
@@ -51,6 +50,8 @@ export async function startRedis({ dataDir, secrets, durable, log }: ServiceCont
 
 /** Rejects while Redis does not answer commands, as when it loads its file. */
 async function connect(url: string): Promise<void> {
+  // Commands that find a running Redis do without.
+  const { Redis } = await import("ioredis");
   // The client's own check of readiness would wait as long as Redis expects to load, up to 10 s at a time.
   const redis = new Redis(url, { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null });
   redis.on("error", () => undefined);

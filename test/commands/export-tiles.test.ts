@@ -83,7 +83,7 @@ t.test("layers, box and format are chosen by options; on a terminal it tells how
   const stderr = Object.assign(new PassThrough(), { isTTY: true });
   const env = { stdin: Readable.from([]), stdout, stderr, variables };
   const options = ["--format", "mbtiles", "--zoom", "3-4", "--layers", "green", "--no-base"];
-  t.equal(await runProgram(buildProgram(env), env, ["export", "p", "m", "-", ...options]), 0);
+  t.equal(await runProgram(await buildProgram(env), env, ["export", "p", "m", "-", ...options]), 0);
   t.match(Buffer.concat(collected).toString("latin1"), /^SQLite format 3/);
   const [progress, end] = String(stderr.read()).split("\r\x1b[K");
   t.match(progress, /^\r\d+ of \d+ tiles …/);

@@ -80,7 +80,7 @@ t.test("- is the standard output, which the data have for themselves", async (t)
   const stderr = new PassThrough();
   const env = { stdin: Readable.from([]), stdout, stderr, variables };
   const args = ["export", "p", "m", "l", "-", "--format", "geojson"];
-  t.equal(await runProgram(buildProgram(env), env, args), 0);
+  t.equal(await runProgram(await buildProgram(env), env, args), 0);
   t.equal(JSON.parse(Buffer.concat(collected).toString()).features.length, 20_000);
   t.notOk(stdout.writableEnded);
   t.match(String(stderr.read()), /standard output/);
@@ -93,14 +93,14 @@ t.test("a reader that goes away ends the command", async (t) => {
   const stderr = new PassThrough();
   const env = { stdin: Readable.from([]), stdout, stderr, variables };
   const args = ["export", "p", "m", "l", "-", "--format", "geojson"];
-  t.equal(await runProgram(buildProgram(env), env, args), 1);
+  t.equal(await runProgram(await buildProgram(env), env, args), 1);
   t.match(String(stderr.read()), /EPIPE/);
 });
 
 t.test("on a terminal it tells how far it is", async (t) => {
   const stderr = Object.assign(new PassThrough(), { isTTY: true });
   const env = { stdin: Readable.from([]), stdout: new PassThrough(), stderr, variables };
-  t.equal(await runProgram(buildProgram(env), env, ["export", "p", "m", "l", at("a.geojson")]), 0);
+  t.equal(await runProgram(await buildProgram(env), env, ["export", "p", "m", "l", at("a.geojson")]), 0);
   const said = String(stderr.read()).split("\r\x1b[K");
   t.equal(said.length, 2, "and clears the line");
   t.match(said[0], /^\r\d+ objects …/);

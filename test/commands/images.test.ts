@@ -6,7 +6,6 @@ import sharp from "sharp";
 import t from "tap";
 import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
-import { register as registerImport } from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
@@ -31,8 +30,7 @@ async function run(...args: string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const variables = { DATABASE_URL: database.url, REDIS_URL: testRedisUrl(), MAPWRIGHT_DATA_DIR: dataDir };
   const env = { stdin: Readable.from([]), stdout, stderr, variables };
-  const program = buildProgram(env);
-  registerImport(program, env);
+  const program = await buildProgram(env);
   const status = await runProgram(program, env, args);
   const read = (stream: PassThrough) => (stream.read() as Buffer | null)?.toString() ?? "";
   return { status, stdout: read(stdout), stderr: read(stderr) };

@@ -18,7 +18,7 @@ export async function runCommand(args: readonly string[], options: CommandOption
   const stdout = new PassThrough();
   const stderr = new PassThrough();
   const env = { stdin: Readable.from([options.input ?? ""]), stdout, stderr, variables: options.variables };
-  const status = await runProgram(buildProgram(env), env, args);
+  const status = await runProgram(await buildProgram(env), env, args);
   const read = (stream: PassThrough) => (stream.read() as Buffer | null)?.toString() ?? "";
   return { status, stdout: read(stdout), stderr: read(stderr) };
 }

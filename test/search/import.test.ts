@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import t from "tap";
-import { register } from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
 import { startServer, waitFor } from "../support/server.js";
 
@@ -30,8 +29,7 @@ t.test("a node makes the indexes of what a command imports, unasked", async (t) 
     stderr: new PassThrough(),
     variables: { DATABASE_URL: config.databaseUrl, REDIS_URL: config.redisUrl },
   };
-  const program = buildProgram(env);
-  register(program, env);
+  const program = await buildProgram(env);
   t.equal(await runProgram(program, env, ["import", "p", "m", "towns", file]), 0);
   const indexes = async () =>
     (

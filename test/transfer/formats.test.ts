@@ -6,9 +6,7 @@ import type { Command } from "commander";
 import t from "tap";
 import { openApi } from "../../src/api/request/openapi.js";
 import { apiRoutes } from "../../src/api/routes.js";
-import * as importCommand from "../../src/commands/import.js";
 import { buildProgram, runProgram } from "../../src/commands/program.js";
-import * as serveCommand from "../../src/commands/serve.js";
 import { loadConfig } from "../../src/config.js";
 import { tileFileFormats } from "../../src/hosts/export-messages.js";
 import { type ImportFormat, importFormats, rasterFormats } from "../../src/hosts/import-messages.js";
@@ -37,11 +35,9 @@ const formatNames =
 
 /** What every command says of itself, by its name. */
 async function helpTexts(): Promise<Record<string, string>> {
-  const build = () => {
+  const build = async () => {
     const env = { stdin: Readable.from([]), stdout: new PassThrough(), stderr: new PassThrough() };
-    const program = buildProgram(env);
-    for (const { register } of [serveCommand, importCommand]) register(program, env);
-    return { env, program };
+    return { env, program: await buildProgram(env) };
   };
   const namesOf = (command: Command, above: readonly string[]): string[][] =>
     command.commands.flatMap((child) => {
@@ -49,8 +45,8 @@ async function helpTexts(): Promise<Record<string, string>> {
       return [names, ...namesOf(child, names)];
     });
   const texts: Record<string, string> = {};
-  for (const names of [[], ...namesOf(build().program, [])]) {
-    const { env, program } = build();
+  for (const names of [[], ...namesOf((await build()).program, [])]) {
+    const { env, program } = await build();
     await runProgram(program, env, [...names, "--help"]);
     texts[`mapwright ${names.join(" ")}`] = String(env.stdout.read());
   }

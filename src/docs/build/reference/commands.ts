@@ -1,7 +1,5 @@
 import type { Command } from "commander";
-import * as importCommand from "../../../commands/import.js";
 import { buildProgram, type CommandEnvironment } from "../../../commands/program.js";
-import * as serveCommand from "../../../commands/serve.js";
 
 /** The page of the commands, from what `--help` says of each. */
 
@@ -30,9 +28,8 @@ function* leavesOf(command: Command, path: string): Generator<[path: string, com
   for (const one of below) yield* leavesOf(one, `${path} ${one.name()}`);
 }
 
-export function commandsPage(): string {
-  const program = buildProgram(nowhere);
-  for (const { register } of [serveCommand, importCommand]) register(program, nowhere);
+export async function commandsPage(): Promise<string> {
+  const program = await buildProgram(nowhere);
   const leaves = [...leavesOf(program, "mapwright")];
   const rows = leaves.map(
     ([path, command]) =>

@@ -12,7 +12,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
   const written = loadPages().filter(({ path }) => path.startsWith("reference/api-"));
   return new Map([
     ["reference/settings", settingsPage()],
-    ["reference/commands", commandsPage()],
+    ["reference/commands", await commandsPage()],
     ["reference/errors", errorsPage()],
     ["reference/formats", formatsPage()],
     ["reference/cartocss", cartocssPage()],
