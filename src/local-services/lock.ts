@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 /** Another process runs private services on the same data folder. */
 export class AlreadyRunning extends Error {
@@ -22,9 +22,10 @@ export class AlreadyRunning extends Error {
  * are no stale locks. Node has no call for it. The command `flock` takes it on the open file that it inherits, and
  * the lock stays with the open file.
  * @throws AlreadyRunning
+ * @throws Error when the folder cannot be made or written to
  */
 export function lockDataDir(dataDir: string): () => void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const path = join(dataDir, "lock");
   const fd = openSync(path, "a+", 0o600);
   const taken = spawnSync("flock", ["--exclusive", "--nonblock", "3"], {
@@ -42,4 +43,16 @@ export function lockDataDir(dataDir: string): () => void {
     ftruncateSync(fd);
     closeSync(fd);
   };
+}
+
+/** Makes a folder and those above it. Node's own recursion never ends where the system says that nothing can be there, as in `/proc`. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return;
+    throw new Error(`The data folder ${path} cannot be made: ${(error as Error).message}`, { cause: error });
+  }
 }

@@ -161,6 +161,12 @@ t.test("the services listen on loopback, ask for passwords and do not run as roo
   t.same(addresses, { databaseUrl, superuserUrl, redisUrl: services.redisUrl });
 });
 
+t.test("a data folder that cannot be made is an error", async (t) => {
+  await t.rejects(startLocalServices({ dataDir: "/proc/none/data", log: quietLog, durable: false }), {
+    message: /The data folder \/proc\/none cannot be made: ENOENT/,
+  });
+});
+
 t.test("a second start on the same folder is refused while the first runs", async (t) => {
   const services = await start("locked", { database: false });
   t.teardown(() => services.stop());
