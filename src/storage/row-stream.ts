@@ -74,7 +74,6 @@ export async function* streamRows<Row extends object>(
         }
       }
     } catch (error) {
-      cursor.failed(error);
       if (!signal?.aborted) throw isConnectionLost(error) ? connectionLost(error) : error;
     } finally {
       await cursor.finish();
@@ -90,7 +89,8 @@ interface Statement {
 }
 
 class OpenCursor<Row extends object> {
-  private readonly cursor: Cursor<Row>;
+  /** Opened when PostgreSQL may work on it: also what looks at its statement and locks its tables takes time. */
+  private cursor: Cursor<Row> | undefined;
   private isRunning = false;
   /** How long the last batch took. */
   private batchMs = 0;
@@ -107,21 +107,26 @@ class OpenCursor<Row extends object> {
   constructor(
     private readonly connections: Connections,
     private readonly lease: Lease,
-    { text, values }: Statement,
+    private readonly statement: Statement,
     private readonly request: StreamRequest<Row>,
   ) {
     const { client } = lease;
     // PostgreSQL would count the time of all batches together, and of the consumer between them; `read` limits each batch. A
     // failure is one of the cursor too.
     client.query(`set statement_timeout = ${longestStreamMs}`).catch(() => undefined);
-    this.cursor = client.query(new Cursor<Row>(text, values as unknown[]));
     request.signal?.addEventListener("abort", this.abort, { once: true });
   }
 
   /** The next rows; none at the end. */
   async read(count: number): Promise<Row[]> {
-    const { connections, lease } = this;
+    const { connections, lease, statement } = this;
     const leave = await this.turn();
+    if (this.finished) {
+      // The client left as its turn came: the connection is for others by now.
+      leave();
+      return [];
+    }
+    this.cursor ??= lease.client.query(new Cursor<Row>(statement.text, statement.values as unknown[]));
     const begun = performance.now();
     this.isRunning = true;
     this.timer = setTimeout(() => this.cancel(), this.request.batchTimeoutMs);
@@ -130,6 +135,7 @@ class OpenCursor<Row extends object> {
       return await this.cursor.read(count);
     } catch (error) {
       this.hasFailed = true;
+      if (endsConnection(error)) this.lost = error as Error;
       throw error;
     } finally {
       this.isRunning = false;
@@ -189,10 +195,6 @@ class OpenCursor<Row extends object> {
     return this.ended === "paused";
   }
 
-  failed(error: unknown): void {
-    if (endsConnection(error)) this.lost = error as Error;
-  }
-
   /** Gives the connection back. */
   finish(): Promise<void> {
     this.finished ??= this.close();
@@ -207,7 +209,7 @@ class OpenCursor<Row extends object> {
     if (request.signal?.aborted) connections.abandoned.note(request.owner.client, this.batchMs);
     await this.endCancelling();
     // A failed cursor is already closed; closing it again would wait until the timeout.
-    this.lost ??= this.hasFailed ? undefined : await closeCursor(this.cursor);
+    this.lost ??= this.hasFailed || !this.cursor ? undefined : await closeCursor(this.cursor);
     if (!this.lost)
       await lease.client.query("reset statement_timeout").catch((error: Error) => {
         this.lost = error;

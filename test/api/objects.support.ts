@@ -2,11 +2,13 @@ import type { Session } from "../../src/access/sessions.js";
 import { apiRoutes } from "../../src/api/routes.js";
 import type { Services } from "../../src/api/services.js";
 import { CatalogReader } from "../../src/catalog/catalog.js";
+import { systemClock } from "../../src/clock.js";
 import { badRequest } from "../../src/errors.js";
 import { wholeText } from "../../src/features/json-text.js";
 import { parseParameters } from "../../src/http/query.js";
 import type { Body, Method, Request } from "../../src/http/types.js";
 import type { Database } from "../../src/storage/postgres.js";
+import { Slices } from "../../src/turns/slices.js";
 
 /** The handlers of objects over a real database; HTTP, the catalogue's cache and Redis have tests of their own. */
 
@@ -37,6 +39,7 @@ export function objectsApi(db: Database): ObjectsApi {
     visuals: { noting: () => undefined },
     // Nothing is limited, as without settings.
     limits: { applies: () => false },
+    slices: new Slices(systemClock),
     catalog: new CatalogReader(db, ""),
     sessions: { find: async (token: string) => sessions.get(token) },
     changes: {

@@ -209,8 +209,9 @@ t.test("a client that leaves takes its statement with it, long before its time i
       await withEndlessLayer(async () => {
         const leave = new AbortController();
         const asked = Array.from({ length: 3 }, () => safe.ask(path, { signal: leave.signal }));
-        await waitFor(async () => (await working()).length === asked.length);
-        const used = await working();
+        // PostgreSQL works on two lists of one client at once at least; the others wait for their turn.
+        await waitFor(async () => (await working()).length >= 2);
+        const used = await connections();
         leave.abort();
         for (const one of asked) await t.rejects(one);
         await waitFor(async () => (await working()).length === 0);

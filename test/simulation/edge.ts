@@ -54,7 +54,7 @@ export const readings = {
     handler: legendOperations.find(({ description }) => description.id === "getLegend")!.handler,
     query: "",
     numberIn: (reply: Reply) =>
-      JSON.parse((reply as Extract<Reply, { kind: "json_text" }>).text as string).minValue as number,
+      JSON.parse(String((reply as Extract<Reply, { kind: "bytes" }>).body)).minValue as number,
   },
 } as const;
 export type Reading = keyof typeof readings;
@@ -66,13 +66,14 @@ export const pathOf = (reading: Reading, { project, map, layer }: SimulatedStati
 export async function read(
   reading: Reading,
   of: SimulatedStatistics,
-  node: Pick<TilePath<unknown>, "catalog" | "changes" | "visuals"> & { readonly db: unknown },
+  node: Pick<TilePath<unknown>, "catalog" | "changes" | "slices" | "visuals"> &
+    Pick<Services, "texts"> & { readonly db: unknown },
 ): Promise<{ readonly value: number; readonly headers: Headers }> {
   const { handler, query, numberIn } = readings[reading];
   const services = {
     ...{ config, edgeHeaders, plugins: new Map(), db: node.db },
     ...{ catalog: node.catalog, visuals: node.visuals, changes: node.changes, versions: node.changes },
-    limits: { applies: () => false },
+    ...{ limits: { applies: () => false }, slices: node.slices, texts: node.texts },
   } as unknown as Services;
   const given = new URLSearchParams(query);
   const request = {

@@ -1,6 +1,7 @@
 import "./machine.js";
 import { requireRead } from "../../src/access/rights.js";
 import { tileHeaders } from "../../src/api/resources/tile-answer.js";
+import { KeptTexts } from "../../src/catalog/kept-texts.js";
 import type { Caller } from "../../src/catalog/state.js";
 import { publicCaller } from "../../src/catalog/state.js";
 import { versionStep } from "../../src/changes/layer-version.js";
@@ -69,6 +70,8 @@ export interface Node extends Owner {
   readonly name: string;
   readonly path: TilePath<Seen>;
   readonly access: DatabaseAccess;
+  /** Answers besides tiles that it keeps. */
+  readonly texts: KeptTexts;
   readonly render: SimulatedRender;
   /** False before it has started and after it was stopped. */
   serving: boolean;
@@ -242,7 +245,8 @@ export class World {
         historyChanged: () => render.renew(),
       },
     });
-    const node: Node = Object.assign(owner, { name, path, access, render, serving: false });
+    const texts = new KeptTexts();
+    const node: Node = Object.assign(owner, { name, path, access, texts, render, serving: false });
     this.nodes.push(node);
     scheduler.after(
       0,
@@ -514,9 +518,13 @@ export class World {
     const open: Open = { node, what: () => `${raw} on ${node.name} for the edge` };
     this.open.add(open);
     const ask = () =>
-      read(wanted, statistics, { ...node.path, db: node.access.database }).then(
+      read(wanted, statistics, { ...node.path, db: node.access.database, texts: node.texts }).then(
         ({ value, headers }) => void receive({ value }, headers, open),
-        () => void this.open.delete(open),
+        (error: unknown) => {
+          this.open.delete(open);
+          // Else such an answer would never be kept by the edge, and nothing could be wrong with it.
+          if (!(error instanceof Failure)) this.fail(`${raw} is not answered: ${error}`);
+        },
       );
     scheduler.after(scheduler.latency(), () => void ask(), node);
   }
