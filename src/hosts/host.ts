@@ -75,6 +75,8 @@ export interface CallOptions {
   readonly owner?: string;
   /** What it is about: when such a task has overrun its deadline, others are refused at once for a while, as `Overruns` says. */
   readonly about?: string;
+  /** It was admitted before: that others about the same took too long meanwhile does not refuse it. */
+  readonly isAgain?: boolean;
   /** Receives what the worker tells while it runs the task. */
   readonly onProgress?: (progress: unknown) => void;
 }
@@ -127,6 +129,8 @@ interface Child {
   killedBy: Task | undefined;
   /** It was killed over its memory. */
   holdsTooMuch: boolean;
+  /** It was ended by `renew`. */
+  isRenewed: boolean;
 }
 
 /** A child that is not ready by then is replaced. */
@@ -190,7 +194,7 @@ export class WorkerHost<M extends Messages> {
     if (this.stopped)
       return Promise.reject(new HostError("stopped", `The ${this.options.name} host is stopped.`));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
-    if (options.about !== undefined && !this.overruns.admits(options.about)) {
+    if (options.about !== undefined && !options.isAgain && !this.overruns.admits(options.about)) {
       this.refused++;
       return Promise.reject(tooSlow(kind, true));
     }
@@ -252,9 +256,11 @@ export class WorkerHost<M extends Messages> {
     return new Promise((resolve) => this.readyWaiters.push(resolve));
   }
 
-  /** Replaces the child. Its tasks are tried again. */
+  /** Replaces the child. The next one does its tasks. */
   renew(): void {
-    this.child?.process.kill("SIGKILL");
+    if (!this.child) return;
+    this.child.isRenewed = true;
+    this.child.process.kill("SIGKILL");
   }
 
   /** Ends the child; tasks that wait or run are refused. */
@@ -301,6 +307,7 @@ export class WorkerHost<M extends Messages> {
       retiring: false,
       killedBy: undefined,
       holdsTooMuch: false,
+      isRenewed: false,
     };
     this.child = child;
     giveWay(childProcess.pid);
@@ -350,7 +357,7 @@ export class WorkerHost<M extends Messages> {
 
   private dispatch(): void {
     const child = this.child;
-    if (!child?.ready || child.retiring || child.killedBy || child.holdsTooMuch) return;
+    if (!child?.ready || child.retiring || child.killedBy || child.holdsTooMuch || child.isRenewed) return;
     const { concurrency, mostOfOwner = concurrency } = this.options;
     while (child.running.size < concurrency) {
       const resumed = this.resumed.shift();
@@ -526,7 +533,7 @@ export class WorkerHost<M extends Messages> {
     // SIGKILL comes from outside and is no fault of the tasks. After a crash with a single task, that task caused it.
     const crashed = signal !== "SIGKILL" && !child.retiring;
     for (const task of orphans) {
-      if (child.killedBy) {
+      if (child.killedBy || child.isRenewed) {
         task.queuedAt = performance.now();
         this.resumed.push(task);
       } else task.reject(this.diedOver(child, { crashed, alone: orphans.length === 1 }));

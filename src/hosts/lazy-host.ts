@@ -7,6 +7,8 @@ export class LazyHost<M extends Messages> {
   private host: WorkerHost<M> | undefined;
   private idle: NodeJS.Timeout | undefined;
   private stopped = false;
+  /** Of processes that ended as they were idle. */
+  private readonly past = { restarts: 0, refused: 0 };
 
   constructor(
     private readonly start: () => WorkerHost<M>,
@@ -31,8 +33,10 @@ export class LazyHost<M extends Messages> {
     this.idle = setTimeout(() => {
       const host = this.host;
       if (!host) return;
-      const { waiting, running } = host.counts();
+      const { waiting, running, restarts, refused } = host.counts();
       if (waiting + running > 0) return this.scheduleStop();
+      this.past.restarts += restarts;
+      this.past.refused += refused;
       this.host = undefined;
       void host.stop();
     }, this.idleMs);
@@ -61,7 +65,13 @@ export class LazyHost<M extends Messages> {
   }
 
   counts(): HostCounts {
-    return this.host?.counts() ?? none;
+    const { waiting, running, restarts, refused } = this.host?.counts() ?? none;
+    return {
+      waiting,
+      running,
+      restarts: this.past.restarts + restarts,
+      refused: this.past.refused + refused,
+    };
   }
 
   async stop(): Promise<void> {

@@ -36,7 +36,7 @@ export class RetryingHost<M extends Messages> extends WorkerHost<M> {
       return await super.call(kind, request, options);
     } catch (error) {
       if (!(error instanceof HostError) || !error.mayBeInnocent) throw error;
-      return this.apart.call(kind, request, options);
+      return this.apart.call(kind, request, { ...options, isAgain: true });
     }
   }
 

@@ -19,6 +19,10 @@ import { FairQueue, type Owners } from "../turns/fair-queue.js";
 export const purposes = ["quick", "reads", "lists", "writes", "background"] as const;
 export type Purpose = (typeof purposes)[number];
 
+/** Works of the server for many clients, who have turns of their own there: what one of them does must not stop the others. */
+export const manyClients = ["vector tiles", "statistics", "events"] as const;
+const isOfMany = (client: string): boolean => (manyClients as readonly string[]).includes(client);
+
 /** For whom a place is. */
 export interface PlaceOwner {
   /** "" = the server itself, which may have all places of a purpose. */
@@ -74,6 +78,8 @@ const slowMs = 100;
 /** Who had one is likely to have more, which would else come in all at once before any of them has shown itself to be slow. */
 const slowForMs = 60_000;
 const mostSlowSites = 1_000;
+/** They wait so many times as long, as they wait for each other's reads: the quick ones of an office for a slow one there. */
+const slowFactor = 6;
 /** Each task counts at least this much. */
 const leastMs = 1;
 
@@ -176,8 +182,9 @@ export class Places {
   ): Promise<() => void> {
     signal?.throwIfAborted();
     const share = this.shares.get(purpose)!;
-    const longestMs = timeoutMs ?? share.timeoutMs;
     const owners = ownersOf(owner);
+    const isSlow = share.slowSites.has(owners[0]!);
+    const longestMs = timeoutMs ?? (isSlow ? slowFactor : 1) * share.timeoutMs;
     const refused = (): Failure => {
       share.refused++;
       return busy(refusals[purpose], Math.ceil(longestMs / 1000));
@@ -252,7 +259,13 @@ export class Places {
   private mayEnter(share: Share, site: string): boolean {
     const available = this.available(share);
     const { mostSlow } = share;
-    if (mostSlow !== undefined && site !== "" && available > 0 && this.slowOf(share, site) >= mostSlow)
+    if (
+      mostSlow !== undefined &&
+      site !== "" &&
+      !isOfMany(site) &&
+      available > 0 &&
+      this.slowOf(share, site) >= mostSlow
+    )
       return false;
     if (available > 1 || site === "") return available > 0;
     return available === 1 && !holds(share, site);

@@ -90,10 +90,11 @@ export class Blame {
     const times: { readonly layer: MissingLayer; readonly ms: number }[] = [];
     const until = performance.now() + deadlineMs;
     for (const { id } of layers) {
+      const alonePlan = await plan.alone(id);
       const left = until - performance.now();
       if (left <= 0) break;
       // Who asked for the metatile may have left; others will ask for it.
-      const alone = { ...work, plan: await plan.alone(id), signal: new AbortController().signal };
+      const alone = { ...work, plan: alonePlan, signal: new AbortController().signal };
       try {
         times.push({ layer: missing(plan, id, cause, error), ms: await this.options.draw(alone, left / 2) });
       } catch (own) {

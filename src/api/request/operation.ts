@@ -177,11 +177,18 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     if (isKeptByEdge && services.edgeHeaders.isPurged) return keptByEdge(request, services, make);
     return then(make(), (made) => taggedByBytes(request, made));
   };
-  /** JSON of many clients, each of a megabyte, is not written in one turn. */
+  /**
+   * JSON of many clients, each of a megabyte, is not written in one turn. What says for how long it may be kept is, as that is
+   * true now.
+   */
   const written =
     (make: () => Promise<Reply> | Reply, client: string, { slices }: Services) =>
     () =>
-      then(make(), (reply) => slices.whole(client, () => asText(reply)));
+      then(make(), (reply) =>
+        reply.kind !== "json" || reply.headers?.["cache-control"] !== undefined
+          ? asText(reply)
+          : slices.whole(client, () => asText(reply)),
+      );
   /** What shows statistics of earlier objects is kept by nobody, whatever the handler says. */
   const read = (handler: Handler<Services>, request: Request, services: Services) => {
     let isCurrent = true;

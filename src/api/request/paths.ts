@@ -24,5 +24,9 @@ export function viewOf(request: Request, project: ProjectState): View {
   };
 }
 
+/** The view with a language of the project: unknown ones are shown as the main one, and share what is kept of it. */
+export const knownView = (view: View, { languages }: ProjectState): View =>
+  languages.includes(view.language) ? view : { ...view, language: languages[0] };
+
 /** The path of a public URL: https://maps.example.org/geo → /geo. */
 export const prefixOf = (baseUrl: string): string => baseUrl.replace(/^https?:\/\/[^/]*/, "");

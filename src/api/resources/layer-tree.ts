@@ -9,7 +9,7 @@ import { questionOf } from "../../visual/kinds.js";
 import { answer } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
-import { mapPath } from "../request/paths.js";
+import { knownView, mapPath } from "../request/paths.js";
 import { answerKept } from "../request/public-answers.js";
 import { choice, flag, srid } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
@@ -161,14 +161,15 @@ async function tree(
     boxSrid: returnBbox ? bboxSR : undefined,
     access,
   };
-  const { map, caller, view } = context;
+  const { map, caller } = context;
   // Older versions of the API, which change the elements, ask for boxes.
   if (returnBbox || !isOfCatalogue(map))
     return answer(caller, await treeElements(services, context, options));
+  const view = knownView(context.view, map.project);
   const by = ["tree", caller.accountId, view.language, view.path, options];
   return answerKept(
     caller,
-    await services.texts.of({ of: [map], by }, () => treeText(services, context, options)),
+    await services.texts.of({ of: [map], by }, () => treeText(services, { ...context, view }, options)),
   );
 }
 

@@ -1,4 +1,5 @@
 import { mayRead, requireRead } from "../../access/rights.js";
+import type { KeptText } from "../../catalog/kept-texts.js";
 import { localName, publicCaller } from "../../catalog/state.js";
 import { busy, notFound } from "../../errors.js";
 import type { Reply, Request } from "../../http/types.js";
@@ -47,10 +48,16 @@ async function getLegend(
       maxZoom: zooms[at]?.[1] ?? null,
     }));
   const by = ["legend", layer?.id, language, view.path, extended];
+  // Numbers are written as in any language that is asked for: what is kept of those would push out all else.
+  const isKept = map.project.languages.includes(language);
+  const kept = async (of: readonly object[], make: () => string): Promise<KeptText> =>
+    isKept
+      ? services.texts.of({ of: [map, ...of], by }, make)
+      : { body: Buffer.from(await services.slices.whole(`p${map.project.id}`, make)) };
   if (layer?.visualSettings) {
     const settings = layer.visualSettings;
     const values = await services.visuals.current(layer, map.project);
-    const legend = await services.texts.of({ of: [map, ...(values ? [values] : [])], by }, () => {
+    const legend = await kept(values ? [values] : [], () => {
       const made = legendOf(layer, { settings, values }, { language, main, extended });
       return JSON.stringify(
         extended ? { ...made, classificators: withIcons(made.classificators), more: 0 } : made,
@@ -62,7 +69,7 @@ async function getLegend(
     throw notFound(`visualization layer "${request.params.layer}"`);
   const found = await styleOf(services, map, layer);
   if (!found) throw busy("The style of the layer takes too long to be read now.");
-  const legend = await services.texts.of({ of: [map, found.style], by }, () => {
+  const legend = await kept([found.style], () => {
     const { classificators, more, zooms } = styledClasses({ layer, main }, found.style, language);
     const values = classificators.flatMap(({ value }) => (typeof value === "number" ? [value] : []));
     return JSON.stringify({

@@ -99,7 +99,7 @@ export class VectorTiles {
     } catch (error) {
       signal.throwIfAborted();
       if (!isRefusal(error)) throw error;
-      const missing = await this.blamed(error, await plan.ofEach(atSeam), box, { begun: held, signal });
+      const missing = await this.blamed(error, await plan.ofEach(atSeam), box, signal);
       // None fails alone: what was in the way is over.
       if (missing.length === 0) throw causedBy(failed("internal", "The tile could not be made."), error);
       const isLate = missing.some(({ cause }) => cause === "overrun");
@@ -149,15 +149,16 @@ export class VectorTiles {
     error: Refusal,
     statements: readonly VectorStatement[],
     box: readonly [string, string],
-    { begun: held, signal }: Making,
+    signal: AbortSignal,
   ): Promise<MissingLayer[]> {
     const { deadlineMs } = this.options;
+    const from = this.options.clock.now();
     const missing: MissingLayer[] = [];
     const times: { readonly layer: MissingLayer; readonly ms: number }[] = [];
     let ms = 0;
     for (const statement of statements) {
       if (ms > deadlineMs) break;
-      if (missing.length === 0) this.refuseAfter(held);
+      if (missing.length === 0) this.refuseAfter(from);
       const [layer] = statement.layers as [VectorStatement["layers"][0]];
       const begun = performance.now();
       try {
