@@ -44,6 +44,7 @@ import { Metrics } from "./metrics.js";
 import { SearchService } from "./search/service.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openBlobs } from "./storage/open-blobs.js";
+import { manyClients } from "./storage/places.js";
 import { openDatabase } from "./storage/postgres.js";
 import { DatabaseProbe } from "./storage/probe.js";
 import { startPruning } from "./storage/pruning.js";
@@ -154,7 +155,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
   });
   const { changes, catalog, styles, planner, tiles, watchers } = path;
   const mapEvents = new MapEvents({
-    db: db.for({ client: "events", project: "", purpose: "reads" }),
+    db: db.for({ client: manyClients.events, project: "", purpose: "reads" }),
     changes,
     watchers,
     edge: edgeVersions,

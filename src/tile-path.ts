@@ -9,6 +9,7 @@ import { VisualCache } from "./features/visual-cache.js";
 import type { MetatileRequest, MetatileResponse } from "./hosts/messages.js";
 import type { Log } from "./log.js";
 import type { BlobStore } from "./storage/blob-store.js";
+import { manyClients } from "./storage/places.js";
 import type { Database } from "./storage/postgres.js";
 import type { Redis } from "./storage/redis.js";
 import { CompiledStore, compilerDigest } from "./style/compiled-store.js";
@@ -178,12 +179,12 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     }),
   });
   const visuals = new VisualCache(
-    db.for({ client: "statistics", project: "", purpose: "reads" }),
+    db.for({ client: manyClients.statistics, project: "", purpose: "reads" }),
     changes,
     log,
     undefined,
     undefined,
-    db.for({ client: "statistics", project: "", purpose: "background" }),
+    db.for({ client: manyClients.statistics, project: "", purpose: "background" }),
   );
   const slices = new Slices(clock);
   const planner = new Planner({
@@ -252,7 +253,7 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
   const maker = new VectorTiles({
     clock,
     bad: badVectors,
-    db: db.for({ client: "vector tiles", project: "", purpose: "reads" }),
+    db: db.for({ client: manyClients.vectorTiles, project: "", purpose: "reads" }),
     // The others are for those who read and write objects.
     concurrency: Math.max(1, Math.floor(config.databaseConnections / 6)),
     queueLength: config.tiles.queueLength,

@@ -20,8 +20,12 @@ export const purposes = ["quick", "reads", "lists", "writes", "background"] as c
 export type Purpose = (typeof purposes)[number];
 
 /** Works of the server for many clients, who have turns of their own there: what one of them does must not stop the others. */
-export const manyClients = ["vector tiles", "statistics", "events"] as const;
-const isOfMany = (client: string): boolean => (manyClients as readonly string[]).includes(client);
+export const manyClients = {
+  vectorTiles: "vector tiles",
+  statistics: "statistics",
+  events: "events",
+} as const;
+const ofMany: ReadonlySet<string> = new Set(Object.values(manyClients));
 
 /** For whom a place is. */
 export interface PlaceOwner {
@@ -262,7 +266,7 @@ export class Places {
     if (
       mostSlow !== undefined &&
       site !== "" &&
-      !isOfMany(site) &&
+      !ofMany.has(site) &&
       available > 0 &&
       this.slowOf(share, site) >= mostSlow
     )

@@ -1,5 +1,5 @@
 import t from "tap";
-import { mostSlowOf, Places, type Purpose, purposes } from "../../src/storage/places.js";
+import { manyClients, mostSlowOf, Places, type Purpose, purposes } from "../../src/storage/places.js";
 import { Hours } from "../support/hours.js";
 
 /** Who gets the connections of a node. */
@@ -55,6 +55,20 @@ t.test("of one client's reads only a few may be slow, whatever is free", async (
   slow[0]!();
   t.ok(await waiting, "one after the other");
   t.ok(enter(""), "the server itself may");
+});
+
+t.test("the server's reads for many clients are not those of one, however slow", async (t) => {
+  const hours = new Hours();
+  const places = new Places(16, 5_000, hours);
+  for (const client of Object.values(manyClients)) {
+    const enter = () => places.tryEnter("reads", of(client, ""));
+    const slow = Array.from({ length: 4 }, enter);
+    await hours.pass(101);
+    const more = enter();
+    t.ok(more, client);
+    for (const leave of [...slow, more]) leave?.();
+    t.ok(enter(), `${client}, after slow ones`);
+  }
 });
 
 t.test("who had a slow read does not come in with many at once, before any of them is slow", async (t) => {
