@@ -123,8 +123,10 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
   const memory = new TileMemory(config.tiles.memoryBytes);
   const addresses = new AddressCache<Answer>(count, config.tiles.addressBytes, clock);
   const store = new TileStore(tilesRedis, config.redisPrefix, config.tiles.redisSeconds, memory, clock);
+  const slices = new Slices(clock);
   const catalog: CatalogCache = new CatalogCache({
     db,
+    slices,
     idAlias: config.idAlias,
     count,
     changes: () => changes,
@@ -186,7 +188,6 @@ export function wireTilePath<Answer>(parts: TilePathParts): TilePath<Answer> {
     undefined,
     db.for({ client: manyClients.statistics, project: "", purpose: "background" }),
   );
-  const slices = new Slices(clock);
   const planner = new Planner({
     visuals,
     catalog,

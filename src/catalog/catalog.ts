@@ -2,6 +2,7 @@ import { type ChangeCount, type Source, unchangedSince } from "../changes/count.
 import { type DatabaseHistory, historySql } from "../changes/history.js";
 import { failed, notFound } from "../errors.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import type { Slices } from "../turns/slices.js";
 import { estimateBytes } from "./estimate-bytes.js";
 import { loadMap, loadProject } from "./load.js";
 import { type Snapshot, Snapshots } from "./snapshots.js";
@@ -44,6 +45,7 @@ export interface CatalogOptions {
   readonly idAlias: string;
   readonly count: ChangeCount;
   readonly changes: () => CatalogChanges;
+  readonly slices: Slices;
   /** Cache size for maps; projects get another quarter of it. */
   readonly bytes: number;
 }
@@ -104,10 +106,10 @@ export class CatalogCache implements Catalog {
   }
 
   private async mapOf(project: Snapshot<ProjectState>, mapCode: string): Promise<MapState> {
-    const { db, idAlias, count } = this.options;
+    const { db, idAlias, count, slices } = this.options;
     const { state } = project;
     const key = `${state.code}/${mapCode}`;
-    const found = await this.mapSnapshots.get(key, () => loadMap(db, state, mapCode, idAlias));
+    const found = await this.mapSnapshots.get(key, () => loadMap(db, state, mapCode, { idAlias, slices }));
     // The project may have changed while the map was read, and the map since.
     if (!this.projectSnapshots.isCurrent(project) || (found && !this.mapSnapshots.isCurrent(found)))
       return this.ownMap(state.code, mapCode);
@@ -219,7 +221,7 @@ export class CatalogReader implements Catalog {
   }
 
   private async mapOf(project: ProjectState, mapCode: string): Promise<MapState> {
-    const map = await loadMap(this.db, project, mapCode, this.idAlias);
+    const map = await loadMap(this.db, project, mapCode, { idAlias: this.idAlias });
     if (!map) throw notFound(`map "${mapCode}"`);
     return map;
   }

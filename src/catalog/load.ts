@@ -1,5 +1,6 @@
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
+import type { Pause, Slices } from "../turns/slices.js";
 import { columnsInOrder } from "./column-order.js";
 import { type ColumnRow, columnOf } from "./column-rows.js";
 import { withIdAlias } from "./id-alias.js";
@@ -128,15 +129,21 @@ interface MapRow {
   constraint_rows: ConstraintRow[];
 }
 
-/**
- * The map with this code in the project, if any.
- * @param idAlias alias of svc_id; "" = none
- */
+export interface MapLoading {
+  /** Alias of svc_id; "" = none. */
+  readonly idAlias?: string;
+  /** For maps of thousands of layers and folders: others have their turn meanwhile. */
+  readonly slices?: Slices;
+}
+
+const noPause: Pause = () => Promise.resolve();
+
+/** The map with this code in the project, if any. */
 export async function loadMap(
   db: Queryable,
   project: ProjectState,
   code: string,
-  idAlias = "",
+  { idAlias = "", slices }: MapLoading = {},
 ): Promise<MapState | undefined> {
   const [row] = await db.query<MapRow>(
     `select m.*,
@@ -152,15 +159,21 @@ export async function loadMap(
      from map m where m.project_id = $1 and m.code = $2`,
     [project.id, code],
   );
-  return row && mapState(row, project, idAlias);
+  const pause = slices?.begin(`p${project.id}`) ?? noPause;
+  return row && mapState(row, project, { idAlias, pause });
 }
 
-function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState {
+async function mapState(
+  row: MapRow,
+  project: ProjectState,
+  { idAlias, pause }: { readonly idAlias: string; readonly pause: Pause },
+): Promise<MapState> {
   const columns = new Map<number, Column[]>();
   for (const column of row.column_rows) {
     const list = columns.get(column.layer_id) ?? [];
     columns.set(column.layer_id, list);
     list.push(columnOf(column));
+    await pause();
   }
   const rows = new Map(row.node_rows.map((node) => [node.id, node]));
   const selection = selectionIn(row.publication, (id) => rows.get(id)?.parent_id ?? null);
@@ -222,6 +235,7 @@ function mapState(row: MapRow, project: ProjectState, idAlias: string): MapState
     const siblings = children.get(node.parent_id ?? 0) ?? [];
     children.set(node.parent_id ?? 0, siblings);
     siblings.push(state);
+    await pause();
   }
   for (const siblings of children.values()) siblings.sort((a, b) => a.sort - b.sort || a.id - b.id);
   return {

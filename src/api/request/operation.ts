@@ -1,8 +1,9 @@
 import type { LimitedWork } from "../../access/client-limits.js";
 import type { ExecutionCode } from "../../errors.js";
 import type { BodyLimits, Handler, Method, Reply, Request, Route } from "../../http/types.js";
-import { IgnoredMembers } from "../../ignored-members.js";
+import { IgnoredMembers, type Known } from "../../ignored-members.js";
 import { networkOf } from "../../turns/clients.js";
+import type { Pause } from "../../turns/slices.js";
 import type { Services } from "../services.js";
 import { asUsed } from "./caller.js";
 import { commonParameters } from "./common-parameters.js";
@@ -156,8 +157,10 @@ export function operation<Query extends Members, Body = undefined, Headers exten
     const input: Input<Query, Body, Headers> = {
       query: () => readQuery(request.query),
       body: async () => {
-        const read = await (body as BodyDefinition<Body>).read(request);
-        if (body?.known && request.body.isJson) ignored.look(await request.body.json(), body.known);
+        const pause = services.slices.begin(networkOf(request.remoteAddress));
+        const read = await (body as BodyDefinition<Body>).read(request, pause);
+        if (body?.known && request.body.isJson)
+          await lookForIgnored(await request.body.json(), body.known, { ignored, pause });
         return read;
       },
       headers: () => readHeaders({ get: (name) => request.header(name) }),
@@ -249,6 +252,19 @@ const then = (
   reply: Promise<Reply> | Reply,
   change: (made: Reply) => Promise<Reply> | Reply,
 ): Promise<Reply> | Reply => (reply instanceof Promise ? reply.then(change) : change(reply));
+
+interface Looking {
+  readonly ignored: IgnoredMembers;
+  readonly pause: Pause;
+}
+
+async function lookForIgnored(value: unknown, known: Known, { ignored, pause }: Looking): Promise<void> {
+  if (!Array.isArray(value)) return ignored.look(value, known);
+  for (const item of value) {
+    ignored.look(item, known.items);
+    await pause();
+  }
+}
 
 /** The reply with the members that were ignored. */
 function naming(reply: Reply, { header }: IgnoredMembers): Reply {

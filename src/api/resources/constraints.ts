@@ -41,7 +41,12 @@ async function replace(
   if (layer.type !== "layer") {
     throw failed("invalid_value", "The objects of this layer come from elsewhere.", { type: layer.type });
   }
-  const constraints = (await body()).map((given) => constraintOf(given, layer));
+  const pause = services.slices.begin(`p${context.map.project.id}`);
+  const constraints: NewConstraint[] = [];
+  for (const given of await body()) {
+    constraints.push(constraintOf(given, layer));
+    await pause();
+  }
   await replaceConstraints(services.db, { mapId: context.map.id, layerId: layer.id }, constraints);
   await services.changes.propagate();
   const now = await reload(context, services);

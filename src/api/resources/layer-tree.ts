@@ -5,8 +5,9 @@ import { layersBoxes } from "../../features/bbox.js";
 import { type ContractBox, unionBoxes } from "../../geo/envelope.js";
 import type { Reply, Request } from "../../http/types.js";
 import { onceForEach } from "../../once.js";
+import type { Pause } from "../../turns/slices.js";
 import { questionOf } from "../../visual/kinds.js";
-import { answer } from "../request/caller.js";
+import { callerHeaders } from "../request/caller.js";
 import { type MapContext, mapContext } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { knownView, mapPath } from "../request/paths.js";
@@ -36,25 +37,39 @@ export async function treeElements(
   context: MapContext,
   options: TreeOptions = {},
 ): Promise<Record<string, unknown>[]> {
-  return Array.from(await treeOf(services, context, options));
+  return Array.from(await treeOf(services, context, options, pauseOf(services, context)));
 }
 
+const pauseOf = ({ slices }: Services, { map }: MapContext): Pause => slices.begin(`p${map.project.id}`);
+
 /** The same as a JSON text. Others have their turn while it is made. */
-async function treeText(services: Services, context: MapContext, options: TreeOptions): Promise<string> {
-  const pause = services.slices.begin(`p${context.map.project.id}`);
+async function treeText(services: Services, context: MapContext, options: TreeOptions = {}): Promise<string> {
+  const pause = pauseOf(services, context);
   const texts: string[] = [];
-  for (const element of await treeOf(services, context, options)) {
+  for (const element of await treeOf(services, context, options, pause)) {
     texts.push(JSON.stringify(element));
     await pause();
   }
   return `[${texts.join()}]`;
 }
 
+/** The same as an answer. */
+export const treeAnswer = async (
+  services: Services,
+  context: MapContext,
+  options?: TreeOptions,
+): Promise<Reply> => ({
+  kind: "json_text",
+  text: await treeText(services, context, options),
+  headers: callerHeaders(context.caller),
+});
+
 /** The elements, each made when it is taken. */
 async function treeOf(
   services: Services,
   { map, caller, view }: MapContext,
   options: TreeOptions,
+  pause: Pause,
 ): Promise<Iterable<Record<string, unknown>>> {
   const readable = (layer: LayerNode) => mayRead(map, caller, layer);
   const published = options.full ? null : map.publication;
@@ -64,6 +79,7 @@ async function treeOf(
     options.boxSrid &&
     (await boxesOf(shown, {
       services,
+      pause,
       boxSrid: options.boxSrid,
       held: (folder) => layersInFolder(map, folder.id).filter(readable),
     }));
@@ -110,6 +126,7 @@ const isOfCatalogue = onceForEach((map: MapState) => {
 
 interface BoxSource {
   readonly services: Services;
+  readonly pause: Pause;
   readonly boxSrid: 4326 | 3857;
   /** Layers in a folder that the caller may read. */
   readonly held: (folder: TreeNode) => readonly LayerNode[];
@@ -117,7 +134,7 @@ interface BoxSource {
 
 /** The bounding box of each element; for a folder, the union of the boxes of its layers. */
 async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<(ContractBox | null)[]> {
-  const { services, boxSrid, held } = source;
+  const { services, boxSrid, held, pause } = source;
   const parents = new Set(shown.map(({ node, element }) => (element ? element.parentId : node.parentId)));
   /** Layers whose boxes count for the element itself. A folder without shown children represents all layers in it. */
   const own = shown.map(({ node, element }) => {
@@ -125,7 +142,11 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
     return parents.has(element ? element.id : node.id) ? [] : held(node);
   });
   const known = await layersBoxes(services.db, own.flat(), boxSrid);
-  const boxes = own.map((layers) => unionBoxes(layers.map((layer) => known.get(layer.id) ?? null)));
+  const boxes: (ContractBox | null)[] = [];
+  for (const layers of own) {
+    boxes.push(unionBoxes(layers.map((layer) => known.get(layer.id) ?? null)));
+    await pause();
+  }
   // Children follow their folder, so iterating backwards completes the boxes of children first.
   const below = new Map<number, ContractBox | null>();
   for (let at = shown.length - 1; at >= 0; at--) {
@@ -134,6 +155,7 @@ async function boxesOf(shown: readonly Published[], source: BoxSource): Promise<
     const parent = (element ? element.parentId : node.parentId) ?? 0;
     if (!isLayer(node)) boxes[at] = unionBoxes([boxes[at]!, below.get(id) ?? null]);
     below.set(parent, unionBoxes([below.get(parent) ?? null, boxes[at]!, below.get(id) ?? null]));
+    await pause();
   }
   return boxes;
 }
@@ -162,9 +184,7 @@ async function tree(
     access,
   };
   const { map, caller } = context;
-  // Older versions of the API, which change the elements, ask for boxes.
-  if (returnBbox || !isOfCatalogue(map))
-    return answer(caller, await treeElements(services, context, options));
+  if (returnBbox || !isOfCatalogue(map)) return treeAnswer(services, context, options);
   const view = knownView(context.view, map.project);
   const by = ["tree", caller.accountId, view.language, view.path, options];
   return answerKept(

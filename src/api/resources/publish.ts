@@ -3,7 +3,6 @@ import { requireRight } from "../../access/rights.js";
 import { maxElements, savePublication } from "../../catalog/publication.js";
 import { type PublicationElement, Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
-import { answer } from "../request/caller.js";
 import { mapContext, reload } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
 import { mapPath } from "../request/paths.js";
@@ -12,7 +11,7 @@ import { flag, integer, invalid, number, text } from "../request/schema/fields.j
 import { ref, ruled, type Values } from "../request/schema/schema.js";
 import { sizes } from "../request/schema/sizes.js";
 import type { Services } from "../services.js";
-import { treeElements } from "./layer-tree.js";
+import { treeAnswer } from "./layer-tree.js";
 
 /** Saves the publication tree, which `layers/` returns. */
 
@@ -52,7 +51,7 @@ async function publish(
   requireRight(map, caller, Right.editStructure);
   await savePublication(services.db, map.id, elementsOf(await body()));
   await services.changes.propagate();
-  return answer(caller, await treeElements(services, await reload(context, services)));
+  return treeAnswer(services, await reload(context, services));
 }
 
 export const publishOperations: readonly Operation[] = [

@@ -24,7 +24,7 @@ export interface OlderVersion {
 /** For operations that have not changed. */
 export const unchanged: Adaptation = (current) => current;
 
-/** For operations with different JSON responses. Other kinds of responses are not changed. */
+/** For operations with different JSON responses, also those that are a text already. Other kinds are not changed. */
 export const rewriting =
   (
     rewrite: (value: unknown, request: Request, services: Services) => unknown | Promise<unknown>,
@@ -32,8 +32,10 @@ export const rewriting =
   (current) =>
   async (request, services): Promise<Reply> => {
     const reply = await current(request, services);
-    if (reply.kind !== "json") return reply;
-    return { ...reply, value: await rewrite(reply.value, request, services) };
+    if (reply.kind === "json") return { ...reply, value: await rewrite(reply.value, request, services) };
+    if (reply.kind !== "json_text" || typeof reply.text !== "string") return reply;
+    const { text, headers = {} } = reply;
+    return { kind: "json", headers, value: await rewrite(JSON.parse(text), request, services) };
   };
 
 /** Path of a project in the version. */

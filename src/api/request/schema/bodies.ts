@@ -1,6 +1,7 @@
 import { badRequest, failed } from "../../../errors.js";
 import type { BodyLimits, Request, UploadedFile } from "../../../http/types.js";
 import type { Known } from "../../../ignored-members.js";
+import type { Pause } from "../../../turns/slices.js";
 import { mediaType, multipart } from "../media-type.js";
 import { anything, fieldsOf, isObject } from "./fields.js";
 import { knownBy } from "./known.js";
@@ -12,8 +13,11 @@ import { sizes } from "./sizes.js";
 /** Request bodies: parsing and validation, and their schemas for the OpenAPI document. */
 
 export interface BodyDefinition<Out> {
-  /** @throws Failure bad_request, required_parameters, too_large; what its fields throw */
-  readonly read: (request: Request) => Promise<Out>;
+  /**
+   * @param pause for long lists: others have their turn
+   * @throws Failure bad_request, required_parameters, too_large; what its fields throw
+   */
+  readonly read: (request: Request, pause: Pause) => Promise<Out>;
   /** Schemas by media type. */
   readonly content: Readonly<Record<string, JsonSchema>>;
   /** What is known of the members of JSON; undefined = anything, or no JSON is taken. */
@@ -72,14 +76,17 @@ export function jsonArray<M extends Members>(
       },
     },
     known: { items: knownFields(fields) },
-    read: async (request) => {
+    read: async (request, pause) => {
       const list = await request.body.json();
       if (!Array.isArray(list)) throw badRequest(`The body must be an array of ${items}.`);
       if (list.length > most) throw failed("invalid_value", `There are at most ${most} ${items}.`);
-      return list.map((value: unknown) => {
+      const values: Values<M>[] = [];
+      for (const value of list) {
         if (!isObject(value)) throw badRequest(`Each ${item} must be a JSON object.`);
-        return read(fieldsOf(value));
-      });
+        values.push(read(fieldsOf(value)));
+        await pause();
+      }
+      return values;
     },
   };
 }
