@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { didYouMean } from "./near-name.js";
 
 /**
  * The configuration: one schema. Flags override the environment, which overrides the file, which overrides the defaults.
@@ -397,7 +398,7 @@ function problemsOf(issue: z.core.$ZodIssue, tree: Tree): string[] {
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((name) => {
       const whole = key ? `${key}.${name}` : name;
-      return `${whole}: unknown key${suggestion(whole, configKeys())}`;
+      return `${whole}: unknown key${didYouMean(whole, configKeys(), "")}`;
     });
   const expected = issue.message.replace(/^Invalid input: expected /, "").replace(/, received .*$/, "");
   const given = issue.path.reduce<unknown>(
@@ -418,29 +419,8 @@ function unknownVariables(environment: Readonly<Record<string, string | undefine
   return Object.keys(environment)
     .filter((name) => name.startsWith("MAPWRIGHT_") && !known.has(name) && !ofOthers.test(name))
     .sort()
-    .map((name) => `${name}: unknown variable${suggestion(name, names)}`);
+    .map((name) => `${name}: unknown variable${didYouMean(name, names, "")}`);
 }
 
 /** Of Kubernetes, for a service named mapwright, and of this project's tests. */
 const ofOthers = /^MAPWRIGHT_(SERVICE_|PORT_\d|TEST_)/;
-
-/** The names that are most like one that there is not; "" if none is. */
-function suggestion(name: string, known: readonly string[]): string {
-  const near = known
-    .map((one) => ({ one, far: distance(name.toLowerCase(), one.toLowerCase()) }))
-    .filter(({ one, far }) => far <= 3 || one.toLowerCase().startsWith(`${name.toLowerCase()}_`))
-    .sort((a, b) => a.far - b.far)[0];
-  return near ? `; did you mean ${near.one}?` : "";
-}
-
-/** Characters to insert, delete or replace between two texts (Levenshtein). */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++)
-      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[other.length]!;
-}

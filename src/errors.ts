@@ -163,6 +163,11 @@ export class Reasons {
     return this.count === 0;
   }
 
+  /** The name, if there is one only. */
+  get only(): string | undefined {
+    return this.count === 1 ? Object.keys(this.columns)[0] : undefined;
+  }
+
   /** The names in quotation marks, as a part of a sentence. */
   get names(): string {
     const names = Object.keys(this.columns).map((name) => `"${name}"`);

@@ -18,6 +18,7 @@ const order = [
     "src/clock",
     "src/either-signal",
     "src/loop-delay",
+    "src/near-name",
     "src/object-numbers",
     "src/once",
     "src/version",

@@ -1,4 +1,5 @@
-import { failed, forbidden, notFound } from "../errors.js";
+import { Failure, failed, forbidden } from "../errors.js";
+import { didYouMean } from "../near-name.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode } from "./codes.js";
 import { discardMaps } from "./discard.js";
@@ -131,8 +132,18 @@ export async function findMapId(db: Queryable, project: number, code: string): P
     project,
     code,
   ]);
-  if (!row) throw notFound(`map "${code}"`);
+  if (!row) throw await noMap(db, project, code);
   return row.id;
+}
+
+/** Tells the map that may be meant: for commands, whose user may know all of them. */
+export async function noMap(db: Queryable, project: number, code: string): Promise<Failure> {
+  const maps = await listMaps(db, project);
+  const end = didYouMean(
+    code,
+    maps.map((map) => map.code),
+  );
+  return new Failure("not_found", undefined, `There is no map "${code}"${end}`);
 }
 
 export interface MapListItem {
@@ -166,7 +177,7 @@ export async function setPublication(
     "update map set has_publication = $3 where project_id = $1 and code = $2 returning id",
     [project, code, published],
   );
-  if (!row) throw notFound(`map "${code}"`);
+  if (!row) throw await noMap(db, project, code);
   return row.id;
 }
 

@@ -1,4 +1,5 @@
-import { failed } from "../errors.js";
+import { type Failure, failed } from "../errors.js";
+import { didYouMean } from "../near-name.js";
 import type { Database, Queryable } from "../storage/postgres.js";
 import { checkCode, checkLanguage, checkText } from "./codes.js";
 import { discardMaps } from "./discard.js";
@@ -56,8 +57,18 @@ export async function projectId(db: Queryable, code: string): Promise<number> {
   const [row] = await db.query<{ id: number }>("select id from project where code = $1 and not hidden", [
     code,
   ]);
-  if (!row) throw failed("project_not_found", `There is no project "${code}".`);
+  if (!row) throw await noProject(db, code);
   return row.id;
+}
+
+/** Tells the project that may be meant: for commands, whose user may know all of them. */
+async function noProject(db: Queryable, code: string): Promise<Failure> {
+  const projects = await db.query<{ code: string }>("select code from project where not hidden order by id");
+  const end = didYouMean(
+    code,
+    projects.map((project) => project.code),
+  );
+  return failed("project_not_found", `There is no project "${code}"${end}`);
 }
 
 /** Sets what is drawn below the maps of a project. @throws Failure project_not_found */

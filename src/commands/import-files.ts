@@ -27,8 +27,12 @@ export async function sourceFiles(
 ): Promise<SourceFiles> {
   if (file === "-") return storedInput(env, join(config.dataDir, "tmp"), { format: format ?? "", signal });
   const path = resolve(file);
-  await access(path, constants.R_OK).catch(() => {
-    throw new CommandError(`The file ${file} cannot be read.`);
+  await access(path, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+    throw new CommandError(
+      error.code === "ENOENT"
+        ? `There is no file ${path}.`
+        : `The file ${file} cannot be read: ${error.message}`,
+    );
   });
   const others = await sidecarsOf(path);
   return { list: [path, ...others].map((path) => ({ path, name: path })), remove: async () => undefined };

@@ -154,7 +154,7 @@ async function importFiles(
     imported = await work();
   } catch (error) {
     progress.end();
-    if (error instanceof Failure) sayRows(env, error.data as Partial<RowReport>);
+    if (error instanceof Failure) sayBadRows(env, error.data as Partial<RowReport>);
     throw error;
   } finally {
     progress.end();
@@ -196,6 +196,12 @@ const columnName = ({ code, name }: { readonly code: string; readonly name: stri
   code === name ? code : `${code} ("${name}")`;
 
 const shownRows = 20;
+
+/** The error names the first of them itself. */
+function sayBadRows(env: CommandEnvironment, found: Partial<RowReport>): void {
+  if ((found.rows?.length ?? 0) > 1) sayRows(env, found);
+  if (found.rows !== undefined) say(env, "With --partial all other features come in.");
+}
 
 /** The first bad rows, one a line. */
 function sayRows(env: CommandEnvironment, { count = 0, rows = [] }: Partial<RowReport>): void {

@@ -1,7 +1,8 @@
 import { type Languages, readableSql } from "../catalog/localized-value.js";
 import { type Column, isId, type LayerNode } from "../catalog/state.js";
 import { definitionOf, hasValues, isText } from "../column-types/column-types.js";
-import { excerpt, failed, Reasons } from "../errors.js";
+import { type Failure, failed, Reasons } from "../errors.js";
+import { didYouMean } from "../near-name.js";
 import type { Values } from "./sql.js";
 
 /** How a layer's columns are read: which have values, and the SQL of a value as JSON and for comparison. */
@@ -45,17 +46,27 @@ export function columnsOf(layer: LayerNode, codes: readonly string[]): Column[] 
     if (!column) unknown.add(code, "The layer has no such column.");
     else if (hasValues(column)) chosen.add(column);
   }
-  if (!unknown.empty) throw unknownColumns(unknown);
+  if (!unknown.empty) throw unknownColumns(layer, unknown);
   return [...chosen];
 }
 
+type Columns = Pick<LayerNode, "columns">;
+
+const codesOf = ({ columns }: Columns): string[] => columns.map(({ code }) => code);
+
 /** @param reasons by column code */
-export const unknownColumns = (reasons: Reasons, text = `The layer has no column ${reasons.names}.`) =>
-  failed("unknown_column", text, reasons.data);
+export function unknownColumns(layer: Columns, reasons: Reasons): Failure {
+  const { names, only } = reasons;
+  const end = only === undefined ? "." : didYouMean(only, codesOf(layer));
+  return failed("unknown_column", `The layer has no column ${names}${end}`, reasons.data);
+}
 
 /** For a column without values too, a title. */
-export const noValueColumn = (code: string, reason: string) =>
-  unknownColumns(Reasons.of(code, reason), `The layer has no column "${excerpt(code)}" with values.`);
+export function noValueColumn(layer: Columns, code: string, reason: string): Failure {
+  const reasons = Reasons.of(code, reason);
+  if (!findColumn(layer, code)) return unknownColumns(layer, reasons);
+  return failed("unknown_column", `The column ${reasons.names} has no values.`, reasons.data);
+}
 
 /** Whether a value has a text or number for each language. */
 export const isLocalised = (column: Column): boolean => column.localizedValue && !isId(column);

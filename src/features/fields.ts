@@ -71,7 +71,7 @@ export function readFields(
       else assignments.push(assignment);
     }
   }
-  if (!unknown.empty) throw unknownColumns(unknown);
+  if (!unknown.empty) throw unknownColumns(layer, unknown);
   const missing: string[] = [];
   if (id === undefined) {
     for (const column of layer.columns) {

@@ -78,7 +78,7 @@ function sqlOf(filter: Filter, context: FilterContext): string {
     }
     case "columns": {
       const column = requireColumn(filter.column, context);
-      const other = requireColumn(filter.other, context);
+      const other = requireColumn(filter.other, context, "Is it a text? Texts stand in single quotes.");
       const ordered = isOrdered(column, filter.comparator);
       if (family(column) !== family(other) || column.localizedValue !== other.localizedValue)
         throw mismatch(other, `It cannot be compared with ${column.code}.`);
@@ -87,11 +87,12 @@ function sqlOf(filter: Filter, context: FilterContext): string {
   }
 }
 
-function requireColumn(code: string, { columns }: FilterContext): Column {
-  const column = columns.find((one) => one.code === code);
+function requireColumn(code: string, context: FilterContext, hint?: string): Column {
+  const column = context.columns.find((one) => one.code === code);
   if (column && column.type !== "title") return column;
   const reason = column ? "A title has no value." : "The layer has no such column.";
-  throw noValueColumn(code, reason);
+  const failure = noValueColumn(context, code, reason);
+  throw hint ? failed("unknown_column", `${failure.message} ${hint}`, failure.data) : failure;
 }
 
 const mismatch = (column: Column, reason: string) =>

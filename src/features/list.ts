@@ -201,7 +201,7 @@ export function surveyStatement(
 
 function filterColumn(layer: LayerNode, code: string, fields: readonly Column[] | undefined): Column {
   const column = findColumn(layer, code);
-  if (!column || !hasValues(column)) throw noValueColumn(code, "The list cannot be filtered by it.");
+  if (!column || !hasValues(column)) throw noValueColumn(layer, code, "The list cannot be filtered by it.");
   if (!fields?.includes(column)) {
     throw failed("filter_column_not_listed", "The filter column (fcode) must be listed in fields.", {
       column: code,
@@ -228,7 +228,7 @@ function orderBy(layer: LayerNode, request: Omit<ListRequest, "form">, values: V
   const seen = new Set<Column>();
   for (const { code, descending } of request.sort) {
     const column = findColumn(layer, code);
-    if (!column || !hasValues(column)) throw noValueColumn(code, "The list cannot be sorted by it.");
+    if (!column || !hasValues(column)) throw noValueColumn(layer, code, "The list cannot be sorted by it.");
     if (seen.has(column)) continue;
     seen.add(column);
     terms.push(`${comparable(column, request.languages.own, values)}${descending ? " desc" : ""}`);

@@ -1,3 +1,4 @@
+import { didYouMean } from "../near-name.js";
 import { type Place, StyleError, type Token, tokenize } from "./lexer.js";
 import type { Block, Declaration, Part, Stylesheet } from "./stylesheet.js";
 
@@ -143,8 +144,11 @@ class Reader {
   }
 
   private unknownProperty(property: string): string {
-    const near = [...this.vocabulary.properties].find((known) => differsByOne(known, property));
-    return `There is no property ${property}${near ? `; did you mean ${near}?` : "."}`;
+    const { properties } = this.vocabulary;
+    // As in CSS and SVG: what has one colour calls it fill.
+    const fill = property.replace(/colou?r$/, "fill");
+    const end = properties.has(fill) ? `; did you mean ${fill}?` : didYouMean(property, properties);
+    return `There is no property ${property}${end}`;
   }
 
   /** Copies that many significant tokens, with spaces and comments between them. */
@@ -308,16 +312,4 @@ function plainString(text: string, single: string): string {
   if (plain === inner) return text;
   if (!plain.includes("'")) return `'${plain}'`;
   return `"${plain.replaceAll('"', '\\"').replaceAll("'", plain.includes('"') ? single : "'")}"`;
-}
-
-/** Whether the two differ by one letter added, removed or changed, or by two adjacent letters swapped. */
-function differsByOne(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  const left = a.slice(start, a.length - end);
-  const right = b.slice(start, b.length - end);
-  return left.length + right.length <= 2 || (left.length === 2 && left === [...right].reverse().join(""));
 }

@@ -128,6 +128,7 @@ export class RowSink {
     const { row } = this;
     if (row.measures)
       this.note("Positions keep their heights; the numbers after them (measures) were left out.");
+    if (this.count === 0 && this.badCount === 0) this.note("The file has no features.");
     return {
       // Later ones occur in bad rows only, and the staging table has no columns for them.
       fields: row.fields.result().slice(0, this.columns),

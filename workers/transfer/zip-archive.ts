@@ -106,8 +106,14 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-const damaged = (error: unknown): Refusal =>
-  refused(`The archive cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : "unknown"}.`);
+function damaged(error: unknown): Refusal {
+  const reason = error instanceof Error ? error.message.slice(0, 200).replace(/\.+$/, "") : "unknown";
+  return refused(
+    reason.startsWith("End of central directory record")
+      ? "The file is no ZIP archive, or its end is missing."
+      : `The archive cannot be read: ${reason}.`,
+  );
+}
 
 function nameOf(entry: Entry): string {
   const name = decodedName(entry);
