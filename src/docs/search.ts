@@ -24,11 +24,14 @@ const empty = new Set(
   ),
 );
 
+/** They end as plurals do, and are none. */
+const abbreviations = new Set(["cors", "https", "wfs", "wms", "tms", "dns", "gps", "nfs"]);
+
 /** Common endings are cut off, so that "colours" finds "colour", and "restyling" "restyle". */
 function searchTerm(word: string): string | null {
   const plain = word.toLowerCase().replace(/[’']s?$/, "");
   if (plain.length < 2 || empty.has(plain)) return null;
-  if (plain.length < 4) return plain;
+  if (plain.length < 4 || abbreviations.has(plain)) return plain;
   return plain
     .replace(/ies$/, "y")
     .replace(/(?<=[a-z]{3})(?:ing|ed|es|s|e)$/, "")
@@ -44,8 +47,12 @@ export const searchOptions: Options<Part> = {
     fuzzy: (term) => (term.length > 5 ? 0.18 : false),
     prefix: (term) => term.length > 2,
     weights: { fuzzy: 0.3, prefix: 0.5 },
+    boostDocument: (_id, _term, part) => weightOf(String(part?.address)),
   },
 };
+
+/** Who has a question wants to do something first of all. */
+const weightOf = (address: string): number => (/^(?:how-to|operating|tutorials)\//.test(address) ? 1.25 : 1);
 
 export interface Found {
   readonly address: string;
