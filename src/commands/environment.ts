@@ -164,21 +164,26 @@ async function withConnections<T>(
     statementTimeoutMs: config.statementTimeoutMs,
     log,
   });
-  const connected = new Map<string, Redis>();
-  const connect = async (key: "redisUrl" | "tilesRedisUrl"): Promise<Redis> => {
-    const url = config[key];
-    const known = connected.get(url);
-    if (known) return known;
+  const connecting = new Map<string, Promise<Redis>>();
+  const open = async (key: "redisUrl" | "tilesRedisUrl"): Promise<Redis> => {
     const { openRedis } = await import("../storage/redis.js");
-    const opened = openRedis(url, log);
+    const opened = openRedis(config[key], log);
     try {
       await opened.connect();
     } catch (error) {
       opened.disconnect();
       throw new CommandError(`Redis cannot be reached (${key}): ${reasonOf(error)}.`);
     }
-    connected.set(url, opened);
     return opened;
+  };
+  const connect = (key: "redisUrl" | "tilesRedisUrl"): Promise<Redis> => {
+    const known = connecting.get(config[key]);
+    if (known) return known;
+    const opening = open(key);
+    connecting.set(config[key], opening);
+    // Who is refused may try again.
+    opening.catch(() => connecting.delete(config[key]));
+    return opening;
   };
   try {
     await ensureSchema(db);
@@ -191,10 +196,15 @@ async function withConnections<T>(
       tilesRedis: () => connect(config.tilesRedisUrl === "" ? "redisUrl" : "tilesRedisUrl"),
     });
   } finally {
-    for (const redis of connected.values()) redis.disconnect();
+    // Also one that is still being opened, for work that goes on by itself: open, it would keep the process for ever.
+    await Promise.all(
+      [...connecting.values()].map((opening) => opening.then((redis) => redis.disconnect(), noop)),
+    );
     await db.close();
   }
 }
+
+const noop = () => undefined;
 
 /** A connection of its own. @param advice what to do when there is none @throws CommandError */
 async function connected(db: Database, advice: string): Promise<Awaited<ReturnType<Database["dedicated"]>>> {

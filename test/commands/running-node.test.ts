@@ -1,4 +1,7 @@
+import { PassThrough, Readable } from "node:stream";
+import { Command } from "commander";
 import t from "tap";
+import { withServices } from "../../src/commands/environment.js";
 import { startServer, waitFor } from "../support/server.js";
 import { runCommand } from "./support.js";
 
@@ -48,4 +51,16 @@ t.test("a running node knows what a command changed when the command ends", asyn
   await waitFor(async () => (await fetch(`${server.url}/api/2.8/fresh/authorized/`)).status === 200);
   await run("project delete fresh --yes");
   await waitFor(async () => (await fetch(`${server.url}/api/2.8/fresh/authorized/`)).status === 500);
+});
+
+t.test("a command leaves no connection open, also one that it does not wait for", async (t) => {
+  const command = new Command().option("--config <file>");
+  const streams = { stdin: Readable.from([]), stdout: new PassThrough(), stderr: new PassThrough() };
+  let opening: Promise<{ readonly status: string }> | undefined;
+  await withServices({ ...streams, variables }, command, async (services) => {
+    opening = services.redis();
+  });
+  const redis = await opening!;
+  await waitFor(() => redis.status === "end");
+  t.equal(redis.status, "end");
 });
