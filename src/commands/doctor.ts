@@ -42,7 +42,7 @@ export function register(program: Command, env: CommandEnvironment): void {
       if (options.json) print(env, JSON.stringify(checks, null, 2));
       else {
         const rows = checks.map(({ name, ok, found, advice }) => [
-          ok ? "ok" : "PROBLEM",
+          ok ? (advice === undefined ? "ok" : "note") : "PROBLEM",
           name,
           advice === undefined ? found : `${found} - ${advice}`,
         ]);
