@@ -108,7 +108,9 @@ export class Viewer {
       failed: () => this.tilesFailed(),
       complete: () => {
         this.hasToldFailure = false;
+        this.layers.markFailed(undefined);
       },
+      drawn: (address, missing) => this.missing.drawn(address, missing),
     });
     this.missing = new MissingLayers(this.tiles, (codes) => this.layers.markMissing(codes));
     this.live = new LiveChanges({
@@ -538,9 +540,11 @@ export class Viewer {
   }
 
   private tilesFailed(): void {
+    const text = this.parts.locale.t(navigator.onLine ? "tilesFailed" : "offline");
+    this.layers.markFailed(text);
     if (this.hasToldFailure) return;
     this.hasToldFailure = true;
-    this.toasts.show(this.parts.locale.t(navigator.onLine ? "tilesFailed" : "offline"), "bad");
+    this.toasts.show(text, "bad");
   }
 
   /** Tiles may fail because the session has ended: this is asked at the first, before many more are refused. */
