@@ -125,8 +125,11 @@ export interface RenderMessages {
 
 export type PictureFormat = "png" | "jpeg" | "gif" | "webp";
 
-/** How an image fills a box of width × height, as in CSS `object-fit`; the first is the default. */
-export const pictureFits = ["fill", "none", "contain", "cover", "scale-down"] as const;
+/**
+ * How an image fills a box of width × height, as in CSS `object-fit`; the first is the default. `inside` is as `scale-down`, but
+ * without the margins: the result is as large as the image is in the box.
+ */
+export const pictureFits = ["fill", "none", "contain", "cover", "scale-down", "inside"] as const;
 export type PictureFit = (typeof pictureFits)[number];
 
 /** Size and format of an image. If one side is absent, it follows from the aspect ratio. */

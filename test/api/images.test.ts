@@ -80,6 +80,25 @@ t.test("fit is that of CSS, when both sides are given", async (t) => {
   t.same([none.at(11, 5), none.at(48, 5)], [red, blue]);
   t.match(await shown("?w=60&h=60&fit=scale-down"), { width: 60, height: 60, painted: 800 });
   t.match(await shown("?w=20&h=20&fit=scale-down"), { width: 20, height: 20, painted: 200 });
+  t.match(await shown("?w=60&h=60&fit=inside"), { width: 40, height: 20, painted: 800 });
+  t.match(await shown("?w=20&h=20&fit=inside"), { width: 20, height: 10, painted: 200 });
+});
+
+t.test("a picture that is not changed has no more bytes than its file", async (t) => {
+  const noise = { create: { width: 200, height: 150, channels: 3, background: "#888888" } } as const;
+  const noisy = sharp({
+    ...noise,
+    create: { ...noise.create, noise: { type: "gaussian", mean: 128, sigma: 60 } },
+  });
+  const small = await noisy.jpeg({ quality: 30 }).toBuffer();
+  const uuid = await attach(small, "small.jpg");
+  t.ok((await get(uuid, "?w=800&h=800&fit=inside")).body.equals(small));
+  t.ok((await get(uuid)).body.equals(small));
+  const turned = await attach(
+    await sharp(small).withMetadata({ orientation: 6 }).jpeg({ quality: 30 }).toBuffer(),
+    "b.jpg",
+  );
+  t.match(await sharp((await get(turned, "?f=jpg")).body).metadata(), { width: 150, height: 200 });
 });
 
 t.test("sizes, fits and formats that are none are refused", async (t) => {

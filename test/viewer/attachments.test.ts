@@ -37,18 +37,27 @@ await server.sql.query("update map set has_publication = false where code = 'clo
 await server.nodes[0]!.services.changes.propagate();
 
 const address = (map: string) => `${server.url}/#project=p&map=${map}&z=4&lat=10&lon=10`;
-const widthOf = (selector: string) =>
-  `document.querySelector(${JSON.stringify(selector)}).decode().then(() => document.querySelector(${JSON.stringify(selector)}).naturalWidth)`;
+const sizeOf = (selector: string) =>
+  `(() => {
+    const image = document.querySelector(${JSON.stringify(selector)});
+    return image.decode().then(() => [image.naturalWidth, image.naturalHeight]);
+  })()`;
 
 t.test("pictures have thumbnails and are turned over the whole page, other files are saved", async (t) => {
   const { page, problems } = await openPage(browser, address("open"));
   await press(page, 10, 10);
   await page.waitForSelector(".thumbnail img[src]");
   await soon(t).equal(() => page.locator(".thumbnail").count(), 2);
-  await soon(t).ok(
-    async () => (await page.evaluate<number>(widthOf(".thumbnail img"))) <= 144,
-    "made smaller by the server",
+  await soon(t).same(
+    () => page.evaluate(sizeOf(".thumbnails .thumbnail img")),
+    [120, 80],
+    "in its own shape",
   );
+  await soon(t).same(() => page.evaluate(sizeOf(".thumbnail.lead img")), [360, 240], "the first one larger");
+  const [lead, attributes] = [".gallery", ".attributes"].map((part) =>
+    page.locator(`.object ${part}`).boundingBox(),
+  );
+  t.ok((await lead)!.y < (await attributes)!.y, "pictures stand first");
   await soon(t).same(() => page.locator(".attached-file .attached-name").allInnerTexts(), ["notes.txt"]);
   await soon(t).equal(() => page.locator(".attached-file small").innerText(), "2.5 kB");
   const saved = page.waitForEvent("download");
@@ -58,7 +67,7 @@ t.test("pictures have thumbnails and are turned over the whole page, other files
   await page.keyboard.press("Enter");
   await page.waitForSelector(".lightbox[open] img[src]");
   await soon(t).equal(() => page.locator(".lightbox-image").getAttribute("alt"), "red <b>.png");
-  await soon(t).ok(async () => (await page.evaluate<number>(widthOf(".lightbox-image"))) > 500);
+  await soon(t).same(() => page.evaluate(sizeOf(".lightbox-image")), [900, 600], "not larger than it is");
   await page.keyboard.press("ArrowRight");
   await soon(t).match(() => page.locator(".lightbox-place").innerText(), "blue.png · 2 / 2");
   await page.keyboard.press("ArrowRight");

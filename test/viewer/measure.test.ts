@@ -24,6 +24,11 @@ t.test("distances and areas are told while places are set, moved and removed", a
   await soon(t).equal(() => page.locator(".object:visible").count(), 0, "no objects are looked for");
   await press(page, 10, 10);
   await soon(t).ok(async () => Math.abs((await kilometres(page)) - 2224) < 24, "2224 km");
+  const ground = (pressed: boolean) =>
+    page.evaluate(
+      `getComputedStyle(document.querySelector(".measure .segment[aria-pressed=${pressed}]")).backgroundColor`,
+    );
+  t.not(await ground(true), await ground(false), "it is seen what is measured");
   await page.click(".measure .segment:has-text('Area')");
   await soon(t).match(() => result(page), /km²/);
   await soon(t).ok(async () => Math.abs((await kilometres(page)) / 616_000 - 1) < 0.05, "616,000 km²");

@@ -38,6 +38,8 @@ t.test("a layer that cannot be drawn is marked beside its name, until it is draw
         .map((sign) => sign.getAttribute("aria-label"))`,
     );
   await soon(t).same(signs, ["Transport cannot be drawn just now.", "stops cannot be drawn just now."]);
+  t.equal(await page.locator(".missing-sign:visible").last().innerText(), "Cannot be drawn just now");
+  t.ok(await page.getByRole("img", { name: "Some layers cannot be drawn just now." }).isVisible());
   t.equal(await page.getByRole("img", { name: "stops cannot be drawn just now." }).count(), 1);
   t.equal(
     await page.locator(".missing-sign:visible").last().getAttribute("title"),
@@ -70,4 +72,20 @@ t.test("a layer that cannot be drawn is marked beside its name, until it is draw
   await pictureComplete(page);
   t.same(await colourAt(page, 10, 10), [255, 0, 0], "the browser has kept nothing of before");
   t.same(problems, []);
+});
+
+t.test("without HTTPS too, where browsers tell nothing of an image", async (t) => {
+  const plain = await startBrowser(t, ["--host-resolver-rules=MAP maps.test 127.0.0.1"]);
+  const { port } = new URL(server.url);
+  const { page } = await openPage(
+    plain,
+    `http://maps.test:${port}/#project=p&map=town&z=5&lat=10&lon=10&layers=${town.stops},${town.parks}`,
+  );
+  t.equal(await page.evaluate("window.isSecureContext"), false);
+  await server.sql.query(`alter table layers.l${town.stops} rename to away`);
+  await page.press(".map", "+");
+  await page.waitForSelector("[aria-label='stops cannot be drawn just now.']:visible");
+  await server.sql.query(`alter table layers.away rename to l${town.stops}`);
+  await page.waitForSelector("[aria-label='stops cannot be drawn just now.']", { state: "hidden" });
+  t.pass();
 });

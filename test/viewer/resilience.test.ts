@@ -30,6 +30,15 @@ t.test("tiles that failed while offline load when the connection is back", async
     "You are offline. The map goes on when the connection is back.",
   );
   await soon(t).equal(() => page.locator(".toast").count(), 1, "told once, not for each tile");
+  await page.waitForSelector(".toast", { state: "detached" });
+  await soon(t).match(() => page.locator(".layers-failure").innerText(), "You are offline.");
+  await page.click(".layers-header");
+  await soon(t).equal(
+    () => page.getByRole("img", { name: "You are offline." }).isVisible(),
+    true,
+    "it stays",
+  );
+  await page.click(".layers-header");
   const asked = requests.length;
   await page.context().setOffline(false);
   await pictureComplete(page);
@@ -38,6 +47,27 @@ t.test("tiles that failed while offline load when the connection is back", async
     `[...document.querySelectorAll(".leaflet-tile")].every((tile) => tile.complete && tile.naturalWidth > 0)`,
   );
   t.ok(shown, "no tile is missing");
+  await soon(t).equal(
+    () => page.locator(".layers-failure, .panel-sign").filter({ visible: true }).count(),
+    0,
+  );
+  await page.context().close();
+});
+
+t.test("failing tiles that are not shown any more are no failure any more", async (t) => {
+  const { page } = await openPage(browser, address("town"));
+  await page.route("**/tms/**", (route) =>
+    /&z=5/.test(route.request().url()) ? route.abort() : route.continue(),
+  );
+  await zoomIn(page);
+  await page.waitForSelector(".layers-failure:visible");
+  await soon(t).equal(
+    () => page.locator(".layers-failure").innerText(),
+    "Parts of the map could not be loaded.",
+  );
+  await page.press(".map", "-");
+  await page.waitForSelector(".layers-failure", { state: "hidden" });
+  t.pass();
   await page.context().close();
 });
 

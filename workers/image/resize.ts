@@ -1,4 +1,5 @@
-import type { Sharp } from "sharp";
+import { readFile, stat } from "node:fs/promises";
+import type { Metadata, Sharp } from "sharp";
 import type { PictureFormat, ResizeRequest, ResizeResponse } from "../../src/hosts/messages.js";
 import { sharp } from "./vips.js";
 
@@ -29,17 +30,27 @@ export async function resize(request: ResizeRequest): Promise<ResizeResponse> {
     }
     const format = request.format ?? own;
     const bytes = await encode(fitted(source.autoOrient(), size, result, request), format).toBuffer();
-    return { ok: true, bytes, format };
+    const isUnchanged = format === own && result.width === size.width && result.height === size.height;
+    const isSmaller = isUnchanged && showsAsItIs(metadata) && (await stat(request.path)).size < bytes.length;
+    return { ok: true, bytes: isSmaller ? await readFile(request.path) : bytes, format };
   } catch (error) {
     const large = /pixel limit/i.test((error as Error).message);
     return { ok: false, reason: large ? "source_too_large" : "unreadable" };
   }
 }
 
-function resultSize(source: Size, { width, height, shrinkOnly }: ResizeRequest): Size {
+/** Whether browsers show the file as the picture that is made of it: upright, in common colours and without motion. */
+const showsAsItIs = ({ orientation = 1, space, pages = 1 }: Metadata): boolean =>
+  orientation === 1 && space === "srgb" && pages === 1;
+
+function resultSize(source: Size, { width, height, shrinkOnly, fit }: ResizeRequest): Size {
   const ratio = source.width / source.height;
   const side = (pixels: number) => Math.max(1, Math.round(pixels));
-  if (width !== undefined && height !== undefined) return { width, height };
+  if (width !== undefined && height !== undefined) {
+    if (fit !== "inside") return { width, height };
+    const scale = Math.min(1, width / source.width, height / source.height);
+    return { width: side(source.width * scale), height: side(source.height * scale) };
+  }
   if (shrinkOnly && source.width <= (width ?? Infinity) && source.height <= (height ?? Infinity))
     return source;
   if (width !== undefined) return { width, height: side(width / ratio) };
@@ -50,7 +61,7 @@ function resultSize(source: Size, { width, height, shrinkOnly }: ResizeRequest):
 function fitted(picture: Sharp, source: Size, result: Size, request: ResizeRequest): Sharp {
   const { width, height } = result;
   const box = request.width !== undefined && request.height !== undefined;
-  const fit = box ? request.fit : "fill";
+  const fit = box && request.fit !== "inside" ? request.fit : "fill";
   const fits = source.width <= width && source.height <= height;
   if (fit === "none" || (fit === "scale-down" && fits)) return centredImage(picture, source, result);
   if (fit === "cover") return picture.resize(width, height, { fit });

@@ -35,7 +35,10 @@ const formatParameter = ruled(z.enum(["png", "jpg", "jpeg"], "must be png, jpg o
 const imageParameters = {
   w: integer("Width in pixels; without h, the aspect ratio is kept.", side).optional(),
   h: integer("Height in pixels; without w, the aspect ratio is kept.", side).optional(),
-  fit: choice("How the image fills w × h, as object-fit in CSS.", pictureFits),
+  fit: choice(
+    "How the image fills w × h, as object-fit in CSS; inside: as scale-down, without margins.",
+    pictureFits,
+  ),
   f: formatParameter,
 };
 

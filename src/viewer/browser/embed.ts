@@ -6,24 +6,32 @@ import type { Translate } from "./texts.js";
 /** Whether this page is the one that others may show in theirs. */
 export const isEmbedded = (): boolean => /\/embed\/?$/.test(location.pathname);
 
-/** A link to the whole viewer, at the view that is shown. */
-export function openWhole(t: Translate, link: () => string): HTMLElement {
-  const whole = h(
+/** The name of the map, as a link to the whole viewer at the view that is shown. */
+export class WholeLink {
+  private readonly title = h("span", { class: "whole-title" });
+  readonly element = h(
     "a",
-    {
-      class: "button raised",
-      href: "./",
-      target: "_blank",
-      rel: "noopener",
-      title: t("openWhole"),
-      "aria-label": t("openWhole"),
-    },
+    { class: "button raised whole", href: "./", target: "_blank", rel: "noopener" },
+    this.title,
     icon("open"),
   );
-  const update = () => {
-    whole.href = link();
-  };
-  whole.addEventListener("pointerdown", update);
-  whole.addEventListener("focus", update);
-  return h("div", { class: "toolbar" }, whole);
+
+  constructor(
+    private readonly t: Translate,
+    link: () => string,
+  ) {
+    const update = () => {
+      this.element.href = link();
+    };
+    this.element.addEventListener("pointerdown", update);
+    this.element.addEventListener("focus", update);
+    this.show("");
+  }
+
+  show(title: string): void {
+    this.title.textContent = title;
+    const label = this.t("openWhole");
+    this.element.title = label;
+    this.element.setAttribute("aria-label", title ? `${title}: ${label}` : label);
+  }
 }

@@ -39,6 +39,10 @@ export class LayersPanel {
   private readonly count = h("span", { class: "pill" });
   private readonly resetButton: HTMLButtonElement;
   private readonly header: HTMLButtonElement;
+  /** Beside the heading, for the panel may be folded. */
+  private readonly sign = h("span", { class: "panel-sign", role: "img", hidden: true }, icon("alert"));
+  private readonly failure = h("p", { class: "hint layers-failure", role: "status", hidden: true });
+  private missing: ReadonlySet<string> = new Set();
   private readonly body = h("div", { class: "layers-body", id: "layers-body" });
   private readonly baseSwitch = h("input", {
     type: "checkbox",
@@ -74,6 +78,7 @@ export class LayersPanel {
       icon("layers"),
       h("span", { class: "layers-title" }, t("layers")),
       this.count,
+      this.sign,
       h("span", { class: "fold-mark" }, icon("chevron")),
     );
     this.baseSwitch.addEventListener("change", changed);
@@ -90,12 +95,21 @@ export class LayersPanel {
       "div",
       { class: "base-row" },
       h("span", { class: "swatch" }, icon("globe")),
-      h("label", { class: "tree-name", for: "base-switch" }, t("baseMap"), h("small", {}, t("baseMapHint"))),
-      this.baseSign,
+      h(
+        "span",
+        { class: "tree-text" },
+        h(
+          "label",
+          { class: "tree-name", for: "base-switch" },
+          t("baseMap"),
+          h("small", {}, t("baseMapHint")),
+        ),
+        this.baseSign,
+      ),
       this.baseSwitch,
       this.baseSelect,
     );
-    this.body.append(this.treeView.element, this.baseRow);
+    this.body.append(this.failure, this.treeView.element, this.baseRow);
     this.element = h(
       "section",
       { class: "card layers", "aria-label": t("panel"), hidden: true },
@@ -125,8 +139,24 @@ export class LayersPanel {
 
   /** Marks what tiles lack, as it cannot be drawn just now. @param codes of layers, and that of the base map */
   markMissing(codes: ReadonlySet<string>): void {
+    this.missing = codes;
     this.treeView.markMissing(codes);
     this.baseSign.hidden = !codes.has(baseCode);
+    this.markHeader();
+  }
+
+  /** Says that tiles are missing, as long as they are. @param text undefined = all are there */
+  markFailed(text: string | undefined): void {
+    this.failure.textContent = text ?? "";
+    this.failure.hidden = text === undefined;
+    this.markHeader();
+  }
+
+  private markHeader(): void {
+    const text = this.failure.textContent || this.t("layersNotDrawn");
+    this.sign.title = text;
+    this.sign.setAttribute("aria-label", text);
+    this.sign.hidden = this.missing.size === 0 && this.failure.hidden;
   }
 
   /** The map shows another zoom. */

@@ -5,10 +5,13 @@ import type { Translate } from "./texts.js";
 
 export interface PictureEntry {
   readonly name: string;
-  /** @throws when it can not be loaded */
-  address(): Promise<string>;
+  /** For a box of that many pixels of the page. @throws when it can not be loaded */
+  address(width: number, height: number): Promise<string>;
   download(): void;
 }
+
+/** What the style sheet leaves free around a picture. */
+const marginsPixels = { across: 24, down: 68 };
 
 /** Shows a picture; the others are reached by buttons and arrow keys. */
 export function showLightbox(pictures: readonly PictureEntry[], first: number, t: Translate): void {
@@ -34,7 +37,10 @@ export function showLightbox(pictures: readonly PictureEntry[], first: number, t
     place.textContent =
       pictures.length > 1 ? `${picture.name} · ${shown + 1} / ${pictures.length}` : picture.name;
     try {
-      const address = await picture.address();
+      const address = await picture.address(
+        window.innerWidth - marginsPixels.across,
+        window.innerHeight - marginsPixels.down,
+      );
       if (shown === at) image.src = address;
     } catch {
       if (shown === at) problem.hidden = false;

@@ -12,7 +12,13 @@ export interface ControlEvents {
   print(): void;
 }
 
-export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): HTMLElement {
+/** @param isEmbedded in a page of others there is room for the most used ones only */
+export function mapControls(
+  map: L.Map,
+  { t }: Locale,
+  isEmbedded: boolean,
+  events: ControlEvents,
+): HTMLElement {
   const control = (name: IconName, label: string, press: () => void, className = "") =>
     button({ class: `control ${className}`, "aria-label": label, title: label }, press, icon(name));
   const zoomIn = control("plus", t("zoomIn"), () => map.zoomIn());
@@ -26,22 +32,23 @@ export function mapControls(map: L.Map, { t }: Locale, events: ControlEvents): H
   const home = control("map", t("wholeMap"), () => events.home());
   const others: HTMLElement[] = [home];
   // Geolocation requires HTTPS (or localhost).
-  if (window.isSecureContext && "geolocation" in navigator) {
+  if (!isEmbedded && window.isSecureContext && "geolocation" in navigator) {
     const locate: HTMLElement = control("locate", t("locate"), () => events.locate(locate), "locate");
     others.push(locate);
   }
   if (document.fullscreenEnabled)
     others.push(fullScreenControl(control("fullScreen", t("fullScreen"), toggleFullScreen), t));
-  others.push(control("print", t("print"), () => events.print()));
+  if (!isEmbedded) others.push(control("print", t("print"), () => events.print()));
   return h(
     "div",
     { class: "controls" },
-    h(
-      "div",
-      { class: "control-group tools" },
-      control("ruler", t("measure"), () => events.measure()),
-      control("bookmark", t("bookmarks"), () => events.bookmarks()),
-    ),
+    !isEmbedded &&
+      h(
+        "div",
+        { class: "control-group tools" },
+        control("ruler", t("measure"), () => events.measure()),
+        control("bookmark", t("bookmarks"), () => events.bookmarks()),
+      ),
     h("div", { class: "control-group" }, ...others),
     h("div", { class: "control-group" }, zoomIn, zoomOut),
   );

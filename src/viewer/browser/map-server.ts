@@ -110,6 +110,12 @@ export class ServerError extends Error {
   }
 }
 
+/** In steps, so that pages of many sizes share what the server keeps. */
+const stepPixels = 80;
+/** The pixels of the display that are asked for. @param pixels those of the page */
+const sideAsked = (pixels: number): number =>
+  stepPixels * Math.ceil((pixels * Math.min(2, Math.max(1, window.devicePixelRatio))) / stepPixels);
+
 /** Options of a request. */
 type Asked = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
 
@@ -226,9 +232,9 @@ export class MapServer {
     const files = [map, "layers", layer, "objects", String(object), "files"];
     return {
       files: () => this.get<AttachedFile[]>(project, files),
-      picture: ({ uuid }: AttachedFile, pixels: number) => {
-        const side = Math.ceil(pixels * Math.min(2, Math.max(1, window.devicePixelRatio)));
-        const address = withQuery(`api/2.8/${path(project, "image", uuid)}`, { w: side, h: side });
+      picture: ({ uuid }: AttachedFile, width: number, height: number) => {
+        const [w, h] = [sideAsked(width), sideAsked(height)];
+        const address = withQuery(`api/2.8/${path(project, "image", uuid)}`, { w, h, fit: "inside" });
         return pictures.address(address, this.sessions.of(project)?.token);
       },
       download: async ({ uuid, name }: AttachedFile) => {

@@ -23,8 +23,8 @@ export class MapView {
   take: ((latlng: L.LatLng) => void) | undefined;
   /** Is told each object that is highlighted. */
   highlighted: (hit: Hit) => void = () => undefined;
-  /** What covers the map. */
-  panels: { readonly side: HTMLElement; readonly object: HTMLElement } | undefined;
+  /** What covers the map; without `side` only small buttons do. */
+  panels: { readonly side: HTMLElement | undefined; readonly object: HTMLElement } | undefined;
   /** Whether the map has the size of a paper, not of the page. */
   private isOnPaper = false;
   private readonly highlights = L.featureGroup();
@@ -172,8 +172,11 @@ export class MapView {
     const { side, object } = this.panels ?? {};
     const isOpen = object !== undefined && !object.hidden;
     if (phone.matches) {
-      const below = withObject && isOpen ? size.y - object.offsetTop : 66;
-      return { paddingTopLeft: [24, 134], paddingBottomRight: [24, Math.max(this.covered, below) + 24] };
+      const below = withObject && isOpen ? size.y - object.offsetTop : side ? 66 : 24;
+      return {
+        paddingTopLeft: [24, side ? 134 : 72],
+        paddingBottomRight: [24, Math.max(this.covered, below) + 24],
+      };
     }
     const right = withObject && isOpen ? size.x - object.offsetLeft + 24 : 72;
     const left = side ? side.offsetLeft + side.offsetWidth + 16 : 24;

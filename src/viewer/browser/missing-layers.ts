@@ -1,6 +1,7 @@
 /**
  * Which layers the shown tiles lack, as they cannot be drawn just then. The server says so of each tile in `Server-Timing`, the
- * only header of an image that scripts see; some browsers tell it on https only. One of these tiles is loaded again from time to
+ * only header of an image that scripts see. Browsers tell it on https only: elsewhere tiles are not loaded as images, and say it
+ * by `drawn`. One of these tiles is loaded again from time to
  * time, since nobody keeps them and the server draws each anew; when it lacks nothing any more, the others are.
  */
 
@@ -48,14 +49,24 @@ export class MissingLayers {
   private loaded(entries: readonly PerformanceResourceTiming[]): void {
     for (const { name, serverTiming = [] } of entries) {
       const found = serverTiming.find((timing) => timing.name === metric);
-      this.lacking.delete(name);
-      if (found) this.lacking.set(name, found.description.split(", "));
-      if (name !== this.tried) continue;
-      this.tried = undefined;
-      if (!found) this.tiles.renewAt(new Set(this.shown()));
+      if (found || window.isSecureContext) this.note(name, found?.description);
     }
-    for (const name of [...this.lacking.keys()].slice(0, -mostKnown)) this.lacking.delete(name);
     this.update();
+  }
+
+  /** A tile has come by a way that tells its headers. @param missing what it lacks */
+  drawn(address: string, missing: string | undefined): void {
+    this.note(address, missing);
+    this.update();
+  }
+
+  private note(address: string, missing: string | undefined): void {
+    this.lacking.delete(address);
+    if (missing) this.lacking.set(address, missing.split(", "));
+    for (const name of [...this.lacking.keys()].slice(0, -mostKnown)) this.lacking.delete(name);
+    if (address !== this.tried) return;
+    this.tried = undefined;
+    if (!missing) this.tiles.renewAt(new Set(this.shown()));
   }
 
   /** Those of the shown tiles that lack something. */

@@ -39,7 +39,7 @@ export class ObjectFinder {
       shown: () => this.changed(),
       highlight: (hit) => view.highlight(this.clicked, hit),
       zoomTo: (hit) => view.zoomTo(hit),
-      files: (hit, ids) => this.files(hit, ids),
+      files: (hit, ids, gallery) => this.files(hit, ids, gallery),
       dataLanguage: () => {
         const mapId = this.opened()?.mapId;
         return mapId ? parts.server.readIn(mapId.project) : locale.language;
@@ -59,13 +59,13 @@ export class ObjectFinder {
     }).observe(this.panel.element);
   }
 
-  private files(hit: Hit, ids: string): Node {
+  private files(hit: Hit, ids: string, gallery: HTMLElement): Node {
     const { server, locale, toasts } = this.parts;
     const mapId = this.opened()?.mapId;
     if (!mapId) return document.createTextNode("");
     const source = server.attachments(mapId, hit.layer.element.code, hit.object.id, this.pictures);
     const failed = () => toasts.show(locale.t("downloadFailed"), "bad");
-    return attachmentList(ids, { ...source, failed }, locale);
+    return attachmentList(ids, { ...source, failed }, locale, gallery);
   }
 
   /** The object that is shown, or being loaded; none if the tree of the map has not its layer. */

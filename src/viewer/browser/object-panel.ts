@@ -12,8 +12,8 @@ export interface ObjectPanelEvents {
   highlight(hit: Hit | undefined): void;
   zoomTo(hit: Hit): void;
   copy(text: string): void;
-  /** The files of an object with these ids. */
-  files(hit: Hit, ids: string): Node;
+  /** The files of an object with these ids. @param gallery where its pictures are put */
+  files(hit: Hit, ids: string, gallery: HTMLElement): Node;
   /** In which language names are preferred. */
   dataLanguage(): string;
   /** The attributes of another object are shown now, or of none. */
@@ -190,8 +190,9 @@ export class ObjectPanel {
         if (columns.length > 0 && this.found === found && this.shownHit === hit) this.showObject(hit);
       });
     }
+    const gallery = h("div", { class: "gallery" });
     const rows = attributeRows(hit.object, this.columnsOf(hit.layer), this.locale, (ids) =>
-      this.events.files(hit, ids),
+      this.events.files(hit, ids, gallery),
     ).map((row) =>
       "heading" in row
         ? h("tr", { class: "group" }, h("th", { colspan: 2, scope: "colgroup" }, row.heading))
@@ -223,6 +224,7 @@ export class ObjectPanel {
       h(
         "div",
         { class: "object-body" },
+        gallery,
         rows.length > 0
           ? h("table", { class: "attributes" }, h("tbody", {}, ...rows))
           : h("p", { class: "hint" }, t("noAttributes")),

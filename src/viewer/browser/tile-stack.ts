@@ -56,6 +56,7 @@ export class TileStack implements ShownTiles {
       doubtful: () => this.events.doubtful(),
       failed: () => this.events.failed(),
       complete: () => this.events.complete(),
+      drawn: (address, missing) => this.events.drawn(address, missing),
     };
     return new MapTiles(this.map, events, place);
   }

@@ -10,8 +10,10 @@ export interface TileEvents {
   loading(isLoading: boolean): void;
   /** A tile failed for the first time. */
   doubtful(): void;
-  /** A tile failed several times. It is tried again, at longer and longer intervals. */
+  /** A tile failed several times, or again after that. It is tried again, at longer and longer intervals. */
   failed(): void;
+  /** A tile came by a way that tells its headers. @param missing names of what it lacks, as it cannot be drawn just then */
+  drawn(address: string, missing: string | undefined): void;
   /** No tile is missing any more. */
   complete(): void;
 }
@@ -38,7 +40,13 @@ class RetryingTiles extends L.TileLayer {
     opacity: number,
   ) {
     super("", { maxZoom: 22, zIndex, opacity, keepBuffer: 3, updateWhenZooming: false });
-    this.on("tileunload", (event: L.TileEvent) => this.forget(event.tile));
+    // Those that are still loading when another zoom is shown are aborted, and not unloaded.
+    this.on("tileunload tileabort", (event) => {
+      const { tile } = event as L.TileEvent;
+      const wasFailing = this.failing.has(tile);
+      this.forget(tile);
+      if (wasFailing && this.failing.size === 0) this.fire("complete");
+    });
     const online = () => {
       for (const [tile, { retry }] of [...this.failing]) {
         this.forget(tile);
@@ -52,6 +60,13 @@ class RetryingTiles extends L.TileLayer {
   private forget(tile: HTMLElement): void {
     window.clearTimeout(this.failing.get(tile)?.timer);
     this.failing.delete(tile);
+  }
+
+  /** The picture as it is now, as the address of its bytes. @throws when it cannot be loaded */
+  private async checked(url: string): Promise<string> {
+    const { src, missing } = await checkedPicture(url);
+    this.fire("drawn", { address: new URL(url, document.baseURI).href, missing });
+    return src;
   }
 
   override getTileUrl(coords: L.Coords): string {
@@ -91,7 +106,7 @@ class RetryingTiles extends L.TileLayer {
     this.renewing.set(tile, false);
     try {
       const fresh = new Image();
-      fresh.src = await checkedPicture(this.getTileUrl(coords));
+      fresh.src = await this.checked(this.getTileUrl(coords));
       // Until it can be drawn, the old picture stays. It does not fade in, as it would if Leaflet heard of it.
       await fresh.decode();
       tile.onload = () => URL.revokeObjectURL(fresh.src);
@@ -109,9 +124,9 @@ class RetryingTiles extends L.TileLayer {
     const tile = document.createElement("img");
     const url = this.getTileUrl(coords);
     const load = () => {
-      if (!this.hasChanged && isAttended()) tile.src = url;
+      if (!this.hasChanged && isAttended() && window.isSecureContext) tile.src = url;
       else
-        checkedPicture(url).then(
+        this.checked(url).then(
           (src) => {
             tile.src = src;
           },
@@ -129,8 +144,10 @@ class RetryingTiles extends L.TileLayer {
       if (hadFailed && this.failing.size === 0) this.fire("complete");
     };
     tile.onerror = () => {
+      if (!tile.isConnected) return; // it is not shown any more
       if (attempt === 1) this.fire("doubtful");
       if (attempt === attempts) done(new Error("the tile could not be loaded"), tile);
+      if (attempt >= attempts) this.fire("failing");
       const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)) * (0.75 + Math.random() / 2);
       attempt += 1;
       this.forget(tile);
@@ -142,13 +159,16 @@ class RetryingTiles extends L.TileLayer {
 }
 
 /**
- * The picture as it is now, as the address of its bytes. For a picture that it has shown, the browser would not ask the server
+ * The picture as it is now, as the address of its bytes, with what it lacks. For a picture that it has shown, the browser would not ask the server
  * again, whatever that said.
  */
-async function checkedPicture(url: string): Promise<string> {
+async function checkedPicture(
+  url: string,
+): Promise<{ readonly src: string; readonly missing: string | undefined }> {
   const answer = await fetch(url, { cache: "no-cache", headers: attention() });
   if (!answer.ok) throw new Error(`${answer.status}`);
-  return URL.createObjectURL(await answer.blob());
+  const missing = answer.headers.get("x-tile-incomplete") ?? undefined;
+  return { src: URL.createObjectURL(await answer.blob()), missing };
 }
 
 /** Whether a change in the area may be seen in the tile. */
@@ -200,7 +220,11 @@ export class MapTiles {
         if (this.current === tiles) for (const old of this.previous.splice(0)) old.remove();
       }, 250);
     });
-    tiles.on("tileerror", () => this.events.failed());
+    tiles.on("failing", () => this.events.failed());
+    tiles.on("drawn", (event) => {
+      const { address, missing } = event as L.LeafletEvent & { address: string; missing: string | undefined };
+      this.events.drawn(address, missing);
+    });
     tiles.on("doubtful", () => this.events.doubtful());
     tiles.on("complete", () => this.events.complete());
     tiles.addTo(this.map);

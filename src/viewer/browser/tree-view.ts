@@ -17,13 +17,14 @@ export interface TreeViewEvents {
 /** What tiles name the base map by when they lack it. */
 export const baseCode = "_base";
 
-/** A sign beside what cannot be drawn just now. It is hidden at first. */
+/** Says of what cannot be drawn just now that it cannot, below its name. It is hidden at first. */
 export function missingSign(t: Translate, name: string): HTMLElement {
   const text = t("cannotBeDrawn", { name });
   return h(
     "span",
     { class: "missing-sign", role: "img", "aria-label": text, title: text, hidden: true },
     icon("alert"),
+    t("notDrawn"),
   );
 }
 
@@ -111,8 +112,12 @@ export class TreeView {
       "div",
       { class: "tree-row", "data-depth": Math.min(depth, 4) },
       symbol,
-      h("label", { class: "tree-name", for: id, title: item.title }, item.title),
-      sign,
+      h(
+        "span",
+        { class: "tree-text" },
+        h("label", { class: "tree-name", for: id, title: item.title }, item.title),
+        sign,
+      ),
       this.zoomButton(item),
       this.menuButton(item),
       input,

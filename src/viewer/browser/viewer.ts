@@ -4,7 +4,7 @@ import { copyText } from "./clipboard.js";
 import { coordinatesText, pointerCoordinates } from "./coordinates.js";
 import type { DataLanguages } from "./data-languages.js";
 import { h } from "./dom.js";
-import { openWhole } from "./embed.js";
+import { WholeLink } from "./embed.js";
 import { FirstCover } from "./first-cover.js";
 import { type Language, rememberLanguage } from "./language.js";
 import { hasObjects, LayerTree, type TreeItem } from "./layer-tree.js";
@@ -57,6 +57,7 @@ export class Viewer {
   private readonly chooser: MapChooser;
   private readonly layers: LayersPanel;
   private readonly toolbar: Toolbar;
+  private readonly whole: WholeLink;
   private readonly view: MapView;
   private readonly cover: FirstCover;
   private readonly tiles: TileStack;
@@ -107,7 +108,9 @@ export class Viewer {
       failed: () => this.tilesFailed(),
       complete: () => {
         this.hasToldFailure = false;
+        this.layers.markFailed(undefined);
       },
+      drawn: (address, missing) => this.missing.drawn(address, missing),
     });
     this.missing = new MissingLayers(this.tiles, (codes) => this.layers.markMissing(codes));
     this.live = new LiveChanges({
@@ -164,7 +167,8 @@ export class Viewer {
       changeDataLanguage: (language) => void this.changeDataLanguage(language),
     });
     const position = new MyPosition(this.view.map, t, this.toasts);
-    const controls = mapControls(this.view.map, locale, {
+    this.whole = new WholeLink(t, () => this.link());
+    const controls = mapControls(this.view.map, locale, parts.isEmbedded, {
       home: () => this.view.fit(this.tree?.extent()),
       measure: () => void this.tools.openMeasure(),
       bookmarks: () =>
@@ -188,13 +192,19 @@ export class Viewer {
         this.layersChanged();
       },
     });
-    const layers = withMovableBorder(this.layers.element, t);
-    const side = h("div", { class: "side" }, this.chooser.element, this.search.element, layers);
-    this.view.panels = { side, object: this.finder.panel.element };
+    const { isEmbedded } = parts;
+    const side = h(
+      "div",
+      { class: "side" },
+      isEmbedded ? this.whole.element : this.chooser.element,
+      this.search.element,
+      isEmbedded ? this.layers.element : withMovableBorder(this.layers.element, t),
+    );
+    this.view.panels = { side: isEmbedded ? undefined : side, object: this.finder.panel.element };
     root.append(
       this.progress,
       side,
-      parts.isEmbedded ? openWhole(t, () => this.link()) : this.toolbar.element,
+      ...(isEmbedded ? [] : [this.toolbar.element]),
       this.finder.panel.element,
       this.menu.element,
       controls,
@@ -414,6 +424,7 @@ export class Viewer {
   private showMapInfo(): void {
     const { t } = this.parts.locale;
     this.chooser.update(this.projects, this.mapId);
+    this.whole.show(this.titled.title);
     this.toolbar.showUser(this.mapId && this.parts.sessions.of(this.mapId.project)?.login);
     this.toolbar.languages.showData(this.project?.languages ?? [], this.dataLanguage);
     document.title = `${this.titled.title || t("viewerTitle")} · Mapwright`;
@@ -529,9 +540,11 @@ export class Viewer {
   }
 
   private tilesFailed(): void {
+    const text = this.parts.locale.t(navigator.onLine ? "tilesFailed" : "offline");
+    this.layers.markFailed(text);
     if (this.hasToldFailure) return;
     this.hasToldFailure = true;
-    this.toasts.show(this.parts.locale.t(navigator.onLine ? "tilesFailed" : "offline"), "bad");
+    this.toasts.show(text, "bad");
   }
 
   /** Tiles may fail because the session has ended: this is asked at the first, before many more are refused. */
@@ -559,7 +572,7 @@ export class Viewer {
     const { t } = this.parts.locale;
     this.showNoMap();
     document.title = `${t("unknownTitle")} · Mapwright`;
-    const hasMaps = this.projects.some(({ maps }) => maps.length > 0);
+    const hasMaps = !this.parts.isEmbedded && this.projects.some(({ maps }) => maps.length > 0);
     this.stage.message(unknownMapMessage(t, hasMaps ? () => this.chooser.open(true) : undefined));
   }
 

@@ -187,6 +187,8 @@ export const english = {
   emptyTitle: "No maps yet",
   emptyHint: "Maps appear here as soon as they are published.",
   tilesFailed: "Parts of the map could not be loaded.",
+  notDrawn: "Cannot be drawn just now",
+  layersNotDrawn: "Some layers cannot be drawn just now.",
   cannotBeDrawn: "{name} cannot be drawn just now.",
   offline: "You are offline. The map goes on when the connection is back.",
   queryFailed: "The objects could not be loaded.",

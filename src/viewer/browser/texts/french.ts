@@ -188,6 +188,8 @@ export const french: Texts = {
   emptyTitle: "Pas encore de cartes",
   emptyHint: "Les cartes apparaissent ici dès qu’elles sont publiées.",
   tilesFailed: "Des parties de la carte n’ont pas pu être chargées.",
+  notDrawn: "Ne peut être dessinée pour l’instant",
+  layersNotDrawn: "Certaines couches ne peuvent être dessinées pour l’instant.",
   cannotBeDrawn: "{name} ne peut pas être dessiné pour le moment.",
   offline: "Vous êtes hors ligne. La carte se chargera au retour de la connexion.",
   queryFailed: "Les objets n’ont pas pu être chargés.",

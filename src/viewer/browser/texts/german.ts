@@ -189,6 +189,8 @@ export const german: Texts = {
   emptyTitle: "Noch keine Karten",
   emptyHint: "Karten erscheinen hier, sobald sie veröffentlicht sind.",
   tilesFailed: "Teile der Karte konnten nicht geladen werden.",
+  notDrawn: "Kann gerade nicht gezeichnet werden",
+  layersNotDrawn: "Einige Ebenen können gerade nicht gezeichnet werden.",
   cannotBeDrawn: "{name} kann gerade nicht gezeichnet werden.",
   offline: "Sie sind offline. Die Karte lädt weiter, sobald die Verbindung wieder da ist.",
   queryFailed: "Die Objekte konnten nicht geladen werden.",

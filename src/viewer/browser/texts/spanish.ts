@@ -188,6 +188,8 @@ export const spanish: Texts = {
   emptyTitle: "Todavía no hay mapas",
   emptyHint: "Los mapas aparecen aquí en cuanto se publican.",
   tilesFailed: "No se pudieron cargar partes del mapa.",
+  notDrawn: "No se puede dibujar ahora",
+  layersNotDrawn: "Algunas capas no se pueden dibujar ahora.",
   cannotBeDrawn: "{name} no se puede dibujar en este momento.",
   offline: "Está sin conexión. El mapa seguirá cuando vuelva la conexión.",
   queryFailed: "No se pudieron cargar los objetos.",
