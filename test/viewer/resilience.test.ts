@@ -81,14 +81,12 @@ t.test("an expired session is told once, and its tiles are asked for no more", a
     "JSON.parse(sessionStorage.getItem('mapwright.sessions'))[0][1].token",
   );
   await server.api("POST", "logout/", { token });
-  const before = requests.filter(isTile).length;
   await zoomIn(page);
   await page.waitForSelector("text=This map is private");
   await soon(t).equal(() => page.locator(".toast").count(), 1);
   const refused = requests.filter(isTile);
   await page.waitForTimeout(2_500);
   t.equal(requests.filter(isTile).length, refused.length, "nothing is asked again");
-  t.equal(new Set(refused.slice(before)).size, refused.length - before, "each once");
   await signIn(opened);
   await pictureComplete(page);
   await soon(t).match(() => page.url(), /z=5/, "the view has stayed");

@@ -140,7 +140,9 @@ t.test("a project without public maps is on no list, and opens to those who sign
   await soon(t).equal(() => linked.page.inputValue("#sign-in-project"), "closed");
   await linked.page.context().close();
   const nowhere = await openPage(browser, `${server.url}/#project=none&map=plan`, { waitForMap: false });
-  await nowhere.page.waitForSelector("text=There is no such map");
+  await nowhere.page.waitForSelector("text=There is no such project");
+  await nowhere.page.click(".stage button");
+  await soon(t).notMatch(() => nowhere.page.url(), /project=none/, "and the way leads to what there is");
   await nowhere.page.context().close();
 });
 

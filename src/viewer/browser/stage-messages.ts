@@ -12,12 +12,19 @@ export const noMapsMessage = (t: Translate, signIn: () => void): StageMessage =>
   actions: [{ label: t("signIn"), isMain: true, press: signIn }],
 });
 
-/** The map of a link does not exist. @param chooseMap undefined = there are no others */
-export const unknownMapMessage = (t: Translate, chooseMap: (() => void) | undefined): StageMessage => ({
+/**
+ * The map of a link, or its project, does not exist.
+ * @param lead to other maps; undefined = there are none
+ */
+export const unknownMessage = (
+  t: Translate,
+  what: "map" | "project",
+  lead: (() => void) | undefined,
+): StageMessage => ({
   icon: "map",
-  title: t("unknownTitle"),
+  title: t(what === "map" ? "unknownTitle" : "unknownProject"),
   text: t("unknownHint"),
-  actions: chooseMap ? [{ label: t("chooseMap"), isMain: true, press: chooseMap }] : [],
+  actions: lead ? [{ label: t("chooseMap"), isMain: true, press: lead }] : [],
 });
 
 /** The map requires signing in, or as another user: `isForbidden` when the current user may not see it. */

@@ -28,7 +28,7 @@ import type { Sessions } from "./sessions.js";
 import { withMovableBorder } from "./side-width.js";
 import { showSignInDialog } from "./sign-in.js";
 import { Stage } from "./stage.js";
-import { loadFailedMessage, noMapsMessage, privateMapMessage, unknownMapMessage } from "./stage-messages.js";
+import { loadFailedMessage, noMapsMessage, privateMapMessage, unknownMessage } from "./stage-messages.js";
 import type { TextKey } from "./texts.js";
 import { TileStack } from "./tile-stack.js";
 import { Toasts } from "./toasts.js";
@@ -568,20 +568,23 @@ export class Viewer {
     this.stage.message(noMapsMessage(t, () => void this.signIn()));
   }
 
-  private showUnknown(): void {
+  private showUnknown(what: "map" | "project"): void {
     const { t } = this.parts.locale;
     this.showNoMap();
-    document.title = `${t("unknownTitle")} · Mapwright`;
-    const hasMaps = !this.parts.isEmbedded && this.projects.some(({ maps }) => maps.length > 0);
-    this.stage.message(unknownMapMessage(t, hasMaps ? () => this.chooser.open(true) : undefined));
+    document.title = `${t(what === "map" ? "unknownTitle" : "unknownProject")} · Mapwright`;
+    const hasMaps = this.projects.some(({ maps }) => maps.length > 0);
+    // Without the names of the link the server shows the maps that there are.
+    const lead = hasMaps ? () => this.chooser.open(true) : () => location.assign("./");
+    this.stage.message(unknownMessage(t, what, this.parts.isEmbedded ? undefined : lead));
   }
 
   private showFailure(error: unknown, retry: () => void): void {
     const { t } = this.parts.locale;
     this.showNoMap();
     const failure = error instanceof ServerError ? error : new ServerError(500, undefined);
-    if (failure.status === 404 || failure.code === "project_not_found") {
-      this.showUnknown();
+    const isUnknownProject = failure.code === "project_not_found";
+    if (failure.status === 404 || isUnknownProject) {
+      this.showUnknown(isUnknownProject ? "project" : "map");
       return;
     }
     if (failure.status === 401 || failure.status === 403) {

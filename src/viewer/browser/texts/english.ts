@@ -180,6 +180,7 @@ export const english = {
   busyServer: "The server is busy. Try again in a moment.",
   retry: "Try again",
   unknownTitle: "There is no such map",
+  unknownProject: "There is no such project",
   unknownHint: "It may have been renamed or removed.",
   privateTitle: "This map is private",
   privateHint: "Sign in with an account that may see it.",

@@ -181,6 +181,7 @@ export const french: Texts = {
   busyServer: "Le serveur est occupé. Réessayez dans un instant.",
   retry: "Réessayer",
   unknownTitle: "Cette carte n’existe pas",
+  unknownProject: "Ce projet n’existe pas",
   unknownHint: "Elle a peut-être été renommée ou supprimée.",
   privateTitle: "Cette carte est privée",
   privateHint: "Connectez-vous avec un compte qui peut la voir.",

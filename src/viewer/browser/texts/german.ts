@@ -182,6 +182,7 @@ export const german: Texts = {
   busyServer: "Der Server ist ausgelastet. Versuchen Sie es gleich noch einmal.",
   retry: "Noch einmal versuchen",
   unknownTitle: "Diese Karte gibt es nicht",
+  unknownProject: "Dieses Projekt gibt es nicht",
   unknownHint: "Vielleicht wurde sie umbenannt oder gelöscht.",
   privateTitle: "Diese Karte ist nicht öffentlich",
   privateHint: "Melden Sie sich mit einem Konto an, das sie sehen darf.",

@@ -193,6 +193,7 @@ export const russian: Texts = {
   busyServer: "Сервер занят. Попробуйте чуть позже.",
   retry: "Повторить",
   unknownTitle: "Такой карты нет",
+  unknownProject: "Такого проекта нет",
   unknownHint: "Возможно, её переименовали или удалили.",
   privateTitle: "Это закрытая карта",
   privateHint: "Войдите под учётной записью, которой она доступна.",

@@ -181,6 +181,7 @@ export const spanish: Texts = {
   busyServer: "El servidor está ocupado. Inténtelo de nuevo en un momento.",
   retry: "Reintentar",
   unknownTitle: "Ese mapa no existe",
+  unknownProject: "Ese proyecto no existe",
   unknownHint: "Quizá se le cambió el nombre o se eliminó.",
   privateTitle: "Este mapa es privado",
   privateHint: "Inicie sesión con una cuenta que pueda verlo.",
