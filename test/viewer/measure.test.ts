@@ -112,3 +112,20 @@ t.test("a place's menu begins there", async (t) => {
   await soon(t).equal(() => page.locator(".measure-place").count(), 1);
   await page.context().close();
 });
+
+t.test("all lengths have the units of the reader's country, or those that were chosen", async (t) => {
+  const { page } = await openPage(browser, home, { locale: "en-US" });
+  const scale = () => page.locator(".bottom-line .scale").innerText();
+  await soon(t).match(scale, /^\d+ mi$/);
+  await page.click("[aria-label=Measure]");
+  await page.waitForSelector(".measure");
+  await press(page, 0, 0);
+  await press(page, 0, 10);
+  await soon(t).match(() => result(page), /^69\d(\.\d)? mi$/);
+  await page.click(".measure .segment:has-text('km')");
+  await soon(t).match(() => result(page), /^1,1\d\d km$/);
+  await soon(t).match(scale, /^\d+ km$/);
+  await page.reload();
+  await soon(t).match(scale, /^\d+ km$/, "the browser remembers it");
+  await page.context().close();
+});

@@ -6,6 +6,7 @@ import { chooseLanguage, type Language } from "./language.js";
 import { MapServer } from "./map-server.js";
 import { openStorage, Sessions } from "./sessions.js";
 import { loadTexts, translator } from "./texts.js";
+import { Units } from "./units.js";
 import { Viewer } from "./viewer.js";
 
 /** Entry point of the viewer. */
@@ -15,7 +16,7 @@ const [language, texts] = await loadTexts(chosen)
   // A page in another language is better than none.
   .catch(async () => ["en" satisfies Language, await loadTexts("en")] as const);
 const t = translator(language, texts);
-const locale: Locale = { language, t };
+const locale: Locale = { language, t, units: new Units() };
 document.documentElement.lang = language;
 document.title = `${t("viewerTitle")} · Mapwright`;
 

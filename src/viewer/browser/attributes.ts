@@ -1,13 +1,15 @@
 import { h } from "./dom.js";
 import type { ColumnInfo, ObjectItem } from "./map-server.js";
 import type { Translate } from "./texts.js";
+import type { Units } from "./units.js";
 
 /** Formats an object's fields for display. */
 
-/** Language and translations of the page. */
+/** Language, translations and units of the page. */
 export interface Locale {
   readonly language: string;
   readonly t: Translate;
+  readonly units: Units;
 }
 
 /** A heading for the rows that follow, or a row with title and value. */

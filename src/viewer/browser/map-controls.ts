@@ -74,9 +74,18 @@ function fullScreenControl(element: HTMLElement, t: Locale["t"]): HTMLElement {
 
 const earthMetres = 40_075_016.686;
 const maxWidthPixels = 96;
+/** Metres of a unit, from the larger one. */
+const metric = [
+  [1_000, "kilometer"],
+  [1, "meter"],
+] as const;
+const imperial = [
+  [1_609.344, "mile"],
+  [0.3048, "foot"],
+] as const;
 
 /** A scale bar for the centre of the map, with units in the page's language. */
-export function scaleBar(map: L.Map, { language }: Locale): HTMLElement {
+export function scaleBar(map: L.Map, { language, units }: Locale): HTMLElement {
   const text = h("span", {});
   const line = h("span", { class: "scale-line", "aria-hidden": "true" });
   const element = h("div", { class: "scale" }, text, line);
@@ -86,11 +95,15 @@ export function scaleBar(map: L.Map, { language }: Locale): HTMLElement {
     const perPixel =
       (earthMetres * Math.cos((map.getCenter().lat * Math.PI) / 180)) / (256 * 2 ** map.getZoom());
     const maxMetres = perPixel * maxWidthPixels;
-    const power = 10 ** Math.floor(Math.log10(maxMetres));
-    const metres = power * ([5, 2].find((step) => step * power <= maxMetres) ?? 1);
-    line.style.width = `${Math.round(metres / perPixel)}px`;
-    text.textContent = metres >= 1000 ? format(metres / 1000, "kilometer") : format(metres, "meter");
+    const [large, small] = units.isImperial ? imperial : metric;
+    const [unitMetres, unit] = maxMetres >= large[0] ? large : small;
+    const most = maxMetres / unitMetres;
+    const power = 10 ** Math.floor(Math.log10(most));
+    const value = power * ([5, 2].find((step) => step * power <= most) ?? 1);
+    line.style.width = `${Math.round((value * unitMetres) / perPixel)}px`;
+    text.textContent = format(value, unit);
   };
+  units.whenChosen(update);
   map.on("move zoomend resize", update);
   update();
   return element;

@@ -101,7 +101,7 @@ export class ObjectPanel {
 
   private titleOf(hit: Hit): string {
     const preferred = viewerSetting(hit.layer, "title");
-    const read = { t: this.locale.t, language: this.events.dataLanguage() };
+    const read = { ...this.locale, language: this.events.dataLanguage() };
     return objectTitle(hit.object, this.columnsOf(hit.layer), read, preferred);
   }
 

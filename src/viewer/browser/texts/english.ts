@@ -125,6 +125,9 @@ export const english = {
   measure: "Measure",
   measureDistance: "Distance",
   measureArea: "Area",
+  units: "Units",
+  unitsMetric: "km",
+  unitsImperial: "mi",
   measureHint:
     "Press the map to set points, or Enter for its middle. Drag or arrow keys move a point, Delete removes it, Shift+Enter finishes.",
   measurePoint: "Point {n}",

@@ -126,6 +126,9 @@ export const french: Texts = {
   measure: "Mesurer",
   measureDistance: "Distance",
   measureArea: "Surface",
+  units: "Unités",
+  unitsMetric: "km",
+  unitsImperial: "mi",
   measureHint:
     "Cliquez sur la carte pour poser des points, ou Entrée pour son centre. Glisser ou flèches déplacent, Suppr enlève, Maj+Entrée termine.",
   measurePoint: "Point {n}",

@@ -126,6 +126,9 @@ export const german: Texts = {
   measure: "Messen",
   measureDistance: "Strecke",
   measureArea: "Fläche",
+  units: "Einheiten",
+  unitsMetric: "km",
+  unitsImperial: "mi",
   measureHint:
     "Klicken Sie auf die Karte, um Punkte zu setzen, oder Enter für ihre Mitte. Ziehen oder Pfeiltasten verschieben, Entf entfernt, Umschalt+Enter beendet.",
   measurePoint: "Punkt {n}",

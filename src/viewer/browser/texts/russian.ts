@@ -133,6 +133,9 @@ export const russian: Texts = {
   measure: "Измерить",
   measureDistance: "Расстояние",
   measureArea: "Площадь",
+  units: "Единицы",
+  unitsMetric: "км",
+  unitsImperial: "мили",
   measureHint:
     "Нажимайте на карту, чтобы ставить точки, или Enter — в её середине. Точку двигают мышью или стрелками, Delete её удаляет, Shift+Enter завершает.",
   measurePoint: "Точка {n}",

@@ -126,6 +126,9 @@ export const spanish: Texts = {
   measure: "Medir",
   measureDistance: "Distancia",
   measureArea: "Superficie",
+  units: "Unidades",
+  unitsMetric: "km",
+  unitsImperial: "mi",
   measureHint:
     "Pulse en el mapa para poner puntos, o Intro en su centro. Arrastrar o las flechas mueven, Supr quita, Mayús+Intro termina.",
   measurePoint: "Punto {n}",

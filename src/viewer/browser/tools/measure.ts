@@ -50,6 +50,22 @@ class Measure implements ClosableTool {
       distance: choice("distance", t("measureDistance")),
       area: choice("area", t("measureArea")),
     };
+    const { units } = parts.locale;
+    const unitChoices: HTMLElement[] = [];
+    const showUnits = () => {
+      for (const [at, choice] of unitChoices.entries())
+        choice.setAttribute("aria-pressed", String((at === 1) === units.isImperial));
+    };
+    const unitChoice = (imperial: boolean, label: string) => {
+      const press = () => {
+        units.choose(imperial);
+        showUnits();
+        this.update();
+      };
+      const choice = button({ class: "segment" }, press, label);
+      unitChoices.push(choice);
+      return choice;
+    };
     this.hint = h("p", { class: "hint" }, t("measureHint"));
     this.undoButton = button(
       { class: "button small" },
@@ -69,6 +85,12 @@ class Measure implements ClosableTool {
           this.choices.distance,
           this.choices.area,
         ),
+        h(
+          "div",
+          { class: "segments", role: "group", "aria-label": t("units") },
+          unitChoice(false, t("unitsMetric")),
+          unitChoice(true, t("unitsImperial")),
+        ),
         button(
           { class: "icon-button", "aria-label": t("close"), title: t("close") },
           () => this.close(),
@@ -86,6 +108,7 @@ class Measure implements ClosableTool {
         this.finishButton,
       ),
     );
+    showUnits();
     const options = { interactive: false, noClip: true, smoothFactor: 1 };
     this.area = L.polygon([], { ...options, className: "measure-area" });
     this.casing = L.polyline([], { ...options, className: "measure-casing" });

@@ -1,8 +1,6 @@
 import type { Locale } from "../attributes.js";
 
-/** Lengths and areas as text, in the units of the reader's country. */
-
-const isImperial = (): boolean => /-(US|LR|MM)$/i.test(navigator.language);
+/** Lengths and areas as text. */
 
 const number = (language: string, value: number): string => {
   const decimals = value >= 1_000 ? 0 : value >= 100 ? 1 : value >= 1 ? 2 : 3;
@@ -10,8 +8,8 @@ const number = (language: string, value: number): string => {
 };
 
 /** @param metres a length */
-export function lengthText(metres: number, { language }: Locale, imperial = isImperial()): string {
-  const [value, unit] = imperial
+export function lengthText(metres: number, { language, units }: Locale): string {
+  const [value, unit] = units.isImperial
     ? metres < 304.8
       ? ([metres / 0.3048, "foot"] as const)
       : ([metres / 1_609.344, "mile"] as const)
@@ -23,8 +21,8 @@ export function lengthText(metres: number, { language }: Locale, imperial = isIm
 }
 
 /** @param metres an area, in square metres */
-export function areaText(metres: number, { language, t }: Locale, imperial = isImperial()): string {
-  if (imperial) {
+export function areaText(metres: number, { language, t, units }: Locale): string {
+  if (units.isImperial) {
     const [value, unit] =
       metres < 4_046.86
         ? [metres / 0.092_903_04, "ft²"]
