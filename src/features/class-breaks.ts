@@ -1,3 +1,5 @@
+import { roundBorder, slackOf } from "../visual/round-breaks.js";
+
 /**
  * Class breaks in ascending order, one more than there are classes. A class is the interval (lower, upper]; the first class
  * includes its lower break too, so the first two breaks are equal when it has one value. With fewer distinct values than
@@ -24,6 +26,36 @@ export const breaksAt = (min: number, ends: readonly number[]): ClassBreaks => [
   min,
   ...ends.filter((end, i) => i === 0 || end !== ends[i - 1]),
 ];
+
+/**
+ * Breaks of classes with about as many values each. @param isRounded whether breaks may move a little to be round
+ */
+export async function quantileBreaks(
+  values: {
+    readonly min: number;
+    readonly max: number;
+    readonly total: number;
+    /** Values at these ranks (from 1), in their order. */
+    readonly valuesAt: (ranks: readonly number[]) => Promise<number[]>;
+  },
+  { classes, isRounded }: { readonly classes: number; readonly isRounded: boolean },
+): Promise<ClassBreaks> {
+  const { min, max, total } = values;
+  const ranks = quantileRanks(total, classes).slice(0, -1);
+  if (!isRounded) return breaksAt(min, [...(await values.valuesAt(ranks)), max]);
+  const slack = slackOf(total / classes);
+  const around = ranks.flatMap((rank) => [
+    Math.max(1, rank - slack),
+    rank,
+    Math.min(total, rank + slack + 1),
+  ]);
+  const found = await values.valuesAt(around);
+  const ends = ranks.map((_, at) => {
+    const place = { from: found[3 * at]!, to: found[3 * at + 2]! };
+    return roundBorder(found[3 * at + 1]!, place, at === 0 ? min : found[3 * at - 2]!);
+  });
+  return breaksAt(min, [...ends, max]);
+}
 
 /** Distinct values in ascending order, with the number of times each occurs. */
 interface Distinct {

@@ -1,5 +1,6 @@
-import type { LayerNode } from "../catalog/state.js";
+import type { Column, LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { roundInSample, roundIntervals } from "../visual/round-breaks.js";
 import type { VisualQuestion } from "../visual/statistics.js";
 import {
   calculable,
@@ -10,7 +11,8 @@ import {
   type ValueContext,
 } from "../visual/value-sql.js";
 import { type Limit, noValues, type VisualValues } from "../visual/values.js";
-import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
+import { type Algorithm, algorithms, suitableAlgorithm } from "./class-algorithm.js";
+import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileBreaks } from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
 import { answerByTally, type TallyAnswer, type TallyPlan } from "./visual-tally.js";
@@ -82,33 +84,87 @@ const contextOf = (languages: Languages, bound: Values): ValueContext => ({
 
 type Of<Kind extends VisualQuestion["kind"]> = Extract<VisualQuestion, { kind: Kind }>;
 
-async function classesOf(
+/** The values of a column, as classes are made of them. */
+interface MeasuredValues {
+  readonly bound: Values;
+  /** SQL of `x`, the values. */
+  readonly from: string;
+  readonly total: number;
+  readonly min: number;
+  readonly max: number;
+  /** Objects without a value. */
+  readonly others: number;
+  /** Values at these ranks (from 1). */
+  readonly valuesAt: (ranks: readonly number[]) => Promise<number[]>;
+}
+
+/** Undefined = the column has no numeric scale. */
+async function measured(
   tx: Queryable,
   layer: LayerNode,
-  { column, algorithm, classes }: Of<"classes">,
+  column: Column,
   languages: Languages,
-): Promise<VisualValues> {
+): Promise<MeasuredValues | undefined> {
   const bound = new Values();
   const x = measure(column, contextOf(languages, bound));
-  if (x === undefined) return noValues;
+  if (x === undefined) return undefined;
   // OFFSET prevents the planner from extracting the value of a localised column at each use.
   const fence = column.localizedValue ? " offset 0" : "";
-  const from = `from (select ${x} as x from ${layerTable(layer.id)}${fence}) v where x is not null`;
-  const [limits] = await tx.query<{ n: number; min: number; max: number }>(
-    `select count(*) as n, min(x), max(x) ${from}`,
+  const all = `from (select ${x} as x from ${layerTable(layer.id)}${fence}) v`;
+  const from = `${all} where x is not null`;
+  const [limits] = await tx.query<{ all: number; total: number; min: number; max: number }>(
+    `select count(*) as all, count(x) as total, min(x), max(x) ${all}`,
     bound.list,
   );
-  const { n, min, max } = limits!;
-  if (n === 0) return noValues;
-  /** Values at these ranks (from 1). */
+  const { total, min, max } = limits!;
   const valuesAt = async (ranks: readonly number[]): Promise<number[]> => {
-    const fractions = ranks.map((rank) => (rank - 0.5) / n);
+    const fractions = ranks.map((rank) => (rank - 0.5) / total);
     const [row] = await tx.query<{ at: number[] }>(
       `select percentile_disc($${bound.list.length + 1}::float8[]) within group (order by x) as at ${from}`,
       [...bound.list, fractions],
     );
     return row!.at;
   };
+  return { bound, from, total, min, max, others: limits!.all - total, valuesAt };
+}
+
+/**
+ * The algorithm that suits a column's values; quantiles where there are none yet, and where finding out takes too long.
+ * @param classes how many are wanted
+ * @param mostNatural of more objects natural breaks, which need a look at all of them after each edit, are not taken
+ */
+export async function algorithmFor(
+  db: Pick<Database, "transaction">,
+  layer: LayerNode,
+  of: { readonly column: Column; readonly classes: number; readonly languages: Languages },
+  mostNatural: number,
+): Promise<Algorithm> {
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.execute(`set local statement_timeout = ${statementTimeoutMs / 2}`);
+      const values = await measured(tx, layer, of.column, of.languages);
+      if (!values || values.total === 0) return algorithms.quantiles;
+      const found = suitableAlgorithm(await values.valuesAt(sampleRanks(values.total, 1)), of.classes);
+      const isSlow = found === algorithms.naturalBreaks && values.total >= mostNatural;
+      return isSlow ? algorithms.quantiles : found;
+    });
+  } catch (error) {
+    // 57014 query_canceled: the statement timeout
+    if ((error as { code?: string }).code !== "57014") throw error;
+    return algorithms.quantiles;
+  }
+}
+
+async function classesOf(
+  tx: Queryable,
+  layer: LayerNode,
+  { column, algorithm, classes }: Of<"classes">,
+  languages: Languages,
+): Promise<VisualValues> {
+  const values = await measured(tx, layer, column, languages);
+  if (!values) return noValues;
+  const { bound, from, total, min, max, others, valuesAt } = values;
+  if (total === 0) return { ...noValues, others };
   /** Number of objects and largest value of each class. */
   const countClasses = async (breaks: ClassBreaks): Promise<{ counts: number[]; ends: number[] }> => {
     // width_bucket() counts the thresholds <= a value. With negated values and breaks it counts the inner breaks >= the
@@ -127,20 +183,19 @@ async function classesOf(
     }
     return { counts, ends };
   };
+  const isRounded = column.type === "number";
   let breaks: ClassBreaks;
-  let counts: readonly number[];
-  if (algorithm === 3) {
-    const sample = await valuesAt(sampleRanks(n, classes));
-    const counted = await countClasses(betweenValues(naturalBreaks(sample, classes), sample));
-    breaks = [min, ...counted.ends];
-    counts = counted.counts;
-  } else {
-    breaks =
-      algorithm === 1
-        ? equalIntervals(min, max, classes)
-        : breaksAt(min, await valuesAt(quantileRanks(n, classes)));
-    counts = (await countClasses(breaks)).counts;
-  }
+  if (algorithm === algorithms.naturalBreaks) {
+    const sample = await valuesAt(sampleRanks(total, classes));
+    const natural = naturalBreaks(sample, classes);
+    breaks = isRounded
+      ? breaksAt(min, roundInSample(sample, natural).slice(1))
+      : [min, ...(await countClasses(betweenValues(natural, sample))).ends];
+  } else if (algorithm === algorithms.equalIntervals) {
+    const even = equalIntervals(min, max, classes);
+    breaks = isRounded ? roundIntervals(even) : even;
+  } else breaks = await quantileBreaks({ min, max, total, valuesAt }, { classes, isRounded });
+  const { counts } = await countClasses(breaks);
   const shown = (value: number): Limit => shownValue(column, value);
   return {
     ...noValues,
@@ -148,6 +203,7 @@ async function classesOf(
     max: shown(max),
     borders: breaks.map(shown),
     counts,
+    others,
     breaks,
     range: [min, max],
   };

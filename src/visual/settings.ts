@@ -12,7 +12,7 @@ import {
 } from "./columns.js";
 import { allKinds, kindNumbers, kindOf } from "./kinds.js";
 import { columnsOf, type Plugins } from "./plugins.js";
-import { commonSchema, customSchema, vectorSchema } from "./schemas.js";
+import { commonSchema, customSchema, defaultClasses, vectorSchema } from "./schemas.js";
 import type { VisualValues } from "./values.js";
 
 /**
@@ -94,7 +94,9 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   const settings = check(visualSchema, value, at);
   const kind = kindOf(settings);
   const given = (value as { classesSettings?: unknown }).classesSettings;
-  const classes = check(kind.schema, given, `${at}.classesSettings`) as Plain;
+  let classes = check(kind.schema, given, `${at}.classesSettings`) as Plain;
+  if (kind.unclassed && settings.algorithm === undefined && settings.classesCount === undefined)
+    classes = kind.unclassed(classes);
   const stored: Plain = byId(layer, settings, ["column", "columnCode"], at);
   if (kind.column && stored.column === undefined)
     throw wrongSettings(at, { column: "This type needs a column." });
@@ -106,7 +108,8 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
     const { column: code, ...rest } = text;
     stored.textSettings = { ...rest, column: findColumn(layer, { code }, `${at}.textSettings.column`).id };
   }
-  if (!kind.hasBorders) stored.algorithm = 1;
+  stored.classesCount = settings.classesCount ?? defaultClasses;
+  stored.algorithm = kind.hasBorders ? (settings.algorithm ?? unknownAlgorithm) : 1;
   if (kind.countOf) stored.classesCount = kind.countOf(classes);
   return { ...stored, classesSettings: kind.read?.(layer, classes, `${at}.classesSettings`) ?? classes };
 }
@@ -137,6 +140,13 @@ function withoutNulls(value: unknown, at: string, depth: number): unknown {
   }
   return kept;
 }
+
+/** Of values that are not known: quantiles, which paint no map in one colour. */
+const unknownAlgorithm = 2;
+
+/** Whether the request leaves it to the server which classes suit the values. */
+export const wantsAlgorithm = (settings: StoredSettings, given: unknown): boolean =>
+  kindOf(settings).hasBorders && ((given as Settings).algorithm ?? undefined) === undefined;
 
 /** How many of the commonest values of the column are to be classes, as the request leaves that to the server; 0 = none. */
 export function commonWanted(settings: StoredSettings, given: unknown): number {

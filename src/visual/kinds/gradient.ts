@@ -2,6 +2,7 @@ import { z } from "zod";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import { classReach, classRules, classSql, classSymbol, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
+import { countedNoData, noDataClass, noDataOf, noDataSchema } from "../no-data.js";
 import { colour, defaultLineWidth, opacity, pattern, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
@@ -20,11 +21,15 @@ export const gradient: VisualKind = {
       minColor: colour.default(defaultColors.min),
       maxColor: colour.default(defaultColors.max),
       linePattern: pattern.default(""),
+      noData: noDataSchema,
     })
     .prefault({}),
   column: isMeasured,
   hasBorders: true,
-  withValues: (classes, { borders, counts }) => ({ ...classes, borders, counts }),
+  withValues: (classes, { borders, counts, others }) => ({
+    ...classes,
+    ...{ borders, counts, noData: countedNoData(classes, others) },
+  }),
   question: ({ layer, settings }) => classesQuestion(layer, settings),
   drawsStatistics: true,
   draw: ({ layer, settings, classes, values: { breaks } }) => {
@@ -37,10 +42,18 @@ export const gradient: VisualKind = {
         classes,
       }),
     );
+    const noData = noDataOf(classes);
+    if (noData.checked) {
+      const look = { filter: `[class$]=${noDataClass}`, color: noData.color, classes };
+      rules.unshift(classRules(layer, settings, look));
+    }
     return {
       styles: [styleOf("classes", rules.flat())],
       place: "object",
-      columns: (context) => ({ class$: classSql(column && measure(column, context), breaks) }),
+      columns: (context) => {
+        const known = classSql(column && measure(column, context), breaks);
+        return { class$: noData.checked ? `coalesce(${known},${noDataClass})` : known };
+      },
       needed: ["class$"],
       ...(classes.opacity === 1 && { thinnedBy: "class$" }),
       reach: classReach(settings, classes),
@@ -57,6 +70,7 @@ export const gradient: VisualKind = {
       classSymbol(layer, settings, { color: classColour(coloursOf(classes), at, count), classes }),
     );
   },
+  noDataSymbol: ({ layer, settings, classes }, color) => classSymbol(layer, settings, { color, classes }),
 };
 
 const coloursOf = ({ minColor, midColor, maxColor }: Settings) =>
