@@ -26,6 +26,16 @@ export function suitableAlgorithm(sample: readonly number[], classes: number): A
   return Math.abs(skewness(sample)) > mostSkewness ? algorithms.quantiles : algorithms.naturalBreaks;
 }
 
+/** Of the values so many are below 0, and so many above it, where a map tells both sides apart. */
+const leastOnASide = 0.1;
+
+/** Whether values are on both sides of 0, not only a few of them on one. @param sample ascending */
+export function changesSign(sample: readonly number[]): boolean {
+  const below = sample.filter((value) => value < 0).length;
+  const above = sample.filter((value) => value > 0).length;
+  return Math.min(below, above) >= Math.max(1, sample.length * leastOnASide);
+}
+
 /** How many values each class has, by the upper ends of the classes. */
 function countUpTo(sorted: readonly number[], ends: readonly number[]): number[] {
   let before = 0;

@@ -11,8 +11,15 @@ import {
   type ValueContext,
 } from "../visual/value-sql.js";
 import { type Limit, noValues, type VisualValues } from "../visual/values.js";
-import { type Algorithm, algorithms, suitableAlgorithm } from "./class-algorithm.js";
-import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileBreaks } from "./class-breaks.js";
+import { type Algorithm, algorithms, changesSign, suitableAlgorithm } from "./class-algorithm.js";
+import {
+  breaksAt,
+  type ClassBreaks,
+  classesUpToZero,
+  equalIntervals,
+  naturalBreaks,
+  quantileBreaks,
+} from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
 import { answerByTally, type TallyAnswer, type TallyPlan } from "./visual-tally.js";
@@ -128,37 +135,49 @@ async function measured(
   return { bound, from, total, min, max, others: limits!.all - total, valuesAt };
 }
 
+export interface Suited {
+  readonly algorithm: Algorithm;
+  /** Whether there are numbers on both sides of 0. */
+  readonly changesSign: boolean;
+}
+
+const unknownSuited: Suited = { algorithm: algorithms.quantiles, changesSign: false };
+
 /**
- * The algorithm that suits a column's values; quantiles where there are none yet, and where finding out takes too long.
+ * What suits a column's values; quantiles where there are none yet, and where finding out takes too long.
  * @param classes how many are wanted
  * @param mostNatural of more objects natural breaks, which need a look at all of them after each edit, are not taken
  */
-export async function algorithmFor(
+export async function suitedTo(
   db: Pick<Database, "transaction">,
   layer: LayerNode,
   of: { readonly column: Column; readonly classes: number; readonly languages: Languages },
   mostNatural: number,
-): Promise<Algorithm> {
+): Promise<Suited> {
   try {
     return await db.transaction(async (tx) => {
       await tx.execute(`set local statement_timeout = ${statementTimeoutMs / 2}`);
       const values = await measured(tx, layer, of.column, of.languages);
-      if (!values || values.total === 0) return algorithms.quantiles;
-      const found = suitableAlgorithm(await values.valuesAt(sampleRanks(values.total, 1)), of.classes);
+      if (!values || values.total === 0) return unknownSuited;
+      const sample = await values.valuesAt(sampleRanks(values.total, 1));
+      const found = suitableAlgorithm(sample, of.classes);
       const isSlow = found === algorithms.naturalBreaks && values.total >= mostNatural;
-      return isSlow ? algorithms.quantiles : found;
+      return {
+        algorithm: isSlow ? algorithms.quantiles : found,
+        changesSign: of.column.type === "number" && changesSign(sample),
+      };
     });
   } catch (error) {
     // 57014 query_canceled: the statement timeout
     if ((error as { code?: string }).code !== "57014") throw error;
-    return algorithms.quantiles;
+    return unknownSuited;
   }
 }
 
 async function classesOf(
   tx: Queryable,
   layer: LayerNode,
-  { column, algorithm, classes }: Of<"classes">,
+  { column, algorithm, classes, breaksAtZero }: Of<"classes">,
   languages: Languages,
 ): Promise<VisualValues> {
   const values = await measured(tx, layer, column, languages);
@@ -183,18 +202,25 @@ async function classesOf(
     }
     return { counts, ends };
   };
+  const countUpToZero = async (): Promise<number> => {
+    const [row] = await tx.query<{ n: number }>(`select count(*) as n ${from} and x <= 0`, bound.list);
+    return row!.n;
+  };
   const isRounded = column.type === "number";
   let breaks: ClassBreaks;
   if (algorithm === algorithms.naturalBreaks) {
     const sample = await valuesAt(sampleRanks(total, classes));
-    const natural = naturalBreaks(sample, classes);
+    const natural = breaksAtZero ? naturalAroundZero(sample, classes) : naturalBreaks(sample, classes);
     breaks = isRounded
       ? breaksAt(min, roundInSample(sample, natural).slice(1))
       : [min, ...(await countClasses(betweenValues(natural, sample))).ends];
   } else if (algorithm === algorithms.equalIntervals) {
     const even = equalIntervals(min, max, classes);
     breaks = isRounded ? roundIntervals(even) : even;
-  } else breaks = await quantileBreaks({ min, max, total, valuesAt }, { classes, isRounded });
+  } else {
+    const upToZero = breaksAtZero ? await countUpToZero() : undefined;
+    breaks = await quantileBreaks({ min, max, total, valuesAt }, { classes, isRounded, upToZero });
+  }
   const { counts } = await countClasses(breaks);
   const shown = (value: number): Limit => shownValue(column, value);
   return {
@@ -207,6 +233,15 @@ async function classesOf(
     breaks,
     range: [min, max],
   };
+}
+
+/** Natural breaks on either side of 0, which is one. */
+function naturalAroundZero(sample: readonly number[], classes: number): ClassBreaks {
+  const upTo = sample.filter((value) => value <= 0);
+  const below = classesUpToZero(sample.length, upTo.length, classes);
+  if (below === undefined) return naturalBreaks(sample, classes);
+  const above = naturalBreaks(sample.slice(upTo.length), classes - below);
+  return breaksAt(sample[0]!, [...naturalBreaks(upTo, below).slice(1, -1), 0, ...above.slice(1)]);
 }
 
 /** Ranks (from 1) of a sample of `total` sorted values, equally spaced, including the first and the last. */

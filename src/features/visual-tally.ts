@@ -163,7 +163,7 @@ interface NumberTally {
 async function classesBy(
   tx: Queryable,
   of: NumberTally,
-  { column, algorithm, classes }: Extract<TalliedQuestion, { kind: "classes" }>,
+  { column, algorithm, classes, breaksAtZero }: Extract<TalliedQuestion, { kind: "classes" }>,
 ): Promise<VisualValues> {
   const { table, plan, counts } = of;
   const x = plan.expression;
@@ -186,7 +186,10 @@ async function classesBy(
       ? roundIntervals(equalIntervals(min, max, classes))
       : await quantileBreaks(
           { min, max, total, valuesAt: (ranks) => valuesAt(tx, of, ranks) },
-          { classes, isRounded: true },
+          {
+            ...{ classes, isRounded: true },
+            upToZero: breaksAtZero ? (await countsUpTo(tx, of, [0]))[0] : undefined,
+          },
         );
   const upTo = await countsUpTo(tx, of, breaks.slice(1, -1));
   const ends = [0, ...upTo, total];

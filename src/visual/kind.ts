@@ -45,6 +45,11 @@ export interface VisualKind {
   readonly hasBorders: boolean;
   /** `classesSettings` of a request that has no classes: neither an algorithm nor a number of them. */
   readonly unclassed?: (classes: Settings) => Plain;
+  /**
+   * `classesSettings` for values on both sides of 0; undefined = the request has colours, or the kind has none that tell them.
+   * @param given `classesSettings` of the request
+   */
+  readonly forBothSigns?: (classes: Settings, given: Settings) => Plain | undefined;
   /** Resolves columns of `classesSettings`. @throws Failure unknown_column, invalid_value */
   readonly read?: (layer: LayerNode, classes: Plain, at: string) => Plain;
   /** `classesCount`, where the classes are given. */

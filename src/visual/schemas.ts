@@ -37,7 +37,7 @@ export const commonSchema = z.object({
   type: z.number().int(),
   column: columnId.optional(),
   columnCode: columnCode.optional(),
-  /** Absent: the one that suits the values (`wantsAlgorithm`). */
+  /** Absent: the one that suits the values (`withSuited`). */
   algorithm: z.number().int().min(1).max(3).optional(),
   classesCount: z.number().int().min(1).max(maxClasses).optional(),
   pointSettings: z

@@ -144,9 +144,40 @@ function withoutNulls(value: unknown, at: string, depth: number): unknown {
 /** Of values that are not known: quantiles, which paint no map in one colour. */
 const unknownAlgorithm = 2;
 
-/** Whether the request leaves it to the server which classes suit the values. */
-export const wantsAlgorithm = (settings: StoredSettings, given: unknown): boolean =>
-  kindOf(settings).hasBorders && ((given as Settings).algorithm ?? undefined) === undefined;
+const isGiven = (given: unknown, name: string): boolean =>
+  ((given as Settings)[name] ?? undefined) !== undefined;
+const classesGiven = (given: unknown): Settings => ((given as Settings).classesSettings ?? {}) as Settings;
+
+/** Whether the request leaves something to the server that depends on the values: the algorithm, or colours. */
+export function wantsSuited(settings: StoredSettings, given: unknown): boolean {
+  const { hasBorders, forBothSigns } = kindOf(settings);
+  const classes = settings.classesSettings as Settings;
+  return (
+    hasBorders && (!isGiven(given, "algorithm") || forBothSigns?.(classes, classesGiven(given)) !== undefined)
+  );
+}
+
+/** Settings with what suits the values, where the request has nothing of its own. */
+export function withSuited(
+  settings: StoredSettings,
+  given: unknown,
+  found: { readonly algorithm: number; readonly changesSign: boolean },
+): StoredSettings {
+  const isOwn = isGiven(given, "algorithm");
+  const isEven = (isOwn ? settings.algorithm : found.algorithm) === 1;
+  const classes = settings.classesSettings as Settings;
+  // Of one width classes have no border at 0.
+  const both =
+    found.changesSign && !(isOwn && isEven)
+      ? kindOf(settings).forBothSigns?.(classes, classesGiven(given))
+      : undefined;
+  const suited = both && isEven ? unknownAlgorithm : found.algorithm;
+  return {
+    ...settings,
+    algorithm: isOwn ? settings.algorithm : suited,
+    classesSettings: both ?? classes,
+  };
+}
 
 /** How many of the commonest values of the column are to be classes, as the request leaves that to the server; 0 = none. */
 export function commonWanted(settings: StoredSettings, given: unknown): number {

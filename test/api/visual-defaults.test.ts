@@ -14,10 +14,14 @@ const column = (code: string, rest: object = {}) =>
   api("POST", "m/layers/l/structure/", { token, body: { code, type: "number", ...rest } });
 await column("people", { name: { en: "People", ru: "Жители" }, localized_name: true });
 await column("year");
+await column("growth");
 await column("price", { format: { kind: "number", decimals: 2, suffix: " €" } });
 const objects = Array.from({ length: 60 }, (_, at) => ({
   op: "create",
-  fields: at < 55 ? { people: Math.round(900 * 1.2 ** at), year: 1950 + at, price: at / 7 } : {},
+  fields:
+    at < 55
+      ? { people: Math.round(900 * 1.2 ** at), year: 1950 + at, price: at / 7, growth: (at - 20) ** 3 / 100 }
+      : {},
 }));
 await api("POST", "m/layers/l/objects/bulk/", { token, body: objects });
 
@@ -35,6 +39,27 @@ t.test("without an algorithm it is the one that suits the values, and answers te
   t.same(even.classesSettings.borders, [1950, 1961, 1972, 1982, 1993, 2004]);
   t.equal((await show({ type: 1, columnCode: "people", algorithm: 1 })).algorithm, 1, "what is given stays");
   t.equal((await show({ type: 7 })).algorithm, 1, "other kinds have that of the contract");
+});
+
+t.test("where values change their sign 0 is a border, and colours turn there", async (t) => {
+  const shown = await show({ type: 1, columnCode: "growth" });
+  t.equal(shown.algorithm, 2);
+  const { borders, counts, diverging } = shown.classesSettings;
+  t.ok(diverging);
+  t.equal(borders.indexOf(0), 2, `${borders}`);
+  t.equal(counts[0] + counts[1], 21, "what is 0 is in the class up to 0");
+  const colours = (await legend()).classificators.map(({ fill }: { fill: string }) => fill);
+  t.same(colours, ["#c9626f", "#e0adb3", "#b0c7de", "#6896c5", "#2166ac"], "pale near 0 on both sides");
+  t.same((await show(shown)).classesSettings, shown.classesSettings, "what was given back can be sent again");
+  t.match(await show({ type: 1, columnCode: "growth", algorithm: 3 }), {
+    algorithm: 3,
+    classesSettings: { diverging: true },
+  });
+  const own = await show({ type: 1, columnCode: "growth", classesSettings: { maxColor: "#00ff00" } });
+  t.match(own.classesSettings, { diverging: false, minColor: "#a1dab4" }, "own colours stay");
+  const even = await show({ type: 1, columnCode: "growth", algorithm: 1 });
+  t.match(even, { algorithm: 1, classesSettings: { diverging: false } }, "equal intervals stay equal");
+  t.match((await show({ type: 1, columnCode: "people" })).classesSettings, { diverging: false });
 });
 
 t.test("objects without a value are counted, and have a line of the extended legend", async (t) => {

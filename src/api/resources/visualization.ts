@@ -2,7 +2,7 @@ import { hasObjects, type StoredSettings } from "../../catalog/state.js";
 import { storeSettings } from "../../catalog/stored-settings.js";
 import { badRequest, failed, required } from "../../errors.js";
 import { commonValues } from "../../features/common-values.js";
-import { algorithmFor } from "../../features/visual-answer.js";
+import { suitedTo } from "../../features/visual-answer.js";
 import { leastTallied } from "../../features/visual-tally.js";
 import type { Reply, Request } from "../../http/types.js";
 import { columnOf } from "../../visual/columns.js";
@@ -11,8 +11,9 @@ import {
   readSettings,
   type SettingsKind,
   settingsJsonSchemas,
-  wantsAlgorithm,
+  wantsSuited,
   withCommon,
+  withSuited,
   withValues,
 } from "../../visual/settings.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
@@ -81,10 +82,10 @@ async function withCurrentValues(
   let settings = checked;
   if (most > 0 && column)
     settings = withCommon(checked, await commonValues(services.db, layer, { column, languages, most }));
-  if (column && wantsAlgorithm(checked, given.settings)) {
+  if (column && wantsSuited(checked, given.settings)) {
     const classes = checked.classesCount as number;
-    const algorithm = await algorithmFor(services.db, layer, { column, classes, languages }, leastTallied);
-    settings = { ...checked, algorithm };
+    const suited = await suitedTo(services.db, layer, { column, classes, languages }, leastTallied);
+    settings = withSuited(checked, given.settings, suited);
   }
   return withValues(
     settings,

@@ -12,6 +12,10 @@ import { measure } from "../value-sql.js";
 /** Light to dark, so that more is darker; the colour-blind can tell them apart, and all of them from a white map. */
 const defaultColors = { min: "#a1dab4", mid: "#41b6c4", max: "#253494" };
 
+/** For values below and above 0, as ColorBrewer's RdBu, which the colour-blind can tell apart. */
+const bothColors = { minColor: "#b2182b", midColor: "#f7f7f7", maxColor: "#2166ac" };
+const colorFields = ["minColor", "midColor", "maxColor"] as const;
+
 export const gradient: VisualKind = {
   schema: z
     .object({
@@ -21,11 +25,18 @@ export const gradient: VisualKind = {
       minColor: colour.default(defaultColors.min),
       maxColor: colour.default(defaultColors.max),
       linePattern: pattern.default(""),
+      /** Whether 0 is a border, at which colours turn. Absent: where values change their sign and no colours are given. */
+      diverging: z.boolean().optional(),
       noData: noDataSchema,
     })
     .prefault({}),
   column: isMeasured,
   hasBorders: true,
+  forBothSigns: (classes, given) =>
+    [...colorFields, "diverging"].some((field) => (given[field] ?? undefined) !== undefined)
+      ? undefined
+      : { ...classes, ...bothColors, diverging: true },
+  shown: (_layer, classes) => ({ diverging: false, ...classes }),
   withValues: (classes, { borders, counts, others }) => ({
     ...classes,
     ...{ borders, counts, noData: countedNoData(classes, others) },
@@ -38,7 +49,7 @@ export const gradient: VisualKind = {
     const rules = Array.from({ length: count }, (_, at) =>
       classRules(layer, settings, {
         filter: `[class$]=${at}`,
-        color: classColour(coloursOf(classes), at, count),
+        color: colourOf(classes, breaks, at),
         classes,
       }),
     );
@@ -61,13 +72,13 @@ export const gradient: VisualKind = {
   },
   // The value of an item is the upper border of its class.
   legend: (_layer, classes) => {
-    const ends = ((classes.borders ?? []) as unknown[]).slice(1);
-    return ends.map((end, at) => classificator(end, classColour(coloursOf(classes), at, ends.length)));
+    const borders = (classes.borders ?? []) as unknown[];
+    return borders.slice(1).map((end, at) => classificator(end, colourOf(classes, borders, at)));
   },
   symbols: ({ layer, settings, classes, values: { breaks } }) => {
     const count = Math.max(0, breaks.length - 1);
     return Array.from({ length: count }, (_, at) =>
-      classSymbol(layer, settings, { color: classColour(coloursOf(classes), at, count), classes }),
+      classSymbol(layer, settings, { color: colourOf(classes, breaks, at), classes }),
     );
   },
   noDataSymbol: ({ layer, settings, classes }, color) => classSymbol(layer, settings, { color, classes }),
@@ -75,6 +86,26 @@ export const gradient: VisualKind = {
 
 const coloursOf = ({ minColor, midColor, maxColor }: Settings) =>
   [minColor, midColor, maxColor] as [string, string, string];
+
+/** Colour of a class by its borders. */
+function colourOf(classes: Settings, borders: readonly unknown[], at: number): string {
+  const count = borders.length - 1;
+  const zero = classes.diverging === true ? borders.indexOf(0, 1) : -1;
+  const below = zero < 0 || zero === count ? 0 : zero;
+  return below === 0
+    ? classColour(coloursOf(classes), at, count)
+    : divergingColour(coloursOf(classes), at - below, Math.max(below, count - below));
+}
+
+/**
+ * Colour of a class below or above 0: as far from the middle colour as the class is from 0, alike on both sides.
+ * @param at number of the class, from 0 above it and from -1 down below it
+ * @param most classes of the side with more
+ */
+function divergingColour(colours: readonly [string, string, string], at: number, most: number): string {
+  const distance = at < 0 ? at : at + 1;
+  return classColour(colours, most + distance, 2 * most + 1);
+}
 
 /**
  * Colour of a class by linear interpolation in RGB between three colours; a single class has the second. All are #RRGGBB.
