@@ -72,9 +72,11 @@ export function legendValues(scale: BubbleScale): number[] {
   if (!(width > 0)) return [to];
   const near = (part: number, below: number, above: number) =>
     roundest(from + width * Math.max(0, part - below), from + width * (part + above), from + width * part);
+  // The greatest value itself may be round.
+  const end = 1e-9;
   const wanted = scale.isProportional
-    ? [near(1 / 20, 1 / 100, 1 / 100), near(1 / 4, 1 / 20, 1 / 20), near(1, 1 / 2, 0)]
-    : [near(0, 0, 1 / 10), near(1 / 2, 1 / 10, 1 / 10), near(1, 1 / 10, 0)];
+    ? [near(1 / 20, 1 / 100, 1 / 100), near(1 / 4, 1 / 20, 1 / 20), near(1, 1 / 3, end)]
+    : [near(0, 0, 1 / 10), near(1 / 2, 1 / 10, 1 / 10), near(1, 1 / 10, end)];
   return wanted.filter(
     (value, at) =>
       at === wanted.length - 1 ||

@@ -134,7 +134,7 @@ t.test("areas of bubbles are as their values, and their legend says how large", 
   ] as const)
     t.ok(Math.abs(widthAt(lon) - expected) <= 1, `${lon}: ${widthAt(lon)}`);
   const { classificators } = (await api("GET", "m/layers/amounts/legend/?extended=1")).json;
-  t.equal(classificators.at(-1).value, 10);
+  t.equal(classificators.at(-1).value, 15);
   for (const { value, size } of classificators)
     t.ok(Math.abs(size - Math.max(6, 48 * Math.sqrt(value / 16))) < 0.1, `${value}: ${size}`);
   await show("amounts", { type: 3, columnCode: "n", algorithm: 1, classesCount: 3 });
