@@ -42,7 +42,7 @@ export const visualizationExamples: readonly VisualizationExample[] = [
     name: "thematic",
     title: "Thematic map (type 1)",
     about:
-      "Colours by value, from light to dark. For shares and densities of areas; of counts take bubbles. `algorithm` says where classes end: 1 equal intervals, 2 quantiles (as many objects in each class), 3 natural breaks (where values lie apart).",
+      "Colours by value, from light to dark. For shares and densities of areas; of counts take bubbles. `algorithm` says where classes end: 1 equal intervals, 2 quantiles (as many objects in each class), 3 natural breaks (where values lie apart); without it the server takes the one that suits the values.",
     settings: visual(1, {
       columnCode: "people",
       algorithm: 2,
@@ -74,11 +74,11 @@ export const visualizationExamples: readonly VisualizationExample[] = [
   {
     name: "bubbles",
     title: "Bubbles (type 3)",
-    about: "A circle for each object, larger with its value. For counts: people, money, visits.",
+    about:
+      "A circle for each object, whose area is in proportion to its value. For counts: people, money, visits.",
     settings: visual(3, {
       columnCode: "people",
       legendName: "People",
-      classesCount: 5,
       classesSettings: { pointSizeMin: 8, pointSizeMax: 56, color: "#2a6fbb", opacity: 0.75 },
     }),
   },

@@ -1,3 +1,5 @@
+import { roundBorder, slackOf } from "../visual/round-breaks.js";
+
 /**
  * Class breaks in ascending order, one more than there are classes. A class is the interval (lower, upper]; the first class
  * includes its lower break too, so the first two breaks are equal when it has one value. With fewer distinct values than
@@ -24,6 +26,63 @@ export const breaksAt = (min: number, ends: readonly number[]): ClassBreaks => [
   min,
   ...ends.filter((end, i) => i === 0 || end !== ends[i - 1]),
 ];
+
+/** How many of the classes are up to 0, with about as many values in each; undefined = 0 is no border. */
+export const classesUpToZero = (total: number, upToZero: number, classes: number): number | undefined =>
+  upToZero > 0 && upToZero < total && classes > 1
+    ? Math.min(classes - 1, Math.max(1, Math.round((classes * upToZero) / total)))
+    : undefined;
+
+/**
+ * Breaks of classes with about as many values each.
+ * @param isRounded whether breaks may move a little to be round
+ * @param upToZero how many values are at most 0, where 0 is to be a break
+ */
+export async function quantileBreaks(
+  values: {
+    readonly min: number;
+    readonly max: number;
+    readonly total: number;
+    /** Values at these ranks (from 1), in their order. */
+    readonly valuesAt: (ranks: readonly number[]) => Promise<number[]>;
+  },
+  {
+    classes,
+    isRounded,
+    upToZero = 0,
+  }: { readonly classes: number; readonly isRounded: boolean; readonly upToZero?: number | undefined },
+): Promise<ClassBreaks> {
+  const { min, max, total } = values;
+  const below = classesUpToZero(total, upToZero, classes);
+  const parts =
+    below === undefined
+      ? [{ before: 0, count: total, classes }]
+      : [
+          { before: 0, count: upToZero, classes: below },
+          { before: upToZero, count: total - upToZero, classes: classes - below },
+        ];
+  const inner = parts.flatMap((part) =>
+    quantileRanks(part.count, part.classes)
+      .slice(0, -1)
+      .map((rank) => ({
+        rank: part.before + rank,
+        slack: isRounded ? slackOf(part.count / part.classes) : 0,
+      })),
+  );
+  const around = inner.flatMap(({ rank, slack }) => [
+    Math.max(1, rank - slack),
+    rank,
+    Math.min(total, rank + slack + 1),
+  ]);
+  const found = await values.valuesAt(isRounded ? around : inner.map(({ rank }) => rank));
+  const ends = inner.map((_, at) => {
+    if (!isRounded) return found[at]!;
+    const place = { from: found[3 * at]!, to: found[3 * at + 2]! };
+    return roundBorder(found[3 * at + 1]!, place, at === 0 ? min : found[3 * at - 2]!);
+  });
+  if (below !== undefined) ends.splice(below - 1, 0, 0);
+  return breaksAt(min, [...ends, max]);
+}
 
 /** Distinct values in ascending order, with the number of times each occurs. */
 interface Distinct {

@@ -1,5 +1,6 @@
-import type { LayerNode } from "../catalog/state.js";
+import type { Column, LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { roundInSample, roundIntervals } from "../visual/round-breaks.js";
 import type { VisualQuestion } from "../visual/statistics.js";
 import {
   calculable,
@@ -10,7 +11,15 @@ import {
   type ValueContext,
 } from "../visual/value-sql.js";
 import { type Limit, noValues, type VisualValues } from "../visual/values.js";
-import { breaksAt, type ClassBreaks, equalIntervals, naturalBreaks, quantileRanks } from "./class-breaks.js";
+import { type Algorithm, algorithms, changesSign, suitableAlgorithm } from "./class-algorithm.js";
+import {
+  breaksAt,
+  type ClassBreaks,
+  classesUpToZero,
+  equalIntervals,
+  naturalBreaks,
+  quantileBreaks,
+} from "./class-breaks.js";
 import type { Languages } from "./column-sql.js";
 import { layerTable, Values } from "./sql.js";
 import { answerByTally, type TallyAnswer, type TallyPlan } from "./visual-tally.js";
@@ -82,33 +91,98 @@ const contextOf = (languages: Languages, bound: Values): ValueContext => ({
 
 type Of<Kind extends VisualQuestion["kind"]> = Extract<VisualQuestion, { kind: Kind }>;
 
-async function classesOf(
+/** The values of a column, as classes are made of them. */
+interface MeasuredValues {
+  readonly bound: Values;
+  /** SQL of `x`, the values. */
+  readonly from: string;
+  readonly total: number;
+  readonly min: number;
+  readonly max: number;
+  /** Objects without a value. */
+  readonly others: number;
+  /** Values at these ranks (from 1). */
+  readonly valuesAt: (ranks: readonly number[]) => Promise<number[]>;
+}
+
+/** Undefined = the column has no numeric scale. */
+async function measured(
   tx: Queryable,
   layer: LayerNode,
-  { column, algorithm, classes }: Of<"classes">,
+  column: Column,
   languages: Languages,
-): Promise<VisualValues> {
+): Promise<MeasuredValues | undefined> {
   const bound = new Values();
   const x = measure(column, contextOf(languages, bound));
-  if (x === undefined) return noValues;
+  if (x === undefined) return undefined;
   // OFFSET prevents the planner from extracting the value of a localised column at each use.
   const fence = column.localizedValue ? " offset 0" : "";
-  const from = `from (select ${x} as x from ${layerTable(layer.id)}${fence}) v where x is not null`;
-  const [limits] = await tx.query<{ n: number; min: number; max: number }>(
-    `select count(*) as n, min(x), max(x) ${from}`,
+  const all = `from (select ${x} as x from ${layerTable(layer.id)}${fence}) v`;
+  const from = `${all} where x is not null`;
+  const [limits] = await tx.query<{ all: number; total: number; min: number; max: number }>(
+    `select count(*) as all, count(x) as total, min(x), max(x) ${all}`,
     bound.list,
   );
-  const { n, min, max } = limits!;
-  if (n === 0) return noValues;
-  /** Values at these ranks (from 1). */
+  const { total, min, max } = limits!;
   const valuesAt = async (ranks: readonly number[]): Promise<number[]> => {
-    const fractions = ranks.map((rank) => (rank - 0.5) / n);
+    const fractions = ranks.map((rank) => (rank - 0.5) / total);
     const [row] = await tx.query<{ at: number[] }>(
       `select percentile_disc($${bound.list.length + 1}::float8[]) within group (order by x) as at ${from}`,
       [...bound.list, fractions],
     );
     return row!.at;
   };
+  return { bound, from, total, min, max, others: limits!.all - total, valuesAt };
+}
+
+export interface Suited {
+  readonly algorithm: Algorithm;
+  /** Whether there are numbers on both sides of 0. */
+  readonly changesSign: boolean;
+}
+
+const unknownSuited: Suited = { algorithm: algorithms.quantiles, changesSign: false };
+
+/**
+ * What suits a column's values; quantiles where there are none yet, and where they cannot be read in time.
+ * @param classes how many are wanted
+ * @param mostNatural of more objects natural breaks, which need a look at all of them after each edit, are not taken
+ */
+export async function suitedTo(
+  db: Pick<Database, "transaction">,
+  layer: LayerNode,
+  of: { readonly column: Column; readonly classes: number; readonly languages: Languages },
+  mostNatural: number,
+): Promise<Suited> {
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.execute(`set local statement_timeout = ${statementTimeoutMs / 2}`);
+      const values = await measured(tx, layer, of.column, of.languages);
+      if (!values || values.total === 0) return unknownSuited;
+      const sample = await values.valuesAt(sampleRanks(values.total, 1));
+      const found = suitableAlgorithm(sample, of.classes);
+      const isSlow = found === algorithms.naturalBreaks && values.total >= mostNatural;
+      return {
+        algorithm: isSlow ? algorithms.quantiles : found,
+        changesSign: of.column.type === "number" && changesSign(sample),
+      };
+    });
+  } catch {
+    // Settings are saved all the same; whoever computes their classes fails likewise, and the log says why.
+    return unknownSuited;
+  }
+}
+
+async function classesOf(
+  tx: Queryable,
+  layer: LayerNode,
+  { column, algorithm, classes, breaksAtZero }: Of<"classes">,
+  languages: Languages,
+): Promise<VisualValues> {
+  const values = await measured(tx, layer, column, languages);
+  if (!values) return noValues;
+  const { bound, from, total, min, max, others, valuesAt } = values;
+  if (total === 0) return { ...noValues, others };
   /** Number of objects and largest value of each class. */
   const countClasses = async (breaks: ClassBreaks): Promise<{ counts: number[]; ends: number[] }> => {
     // width_bucket() counts the thresholds <= a value. With negated values and breaks it counts the inner breaks >= the
@@ -127,20 +201,26 @@ async function classesOf(
     }
     return { counts, ends };
   };
+  const countUpToZero = async (): Promise<number> => {
+    const [row] = await tx.query<{ n: number }>(`select count(*) as n ${from} and x <= 0`, bound.list);
+    return row!.n;
+  };
+  const isRounded = column.type === "number";
   let breaks: ClassBreaks;
-  let counts: readonly number[];
-  if (algorithm === 3) {
-    const sample = await valuesAt(sampleRanks(n, classes));
-    const counted = await countClasses(betweenValues(naturalBreaks(sample, classes), sample));
-    breaks = [min, ...counted.ends];
-    counts = counted.counts;
+  if (algorithm === algorithms.naturalBreaks) {
+    const sample = await valuesAt(sampleRanks(total, classes));
+    const natural = breaksAtZero ? naturalAroundZero(sample, classes) : naturalBreaks(sample, classes);
+    breaks = isRounded
+      ? breaksAt(min, roundInSample(sample, natural).slice(1))
+      : [min, ...(await countClasses(betweenValues(natural, sample))).ends];
+  } else if (algorithm === algorithms.equalIntervals) {
+    const even = equalIntervals(min, max, classes);
+    breaks = isRounded ? roundIntervals(even) : even;
   } else {
-    breaks =
-      algorithm === 1
-        ? equalIntervals(min, max, classes)
-        : breaksAt(min, await valuesAt(quantileRanks(n, classes)));
-    counts = (await countClasses(breaks)).counts;
+    const upToZero = breaksAtZero ? await countUpToZero() : undefined;
+    breaks = await quantileBreaks({ min, max, total, valuesAt }, { classes, isRounded, upToZero });
   }
+  const { counts } = await countClasses(breaks);
   const shown = (value: number): Limit => shownValue(column, value);
   return {
     ...noValues,
@@ -148,9 +228,19 @@ async function classesOf(
     max: shown(max),
     borders: breaks.map(shown),
     counts,
+    others,
     breaks,
     range: [min, max],
   };
+}
+
+/** Natural breaks on either side of 0, which is one. */
+function naturalAroundZero(sample: readonly number[], classes: number): ClassBreaks {
+  const upTo = sample.filter((value) => value <= 0);
+  const below = classesUpToZero(sample.length, upTo.length, classes);
+  if (below === undefined) return naturalBreaks(sample, classes);
+  const above = naturalBreaks(sample.slice(upTo.length), classes - below);
+  return breaksAt(sample[0]!, [...naturalBreaks(upTo, below).slice(1, -1), 0, ...above.slice(1)]);
 }
 
 /** Ranks (from 1) of a sample of `total` sorted values, equally spaced, including the first and the last. */

@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 import { layerTable } from "../catalog/layer-table.js";
 import { isId, type LayerNode } from "../catalog/state.js";
 import type { Database, Queryable } from "../storage/postgres.js";
+import { roundIntervals } from "../visual/round-breaks.js";
 import type { VisualQuestion } from "../visual/statistics.js";
 import { categoryValue, measure, shownValue, type ValueContext } from "../visual/value-sql.js";
 import { noValues, type VisualValues } from "../visual/values.js";
-import { breaksAt, type ClassBreaks, equalIntervals, quantileRanks } from "./class-breaks.js";
+import { algorithms } from "./class-algorithm.js";
+import { equalIntervals, quantileBreaks } from "./class-breaks.js";
 import { literal } from "./sql.js";
 
 /**
@@ -56,7 +58,10 @@ export function tallyPlan(layer: LayerNode, question: VisualQuestion): TallyPlan
   };
   if (question.kind === "classes") {
     const expression = measure(column, context);
-    const isIndexed = column.type === "number" && question.algorithm !== 3 && question.classes <= mostClasses;
+    const isIndexed =
+      column.type === "number" &&
+      question.algorithm !== algorithms.naturalBreaks &&
+      question.classes <= mostClasses;
     return expression !== undefined && isIndexed ? keyed(expression, [], "float8") : undefined;
   }
   const value = categoryValue(column, context);
@@ -158,12 +163,13 @@ interface NumberTally {
 async function classesBy(
   tx: Queryable,
   of: NumberTally,
-  { column, algorithm, classes }: Extract<TalliedQuestion, { kind: "classes" }>,
+  { column, algorithm, classes, breaksAtZero }: Extract<TalliedQuestion, { kind: "classes" }>,
 ): Promise<VisualValues> {
   const { table, plan, counts } = of;
   const x = plan.expression;
   const total = [...counts].reduce((sum, [bucket, n]) => (bucket < 0 ? sum : sum + n), 0);
-  if (total === 0) return noValues;
+  const others = counts.get(-1) ?? 0;
+  if (total === 0) return { ...noValues, others };
   // What follows are reads of the index, whatever the planner thinks of an expression that nobody has analyzed.
   // Compiling them, or starting workers for them, takes longer than they do.
   await tx.query(
@@ -175,9 +181,16 @@ async function classesBy(
        (select ${x} from ${table} where ${x} is not null order by ${x} desc limit 1) as max`,
   );
   const { min, max } = limits!;
-  let breaks: ClassBreaks;
-  if (algorithm === 1) breaks = equalIntervals(min, max, classes);
-  else breaks = breaksAt(min, await valuesAt(tx, of, quantileRanks(total, classes)));
+  const breaks =
+    algorithm === algorithms.equalIntervals
+      ? roundIntervals(equalIntervals(min, max, classes))
+      : await quantileBreaks(
+          { min, max, total, valuesAt: (ranks) => valuesAt(tx, of, ranks) },
+          {
+            ...{ classes, isRounded: true },
+            upToZero: breaksAtZero ? (await countsUpTo(tx, of, [0]))[0] : undefined,
+          },
+        );
   const upTo = await countsUpTo(tx, of, breaks.slice(1, -1));
   const ends = [0, ...upTo, total];
   return {
@@ -186,6 +199,7 @@ async function classesBy(
     max: shownValue(column, max),
     borders: breaks.map((each) => shownValue(column, each)),
     counts: ends.slice(1).map((end, at) => end - ends[at]!),
+    others,
     breaks,
     range: [min, max],
   };

@@ -291,6 +291,9 @@ export function classReach(
   return Math.max(size / 2, bounded(classes.lineWidth)) + bounded(border) + 2;
 }
 
+/** Thinner halos do not part a text from what is below it, in pixels. */
+const leastHalo = 1;
+
 /** The column whose values are shown as labels, by id; undefined = no labels. */
 export function labelColumn(layer: LayerNode, settings: Settings) {
   const { column } = settings.textSettings as Settings;
@@ -314,7 +317,7 @@ export function labels(
     fill: text.fontColor as string,
     opacity: text.fontOpacity as number,
     "halo-fill": text.halo ? (text.haloColor as string) : undefined,
-    "halo-radius": text.halo ? Math.min(16, Number(text.haloWidth)) : undefined,
+    "halo-radius": text.halo ? Math.min(16, Math.max(leastHalo, Number(text.haloWidth))) : undefined,
     "halo-opacity": text.halo ? (text.haloOpacity as number) : undefined,
     "allow-overlap": text.allowOverlap === true,
     placement: isLine ? "line" : "interior",

@@ -11,6 +11,8 @@ export interface Classificator {
   /** A colour. */
   readonly fill: unknown;
   readonly isIcon: boolean;
+  /** Width of its symbol on the map, in pixels, of kinds whose sizes tell something. */
+  readonly size?: number;
 }
 
 export const classificator = (value: unknown, fill: unknown, isIcon: unknown = false): Classificator => ({
@@ -41,6 +43,13 @@ export interface VisualKind {
   readonly column: Fits | undefined;
   /** Whether the algorithm for class borders counts. */
   readonly hasBorders: boolean;
+  /** `classesSettings` of a request that has no classes: neither an algorithm nor a number of them. */
+  readonly unclassed?: (classes: Settings) => Plain;
+  /**
+   * `classesSettings` for values on both sides of 0; undefined = the request has colours, or the kind has none that tell them.
+   * @param given `classesSettings` of the request
+   */
+  readonly forBothSigns?: (classes: Settings, given: Settings) => Plain | undefined;
   /** Resolves columns of `classesSettings`. @throws Failure unknown_column, invalid_value */
   readonly read?: (layer: LayerNode, classes: Plain, at: string) => Plain;
   /** `classesCount`, where the classes are given. */
@@ -77,4 +86,6 @@ export interface VisualKind {
   readonly legendOfSymbols?: (classes: Settings) => Classificator[];
   /** How the symbols of the (extended) legend's items are drawn, in its order; absent = areas of their colours. */
   readonly symbols?: (visualization: ValuedVisualization) => readonly ClassSymbol[];
+  /** How objects without a value are drawn, of kinds that show them; its color is that of the setting. */
+  readonly noDataSymbol?: (visualization: Visualization, color: string) => ClassSymbol;
 }

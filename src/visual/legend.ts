@@ -1,13 +1,27 @@
 import { type LayerNode, localName, type StoredSettings } from "../catalog/state.js";
 import type { SymbolDrawing } from "../style/symbol.js";
 import type { Plain, Settings } from "./columns.js";
-import type { FindPicture } from "./drawing.js";
+import type { ClassSymbol, FindPicture } from "./drawing.js";
 import type { Classificator } from "./kind.js";
 import { kindOf } from "./kinds.js";
+import { noDataItem, noDataOf } from "./no-data.js";
 import { shownVisual } from "./settings.js";
 import { noValues, type VisualValues } from "./values.js";
 
-/** What draws the symbols of the legend's items, in its order, and on which shape. @param settings of the layer, or others */
+const drawingOf = ({ symbolizers, ...rest }: ClassSymbol): SymbolDrawing => ({
+  styles: [{ name: "symbol", attributes: {}, rules: [{ symbolizers }] }],
+  values: {},
+  ...rest,
+});
+
+/** What draws the symbol of objects without a value; undefined = they are not shown. */
+export function noDataSymbol(layer: LayerNode, settings: StoredSettings): SymbolDrawing | undefined {
+  const classes = settings.classesSettings as Settings;
+  const symbol = kindOf(settings).noDataSymbol?.({ layer, settings, classes }, noDataOf(classes).color);
+  return symbol && drawingOf(symbol);
+}
+
+/** What draws the symbols of the classes, in the legend's order, and on which shape. @param settings of the layer, or others */
 export function legendSymbols(
   layer: LayerNode,
   stored: StoredSettings,
@@ -17,12 +31,7 @@ export function legendSymbols(
   const kind = kindOf(stored);
   const classes = stored.classesSettings as Settings;
   const visualization = { layer, settings: stored, classes, findPicture, values: values ?? noValues };
-  if (kind.symbols)
-    return kind.symbols(visualization).map(({ symbolizers, ...rest }) => ({
-      styles: [{ name: "symbol", attributes: {}, rules: [{ symbolizers }] }],
-      values: {},
-      ...rest,
-    }));
+  if (kind.symbols) return kind.symbols(visualization).map(drawingOf);
   const shown = shownVisual(layer, stored, values).classesSettings as Settings;
   return kind
     .legend(layer, shown, ({ name }) => name)
@@ -48,12 +57,18 @@ export function legendOf(
     main,
     extended,
   }: { readonly language: string; readonly main: string; readonly extended: boolean },
-): Plain & { readonly classificators: readonly Classificator[] } {
+): Plain & {
+  readonly name: string;
+  readonly minValue: unknown;
+  readonly classificators: readonly Classificator[];
+} {
   const settings = shownVisual(layer, stored, values);
   const kind = kindOf(stored);
   const classes = settings.classesSettings as Settings;
   const names = Object.assign({}, ...(settings.legendNames as Plain[])) as Record<string, string>;
   const localized = Object.keys(names).length > 0;
+  // Clients of the contract expect a value of each class.
+  const noData = extended && kind.noDataSymbol ? noDataItem(classes) : undefined;
   const name = { name: settings.legendName as string, localized, names };
   return {
     name: localName(name, language, main),
@@ -63,8 +78,10 @@ export function legendOf(
     minValue: values?.min ?? null,
     maxValue: values?.max ?? null,
     type: settings.type,
-    classificators:
-      (extended ? kind.legendOfSymbols?.(classes) : undefined) ??
-      kind.legend(layer, classes, (column) => localName(column, language, main)),
+    classificators: [
+      ...((extended ? kind.legendOfSymbols?.(classes) : undefined) ??
+        kind.legend(layer, classes, (column) => localName(column, language, main))),
+      ...(noData ? [noData] : []),
+    ],
   };
 }

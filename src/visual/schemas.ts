@@ -30,13 +30,16 @@ export const defaultLineWidth = 2;
 /** Of one visualization. */
 export const maxClasses = 1_000;
 
+export const defaultClasses = 5;
+
 /** Settings that all kinds of visualizations have. */
 export const commonSchema = z.object({
   type: z.number().int(),
   column: columnId.optional(),
   columnCode: columnCode.optional(),
-  algorithm: z.number().int().min(1).max(3).default(1),
-  classesCount: z.number().int().min(1).max(maxClasses).default(5),
+  /** Absent: the one that suits the values (`withSuited`). */
+  algorithm: z.number().int().min(1).max(3).optional(),
+  classesCount: z.number().int().min(1).max(maxClasses).optional(),
   pointSettings: z
     .object({ size: size.default(10), allowOverlap: flag(true), sizeEnabled: flag(false) })
     .prefault({}),

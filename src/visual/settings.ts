@@ -12,7 +12,7 @@ import {
 } from "./columns.js";
 import { allKinds, kindNumbers, kindOf } from "./kinds.js";
 import { columnsOf, type Plugins } from "./plugins.js";
-import { commonSchema, customSchema, vectorSchema } from "./schemas.js";
+import { commonSchema, customSchema, defaultClasses, vectorSchema } from "./schemas.js";
 import type { VisualValues } from "./values.js";
 
 /**
@@ -94,7 +94,9 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   const settings = check(visualSchema, value, at);
   const kind = kindOf(settings);
   const given = (value as { classesSettings?: unknown }).classesSettings;
-  const classes = check(kind.schema, given, `${at}.classesSettings`) as Plain;
+  let classes = check(kind.schema, given, `${at}.classesSettings`) as Plain;
+  if (kind.unclassed && settings.algorithm === undefined && settings.classesCount === undefined)
+    classes = kind.unclassed(classes);
   const stored: Plain = byId(layer, settings, ["column", "columnCode"], at);
   if (kind.column && stored.column === undefined)
     throw wrongSettings(at, { column: "This type needs a column." });
@@ -106,7 +108,8 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
     const { column: code, ...rest } = text;
     stored.textSettings = { ...rest, column: findColumn(layer, { code }, `${at}.textSettings.column`).id };
   }
-  if (!kind.hasBorders) stored.algorithm = 1;
+  stored.classesCount = settings.classesCount ?? defaultClasses;
+  stored.algorithm = kind.hasBorders ? (settings.algorithm ?? unknownAlgorithm) : 1;
   if (kind.countOf) stored.classesCount = kind.countOf(classes);
   return { ...stored, classesSettings: kind.read?.(layer, classes, `${at}.classesSettings`) ?? classes };
 }
@@ -136,6 +139,44 @@ function withoutNulls(value: unknown, at: string, depth: number): unknown {
     if (item !== null) kept[name] = withoutNulls(item, at, depth + 1);
   }
   return kept;
+}
+
+/** Of values that are not known: quantiles, which paint no map in one colour. */
+const unknownAlgorithm = 2;
+
+const isGiven = (given: unknown, name: string): boolean =>
+  ((given as Settings)[name] ?? undefined) !== undefined;
+const classesGiven = (given: unknown): Settings => ((given as Settings).classesSettings ?? {}) as Settings;
+
+/** Whether the request leaves something to the server that depends on the values: the algorithm, or colours. */
+export function wantsSuited(settings: StoredSettings, given: unknown): boolean {
+  const { hasBorders, forBothSigns } = kindOf(settings);
+  const classes = settings.classesSettings as Settings;
+  return (
+    hasBorders && (!isGiven(given, "algorithm") || forBothSigns?.(classes, classesGiven(given)) !== undefined)
+  );
+}
+
+/** Settings with what suits the values, where the request has nothing of its own. */
+export function withSuited(
+  settings: StoredSettings,
+  given: unknown,
+  found: { readonly algorithm: number; readonly changesSign: boolean },
+): StoredSettings {
+  const isOwn = isGiven(given, "algorithm");
+  const isEven = (isOwn ? settings.algorithm : found.algorithm) === 1;
+  const classes = settings.classesSettings as Settings;
+  // Of one width classes have no border at 0.
+  const both =
+    found.changesSign && !(isOwn && isEven)
+      ? kindOf(settings).forBothSigns?.(classes, classesGiven(given))
+      : undefined;
+  const suited = both && isEven ? unknownAlgorithm : found.algorithm;
+  return {
+    ...settings,
+    algorithm: isOwn ? settings.algorithm : suited,
+    classesSettings: both ?? classes,
+  };
 }
 
 /** How many of the commonest values of the column are to be classes, as the request leaves that to the server; 0 = none. */

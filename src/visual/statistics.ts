@@ -10,6 +10,8 @@ export type VisualQuestion =
       readonly column: Column;
       readonly algorithm: 1 | 2 | 3;
       readonly classes: number;
+      /** Whether 0 is a border where there are values on both sides; not of equal intervals. Absent = no. */
+      readonly breaksAtZero?: true;
     }
   /** The number of objects with each of these values; undefined = empty. */
   | { readonly kind: "categories"; readonly column: Column; readonly values: readonly unknown[] }
@@ -26,7 +28,17 @@ export type VisualQuestion =
 export function classesQuestion(layer: LayerNode, settings: Settings): VisualQuestion | undefined {
   const column = columnOf(layer, settings.column);
   const algorithm = settings.algorithm as 1 | 2 | 3;
-  return column && { kind: "classes", column, algorithm, classes: settings.classesCount as number };
+  const { diverging } = settings.classesSettings as Settings;
+  const classes = settings.classesCount as number;
+  return (
+    column && {
+      kind: "classes",
+      column,
+      algorithm,
+      classes,
+      ...(diverging === true && { breaksAtZero: true }),
+    }
+  );
 }
 
 /** Limits of the columns with these ids. */

@@ -36,7 +36,7 @@ export interface VisualValues {
   readonly borders: readonly Limit[];
   /** Of "classes" and "categories": number of objects in each class. */
   readonly counts: readonly number[];
-  /** Of "categories": number of objects in no class. */
+  /** Of "classes" and "categories": number of objects in no class. */
   readonly others: number;
   /** `borders` as numbers: timestamps in seconds since 1970. */
   readonly breaks: readonly number[];

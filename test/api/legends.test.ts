@@ -241,7 +241,7 @@ t.test("classes of visualizations have symbols as on tiles", async (t) => {
   for (const settings of [
     { type: 1, columnCode: "n", classesCount: 3 },
     { type: 2, columnCode: "kind", classesSettings: { classes } },
-    { type: 3, columnCode: "n" },
+    { type: 3, columnCode: "n", algorithm: 1 },
     { type: 4, classesSettings: { columns } },
     { type: 7, classesSettings: { colors: ["#ff00ff", "#ffff00"] } },
   ]) {
@@ -261,7 +261,7 @@ t.test("classes of visualizations have symbols as on tiles", async (t) => {
       t.ok(widths[0]! > 0 && widths[0]! < widths.at(-1)! / 4, `${widths}: in the scale of the largest`);
     } else
       t.same(
-        found.map(({ icon: _, minZoom: __, maxZoom: ___, ...rest }) => rest),
+        found.map(({ value, fill, isIcon }) => ({ value, fill, isIcon })),
         plain,
       );
     t.ok(found.length > 0);

@@ -1,6 +1,8 @@
 import t from "tap";
+import { algorithms, suitableAlgorithm } from "../../src/features/class-algorithm.js";
 import { breaksAt, equalIntervals, naturalBreaks, quantileRanks } from "../../src/features/class-breaks.js";
 import { classColour } from "../../src/visual/kinds/gradient.js";
+import { roundest, roundIntervals } from "../../src/visual/round-breaks.js";
 
 /** Borders of classes against values worked out by hand, and by trying every way to cut. */
 
@@ -91,4 +93,56 @@ t.test("colours go from the first over the middle to the last", async (t) => {
   t.same(of(2), ["#000000", "#ffffff"]);
   t.same(of(3), ["#000000", "#80ff00", "#ffffff"]);
   t.same(of(5), ["#000000", "#408000", "#80ff00", "#c0ff80", "#ffffff"]);
+});
+
+t.test("the roundest number of a range is the one that a person would write", async (t) => {
+  for (const [from, to, expected] of [
+    [2387, 2612, 2500],
+    [2387, 2450, 2400],
+    [0.31, 0.36, 0.35],
+    [-7.3, -6.8, -7],
+    [-3, 2, 0],
+    [7, 8, 7],
+    [7.1, 7.9, 7.5],
+    [1999, 2002, 2000],
+    [4.2e12, 5.4e12, 5e12],
+    [1.2e-300, 1.7e-300, 1.5e-300],
+    [5, 5, 5],
+  ] as const)
+    t.equal(roundest(from, to, from), expected, `${from} to ${to}`);
+  t.same(roundIntervals(equalIntervals(1, 100, 5)), [1, 21, 41, 60, 80, 100]);
+  t.same(roundIntervals(equalIntervals(-1e308, 1e308, 2)), [-1e308, 0, 1e308]);
+});
+
+t.test("classes suit the values: evenly spread, with gaps, skewed", async (t) => {
+  const of = (value: (at: number) => number) =>
+    suitableAlgorithm(
+      Array.from({ length: 200 }, (_, at) => value(at)).sort((a, b) => a - b),
+      5,
+    );
+  t.equal(
+    of((at) => 10 + at),
+    algorithms.equalIntervals,
+  );
+  t.equal(
+    of((at) => Math.floor(at / 50) ** 2 * 3 + (at % 50) / 100),
+    algorithms.naturalBreaks,
+  );
+  t.equal(
+    of((at) => 1.05 ** at),
+    algorithms.quantiles,
+  );
+  t.equal(
+    of((at) => -(1.05 ** at)),
+    algorithms.quantiles,
+  );
+  t.equal(
+    of(() => 7),
+    algorithms.quantiles,
+  );
+  t.equal(
+    of((at) => (at % 2 ? 1e308 : -1e308)),
+    algorithms.naturalBreaks,
+  );
+  t.equal(suitableAlgorithm([], 5), algorithms.quantiles);
 });

@@ -71,11 +71,11 @@ t.test("each algorithm finds its borders and counts the classes", async (t) => {
     max: 20,
     borders: [1, 5.75, 10.5, 15.25, 20],
     counts: [5, 4, 0, 1],
-    others: 0,
+    others: 2,
   });
   t.match(await thematic(2, 5), { borders: [1, 2, 4, 6, 8, 20], counts: [2, 2, 2, 2, 2] });
   t.match(await thematic(2, 3), { borders: [1, 4, 7, 20], counts: [4, 3, 3] });
-  t.match(await thematic(3, 2), { borders: [1, 9, 20], counts: [9, 1] });
+  t.match(await thematic(3, 2), { borders: [1, 10, 20], counts: [9, 1] });
   t.match(await thematic(3, 3), { borders: [1, 5, 9, 20], counts: [5, 4, 1] });
   t.match(await thematic(1, 1), { borders: [1, 20], counts: [10] });
   t.same((await answer({ type: 3, columnCode: "n", algorithm: 2, classesCount: 2 })).counts, [5, 5]);
@@ -92,6 +92,39 @@ t.test("many equal values are one class", async (t) => {
   t.match(await thematic(3, 3), { borders: [0, 0, 3, 5], counts: [6, 1, 1] });
 });
 
+t.test(
+  "borders are round numbers where few objects are in another class by it, and are counted",
+  async (t) => {
+    await db.execute(`truncate ${table}`);
+    await db.execute(
+      `insert into ${table} (${physical("n")}) select round(exp(i * 0.0041)) from generate_series(1, 4000) i`,
+    );
+    for (const algorithm of [2, 3]) {
+      const { borders, counts } = await thematic(algorithm, 5);
+      t.ok(
+        borders!.slice(1, -1).every((border) => Number(String(border).replace(/0+$/, "")) <= 99),
+        `${borders}`,
+      );
+      const numbered = "unnest($1::float8[]) with ordinality u (upper, at)";
+      const rows = await db.query<{ n: number }>(
+        `select (select count(*) from ${table} where ${physical("n")} <= upper and (${physical("n")} > lower or at = 2)) as n
+       from (select upper, lag(upper) over (order by at) as lower, at from ${numbered}) b where at > 1 order by at`,
+        [borders],
+      );
+      t.same(
+        counts,
+        rows.map(({ n }) => n),
+        "the counts are those of the round classes",
+      );
+      if (algorithm === 2) for (const count of counts!) t.ok(Math.abs(count - 800) <= 80, `${counts}`);
+    }
+    await numbers("n", [1.31, 1.38, 2.42, 2.44, 9.61, 9.73]);
+    t.match(await thematic(2, 3), { borders: [1.31, 1.38, 2.5, 9.73], counts: [2, 2, 2] });
+    await numbers("n", [3, 4, 7, 8, 30, 31]);
+    t.match(await thematic(2, 3), { borders: [3, 4, 8, 31] }, "of integers they are integers");
+  },
+);
+
 t.test("one value is one class, none are no classes", async (t) => {
   await numbers("n", [7, 7, 7, null]);
   for (const algorithm of [1, 2, 3])
@@ -100,11 +133,12 @@ t.test("one value is one class, none are no classes", async (t) => {
       max: 7,
       borders: [7, 7],
       counts: [3],
-      others: 0,
+      others: 1,
     });
   for (const values of [[null, null], []]) {
     await numbers("n", values);
-    for (const algorithm of [1, 2, 3]) t.same(await thematic(algorithm, 5), nothing);
+    for (const algorithm of [1, 2, 3])
+      t.same(await thematic(algorithm, 5), { ...nothing, others: values.length });
   }
 });
 
@@ -117,7 +151,7 @@ t.test("what is no finite number has no class", async (t) => {
     counts: [1, 3],
   });
   await numbers("n", ["NaN"]);
-  t.same(await thematic(1, 2), nothing);
+  t.same(await thematic(1, 2), { ...nothing, others: 1 });
 });
 
 t.test("classes of more values than natural breaks look at hold them all", async (t) => {
@@ -127,7 +161,7 @@ t.test("classes of more values than natural breaks look at hold them all", async
   );
   const { borders, counts } = await thematic(3, 2);
   t.same(counts, [9000, 1000]);
-  t.same(borders, [0.001, 9, 11000]);
+  t.same(borders, [0.001, 10, 11000]);
   t.same((await thematic(2, 4)).counts, [2500, 2500, 2500, 2500]);
 });
 
@@ -138,7 +172,7 @@ t.test("moments have borders in ISO 8601, localised values those of the main lan
     max: "2020-01-03T00:00:00Z",
     borders: ["2020-01-01T00:00:00Z", "2020-01-02T00:00:00Z", "2020-01-03T00:00:00Z"],
     counts: [1, 1],
-    others: 0,
+    others: 2,
   });
   await numbers("rank", [{ ru: 1, en: 100 }, { en: 5 }, {}, null]);
   t.match(await thematic(1, 2, "rank"), { borders: [1, 3, 5], counts: [1, 1] });

@@ -92,6 +92,10 @@ const classes = Object.entries(kinds).map(([value, color]) => ({ value, color })
 const cases = {
   "equal intervals": shown({ type: 1, columnCode: "n", algorithm: 1, classesCount: 5 }),
   quantiles: shown({ type: 3, columnCode: "n", algorithm: 2, classesCount: 7 }),
+  "quantiles on either side of 0": shown({
+    ...{ type: 1, columnCode: "n", algorithm: 2, classesCount: 6 },
+    classesSettings: { diverging: true },
+  }),
   categories: shown({ type: 2, columnCode: "kind", classesSettings: { classes } }),
 };
 

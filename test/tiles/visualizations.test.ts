@@ -92,13 +92,53 @@ t.test("classes of areas have the legend's colours, and borders", async (t) => {
     "the layer's icon has a colour of it",
   );
   t.ok(near(tile.at(2.5, 5), "#ffffff", 90), "a border between them");
-  t.equal(tile.at(2.5, 8.5)[3], 0, "none without a value");
+  t.ok(near(tile.at(2.5, 8.5), "#d0d0d0"), "pale without a value");
+  const hidden = { noData: { checked: false } };
+  await show("areas", { type: 1, columnCode: "n", classesCount: 5, classesSettings: hidden });
+  t.equal((await draw("areas", place)).at(2.5, 8.5)[3], 0, "unless they are not to be shown");
+  await show("areas", { type: 1, columnCode: "n", classesCount: 5 });
   await add("areas", [{ n: 80, geom: square(0.5, 1, 2) }]);
   const moved = await draw("areas", place);
   const changed = (await api("GET", "m/layers/areas/legend/")).json.classificators;
   t.equal(changed.at(-1).value, 80);
   t.ok(near(moved.at(1.5, 2), changed.at(-1).fill), "the new object is in the last class");
   t.ok(near(moved.at(9.5, 5), changed[2].fill), "and the others in those of the new borders");
+});
+
+t.test("areas of bubbles are as their values, and their legend says how large", async (t) => {
+  await layerOf("amounts", [
+    { n: 16, geom: point(2, 5) },
+    { n: 4, geom: point(5, 5) },
+    { n: 1, geom: point(7, 5) },
+    { n: 0, geom: point(9, 5) },
+  ]);
+  const shown = async () => (await api("GET", "m/layers/amounts/")).json.visualSettings;
+  await show("amounts", {
+    type: 3,
+    columnCode: "n",
+    showBorder: false,
+    classesSettings: { pointSizeMin: 6, pointSizeMax: 48 },
+  });
+  t.match(await shown(), { classesSettings: { sizing: "continuous" } });
+  const tile = await draw("amounts", place);
+  const widthAt = (lon: number) => {
+    let width = 0;
+    for (let dx = -28; dx <= 28; dx++) if (tile.at(lon, 5, dx)[3]! > 127) width++;
+    return width;
+  };
+  for (const [lon, expected] of [
+    [2, 48],
+    [5, 24],
+    [7, 12],
+    [9, 6],
+  ] as const)
+    t.ok(Math.abs(widthAt(lon) - expected) <= 1, `${lon}: ${widthAt(lon)}`);
+  const { classificators } = (await api("GET", "m/layers/amounts/legend/?extended=1")).json;
+  t.equal(classificators.at(-1).value, 15);
+  for (const { value, size } of classificators)
+    t.ok(Math.abs(size - Math.max(6, 48 * Math.sqrt(value / 16))) < 0.1, `${value}: ${size}`);
+  await show("amounts", { type: 3, columnCode: "n", algorithm: 1, classesCount: 3 });
+  t.match(await shown(), { algorithm: 1, classesSettings: { sizing: "classes" } });
 });
 
 t.test("categories: points, lines, a default class, labels", async (t) => {
@@ -345,7 +385,7 @@ t.test("virtual layers, localised values, timestamps", async (t) => {
   t.ok(near(tile.at(8.5, 2.5), "#253494"));
   await show("view", { type: 3, columnCode: "rank", showText: true, textSettings: { column: "rank" } });
   const bubbles = await draw("view", place);
-  t.equal(bubbles.at(5.5, 2.5)[3], 0, "no value");
+  t.ok(near(bubbles.at(5.5, 2.5), "#d0d0d0"), "a pale dot where there is no value");
   t.ok(near(bubbles.at(8.5, 2.5, -10), "#2a6fbb"));
   await show("view", { type: 2, columnCode: "rank", classesSettings: { classes: [{ value: 5 }] } });
   const categories = await draw("view", place);

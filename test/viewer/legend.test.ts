@@ -109,6 +109,33 @@ t.test("a long legend begins folded, and the browser remembers that it was opene
   await page.context().close();
 });
 
+t.test(
+  "bubbles are circles in each other as large as the map's, under a title, and tell what has no value",
+  async (t) => {
+    await makeLand("towns");
+    const structure = { token, body: { code: "people", type: "number", name: "People" } };
+    await server.api("POST", "towns/layers/use/structure/", structure);
+    for (const [at, people] of [160_000, 40_000, 9_000].entries()) {
+      const body = { fields: { people }, geom: square(at * 2, 3, 1) };
+      await server.api("POST", "towns/layers/use/objects/", { token, body });
+    }
+    const visualSettings = { type: 3, columnCode: "people", classesSettings: { pointSizeMax: 64 } };
+    await server.api("PUT", "towns/layers/use/visualization/", { token, body: { visualSettings } });
+    const { page, problems } = await openPage(browser, address("towns"));
+    await page.waitForSelector(".legend-bubbles");
+    t.equal(await page.locator(".legend-title").innerText(), "People");
+    t.same(await page.locator(".legend-bubbles text").allTextContents(), ["150,000", "40,000", "7,500"]);
+    const radii = await page.evaluate<number[]>(
+      `[...document.querySelectorAll(".legend-bubbles circle")].map((one) => Number(one.getAttribute("r")))`,
+    );
+    for (const [at, people] of [150_000, 40_000, 7_500].entries())
+      t.ok(Math.abs(radii[at]! - 32 * Math.sqrt(people / 160_000)) < 0.2, `${people}: ${radii[at]}`);
+    t.same(await page.locator(".legend-text").allInnerTexts(), ["no data"]);
+    t.same(problems, []);
+    await page.context().close();
+  },
+);
+
 t.test("the symbols of a private map are shown, and no address has the token", async (t) => {
   const { page, problems, requests } = await openPage(browser, `${server.url}/#project=p`);
   await page.click(".sign-in-button");

@@ -254,6 +254,18 @@ const schemas = {
         fill: z.string(),
         isIcon: z.boolean(),
         icon: z.string().describe("Path of its symbol; with `extended`").optional(),
+        text: z
+          .string()
+          .nullable()
+          .describe(
+            "What it is, in the column's format and the language of the request; null = it has no value; with `extended`",
+          )
+          .optional(),
+        size: z.number().describe("Width of a bubble on the map, in pixels; with `extended`").optional(),
+        isNoData: z
+          .boolean()
+          .describe("Whether it is of objects without a value; with `extended`")
+          .optional(),
         minZoom: z
           .int()
           .nullable()
@@ -266,6 +278,10 @@ const schemas = {
           .optional(),
       }),
     ),
+    title: z
+      .string()
+      .describe("What to write above it: its name, or the title of the column; with `extended`")
+      .optional(),
     more: z.int().describe("How many classes are left out; with `extended`").optional(),
   }),
   LayerItem: z.object({

@@ -14,6 +14,7 @@ import { flag } from "../request/schema/parameters.js";
 import { ref } from "../request/schema/schema.js";
 import type { Services } from "../services.js";
 import { hasStyledClasses, type StyledClasses, styledClasses, styleOf } from "./layer-symbols.js";
+import { legendTexts } from "./legend-texts.js";
 import { generatedIconPath } from "./present.js";
 
 /** Legends of layers: the classes of their visualizations, or the rules of their styles. */
@@ -59,9 +60,10 @@ async function getLegend(
     const values = await services.visuals.current(layer, map.project);
     const legend = await kept(values ? [values] : [], () => {
       const made = legendOf(layer, { settings, values }, { language, main, extended });
-      return JSON.stringify(
-        extended ? { ...made, classificators: withIcons(made.classificators), more: 0 } : made,
-      );
+      if (!extended) return JSON.stringify(made);
+      const { title, texts } = legendTexts(layer, made, { own: language, main });
+      const classificators = withIcons(made.classificators).map((one, at) => ({ ...one, text: texts[at] }));
+      return JSON.stringify({ ...made, title, classificators, more: 0 });
     });
     return answerKept(caller, legend);
   }

@@ -2,6 +2,8 @@ import { hasObjects, type StoredSettings } from "../../catalog/state.js";
 import { storeSettings } from "../../catalog/stored-settings.js";
 import { badRequest, failed, required } from "../../errors.js";
 import { commonValues } from "../../features/common-values.js";
+import { suitedTo } from "../../features/visual-answer.js";
+import { leastTallied } from "../../features/visual-tally.js";
 import type { Reply, Request } from "../../http/types.js";
 import { columnOf } from "../../visual/columns.js";
 import {
@@ -9,7 +11,9 @@ import {
   readSettings,
   type SettingsKind,
   settingsJsonSchemas,
+  wantsSuited,
   withCommon,
+  withSuited,
   withValues,
 } from "../../visual/settings.js";
 import { type LayerContext, layerContext, toEditStructure } from "../request/context.js";
@@ -75,10 +79,14 @@ async function withCurrentValues(
   const most = commonWanted(checked, given.settings);
   const column = columnOf(layer, checked.column);
   const languages = { own: main, main };
-  const settings =
-    most > 0 && column
-      ? withCommon(checked, await commonValues(services.db, layer, { column, languages, most }))
-      : checked;
+  let settings = checked;
+  if (most > 0 && column)
+    settings = withCommon(checked, await commonValues(services.db, layer, { column, languages, most }));
+  if (column && wantsSuited(checked, given.settings)) {
+    const classes = checked.classesCount as number;
+    const suited = await suitedTo(services.db, layer, { column, classes, languages }, leastTallied);
+    settings = withSuited(checked, given.settings, suited);
+  }
   return withValues(
     settings,
     await services.visuals.current({ ...layer, visualSettings: settings }, map.project),
@@ -156,8 +164,9 @@ export const visualizationOperations: readonly Operation[] = [
     summary: "Set a layer's visualization",
     details:
       "`classesSettings` depend on the type: 1 colour gradient, 2 categories, 3 bubbles, 4 to 6 pie, bar and line " +
-      "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server; categories " +
-      "without `classes` get one for each of the six commonest values. " +
+      "charts, 7 heat map. Columns are given by id or code. Counts and class breaks are computed by the server. Without " +
+      "`algorithm` it is the one that suits the values as they are then, and answers tell it; categories without `classes` " +
+      "get one for each of the six commonest values. " +
       "Tiles draw the visualization in place of `css_style`; those of plug-ins that the installation does not have are drawn " +
       "by clients.",
     access: "token",

@@ -2,6 +2,7 @@ import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
 import type { TreeItem } from "./layer-tree.js";
 import type { Legend, LegendClass, LegendSource } from "./map-server.js";
+import { nestedBubbles } from "./nested-bubbles.js";
 
 /** The legend of a layer: its classes under the layer's row, each with its symbol as tiles draw it. */
 
@@ -51,7 +52,8 @@ export class LayerLegend {
     const { code } = this.item.element;
     const [legend, symbol] = await Promise.all([source.legend(code), source.symbol(code, symbolPixels)]);
     this.swatch.replaceChildren(image(symbol));
-    if (!legend?.showLegend || legend.classificators.length < 2) return;
+    const isAlone = legend?.classificators.length === 1 && legend.classificators[0]?.size === undefined;
+    if (!legend?.showLegend || legend.classificators.length === 0 || isAlone) return;
     await this.fill(legend);
     this.toggle.hidden = false;
     this.beginsFolded = legend.classificators.length > mostClassesShown;
@@ -69,10 +71,11 @@ export class LayerLegend {
     const { source, locale } = this.parts;
     const { code } = this.item.element;
     const texts = classTexts(legend, locale);
+    const bubbles = nestedBubbles(legend, texts);
     const symbols = await Promise.all(
       legend.classificators.map((_, at) => source.symbol(code, symbolPixels, at)),
     );
-    this.entries = legend.classificators.map((shown, at) => ({
+    const entries = legend.classificators.map((shown, at) => ({
       shown,
       element: h(
         "li",
@@ -81,7 +84,12 @@ export class LayerLegend {
         h("span", { class: "legend-text" }, texts[at] ?? ""),
       ),
     }));
-    this.element.replaceChildren(...this.entries.map(({ element }) => element));
+    this.entries = entries.filter(({ shown }) => !bubbles || shown.size === undefined);
+    this.element.replaceChildren(
+      ...(legend.title ? [h("li", { class: "legend-title" }, legend.title)] : []),
+      ...(bubbles ? [bubbles] : []),
+      ...this.entries.map(({ element }) => element),
+    );
     const more = legend.more ?? 0;
     if (more > 0)
       this.element.append(h("li", { class: "legend-class hint" }, locale.t("moreClasses", { n: more })));
@@ -114,7 +122,13 @@ const image = (source: string): HTMLImageElement =>
   });
 
 /** What the classes stand for, in words. */
-function classTexts(legend: Legend, { language, t }: Locale): string[] {
+function classTexts(legend: Legend, locale: Locale): string[] {
+  const classes = legend.classificators.filter(({ isNoData }) => !isNoData);
+  const texts = valueTexts({ ...legend, classificators: classes }, locale);
+  return classes.length < legend.classificators.length ? [...texts, locale.t("noData")] : texts;
+}
+
+function valueTexts(legend: Legend, { language, t }: Locale): string[] {
   const { classificators, minValue, maxValue } = legend;
   const format = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 });
   const values = classificators.map(({ value }) => value);
@@ -123,6 +137,8 @@ function classTexts(legend: Legend, { language, t }: Locale): string[] {
     return values.map((_, at) =>
       at === 0 ? t("legendLeast") : at === values.length - 1 ? t("legendMost") : "",
     );
+  if (classificators.every(({ text }) => typeof text === "string"))
+    return classificators.map(({ text }) => text ?? "");
   // Numbers above the least one are the upper borders of their classes.
   const isRange =
     minValue !== null &&

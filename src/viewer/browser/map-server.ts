@@ -46,10 +46,20 @@ export interface ObjectItem {
 export interface LegendClass {
   /** A number or a text; null = all other objects. */
   readonly value: unknown;
+  /** Whether it is of objects without a value. */
+  readonly isNoData?: boolean;
+  /** In words; null or absent = those of the viewer. */
+  readonly text?: string | null;
+  readonly fill: string;
+  readonly isIcon: boolean;
+  /** Width of a bubble on the map, in pixels. */
+  readonly size?: number;
   readonly minZoom?: number | null;
   readonly maxZoom?: number | null;
 }
 export interface Legend {
+  /** Goes above it. */
+  readonly title?: string;
   readonly column: string | null;
   readonly showLegend: boolean;
   readonly minValue: number | null;

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { Symbolizer } from "../../style/model.js";
+import { type BubbleScale, bubbleScale, bubbleSql, bubbleWidth, legendValues } from "../bubble-sizes.js";
 import { columnOf, isMeasured, type Settings } from "../columns.js";
 import {
   array,
@@ -10,12 +12,16 @@ import {
   pictureMarker,
   styleOf,
 } from "../drawing.js";
-import { classificator, type VisualKind } from "../kind.js";
+import { classificator, type Visualization, type VisualKind } from "../kind.js";
+import { countedNoData, noDataOf, noDataSchema } from "../no-data.js";
 import { colour, flag, opacity, path, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
+import type { VisualValues } from "../values.js";
 
-/** Bubble chart: a marker on each object, whose size tells the class of its value. */
+/** Bubble chart: a marker on each object, whose area follows its value, or whose size tells the class of it. */
+
+const sizings = ["continuous", "classes"] as const;
 
 export const bubbles: VisualKind = {
   schema: z
@@ -26,41 +32,84 @@ export const bubbles: VisualKind = {
       useIcon: flag(false),
       opacity: opacity.default(1),
       color: colour.default("#2a6fbb"),
+      /** Absent: by class where the request has classes. */
+      sizing: z.enum(sizings).optional(),
+      noData: noDataSchema,
     })
     .prefault({}),
   column: isMeasured,
   hasBorders: true,
-  withValues: (classes, { borders, counts }) => ({ ...classes, borders, counts }),
+  unclassed: (classes) => ({ sizing: "continuous", ...classes }),
+  withValues: (classes, { borders, counts, others }) => ({
+    ...classes,
+    ...{ borders, counts, noData: countedNoData(classes, others) },
+  }),
+  // What was stored before there were continuous ones has classes.
+  shown: (_layer, classes) => ({ sizing: "classes", ...classes }),
   question: ({ layer, settings }) => classesQuestion(layer, settings),
   drawsStatistics: true,
-  draw: ({ layer, settings, classes, findPicture, values: { breaks } }) => {
+  draw: ({ layer, settings, classes, findPicture, values }) => {
     const column = columnOf(layer, settings.column);
-    const sizes = sizesOf(classes, Math.max(1, breaks.length - 1));
+    const scale = scaleOf({ layer, settings, classes }, values);
+    const sizes = sizesOf(classes, Math.max(1, values.breaks.length - 1));
     const picture = iconOf(classes, findPicture);
     const symbol = symbolOf(settings, classes, { size: "[size$]", findPicture });
+    const noData = noDataOf(classes);
+    const rules = [{ filter: "[size$]>=0", symbolizers: [symbol] }];
+    if (noData.checked)
+      rules.push({
+        filter: `[size$]=${noDataSize}`,
+        symbolizers: [noDataDot(settings, classes, noData.color)],
+      });
     return {
-      styles: [styleOf("bubbles", [{ symbolizers: [symbol] }])],
+      styles: [styleOf("bubbles", rules)],
       place: "point",
-      columns: (context) => ({
-        size$: `(${array(sizes, "float8")})[1 + ${classSql(column && measure(column, context), breaks)}]`,
-      }),
+      columns: (context) => {
+        const size =
+          scale && column
+            ? bubbleSql(scale, column, context)
+            : `(${array(sizes, "float8")})[1 + ${classSql(column && measure(column, context), values.breaks)}]`;
+        return { size$: noData.checked ? `coalesce(${size},${noDataSize})` : size };
+      },
       needed: ["size$"],
       // Small ones stand on large ones.
       order: "size$ desc, svc_id",
       reach:
-        (picture ? Math.SQRT1_2 : 0.5) * Math.max(...sizes) +
+        (picture ? Math.SQRT1_2 : 0.5) *
+          Math.max(noDataPixels, scale?.least ?? 0, scale?.most ?? 0, ...sizes) +
         bounded((settings.borderSettings as Settings).width) +
         2,
     };
   },
   legend: (_layer, { color, useIcon }) => [classificator(null, color, useIcon)],
-  // The value of an item is the upper border of its class; without values there is one of the mean size.
-  legendOfSymbols: ({ borders, color, useIcon }) => {
-    const ends = ((borders ?? []) as unknown[]).slice(1);
-    return (ends.length > 0 ? ends : [null]).map((end) => classificator(end, color, useIcon));
+  // By class the value of an item is the upper border of its class; without values there is one of the mean size.
+  legendOfSymbols: (classes) => {
+    const { color, useIcon } = classes;
+    const borders = (classes.borders ?? []) as unknown[];
+    const ends = borders.slice(1);
+    const [min, max] = [borders[0], ends.at(-1)];
+    const item = (value: unknown, width?: number) => ({
+      ...classificator(value, color, useIcon),
+      ...(width !== undefined && { size: Math.round(width * 10) / 10 }),
+    });
+    if (classes.sizing === "continuous" && min !== undefined) {
+      const isAmount = typeof min === "number" && typeof max === "number";
+      if (!isAmount)
+        return [item(min, bounded(classes.pointSizeMin)), item(max, bounded(classes.pointSizeMax))];
+      const scale = bubbleScale(classes, [min, max], true);
+      return legendValues(scale).map((value) => item(value, bubbleWidth(scale, value)));
+    }
+    if (ends.length === 0) return [item(null)];
+    const sizes = sizesOf(classes, ends.length);
+    return ends.map((end, at) => item(end, sizes[at]));
   },
-  symbols: ({ settings, classes, findPicture, values: { breaks } }) => {
-    const sizes = sizesOf(classes, Math.max(1, breaks.length - 1));
+  symbols: ({ layer, settings, classes, findPicture, values }) => {
+    const scale = scaleOf({ layer, settings, classes }, values);
+    const sizes = scale
+      ? isAmount({ layer, settings, classes })
+        ? legendValues(scale).map((value) => bubbleWidth(scale, value))
+        : [scale.least, scale.most]
+      : sizesOf(classes, Math.max(1, values.breaks.length - 1));
     return sizes.map((size) => ({
       symbolizers: [symbolOf(settings, classes, { size, findPicture })],
       shape: "point",
@@ -68,7 +117,32 @@ export const bubbles: VisualKind = {
       side: Math.max(...sizes) + 2 * bounded((settings.borderSettings as Settings).width) + 2,
     }));
   },
+  noDataSymbol: ({ settings, classes }, color) => ({
+    symbolizers: [noDataDot(settings, classes, color)],
+    shape: "point",
+  }),
 };
+
+const isAmount = ({ layer, settings }: Visualization): boolean =>
+  columnOf(layer, settings.column)?.type === "number";
+
+/** Undefined = sizes are by class, or there are no values. */
+function scaleOf(visualization: Visualization, { range }: VisualValues): BubbleScale | undefined {
+  const { classes } = visualization;
+  return classes.sizing === "continuous" && range
+    ? bubbleScale(classes, range, isAmount(visualization))
+    : undefined;
+}
+
+/** What stands for the size of objects without a value, whose dots have one of their own. */
+const noDataSize = -1;
+const noDataPixels = 5;
+
+/** With a rim, as pale as it is. */
+function noDataDot(settings: Settings, classes: Settings, color: string): Symbolizer {
+  const dot = marker(settings, { fill: color, opacity: classes.opacity, size: noDataPixels });
+  return { ...dot, attributes: { ...dot.attributes, stroke: "#8c8c8c", "stroke-width": "1" } };
+}
 
 function symbolOf(
   settings: Settings,

@@ -18,6 +18,7 @@ export const english = {
   showLegend: "Show the legend of {name}",
   hideLegend: "Hide the legend of {name}",
   otherObjects: "others",
+  noData: "no data",
   legendLeast: "least",
   legendMost: "most",
   moreClasses: { one: "{n} more", other: "{n} more" },

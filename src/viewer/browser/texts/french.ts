@@ -19,6 +19,7 @@ export const french: Texts = {
   showLegend: "Afficher la légende de {name}",
   hideLegend: "Masquer la légende de {name}",
   otherObjects: "autres",
+  noData: "sans données",
   legendLeast: "moins",
   legendMost: "plus",
   moreClasses: { one: "{n} de plus", other: "{n} de plus" },

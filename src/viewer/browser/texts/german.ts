@@ -19,6 +19,7 @@ export const german: Texts = {
   showLegend: "Legende von {name} zeigen",
   hideLegend: "Legende von {name} verbergen",
   otherObjects: "übrige",
+  noData: "keine Angabe",
   legendLeast: "am wenigsten",
   legendMost: "am meisten",
   moreClasses: { one: "{n} weitere", other: "{n} weitere" },

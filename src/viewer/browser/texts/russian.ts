@@ -19,6 +19,7 @@ export const russian: Texts = {
   showLegend: "Показать легенду: {name}",
   hideLegend: "Скрыть легенду: {name}",
   otherObjects: "прочие",
+  noData: "нет данных",
   legendLeast: "меньше",
   legendMost: "больше",
   moreClasses: { one: "ещё {n}", few: "ещё {n}", many: "ещё {n}", other: "ещё {n}" },

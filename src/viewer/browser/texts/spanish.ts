@@ -19,6 +19,7 @@ export const spanish: Texts = {
   showLegend: "Mostrar la leyenda de {name}",
   hideLegend: "Ocultar la leyenda de {name}",
   otherObjects: "otros",
+  noData: "sin datos",
   legendLeast: "menos",
   legendMost: "más",
   moreClasses: { one: "{n} más", other: "{n} más" },

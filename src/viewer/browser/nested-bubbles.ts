@@ -1,0 +1,46 @@
+import { h, s } from "./dom.js";
+import type { Legend } from "./map-server.js";
+
+/** The legend of bubbles: circles in each other that stand on one line, as large as those of the map, with their values. */
+
+const gap = 10;
+const lineHeight = 16;
+/** Larger ones have no room in the panel. */
+const mostPixels = 128;
+
+/** Undefined: the classes have no sizes, are pictures, or are too large. */
+export function nestedBubbles({ classificators }: Legend, texts: readonly string[]): HTMLElement | undefined {
+  const bubbles = classificators
+    .flatMap(({ size, fill, isIcon }, at) =>
+      size === undefined || isIcon ? [] : [{ size, fill, text: texts[at] ?? "" }],
+    )
+    .sort((a, b) => b.size - a.size);
+  const most = bubbles[0]?.size ?? 0;
+  if (most === 0 || most > mostPixels) return undefined;
+  // Texts stand beside the tops of the circles, but not on each other.
+  let below = lineHeight / 2 - lineHeight;
+  const placed = bubbles.map((bubble) => {
+    below = Math.max(below + lineHeight, most - bubble.size + 1, lineHeight / 2);
+    return { ...bubble, y: below };
+  });
+  const height = Math.max(most, below + lineHeight / 2) + 2;
+  const [middle, right] = [most / 2 + 1, most + gap];
+  const image = s("svg", {
+    class: "legend-bubbles",
+    width: String(right + 150),
+    height: String(height),
+    role: "img",
+    "aria-label": texts.slice(0, bubbles.length).join(", "),
+  });
+  for (const { size, fill, text, y } of placed) {
+    const top = most - size + 1;
+    const label = s("text", { x: String(right + 4), y: String(y), "dominant-baseline": "central" });
+    label.textContent = text;
+    image.append(
+      s("circle", { cx: String(middle), cy: String(most + 1 - size / 2), r: String(size / 2), fill }),
+      s("polyline", { points: `${middle},${top} ${right - 4},${y} ${right},${y}` }),
+      label,
+    );
+  }
+  return h("li", { class: "legend-class" }, image);
+}
