@@ -96,7 +96,8 @@ export function createHiddenLayer(
 }
 
 /**
- * Moves a layer of `createHiddenLayer` to the root of its map, as the last one.
+ * Moves a layer of `createHiddenLayer` to the root of its map: over the layers whose objects would cover its own, else as
+ * the last one.
  * @throws Failure not_found when the map was deleted; code_exists when another layer has got the code; invalid_value when
  *   the map has too many folders and layers
  */
@@ -125,7 +126,18 @@ export async function showLayer(
       name,
     ],
   );
+  const [covering] = await tx.query<{ sort: number | null }>(
+    `select min(n.sort) as sort from node n join layer l on l.id = n.id
+     where n.map_id = $1 and n.parent_id is null and n.id <> $2
+       and ${coverSql} > (select ${coverSql} from node n join layer l on l.id = n.id where n.id = $2)`,
+    [mapId, id],
+  );
+  if (covering?.sort != null) await placeNode(tx, mapId, { id, parentId: null }, covering.sort - 0.5);
 }
+
+/** How much a layer `n`, `l` covers of others: images more than areas, these more than lines, these more than points. */
+const coverSql = `(case when n.type in ('raster', 'external') then 3
+  when l.geometry_kind = 'Point' then 0 when l.geometry_kind = 'Polygon' then 2 else 1 end)`;
 
 /** The default colour for one more layer of the map, which is locked. */
 async function freeHue(tx: Queryable, mapId: number): Promise<number> {

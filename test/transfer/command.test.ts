@@ -81,6 +81,46 @@ t.test("a new layer has the title of its data, else the readable name of the fil
   ]);
 });
 
+t.test("a new layer lies over those that would cover it", async (t) => {
+  const order = async () =>
+    (await db.query<{ code: string }>("select code from node where code ~ '^o[1-5]$' order by sort")).map(
+      ({ code }) => code,
+    );
+  const shapes = {
+    areas: {
+      type: "Polygon",
+      coordinates: [
+        [
+          [0, 0],
+          [1, 0],
+          [1, 1],
+          [0, 0],
+        ],
+      ],
+    },
+    points: { type: "Point", coordinates: [1, 2] },
+    lines: {
+      type: "LineString",
+      coordinates: [
+        [0, 0],
+        [1, 1],
+      ],
+    },
+  };
+  for (const [code, shape] of [
+    ["o1", shapes.areas],
+    ["o2", shapes.points],
+    ["o3", shapes.lines],
+    ["o4", shapes.points],
+    ["o5", shapes.areas],
+  ] as const) {
+    const path = file(`${code}.geojson`, collection({ type: "Feature", properties: {}, geometry: shape }));
+    t.equal((await run("p", "m", code, path)).status, 0);
+  }
+  t.strictSame(await order(), ["o2", "o4", "o3", "o1", "o5"]);
+  await db.execute("delete from node where code ~ '^o[1-5]$'");
+});
+
 t.test("a file becomes a layer, which is made when there is none", async (t) => {
   const path = file("a.geojson", collection(feature({ a: 1 }, point(1, 2)), feature({ a: 2 })));
   const first = await run("p", "m", "roads", path);
