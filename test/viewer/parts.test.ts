@@ -1,7 +1,6 @@
 import t from "tap";
 import { formatAddress, parseAddress } from "../../src/viewer/browser/address.js";
 import { LayerTree } from "../../src/viewer/browser/layer-tree.js";
-import { numberText } from "../../src/viewer/browser/number-text.js";
 
 /** Parts of the viewer that need no page. */
 
@@ -114,12 +113,4 @@ t.test("layers on both sides of 180 degrees are shown together there", (t) => {
   t.same(extent(box(170, 190)), box(170, 190));
   t.same(extent(box(-20, -10), box(5, 15)), box(-20, 15));
   t.end();
-});
-
-t.test("numbers are shown as the format of their column says", async (t) => {
-  t.equal(numberText(1984, {}, "en"), "1984");
-  t.equal(numberText(1984, { kind: "number", grouping: true }, "en"), "1,984");
-  const format = { decimals: 1, prefix: "≈ ", suffix: { en: " sq km", de: " km²" } };
-  t.equal(numberText(1234.56, format, "de"), "≈ 1234,6 km²");
-  t.equal(numberText(5, format, "fr"), "≈ 5,0 sq km", "a language that the suffix lacks");
 });

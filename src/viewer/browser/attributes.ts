@@ -1,6 +1,5 @@
 import { h } from "./dom.js";
 import type { ColumnInfo, ObjectItem } from "./map-server.js";
-import { numberText } from "./number-text.js";
 import type { Translate } from "./texts.js";
 
 /** Formats an object's fields for display. */
@@ -52,7 +51,7 @@ export function attributeRows(
         }
         const value = fields[column.code];
         const files = column.type === "file" && value ? filesOf?.(String(value)) : undefined;
-        return [{ title, value: files ?? valueNode(value, column, locale) }];
+        return [{ title, value: files ?? valueNode(value, column.type, locale) }];
       });
   return rowsUnder(0);
 }
@@ -92,26 +91,28 @@ export function objectTitle(
   return locale.t("objectNumber", { id: object.id });
 }
 
-function valueNode(value: unknown, column: ColumnInfo | undefined, locale: Locale): Node {
+function valueNode(value: unknown, type: string | undefined, locale: Locale): Node {
   if (value === null || value === undefined || value === "") {
     return h("span", { class: "no-value", title: locale.t("empty") }, "—");
   }
   if (typeof value === "boolean") return document.createTextNode(locale.t(value ? "yes" : "no"));
   if (typeof value === "number") {
-    return h("span", { class: "number" }, numberText(value, column?.format ?? {}, locale.language));
+    // No separator below 10,000, so that years stay readable.
+    const format = new Intl.NumberFormat(locale.language, { maximumFractionDigits: 6, useGrouping: "min2" });
+    return h("span", { class: "number" }, format.format(value));
   }
   if (typeof value === "object") {
     return h("pre", { class: "json" }, JSON.stringify(value, undefined, 2));
   }
   const text = String(value);
-  if (column?.type === "datetime") {
+  if (type === "datetime") {
     const time = new Date(text);
     if (!Number.isNaN(time.getTime())) {
       const format = new Intl.DateTimeFormat(locale.language, { dateStyle: "medium", timeStyle: "short" });
       return h("time", { datetime: text }, format.format(time));
     }
   }
-  if (column?.type === "file") {
+  if (type === "file") {
     return document.createTextNode(locale.t("files", { n: text.split(",").filter(Boolean).length }));
   }
   if (/^https?:\/\/\S+$/i.test(text)) {
