@@ -1,7 +1,7 @@
 import { failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Queryable } from "../storage/postgres.js";
-import { defaultStyle } from "../style/default-style.js";
+import { readDefault } from "../style/default-style.js";
 import { lockForAlter } from "./derived.js";
 import { layerTable } from "./layer-table.js";
 import type { NodeType } from "./state.js";
@@ -43,10 +43,12 @@ export async function becomeRaster(tx: Queryable, layerId: number): Promise<void
     [layerId],
   );
   if (derived.length > 0) throw dependedOn(derived.map(({ code }) => code));
-  const [layer] = await tx.query<{ kind: GeometryKind; bands: number[] }>(
-    "select geometry_kind as kind, bands from layer where id = $1 for update",
+  const [layer] = await tx.query<{ kind: GeometryKind; bands: number[]; css: string }>(
+    `select l.geometry_kind as kind, l.bands, n.css_style as css from layer l join node n on n.id = l.id
+     where l.id = $1 for update of l`,
     [layerId],
   );
+  const css = readDefault(layer!.css, layer!.kind) ? "" : layer!.css;
   const table = layerTable(layerId);
   await tx.execute(`drop table ${[table, ...layer!.bands.map((zoom) => `${table}_z${zoom}`)].join(", ")}`);
   await tx.execute(`drop table if exists ${table}_c`);
@@ -58,10 +60,9 @@ export async function becomeRaster(tx: Queryable, layerId: number): Promise<void
     [layerId],
   );
   await tx.execute(
-    `update node set type = 'raster', css_style = case when css_style = $2 then '' else css_style end,
-       style_mode = case when css_style = $2 then 0 else 2 end,
+    `update node set type = 'raster', css_style = $2, style_mode = $3,
        visual_settings = null, visual_custom_settings = null, vector_settings = null, render_type = 0
      where id = $1`,
-    [layerId, defaultStyle(layer!.kind)],
+    [layerId, css, css === "" ? 0 : 2],
   );
 }

@@ -1,7 +1,7 @@
 import { notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { defaultStyle } from "../style/default-style.js";
+import { defaultStyle, hueCount, nextHue, readDefault } from "../style/default-style.js";
 import { addColumns, type NewColumn } from "./columns.js";
 import { discardNodes } from "./discard.js";
 import { removeFromPublication } from "./publication.js";
@@ -96,23 +96,56 @@ export function createHiddenLayer(
 }
 
 /**
- * Moves a layer of `createHiddenLayer` to the root of its map, as the last one.
+ * Moves a layer of `createHiddenLayer` to the root of its map: over the layers whose objects would cover its own, else as
+ * the last one.
  * @throws Failure not_found when the map was deleted; code_exists when another layer has got the code; invalid_value when
  *   the map has too many folders and layers
  */
 export async function showLayer(
   tx: Queryable,
   mapId: number,
-  { id, code }: { readonly id: number; readonly code: string },
+  { id, code, name }: { readonly id: number; readonly code: string; readonly name: string },
 ): Promise<void> {
   await lockMap(tx, mapId);
   await requireRoom(tx, mapId);
-  await tx.execute("update node set map_id = $2, parent_id = null, code = $3, sort = $4 where id = $1", [
-    id,
-    mapId,
-    await chooseCode(tx, mapId, { id, kind: "layer" }, code),
-    await nextSort(tx, mapId, null),
-  ]);
+  const [layer] = await tx.query<{ css: string; kind: GeometryKind }>(
+    "select n.css_style as css, l.geometry_kind as kind from node n join layer l on l.id = n.id where n.id = $1",
+    [id],
+  );
+  if (!layer) throw notFound("layer of that code");
+  // Others may have got its colour while it was hidden.
+  const look = readDefault(layer.css, layer.kind);
+  await tx.execute(
+    "update node set map_id = $2, parent_id = null, code = $3, sort = $4, css_style = $5, name = $6 where id = $1",
+    [
+      id,
+      mapId,
+      await chooseCode(tx, mapId, { id, kind: "layer" }, code),
+      await nextSort(tx, mapId, null),
+      look ? defaultStyle(layer.kind, { ...look, hue: await freeHue(tx, mapId) }) : layer.css,
+      name,
+    ],
+  );
+  const [covering] = await tx.query<{ sort: number | null }>(
+    `select min(n.sort) as sort from node n join layer l on l.id = n.id
+     where n.map_id = $1 and n.parent_id is null and n.id <> $2
+       and ${coverSql} > (select ${coverSql} from node n join layer l on l.id = n.id where n.id = $2)`,
+    [mapId, id],
+  );
+  if (covering?.sort != null) await placeNode(tx, mapId, { id, parentId: null }, covering.sort - 0.5);
+}
+
+/** How much a layer `n`, `l` covers of others: images more than areas, these more than lines, these more than points. */
+const coverSql = `(case when n.type in ('raster', 'external') then 3
+  when l.geometry_kind = 'Point' then 0 when l.geometry_kind = 'Polygon' then 2 else 1 end)`;
+
+/** The default colour for one more layer of the map, which is locked. */
+async function freeHue(tx: Queryable, mapId: number): Promise<number> {
+  const newest = await tx.query<{ css: string }>(
+    "select left(css_style, 2000) as css from node where map_id = $1 and type <> 'folder' order by id desc limit $2",
+    [mapId, hueCount],
+  );
+  return nextHue(newest.map(({ css }) => css));
 }
 
 /** Rows of a layer of any type in `node` and `layer`. */
@@ -138,7 +171,7 @@ export async function insertLayer(
   const code = await chooseCode(tx, mapId, { id, kind: "layer" }, layer.code);
   const name = layer.name ?? { name: "", localized: false, names: {} };
   const kind = layer.geometryKind ?? "Unknown";
-  const cssStyle = layer.cssStyle ?? defaultStyle(kind);
+  const cssStyle = layer.cssStyle ?? defaultStyle(kind, { hue: await freeHue(tx, mapId) });
   await tx.execute(
     `insert into node (id, map_id, parent_id, type, code, name, localized_name, names, sort, selected, css_style,
        style_mode, owner_id)

@@ -6,6 +6,7 @@ import type { RowReport } from "../transfer/bad-rows.js";
 import { importIntoLayer } from "../transfer/import.js";
 import { importIntoNewLayer } from "../transfer/import-new-layer.js";
 import { type Imported, type ImportFile, type Progress, readRasterBox } from "../transfer/import-request.js";
+import { titleOfFile } from "../transfer/layer-title.js";
 import {
   type CommandEnvironment,
   CommandError,
@@ -137,6 +138,7 @@ async function importFiles(
   const target = { language: languages[0], languages, idAlias: config.idAlias };
   const { srs, encoding, action, key, partial = false, dryRun = false } = job;
   const source = { files, srs, encoding, action, key, partial, dryRun, rasterBox };
+  const title = job.file === "-" ? undefined : titleOfFile(job.file);
   const started = performance.now();
   const transfer = createTransferHost(config, log);
   const deps = { db, transfer, log, config };
@@ -148,7 +150,7 @@ async function importFiles(
           ...(await importIntoLayer(deps, { ...target, layerId: known.id }, source, options)),
           layerId: known.id,
         }
-      : importIntoNewLayer(deps, { ...target, mapId: map.id, code: job.layer }, source, options);
+      : importIntoNewLayer(deps, { ...target, mapId: map.id, code: job.layer, title }, source, options);
   let imported: Awaited<ReturnType<typeof work>>;
   try {
     imported = await work();

@@ -18,7 +18,7 @@
       marker-allow-overlap: true;
       [population>=500000] { marker-width: 5; }
       [population>=3000000] { marker-width: 6; }
-      [feature='PPLC'] {
+      [feature='capital'] {
         marker-width: 6;
         marker-fill: #b4434f;
         marker-line-color: #ffffff;
@@ -44,7 +44,7 @@
         text-size: 12;
         text-fill: #1d1d24;
       }
-      [feature='PPLC'] {
+      [feature='capital'] {
         text-face-name: "DejaVu Sans Bold";
         text-fill: #1d1d24;
       }

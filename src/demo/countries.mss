@@ -1,4 +1,4 @@
-/* Tints are multiplied onto the land, so that borders below stay as they are. */
+/* Tints are multiplied onto the land, so that borders and towns below stay as they are. */
 #countries {
   polygon-comp-op: multiply;
   polygon-fill: #fbeedb;
@@ -29,6 +29,11 @@
     text-wrap-width: 70;
     text-line-spacing: 2;
     text-placement: interior;
+    /* Towns are placed before: the name moves away from them, and grows smaller in the end. */
+    text-placement-type: simple;
+    text-placements: "X,N,S,E,W,8";
+    text-dy: 8;
+    text-min-padding: 1;
     [zoom>=3][area>=2500000] { text-size: 11; text-character-spacing: 2; }
     [zoom>=4][area>=600000] { text-size: 11; text-character-spacing: 2; }
     [zoom>=5][area>=110000] { text-size: 12; text-character-spacing: 3; text-wrap-width: 110; }

@@ -58,8 +58,9 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   const layer = async (code: string, name: LocalizedName) =>
     (await createLayer(db, map, { code, name, cssStyle: style(code), columns: columnsOf(code) })).id;
   // From the top of the tree to its bottom.
-  const cityLayer = await layer("cities", named("Cities", "Города"));
+  // Labels of countries keep clear of towns, which are drawn before.
   const countryLayer = await layer("countries", named("Countries", "Страны"));
+  const cityLayer = await layer("cities", named("Cities", "Города"));
   const borderLayer = await layer("borders", named("Borders", "Границы"));
   const landLayer = await layer("land", named("Land", "Суша"));
   const english = (layerId: number) => ({ layerId, language: "en" });
@@ -83,18 +84,25 @@ async function loadWorld(deps: LoadDependencies, project: number, progress: Prog
   await importRows(
     deps,
     english(cityLayer),
-    cities().map(({ geometry, ...properties }) => row(properties, geometry)),
+    cities().map(({ geometry, ...city }) => row({ ...city, feature: kindOf(city.feature) }, geometry)),
   );
 }
+
+/** What a town is, in words. */
+const kindOf = (feature: string): string =>
+  ({ PPLC: "capital", PPLA: "seat of a region", PPLX: "part of a town" })[feature] ?? "town";
 
 /** Columns with their titles; an import finds them by their codes. */
 const columnsOf = (code: string): NewColumn[] => {
   if (code === "countries") {
     return [
       { code: "name", type: "string", localizedValue: true, name: named("Name", "Название") },
-      { code: "iso", type: "string", name: named("ISO code", "Код ISO") },
-      { code: "area", type: "number", name: named("Area, km²", "Площадь, км²") },
-      { code: "tint", type: "number", name: named("Tint", "Оттенок") },
+      { code: "iso", type: "string", name: named("Country code", "Код страны") },
+      {
+        ...{ code: "area", type: "number", name: named("Area, km²", "Площадь, км²") },
+        format: { kind: "number", decimals: 0, grouping: true },
+      },
+      { code: "tint", type: "number", name: named("Colour on the map, 1 to 6", "Цвет на карте, от 1 до 6") },
     ];
   }
   if (code !== "cities") return [];
@@ -102,7 +110,10 @@ const columnsOf = (code: string): NewColumn[] => {
     { code: "name", type: "string", name: named("Name", "Название") },
     { code: "country", type: "string", name: named("Country", "Страна") },
     { code: "feature", type: "string", name: named("Kind", "Вид") },
-    { code: "population", type: "number", name: named("Population", "Население") },
+    {
+      ...{ code: "population", type: "number", name: named("Population", "Население") },
+      format: { kind: "number", decimals: 0, grouping: true },
+    },
     { code: "rank", type: "number", name: named("Shown from zoom", "Показан с масштаба") },
   ];
 };

@@ -161,6 +161,8 @@ export type ImportResponse =
       readonly bad: { readonly count: number; readonly rows: readonly BadRow[] };
       readonly geometryKind: GeometryKind;
       readonly vertices: number;
+      /** What the file calls its data; absent = it says nothing, or there are several files. */
+      readonly title?: string;
       /** What was left out or changed, in sentences for the user. */
       readonly notes: readonly string[];
     }

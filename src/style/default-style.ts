@@ -2,31 +2,136 @@ import type { GeometryKind } from "../geo/wkb.js";
 
 /** The CartoCSS of a new layer. */
 
-const point = `  marker-width: 7;
-  marker-fill: #2a6fbb;
+/**
+ * The colours that the layers of a map have in turn: Okabe and Ito's (2008), which the colour-blind tell apart too, without
+ * the yellow, which is not seen on light ground. The blues come later, for areas of them look like water.
+ */
+const hues = ["#009e73", "#d55e00", "#0072b2", "#cc79a7", "#e69f00", "#4d4d4d", "#56b4e9"] as const;
+export const hueCount = hues.length;
+
+export interface DefaultLook {
+  /** Place of the colour among those that layers have in turn, from 0. */
+  readonly hue?: number | undefined;
+  /** Whether the layer has very many objects: they are drawn small. */
+  readonly crowded?: boolean | undefined;
+  readonly label?: Label | undefined;
+}
+
+export interface Label {
+  /** Code of the column that names the objects. */
+  readonly column: string;
+  /** Zoom from which the labels have room. */
+  readonly fromZoom: number;
+}
+
+/**
+ * Sizes grow with the zoom. The full ones come first: symbols in legends have them. Labels keep clear of points, but not of
+ * very many, which would leave them no room.
+ */
+const point = (hue: string, crowded: boolean): string =>
+  crowded
+    ? `  marker-width: 5;
+  marker-fill: ${hue};
+  marker-line-color: #ffffff;
+  marker-line-width: 0.5;
+  marker-allow-overlap: true;
+  marker-ignore-placement: true;
+  [zoom<13] { marker-width: 3; marker-line-width: 0; }
+  [zoom<8] { marker-width: 2; marker-line-width: 0; }`
+    : `  marker-width: 8;
+  marker-fill: ${hue};
   marker-line-color: #ffffff;
   marker-line-width: 1;
-  marker-allow-overlap: true;`;
-const line = `  line-color: #2a6fbb;
-  line-width: 1.5;
+  marker-allow-overlap: true;
+  [zoom<10] { marker-width: 6; }
+  [zoom<5] { marker-width: 5; marker-line-width: 0.75; }`;
+const line = (hue: string, crowded: boolean): string => `  line-color: ${hue};
+  line-width: ${crowded ? 1.2 : 2};
   line-join: round;
-  line-cap: round;`;
-const polygon = `  polygon-fill: #2a6fbb;
-  polygon-opacity: 0.35;
-  line-color: #1f5690;
-  line-width: 1;
-  line-join: round;`;
+  line-cap: round;
+  [zoom<${crowded ? 13 : 10}] { line-width: ${crowded ? 0.6 : 1.5}; }
+  [zoom<${crowded ? 9 : 5}] { line-width: ${crowded ? 0.4 : 1}; }`;
+const polygon = (hue: string, crowded: boolean): string => `  polygon-fill: ${hue};
+  polygon-opacity: 0.25;
+  line-color: ${hue};
+  line-width: ${crowded ? 0.8 : 1.2};
+  line-join: round;
+  [zoom<${crowded ? 13 : 7}] { line-width: ${crowded ? 0.3 : 0.8}; }`;
+
+const text = (column: string): string => `  text-name: [${column}];
+  text-face-name: "DejaVu Sans Book";
+  text-size: 10;
+  text-fill: #333333;
+  text-halo-fill: rgba(255, 255, 255, 0.85);
+  text-halo-radius: 1.5;`;
+/** Beside points, along lines and inside areas. */
+const placements = {
+  Point: `  text-placement-type: simple;
+  text-placements: "E,W,N,S";
+  text-dx: 6;
+  text-dy: 6;
+  text-wrap-width: 100;`,
+  LineString: `  text-placement: line;
+  text-spacing: 400;
+  text-max-char-angle-delta: 30;
+  text-min-path-length: 40;`,
+  Polygon: `  text-placement: interior;
+  text-wrap-width: 80;`,
+} as const;
+
+const symbols = { Point: point, LineString: line, Polygon: polygon } as const;
+/** From the lowest to the uppermost, with Mapnik's numbers of the types. */
+const ofUnknown = [
+  ["Polygon", 3],
+  ["LineString", 2],
+  ["Point", 1],
+] as const;
 
 const indent = (block: string): string => block.replaceAll(/^/gm, "  ");
-const ofGeometryType = (mapnikType: 1 | 2 | 3, block: string): string =>
-  `  ['mapnik::geometry_type'=${mapnikType}] {\n${indent(block)}\n  }`;
 
-const bodies: Readonly<Record<GeometryKind, string>> = {
-  Point: point,
-  LineString: line,
-  Polygon: polygon,
-  Unknown: [ofGeometryType(3, polygon), ofGeometryType(2, line), ofGeometryType(1, point)].join("\n"),
-};
+/** The block of the kind; of several kinds, the blocks for each type of geometry. */
+const byKind = (kind: GeometryKind, block: (kind: keyof typeof symbols) => string): string =>
+  kind === "Unknown"
+    ? ofUnknown
+        .map(([of, type]) => `  ['mapnik::geometry_type'=${type}] {\n${indent(block(of))}\n  }`)
+        .join("\n")
+    : block(kind);
 
-/** In a layer's own style every `#id` selects that layer, so all layers can have the same text. */
-export const defaultStyle = (kind: GeometryKind): string => `#layer {\n${bodies[kind]}\n}\n`;
+/** In a layer's own style every `#id` selects that layer. */
+export function defaultStyle(
+  kind: GeometryKind,
+  { hue = 0, crowded = false, label }: DefaultLook = {},
+): string {
+  const colour = hues[hue % hueCount]!;
+  const symbol = `#layer {\n${byKind(kind, (of) => symbols[of](colour, crowded))}\n}\n`;
+  if (!label) return symbol;
+  const names = byKind(kind, (of) => `${text(label.column)}\n${placements[of]}`);
+  return `${symbol}#layer::names[zoom>=${label.fromZoom}] {\n${names}\n}\n`;
+}
+
+/** The place of the default colour that a style has; undefined = none. */
+export function hueOf(css: string): number | undefined {
+  const hue = hues.findIndex((one) => css.includes(one));
+  return hue < 0 ? undefined : hue;
+}
+
+/** How a default style of the kind looks; undefined when it is none, or somebody has changed it. */
+export function readDefault(css: string, kind: GeometryKind): DefaultLook | undefined {
+  const [, fromZoom] = /^#layer::names\[zoom>=(\d+)\]/m.exec(css) ?? [];
+  const [, column] = /text-name: \[(.+)\];/.exec(css) ?? [];
+  const label = fromZoom === undefined || column === undefined ? undefined : { column, fromZoom: +fromZoom };
+  const hue = hueOf(css);
+  return [false, true]
+    .map((crowded) => ({ hue, crowded, label }))
+    .find((look) => defaultStyle(kind, look) === css);
+}
+
+/**
+ * The colour for one more layer: the first that none of the others has, else the one whose turn is longest ago.
+ * @param styles those of the map's layers, the newest first
+ */
+export function nextHue(styles: readonly string[]): number {
+  const recent = styles.map(hueOf);
+  const ages = hues.map((_, hue) => (recent.includes(hue) ? recent.indexOf(hue) : Number.POSITIVE_INFINITY));
+  return ages.indexOf(Math.max(...ages));
+}

@@ -3,6 +3,7 @@ import { removePortion } from "../catalog/removal.js";
 import { creationLock } from "../storage/advisory-locks.js";
 import { type ImportDependencies, importIntoLayer } from "./import.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
+import { readableTitle } from "./layer-title.js";
 
 /** Imports a file into a layer that does not exist yet. */
 
@@ -10,6 +11,8 @@ import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./impo
 export interface NewLayerTarget extends Omit<ImportTarget, "layerId"> {
   readonly mapId: number;
   readonly code: string;
+  /** The layer's name if the file does not tell what it calls its data; absent = none, and the code is shown. */
+  readonly title?: string | undefined;
 }
 
 /**
@@ -19,7 +22,7 @@ export interface NewLayerTarget extends Omit<ImportTarget, "layerId"> {
  */
 export async function importIntoNewLayer(
   deps: ImportDependencies,
-  { mapId, code, ...target }: NewLayerTarget,
+  { mapId, code, title, ...target }: NewLayerTarget,
   source: ImportSource,
   options: ImportOptions = {},
 ): Promise<Imported & { readonly layerId: number }> {
@@ -33,7 +36,8 @@ export async function importIntoNewLayer(
       ...options,
       onWritten: async (tx, done) => {
         await options.onWritten?.(tx, done);
-        await showLayer(tx, mapId, { id: layerId, code });
+        const name = done.title === undefined ? title : readableTitle(done.title);
+        await showLayer(tx, mapId, { id: layerId, code, name: name ?? "" });
       },
     });
     return { ...imported, layerId };

@@ -85,6 +85,8 @@ export interface Imported extends Written {
   readonly unmatched: { readonly count: number; readonly first: readonly string[] };
   /** Rows that were left out. */
   readonly bad: RowReport;
+  /** What the file calls its data. */
+  readonly title?: string;
   /** What was done, in one sentence. */
   readonly summary: string;
   /** The image, if the file is one. */

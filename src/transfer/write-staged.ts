@@ -5,11 +5,11 @@ import type { Column, ColumnConstraint } from "../catalog/state.js";
 import { Failure, failed, notFound } from "../errors.js";
 import type { GeometryKind } from "../geo/wkb.js";
 import type { Database, Queryable } from "../storage/postgres.js";
-import { defaultStyle } from "../style/default-style.js";
 import { longTransaction } from "./cancellable.js";
 import { recheckRules, requireSameConstraints } from "./check-constraints.js";
 import { type CheckedImport, checkStaged } from "./check-staged.js";
 import { canFill, dropFilled, fillTable, replaceTable } from "./filled-table.js";
+import { dressLayer } from "./first-look.js";
 import type { Imported } from "./import-request.js";
 import type { Matched } from "./match.js";
 import {
@@ -63,6 +63,7 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
     ...done,
     rows: file.rows,
     vertices: file.vertices,
+    ...(file.title === undefined ? {} : { title: file.title }),
     columns: matching.added.map(({ column, field }) => ({ code: column.code, name: field.name })),
     unmatched: checked.unmatched,
     bad: bad.report(),
@@ -163,15 +164,14 @@ async function writeNewTable(caller: Database, step: WriteStep): Promise<Importe
   }
 }
 
-/** What the catalogue says of the layer after the import. */
-async function describeLayer(
-  tx: Queryable,
-  { staged, plan, reserved }: WriteStep,
-  mixed: boolean,
-): Promise<void> {
-  const { layerId } = plan;
-  await registerColumns(tx, layerId, reserved);
-  if (staged.file.vertices > 0) await updateGeometryKind(tx, layerId, staged.file.geometryKind, mixed);
+/**
+ * What the catalogue says of the layer after the import.
+ * @param mixed whether objects from before the import remain
+ */
+async function describeLayer(tx: Queryable, step: WriteStep, mixed: boolean): Promise<void> {
+  const { layerId } = step.plan;
+  await registerColumns(tx, layerId, step.reserved);
+  if (step.staged.file.vertices > 0) await updateGeometryKind(tx, step, mixed);
   // The import may run outside a node: nodes then update the search indexes.
   await tx.query("select pg_notify('mapwright', 'S')");
 }
@@ -199,31 +199,24 @@ async function write(tx: Queryable, step: WriteStep): Promise<Written> {
   return written;
 }
 
-/**
- * Sets the geometry kind that fits the layer's objects after the import. A layer with the default style of its old kind
- * gets that of its new kind.
- * @param mixed whether objects from before the import remain
- */
+/** Sets the geometry kind that fits the layer's objects after the import, and the default style that suits them. */
 async function updateGeometryKind(
   tx: Queryable,
-  layerId: number,
-  imported: GeometryKind,
+  { staged, plan: { layerId }, existing, reserved }: WriteStep,
   mixed: boolean,
 ): Promise<void> {
+  const { geometryKind, rows } = staged.file;
   const [layer] = await tx.query<{ kind: GeometryKind; occupied: boolean }>(
     `select geometry_kind as kind, $2 and exists (select 1 from ${layerTable(layerId)} where geom is not null) as occupied
      from layer where id = $1`,
     [layerId, mixed],
   );
   if (!layer) throw notFound("layer of that code");
-  const kind = layer.occupied && layer.kind !== imported ? "Unknown" : imported;
-  if (kind === layer.kind) return;
-  await tx.execute("update layer set geometry_kind = $2 where id = $1", [layerId, kind]);
-  await tx.execute("update node set css_style = $3 where id = $1 and css_style = $2", [
-    layerId,
-    defaultStyle(layer.kind),
-    defaultStyle(kind),
-  ]);
+  const kind = layer.occupied && layer.kind !== geometryKind ? "Unknown" : geometryKind;
+  if (kind === layer.kind && mixed) return;
+  if (kind !== layer.kind)
+    await tx.execute("update layer set geometry_kind = $2 where id = $1", [layerId, kind]);
+  await dressLayer(tx, { layerId, columns: [...existing, ...reserved], rows, before: layer.kind, kind });
 }
 
 /** Translates PostgreSQL errors that the file causes. */

@@ -47,6 +47,80 @@ async function runWith(input: string, ...args: string[]) {
 const layers = async () =>
   (await db.query<{ code: string }>("select code from node order by code")).map(({ code }) => code);
 
+t.test("a new layer has the title of its data, else the readable name of the file", async (t) => {
+  const names: string[] = [];
+  const add = async (code: string, path: string) => {
+    const done = await run("p", "m", code, path);
+    t.equal(done.status, 0, done.stderr);
+    const [layer] = await db.query<{ id: number; name: string }>(
+      "select id, name from node where code = $1",
+      [code],
+    );
+    names.push(layer!.name);
+    await db.execute("delete from node where id = $1", [layer!.id]);
+  };
+  const features = collection(feature({ a: 1 }, point(1, 2)));
+  await add("a", file("admin_boundaries-2020.geojson", features));
+  await add("b", file("x.geojson", { ...features, name: "bus_stops" }));
+  await add("c", file("x.geojson", { ...features, title: "  Parks\nand gardens ", name: "parks" }));
+  const placemark = "<Placemark><Point><coordinates>1,2</coordinates></Point></Placemark>";
+  await add("d", file("x.kml", `<kml><Document><name>Wells of Ur</name>${placemark}</Document></kml>`));
+  const made = mkdtempSync(join(folder, "gpkg-"));
+  const data = { driver: "GPKG", extension: "gpkg", features: [{ wkt: "POINT (1 2)" }] };
+  for (const options of [[], ["IDENTIFIER=Lakes, 2024"]]) {
+    const files = writeGdalFile(mkdtempSync(join(made, "x-")), { ...data, options });
+    await add("e", file("x.gpkg", files["data.gpkg"]));
+  }
+  t.strictSame(names, [
+    "Admin boundaries 2020",
+    "Bus stops",
+    "Parks and gardens",
+    "Wells of Ur",
+    "Data",
+    "Lakes, 2024",
+  ]);
+});
+
+t.test("a new layer lies over those that would cover it", async (t) => {
+  const order = async () =>
+    (await db.query<{ code: string }>("select code from node where code ~ '^o[1-5]$' order by sort")).map(
+      ({ code }) => code,
+    );
+  const shapes = {
+    areas: {
+      type: "Polygon",
+      coordinates: [
+        [
+          [0, 0],
+          [1, 0],
+          [1, 1],
+          [0, 0],
+        ],
+      ],
+    },
+    points: { type: "Point", coordinates: [1, 2] },
+    lines: {
+      type: "LineString",
+      coordinates: [
+        [0, 0],
+        [1, 1],
+      ],
+    },
+  };
+  for (const [code, shape] of [
+    ["o1", shapes.areas],
+    ["o2", shapes.points],
+    ["o3", shapes.lines],
+    ["o4", shapes.points],
+    ["o5", shapes.areas],
+  ] as const) {
+    const path = file(`${code}.geojson`, collection({ type: "Feature", properties: {}, geometry: shape }));
+    t.equal((await run("p", "m", code, path)).status, 0);
+  }
+  t.strictSame(await order(), ["o2", "o4", "o3", "o1", "o5"]);
+  await db.execute("delete from node where code ~ '^o[1-5]$'");
+});
+
 t.test("a file becomes a layer, which is made when there is none", async (t) => {
   const path = file("a.geojson", collection(feature({ a: 1 }, point(1, 2)), feature({ a: 2 })));
   const first = await run("p", "m", "roads", path);

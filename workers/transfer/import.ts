@@ -87,7 +87,8 @@ async function stage(request: ImportRequest, tell: TellProgress): Promise<Import
       await read({ path, sink, srs, encoding, budget });
     }
     projection?.requireMetres();
-    return { ok: true, ...(await sink.finish()) };
+    const title = datasets.length === 1 && sink.title ? { title: sink.title } : {};
+    return { ok: true, ...(await sink.finish()), ...title };
   } finally {
     await staging.close();
   }

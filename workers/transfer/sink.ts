@@ -30,6 +30,8 @@ export class RowSink {
   private bad: (BadRow & Pick<BadFeature, "code">)[] = [];
   private badCount = 0;
   private readonly told = new Set<string>();
+  /** What the file calls its data. */
+  title: string | undefined;
   /** State at the beginning of the current file. */
   private mark = { count: 0, bad: 0, badCount: 0, vertices: 0 };
 

@@ -2,7 +2,7 @@ import { requireRight } from "../../access/rights.js";
 import { changeLayer, createLayer, deleteLayer, type NewLayer } from "../../catalog/layers.js";
 import { type LayerNode, type MapState, Right } from "../../catalog/state.js";
 import type { Reply, Request } from "../../http/types.js";
-import { defaultStyle } from "../../style/default-style.js";
+import { defaultStyle, hueOf, readDefault } from "../../style/default-style.js";
 import { answer } from "../request/caller.js";
 import { checkStyle } from "../request/check-style.js";
 import { layerContext, mapContext, toEditStructure } from "../request/context.js";
@@ -90,9 +90,12 @@ async function remove(request: Request, services: Services): Promise<Reply> {
   return answer(caller, null);
 }
 
-/** The style of a layer without one of its own; external layers and images are drawn as they are. */
-const defaultStyleOf = (layer: LayerNode): string =>
-  layer.type === "external" || layer.type === "raster" ? "" : defaultStyle(layer.geometryKind);
+/** The style of a layer without one of its own, in its colour; external layers and images are drawn as they are. */
+function defaultStyleOf({ id, type, geometryKind, cssStyle }: LayerNode): string {
+  if (type === "external" || type === "raster") return "";
+  if (readDefault(cssStyle, geometryKind)) return cssStyle;
+  return defaultStyle(geometryKind, { hue: hueOf(cssStyle) ?? id });
+}
 
 /** As `checkStyle`, for a layer of the map. */
 const check = (

@@ -13,6 +13,7 @@ import { directFeatures } from "./flatgeobuf.js";
 import { copiedFeatures } from "./gdal-copy.js";
 import { fileEncoding } from "./gdal-encoding.js";
 import { GdalFeatures } from "./gdal-features.js";
+import { query } from "./gdal-query.js";
 import { type Subtypes, subtypesOf } from "./gdal-subtypes.js";
 import { cellOf, isBlankSheet, tableGeometry } from "./gdal-table.js";
 import { hasMembers } from "./gml-members.js";
@@ -47,6 +48,7 @@ export const readGdal =
       // GDAL gives up silently on a document that is nested too deep; it would replace all objects by none.
       if (layers.length === 0 && driver === "GML" && hasMembers(path))
         throw refused("The file has features, but none of them can be read.");
+      if (layers.length === 1 && driver === "GPKG") sink.title = titleOf(dataset, layers[0]!.layer.name);
       for (const { layer, expected: counted } of layers) {
         const expected = Math.max(counted, count?.() ?? 0);
         if (!srs.isGiven) sink.transform = readReference(dataset, layer, transformOf);
@@ -70,6 +72,14 @@ export const readGdal =
       dataset.close();
     }
   };
+
+/** The title of a layer of a GeoPackage. */
+function titleOf(dataset: gdal.Dataset, table: string): string {
+  const name = table.replaceAll("'", "''");
+  const found = query(dataset, `select identifier from gpkg_contents where table_name = '${name}'`);
+  const title: unknown = found.features.first()?.fields.get("identifier");
+  return typeof title === "string" && title !== "" ? title : table;
+}
 
 const cutOff = "The file has no mark at its end (EOF), so it may be cut off: objects may be missing.";
 

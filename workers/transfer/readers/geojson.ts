@@ -14,7 +14,8 @@ import type { Reader } from "./reader.js";
  * GDAL's changes values: it chooses types by what it can store, rewrites dates and rounds large numbers.
  */
 export const readGeoJson: Reader = async ({ path, sink, srs }) => {
-  const crs = await addAll(documentFeatures(path), sink);
+  const { crs, title } = await addAll(documentFeatures(path), sink);
+  sink.title = title;
   // The member may come after the features, so the file may have to be read twice. The request's srs takes precedence.
   const transform = crs === undefined || srs.isGiven ? undefined : transformFrom(crs);
   if (!transform) return;
@@ -38,14 +39,22 @@ async function addAll<T>(features: Generator<Span, T, undefined>, sink: RowSink)
   }
 }
 
-/** Yields the features of a file one by one; returns the name in its `crs` member, if it has one. */
-function* documentFeatures(path: string): Generator<Span, string | undefined, undefined> {
+interface DocumentFacts {
+  /** The name in the member `crs`. */
+  readonly crs: string | undefined;
+  /** The member `title` or `name`, which GDAL writes; RFC 7946 has none. */
+  readonly title: string | undefined;
+}
+
+/** Yields the features of a file one by one; returns what the document tells of them all. */
+function* documentFeatures(path: string): Generator<Span, DocumentFacts, undefined> {
   const file = openSync(path, "r");
   try {
     const window = new JsonWindow(file);
     if (window.peek() !== Byte.openObject) throw refused("The file is not GeoJSON.");
     let type: unknown;
     let crs: string | undefined;
+    const titles: Record<string, unknown> = {};
     let collection = false;
     window.expect(Byte.openObject);
     if (!window.accept(Byte.closeObject)) {
@@ -65,7 +74,8 @@ function* documentFeatures(path: string): Generator<Span, string | undefined, un
         else if (key === "crs") crs = crsName(parseAt(value.bytes, value.start, value.end));
         // A single feature is read again as a whole, so its members are only skipped here; others are checked to be JSON.
         else if (key !== "geometry" && key !== "coordinates" && key !== "geometries") {
-          parseAt(value.bytes, value.start, value.end);
+          const parsed = parseAt(value.bytes, value.start, value.end);
+          if (key === "title" || key === "name") titles[key] = parsed;
         }
       } while (window.accept(Byte.comma));
       window.expect(Byte.closeObject);
@@ -77,7 +87,8 @@ function* documentFeatures(path: string): Generator<Span, string | undefined, un
       );
     }
     if (!collection) yield* wholeFile(path);
-    return crs;
+    const title = [titles.title, titles.name].find((one) => typeof one === "string" && one !== "");
+    return { crs, title: title as string | undefined };
   } finally {
     closeSync(file);
   }

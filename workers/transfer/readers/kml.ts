@@ -69,7 +69,7 @@ class KmlHandler implements XmlHandler {
       this.wantsText = false;
       return;
     }
-    this.wantsText = name === "name" && this.path.at(-1) === "Folder";
+    this.wantsText = name === "name" && ["Folder", "Document"].includes(this.path.at(-1) ?? "");
     if (name === "Folder") this.folders.push("");
     else if (name === "Schema") this.openSchema(element);
     else if (name === "SimpleField" || name === "SimpleArrayField") this.addField(element);
@@ -91,6 +91,7 @@ class KmlHandler implements XmlHandler {
     if (name === "Folder") this.folders.pop();
     else if (name === "name" && this.path.at(-1) === "Folder")
       this.folders[this.folders.length - 1] = text.trim();
+    else if (name === "name" && this.path.at(-1) === "Document") this.sink.title ??= text.trim();
     else if (name === "Schema") this.schema = undefined;
   }
 

@@ -1,0 +1,104 @@
+import { layerTable } from "../catalog/layer-table.js";
+import type { Column } from "../catalog/state.js";
+import type { GeometryKind } from "../geo/wkb.js";
+import type { Queryable } from "../storage/postgres.js";
+import { type DefaultLook, defaultStyle, type Label, readDefault } from "../style/default-style.js";
+
+/** The default style of a layer that has got its first objects: it suits their kind, their number and their names. */
+
+/** From so many on objects are drawn small. */
+const crowdedRows = 20_000;
+/** Objects that are looked at. */
+const sampleRows = 1_000;
+/** Labels for which a tile has room. */
+const labelsPerTile = 24;
+const lastZoom = 17;
+/** Metres around the world in EPSG:3857. */
+const worldMetres = 40_075_016.7;
+
+/** Codes of columns that name objects, the best first; a language may follow them. */
+const nameCodes = [
+  ...["name", "title", "label", "nom", "nombre", "nome", "naam", "navn", "namn", "nimi", "nazwa", "nazev"],
+  ...["bezeichnung", "gen", "название", "наименование", "имя", "nazvanie", "naimenovanie"],
+];
+const nameCode = new RegExp(
+  `^(${nameCodes.join("|")})(_?(en|int|long|lat|latin|1|local))?$|^name_[a-z]{2}$`,
+  "i",
+);
+
+export interface FirstObjects {
+  readonly layerId: number;
+  /** Those of the catalogue and those that the import adds. */
+  readonly columns: readonly Column[];
+  readonly rows: number;
+  /** The kind that the layer had, and the one that it has now. */
+  readonly before: GeometryKind;
+  readonly kind: GeometryKind;
+}
+
+/** Gives the layer the default style that suits its objects, if its style is a default one. Its table has been analyzed. */
+export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<void> {
+  const { layerId, before, kind, rows } = objects;
+  const [node] = await tx.query<{ css: string }>("select css_style as css from node where id = $1", [
+    layerId,
+  ]);
+  const look = readDefault(node?.css ?? "", before);
+  if (!look) return;
+  const dressed: DefaultLook = { ...look, crowded: rows >= crowdedRows, label: await labelOf(tx, objects) };
+  await tx.execute("update node set css_style = $3 where id = $1 and css_style = $2", [
+    layerId,
+    node!.css,
+    defaultStyle(kind, dressed),
+  ]);
+}
+
+async function labelOf(tx: Queryable, objects: FirstObjects): Promise<Label | undefined> {
+  const column = await nameColumn(tx, objects);
+  return column && { column: column.code, fromZoom: await zoomOfLabels(tx, objects) };
+}
+
+/** The column that evidently names the objects: its code says so, or its values look like names. */
+async function nameColumn(tx: Queryable, { layerId, columns }: FirstObjects): Promise<Column | undefined> {
+  const texts = columns.filter(({ type }) => type === "string" || type === "text");
+  const rank = ({ code }: Column): number => nameCodes.findIndex((one) => code.toLowerCase().startsWith(one));
+  const called = texts
+    .filter(({ code }) => nameCode.test(code))
+    .sort((one, other) => rank(one) - rank(other) || one.code.length - other.code.length);
+  for (const column of called)
+    if (column.localizedValue || (await values(tx, layerId, column)).areShort) return column;
+  for (const column of texts)
+    if (!column.localizedValue && (await values(tx, layerId, column)).areNames) return column;
+  return undefined;
+}
+
+interface Values {
+  /** Whether most are there, and few lines long. */
+  readonly areShort: boolean;
+  /** Whether they are words with capitals besides, and nearly all distinct. */
+  readonly areNames: boolean;
+}
+
+async function values(tx: Queryable, layerId: number, { physical }: Column): Promise<Values> {
+  const [found] = await tx.query<Values>(
+    `select coalesce(filled >= rows * 0.3 and length <= 40, false) as "areShort",
+       coalesce(rows >= 5 and filled >= rows * 0.9 and length between 3 and 30 and words >= filled * 0.9
+         and different >= filled * 0.9, false) as "areNames"
+     from (select count(*) as rows, count(nullif(v, '')) as filled, avg(length(nullif(v, ''))) as length,
+         count(distinct v) as different,
+         count(*) filter (where v ~ '^[[:upper:]]' and v ~ '[[:lower:]]{2}' and v !~ '[0-9@/_]') as words
+       from (select ${physical}::text as v from ${layerTable(layerId)} limit $1) sampled) counted`,
+    [sampleRows],
+  );
+  return found!;
+}
+
+/** The zoom at which tiles of the layer's area have room for a label of each object, on average. */
+async function zoomOfLabels(tx: Queryable, { layerId, rows }: FirstObjects): Promise<number> {
+  const [extent] = await tx.query<{ area: number | null }>(
+    `select st_area(box) as area from (
+       select st_estimatedextent(split_part($1, '.', 1), split_part($1, '.', 2), 'geom_3857') as box) found`,
+    [layerTable(layerId)],
+  );
+  const share = Math.max(extent?.area ?? 0, 1) / worldMetres ** 2;
+  return Math.min(lastZoom, Math.max(0, Math.ceil(Math.log(rows / labelsPerTile / share) / Math.log(4))));
+}

@@ -1,0 +1,35 @@
+import t from "tap";
+import { defaultStyle, hueCount, hueOf, nextHue, readDefault } from "../../src/style/default-style.js";
+import { compileStyle } from "../../workers/render/compile.js";
+
+const kinds = ["Point", "LineString", "Polygon", "Unknown"] as const;
+const label = { column: "name", fromZoom: 7 };
+
+t.test("every default style compiles, and is known as one of its kind", async (t) => {
+  for (const kind of kinds)
+    for (const crowded of [false, true])
+      for (const look of [
+        { hue: 1, crowded },
+        { hue: hueCount - 1, crowded, label },
+      ]) {
+        const css = defaultStyle(kind, look);
+        t.match(compileStyle({ mapStyle: "", layerStyle: css, layerCode: "l", deadlineMs: 20_000 }), {
+          ok: true,
+        });
+        t.match(readDefault(css, kind), look);
+        t.equal(readDefault(css.replace("width: ", "width: 1"), kind), undefined, "somebody has changed it");
+        for (const other of kinds) if (other !== kind) t.equal(readDefault(css, other), undefined);
+      }
+  t.equal(readDefault("", "Point"), undefined);
+});
+
+t.test("layers have the colours in turn, and those that are free again first", async (t) => {
+  const styles: string[] = [];
+  for (let turn = 0; turn < 2 * hueCount; turn++) {
+    const hue = nextHue(styles);
+    t.equal(hue, turn % hueCount);
+    styles.unshift(defaultStyle("Point", { hue }));
+  }
+  const left = styles.slice(0, hueCount).filter((css) => hueOf(css) !== 2);
+  t.equal(nextHue(["#x { line-width: 1; }", ...left]), 2);
+});

@@ -1,0 +1,79 @@
+import t from "tap";
+import { readDefault } from "../../src/style/default-style.js";
+import { collection, feature, importBench, point } from "../support/transfer.js";
+
+/** The default style of a layer suits its first objects. */
+
+const bench = await importBench();
+t.teardown(() => bench.stop());
+
+async function lookAfter(content: unknown, source = {}, layer?: number) {
+  const id = layer ?? (await bench.layer());
+  await bench.import(id, content, source);
+  const [node] = await bench.db.query<{ css: string; kind: "Point" }>(
+    "select n.css_style as css, l.geometry_kind as kind from node n join layer l on l.id = n.id where n.id = $1",
+    [id],
+  );
+  return { id, css: node!.css, look: readDefault(node!.css, node!.kind) };
+}
+
+const rows = (properties: (at: number) => object, count = 6) =>
+  collection(
+    ...Array.from({ length: count }, (_, at) =>
+      feature(properties(at), point((at % 800) / 10, (at % 800) / 10)),
+    ),
+  );
+const labelOf = async (properties: (at: number) => object) =>
+  (await lookAfter(rows(properties))).look?.label?.column;
+const towns = ["Aarhus", "Bern", "Chur", "Den Haag", "Évreux", "Fürth"];
+
+t.test("a column that evidently names the objects labels them", async (t) => {
+  t.equal(await labelOf((at) => ({ id: at, note: "x", NAME: `a${at}` })), "NAME");
+  t.equal(await labelOf((at) => ({ title: towns[at], Name_en: towns[at] })), "Name_en");
+  t.equal(await labelOf((at) => ({ code: `DE${at}`, town: towns[at] })), "town", "its values are names");
+  t.equal(await labelOf((at) => ({ code: `DE${at}`, kind: "Town" })), undefined);
+  t.equal(
+    await labelOf(() => ({ name: "Long words that nobody would read on a map, said again and again" })),
+    undefined,
+  );
+  t.equal(await labelOf((at) => ({ name: at })), undefined, "a number is no name");
+});
+
+t.test("labels begin where tiles have room for them", async (t) => {
+  const { look } = await lookAfter(rows((at) => ({ name: `a${at}` }), 2000));
+  const { look: fewer } = await lookAfter(rows((at) => ({ name: `a${at}` }), 20));
+  t.ok(look!.label!.fromZoom >= 1 && look!.label!.fromZoom <= 6, String(look!.label!.fromZoom));
+  t.ok(fewer!.label!.fromZoom >= 1 && fewer!.label!.fromZoom <= 9);
+});
+
+t.test("a layer of very many objects draws them small", async (t) => {
+  t.equal((await lookAfter(rows(() => ({}), 500))).look?.crowded, false);
+  t.equal((await lookAfter(rows(() => ({}), 20_000))).look?.crowded, true);
+});
+
+t.test(
+  "layers have colours of their own, which they keep, and a style that somebody chose stays",
+  async (t) => {
+    const first = await lookAfter(rows(() => ({})));
+    const second = await lookAfter(rows(() => ({})));
+    t.not(first.look!.hue, second.look!.hue);
+    const again = await lookAfter(
+      rows((at) => ({ name: `a${at}` })),
+      { action: "replace" },
+      first.id,
+    );
+    t.match(again.look, { hue: first.look!.hue, label: { column: "name" } });
+    const css = "#x { marker-width: 3; }";
+    await bench.db.execute("update node set css_style = $2 where id = $1", [first.id, css]);
+    t.equal(
+      (
+        await lookAfter(
+          rows((at) => ({ title: `a${at}` })),
+          { action: "replace" },
+          first.id,
+        )
+      ).css,
+      css,
+    );
+  },
+);
