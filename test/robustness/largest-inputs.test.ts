@@ -24,23 +24,6 @@ import type { Asked, Told } from "./largest-inputs.support.js";
 const mostHeldMs = 50;
 const strangers = 8;
 
-const shapes8 = "lists and shapes of many megabytes are sent to eight clients in one turn";
-/**
- * Operations that hold the loop longer with these inputs, and why: what they held it in ms, on two cores that others used
- * too. No other operation may come to them, and one that is mended goes.
- */
-const known: Readonly<Record<string, { readonly ms: number; readonly reason: string }>> = {
-  "PUT P/:map/layers/:layer/constraints/": {
-    ms: 80,
-    reason: "150 lists of 900 values are checked in one go",
-  },
-  "GET P/:map/layers/:layer/icon/": { ms: 75, reason: "a compiled style of a megabyte is received" },
-  "POST P/:map/publish/": { ms: 130, reason: "5,000 elements of a tree are read and checked in one go" },
-  "GET P/:map/layers/": { ms: 60, reason: "5,000 elements of a tree get their boxes in one go" },
-  "GET P/:map/layers/:layer/objects/": { ms: 100, reason: shapes8 },
-  "GET P/:map/layers/:layer/objects/:object/": { ms: 140, reason: shapes8 },
-  "GET P/:map/layers/:layer/export/": { ms: 100, reason: shapes8 },
-};
 /** What is measured may be so many times as much: machines are slower than the one of these figures, and busy. */
 const tolerance = 3;
 
@@ -530,7 +513,7 @@ t.test("no operation holds the event loop", { timeout: 500_000 }, async (t) => {
       const first = await measured(method, entry);
       const { told } = first;
       let { heldMs } = first;
-      const most = (known[key]?.ms ?? mostHeldMs) * tolerance;
+      const most = mostHeldMs * tolerance;
       // Cleaning up what those before it left in memory counts once only. What is made is not made again.
       for (let more = 0; more < 2 && heldMs > most && !makes.test(key); more++)
         heldMs = Math.min(heldMs, (await measured(method, entry)).heldMs);
