@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { type Clock, systemClock } from "../clock.js";
 import { busy } from "../errors.js";
 import { siteOf } from "../turns/clients.js";
-import type { Purpose } from "./places.js";
+import { isOfMany, type Purpose } from "./places.js";
 
 /**
  * What clients made the database do for reads that they left before the answer. It is cancelled, but who asks and leaves again
@@ -45,7 +45,8 @@ export class AbandonedReads {
 
   /** The client has left a read on which the database worked for that long. */
   note(client: string, ms: number): void {
-    if (client === "") return;
+    // Of works for many clients one who leaves would make all others wait.
+    if (client === "" || isOfMany(client)) return;
     const left = Math.max(-mostOwedMs, this.leftOf(client) - ms);
     this.accounts.set(siteOf(client), { left, at: this.clock.now() });
   }

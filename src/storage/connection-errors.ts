@@ -47,6 +47,14 @@ export function adviceOnRefusal(error: unknown): string | undefined {
 export const endsConnection = (error: unknown): boolean =>
   !(error instanceof pg.DatabaseError) || error.severity === "FATAL" || error.severity === "PANIC";
 
+/**
+ * Of a statement that was cancelled: GEOS says that it was interrupted by an internal error of PostgreSQL (XX000), which then is
+ * what all other cancelled statements end with, query_canceled.
+ */
+export function markCancelled(error: unknown): void {
+  if (error instanceof pg.DatabaseError && error.code === "XX000") error.code = "57014";
+}
+
 /** Whether the connection had been lost, or was closed, before the statement: the client did not send it. */
 export const isUnsent = (error: unknown): boolean =>
   error instanceof Error && /^Client (has|was) .* is not queryable$/.test(error.message);

@@ -26,6 +26,7 @@ export const manyClients = {
   events: "events",
 } as const;
 const ofMany: ReadonlySet<string> = new Set(Object.values(manyClients));
+export const isOfMany = (client: string): boolean => ofMany.has(client);
 
 /** For whom a place is. */
 export interface PlaceOwner {
@@ -266,7 +267,7 @@ export class Places {
     if (
       mostSlow !== undefined &&
       site !== "" &&
-      !ofMany.has(site) &&
+      !isOfMany(site) &&
       available > 0 &&
       this.slowOf(share, site) >= mostSlow
     )

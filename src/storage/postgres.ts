@@ -1,7 +1,13 @@
 import pg from "pg";
 import { outcomeUnknown } from "../errors.js";
 import type { Cancelling } from "./cancel-requests.js";
-import { connectionLost, endsConnection, isConnectionLost, isUnsent } from "./connection-errors.js";
+import {
+  connectionLost,
+  endsConnection,
+  isConnectionLost,
+  isUnsent,
+  markCancelled,
+} from "./connection-errors.js";
 import { Connections, type DatabaseCounts, type DatabaseOptions, type Lease } from "./connections.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { type Lookup, Lookups } from "./lookups.js";
@@ -224,6 +230,7 @@ class PooledDatabase implements Database {
       return await work(client);
     } catch (error) {
       if (endsConnection(error)) broken = error as Error;
+      if (cancelling) markCancelled(error);
       throw isConnectionLost(error) ? connectionLost(error) : error;
     } finally {
       clearTimeout(timer);

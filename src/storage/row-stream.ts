@@ -1,6 +1,6 @@
 import Cursor from "pg-cursor";
 import type { Cancelling } from "./cancel-requests.js";
-import { connectionLost, endsConnection, isConnectionLost } from "./connection-errors.js";
+import { connectionLost, endsConnection, isConnectionLost, markCancelled } from "./connection-errors.js";
 import type { Connections, Lease } from "./connections.js";
 import { ownersOf, type PlaceOwner } from "./places.js";
 
@@ -135,6 +135,7 @@ class OpenCursor<Row extends object> {
       return await this.cursor.read(count);
     } catch (error) {
       this.hasFailed = true;
+      if (this.cancelling) markCancelled(error);
       if (endsConnection(error)) this.lost = error as Error;
       throw error;
     } finally {

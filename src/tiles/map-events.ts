@@ -78,6 +78,13 @@ interface Missed {
   readonly isMapChanged: boolean;
 }
 
+/** Looks for what was missed by those who ask for the same. */
+interface Looks {
+  readonly now: Promise<Missed>;
+  /** Begins when that has ended. */
+  next: Promise<Missed> | undefined;
+}
+
 const mapEvent = "event: map\ndata: {}\n";
 const sessionEvent = "event: session\ndata: {}\n\n";
 
@@ -112,6 +119,7 @@ export class MapEvents {
   private readonly clients = new Map<string, Set<AbortController>>();
   private readonly stopping = new AbortController();
   private readonly waiting: (() => void)[] = [];
+  private readonly looks = new Map<string, Looks>();
   private count = 0;
 
   constructor(private readonly options: MapEventsOptions) {
@@ -340,8 +348,36 @@ export class MapEvents {
     return this.changedSince("to_timestamp($2::float8 / 1000)", since - clockToleranceMs, layers);
   }
 
-  /** @param start SQL of a time that is made of $2 */
-  private async changedSince(start: string, $2: number, layers: ReadonlySet<number>): Promise<Missed> {
+  /**
+   * Of those who ask for the same, one look serves all that have come since the last one began. One that has begun serves
+   * nobody who comes then: what changed in between would be told to them by nobody.
+   * @param start SQL of a time that is made of $2
+   */
+  private changedSince(start: string, $2: number, layers: ReadonlySet<number>): Promise<Missed> {
+    const key = JSON.stringify([start, $2, ...layers]);
+    const look = () => this.lookedUp(start, $2, layers);
+    const known = this.looks.get(key);
+    if (known) {
+      known.next ??= known.now.then(
+        () => this.begin(key, look),
+        () => this.begin(key, look),
+      );
+      return known.next;
+    }
+    return this.begin(key, look);
+  }
+
+  private begin(key: string, look: () => Promise<Missed>): Promise<Missed> {
+    const looks: Looks = { now: look(), next: undefined };
+    this.looks.set(key, looks);
+    const end = () => {
+      if (looks.next === undefined) this.looks.delete(key);
+    };
+    looks.now.then(end, end);
+    return looks.now;
+  }
+
+  private async lookedUp(start: string, $2: number, layers: ReadonlySet<number>): Promise<Missed> {
     const rows = await this.options.db.query<{ id: number; area: number[] | null; recent: boolean }>(
       `select layer_id::int as id, area, changed_at > now() - interval '3 s' as recent from layer_change
        where layer_id = any($1) and changed_at > ${start} limit $3`,

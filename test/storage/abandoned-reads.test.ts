@@ -1,5 +1,6 @@
 import t from "tap";
 import { AbandonedReads } from "../../src/storage/abandoned-reads.js";
+import { manyClients } from "../../src/storage/places.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { Hours } from "../support/hours.js";
@@ -23,6 +24,10 @@ t.test("a client may leave three seconds of reads, and a tenth of the time beyon
   t.notOk(abandoned.owes("a"), "it is not owed for ever");
   abandoned.note("", 60_000);
   t.notOk(abandoned.owes(""), "nor by the server itself");
+  for (const client of Object.values(manyClients)) {
+    abandoned.note(client, 60_000);
+    t.notOk(abandoned.owes(client), `nor by all who ask for ${client}`);
+  }
 });
 
 t.test("what one network of an IPv6 site leaves, all of them owe", (t) => {

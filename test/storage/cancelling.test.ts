@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import t from "tap";
+import { markCancelled } from "../../src/storage/connection-errors.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { freshDatabase } from "../support/database.js";
 import { quietLog } from "../support/log.js";
@@ -90,6 +92,19 @@ t.test("a request is not sent for a statement that has ended meanwhile", async (
   await Promise.all([...long, ...short.map((one) => one.catch(() => undefined))]);
   await sleep(100);
   t.ok(link.seen.requests < 5, `${link.seen.requests} requests for 5 statements`);
+});
+
+t.test("what is cancelled within GEOS counts as cancelled, whatever GEOS says", (t) => {
+  // As PostGIS reports it, for one in several statements about large areas.
+  const interrupted = new pg.DatabaseError("GEOS isvalid() threw an error!", 0, "error");
+  interrupted.code = "XX000";
+  markCancelled(interrupted);
+  t.equal(interrupted.code, "57014");
+  const other = new pg.DatabaseError("division by zero", 0, "error");
+  other.code = "22012";
+  markCancelled(other);
+  t.equal(other.code, "22012");
+  t.end();
 });
 
 t.test("no statement is cancelled in the place of the one before it", async (t) => {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
 import type { LayerVersion } from "../../src/changes/layer-version.js";
@@ -126,6 +127,32 @@ t.test("a page that asked for its tiles before it listened hears what changed me
   for (const refused of ["0", "601", "x"])
     t.equal((await listen(0, {}, "m", `?recent=${refused}`)).answer.status, 400);
   for (const { end } of [page, later]) end();
+});
+
+t.test("many that ask at once for what changed cost the database no more than two looks", async (t) => {
+  await move(60);
+  const looks = async () => {
+    await sql.query("select pg_stat_clear_snapshot()");
+    const { rows } = await sql.query(
+      `select from pg_stat_activity where application_name = 'mapwright' and state = 'active'
+       and query like '%from layer_change%'`,
+    );
+    return rows.length;
+  };
+  await sql.query("begin; lock table layer_change in access exclusive mode");
+  const asked = Array.from({ length: 30 }, () => listen(0, {}, "m", "?recent=7"));
+  try {
+    await waitFor(async () => (await looks()) > 0);
+    await pause(300);
+    t.equal(await looks(), 1);
+  } finally {
+    await sql.query("rollback");
+  }
+  for (const { changes, events, end } of await Promise.all(asked)) {
+    await waitFor(() => events.length === 1);
+    t.same(changes()[0]?.data.layers, [layer.id]);
+    end();
+  }
 });
 
 t.test("changes of the map are told, and nobody hears of what he may not read", async (t) => {
