@@ -11,13 +11,12 @@ import { onPhoto } from "./rasters.js";
 
 const docs = join(checkout, "src/docs/operating");
 const [save = ""] = /(?<=^```sh\n)[\s\S]*?(?=^```)/m.exec(await readFile(join(docs, "backup.md"), "utf8"))!;
-/** There for a second server and its folder, here for the only one. */
-const restore = /^## In place of what is there\n[\s\S]*?^```sh\n([\s\S]*?)^```/m
-  .exec(await readFile(join(docs, "restore.md"), "utf8"))![1]!
-  .split("\n")
-  .filter((line) => !/^(?:(?:[A-Z_]+=\S+ )?npx|curl|#)/.test(line))
-  .map((line) => line.replaceAll("restored-data", "data").replaceAll("$RESTORED", "$DATABASE_URL"))
-  .join("\n");
+/** The block that puts the backup in place, with what the page lets its reader choose before. */
+const restore = `BACKUP=backup\nTARGET=$DATABASE_URL\nFILES=data\n${
+  /^```sh\n((?:(?!```)[\s\S])*?pg_restore --no-owner --file=[\s\S]*?)^```/m.exec(
+    await readFile(join(docs, "restore.md"), "utf8"),
+  )![1]
+}`;
 
 /** What a shell says of commands that must succeed. Without `--norc`, bash reads a file of its own where its input is a socket. */
 async function shell(
