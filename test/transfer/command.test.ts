@@ -180,7 +180,7 @@ t.test("a file that cannot be imported leaves nothing behind", async (t) => {
   });
   t.match(await run("p", "m", "new", join(folder, "missing.geojson")), {
     status: 1,
-    stderr: /cannot be read/,
+    stderr: /There is no file \/.*missing\.geojson\./,
   });
   t.match(await run("p", "m", "new", file("c.doc", "a,b")), {
     status: 1,

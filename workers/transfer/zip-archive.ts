@@ -110,7 +110,7 @@ function damaged(error: unknown): Refusal {
   const reason = error instanceof Error ? error.message.slice(0, 200).replace(/\.+$/, "") : "unknown";
   return refused(
     reason.startsWith("End of central directory record")
-      ? "The file is no ZIP archive, or its end is missing."
+      ? "The file cannot be read: it is no ZIP archive, or its end is missing."
       : `The archive cannot be read: ${reason}.`,
   );
 }
