@@ -45,10 +45,13 @@ export async function dressLayer(tx: Queryable, objects: FirstObjects): Promise<
   const look = readDefault(node?.css ?? "", before);
   if (!look) return;
   const dressed: DefaultLook = { ...look, crowded: rows >= crowdedRows, label: await labelOf(tx, objects) };
+  const style = defaultStyle(kind, dressed);
+  // Any update of a node makes all nodes read its map again.
+  if (style === node!.css) return;
   await tx.execute("update node set css_style = $3 where id = $1 and css_style = $2", [
     layerId,
     node!.css,
-    defaultStyle(kind, dressed),
+    style,
   ]);
 }
 
