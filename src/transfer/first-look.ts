@@ -8,8 +8,10 @@ import { type DefaultLook, defaultStyle, type Label, readDefault } from "../styl
 
 /** From so many on objects are drawn small. */
 const crowdedRows = 20_000;
-/** Objects that are looked at. */
+/** Objects, columns of each kind, and characters of a value that are looked at: the layer is locked meanwhile. */
 const sampleRows = 1_000;
+const mostColumns = 20;
+const mostCharacters = 100;
 /** Labels for which a tile has room. */
 const labelsPerTile = 24;
 const lastZoom = 17;
@@ -67,9 +69,9 @@ async function nameColumn(tx: Queryable, { layerId, columns }: FirstObjects): Pr
   const called = texts
     .filter(({ code }) => nameCode.test(code))
     .sort((one, other) => rank(one) - rank(other) || one.code.length - other.code.length);
-  for (const column of called)
+  for (const column of called.slice(0, mostColumns))
     if (column.localizedValue || (await values(tx, layerId, column)).areShort) return column;
-  for (const column of texts)
+  for (const column of texts.slice(0, mostColumns))
     if (!column.localizedValue && (await values(tx, layerId, column)).areNames) return column;
   return undefined;
 }
@@ -89,8 +91,8 @@ async function values(tx: Queryable, layerId: number, { physical }: Column): Pro
      from (select count(*) as rows, count(nullif(v, '')) as filled, avg(length(nullif(v, ''))) as length,
          count(distinct v) as different,
          count(*) filter (where v ~ '^[[:upper:]]' and v ~ '[[:lower:]]{2}' and v !~ '[0-9@/_]') as words
-       from (select ${physical}::text as v from ${layerTable(layerId)} limit $1) sampled) counted`,
-    [sampleRows],
+       from (select left(${physical}::text, $2) as v from ${layerTable(layerId)} limit $1) sampled) counted`,
+    [sampleRows, mostCharacters],
   );
   return found!;
 }

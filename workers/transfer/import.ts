@@ -51,6 +51,9 @@ function isFull(folder: string): boolean {
 /** What may be left of a full disk. */
 const fullBytes = 1024 ** 2;
 
+/** Characters of a title; names of layers are shorter. */
+const mostTitle = 1_000;
+
 type TellProgress = (progress: ImportProgress) => void;
 
 async function stage(request: ImportRequest, tell: TellProgress): Promise<ImportResponse> {
@@ -87,7 +90,7 @@ async function stage(request: ImportRequest, tell: TellProgress): Promise<Import
       await read({ path, sink, srs, encoding, budget });
     }
     projection?.requireMetres();
-    const title = datasets.length === 1 && sink.title ? { title: sink.title } : {};
+    const title = datasets.length === 1 && sink.title ? { title: sink.title.slice(0, mostTitle) } : {};
     return { ok: true, ...(await sink.finish()), ...title };
   } finally {
     await staging.close();

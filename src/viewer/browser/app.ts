@@ -6,7 +6,7 @@ import { chooseLanguage, type Language } from "./language.js";
 import { MapServer } from "./map-server.js";
 import { openStorage, Sessions } from "./sessions.js";
 import { loadTexts, translator } from "./texts.js";
-import { Units } from "./units.js";
+import { Units } from "./unit-system.js";
 import { Viewer } from "./viewer.js";
 
 /** Entry point of the viewer. */

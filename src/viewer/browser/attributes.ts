@@ -1,7 +1,7 @@
 import { h } from "./dom.js";
 import type { ColumnInfo, ObjectItem } from "./map-server.js";
 import type { Translate } from "./texts.js";
-import type { Units } from "./units.js";
+import type { Units } from "./unit-system.js";
 
 /** Formats an object's fields for display. */
 
