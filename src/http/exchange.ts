@@ -6,6 +6,7 @@ import { errorResponse } from "./errors.js";
 import { addressText, type ForwardedReader, pathPrefix } from "./forwarded.js";
 import { asksToClose, type BaseHeaders, baseHeaders } from "./headers.js";
 import { ClientDisconnected, IncomingBody } from "./incoming.js";
+import type { LoopTurn } from "./loop-turn.js";
 import { parseQuery } from "./query.js";
 import type { Receiving } from "./receiving.js";
 import { type ReplyContext, StreamError, sendReply, sendWhole } from "./reply.js";
@@ -56,11 +57,19 @@ const allMethods: readonly Method[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "D
 /**
  * Handles one request, from the route to the last byte of the response. Never rejects.
  * Must be called synchronously in the request handler of the library, where listeners must be added.
+ * @param turn in which it waits to begin; absent = it begins at once
  */
-export const handleRequest = <S>(
+export function handleRequest<S>(
   context: ExchangeContext<S>,
   incomingRequest: IncomingRequest,
-): Promise<Outcome> => new Exchange(context, incomingRequest).answer();
+  turn?: LoopTurn,
+): Promise<Outcome> {
+  const exchange = new Exchange(context, incomingRequest);
+  if (!turn) return exchange.answer();
+  return new Promise((resolve) => {
+    turn.wait(exchange.client, () => resolve(exchange.answer()));
+  });
+}
 
 class Exchange<S> implements ReplyContext {
   readonly writer: ResponseWriter;
@@ -85,6 +94,11 @@ class Exchange<S> implements ReplyContext {
     this.peer = addressText(new Uint8Array(res.getRemoteAddress()));
     this.temp = new TempFiles(context.tempDir, context.tempSpace, head.headers.has("idempotency-key"));
     this.base = baseHeaders(id, last);
+  }
+
+  /** The client's address. */
+  get client(): string {
+    return this.context.forwarded.read(this.peer, this.header).remoteAddress;
   }
 
   get head(): boolean {
@@ -124,6 +138,8 @@ class Exchange<S> implements ReplyContext {
 
   private async handle(): Promise<number> {
     const { context, request, incoming, header } = this;
+    // It left while it waited to begin.
+    if (this.writer.disconnected) throw new ClientDisconnected();
     const found = context.router.find(withoutPrefix(request.path, context.prefix), request.method);
     if (request.method === "OPTIONS") return sendWhole(204, "", preflight(found), this);
     if (!("route" in found)) {

@@ -9,6 +9,7 @@ import { errorPage } from "./errors.js";
 import { type ExchangeContext, handleRequest } from "./exchange.js";
 import { createForwardedReader, pathPrefix } from "./forwarded.js";
 import { asksToClose, baseHeaders, responseHeaders } from "./headers.js";
+import { LoopTurn } from "./loop-turn.js";
 import { Receiving } from "./receiving.js";
 import { readHead } from "./request.js";
 import { createRouter } from "./router.js";
@@ -95,6 +96,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       freeBytes: config.receiving.freeBytes,
     }),
   };
+  const turn = new LoopTurn();
   const idPrefix = randomBytes(4).toString("hex");
   let requests = 0;
   let open = 0;
@@ -119,7 +121,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     );
   };
 
-  const answer = (res: HttpResponse, req: HttpRequest): void => {
+  const answer = (res: HttpResponse, req: HttpRequest, waits = turn.isSpent): void => {
     const started = performance.now();
     const id = `${idPrefix}-${(++requests).toString(36)}`;
     const head = readHead(req);
@@ -130,7 +132,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
       return;
     }
     open++;
-    handleRequest(context, { id, res, head, last: closing || asked })
+    handleRequest(context, { id, res, head, last: closing || asked }, waits ? turn : undefined)
       .then(({ route, status }) => {
         open--;
         if (open === 0) drained?.();
@@ -152,7 +154,8 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   };
 
   const answerGet = (method: "GET" | "HEAD") => (res: HttpResponse, req: HttpRequest) => {
-    if (mayBeCached(req)) {
+    const waits = turn.isSpent;
+    if (!waits && mayBeCached(req)) {
       const path = req.getUrl();
       const reply = lookUp(path, req.getQuery() ?? "");
       if (reply && takes(req, reply)) {
@@ -162,7 +165,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
         return;
       }
     }
-    answer(res, req);
+    answer(res, req, waits);
   };
 
   hideServerHeader();
@@ -171,7 +174,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     app.get("/*", answerGet("GET"));
     app.head("/*", answerGet("HEAD"));
   }
-  app.any("/*", answer);
+  app.any("/*", (res, req) => answer(res, req));
 
   return {
     async listen(host, port, listenOptions = {}) {
