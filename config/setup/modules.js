@@ -57,7 +57,11 @@ function pointsElsewhere() {
 }
 
 /** Notes that the modules are what the lock file and this machine ask for. */
-export const markInstalled = (stamp = wantedStamp()) => writeFileSync(stampPath, stamp);
+export function markInstalled(stamp = wantedStamp()) {
+  // As a new file: of a copy by hard links, the earlier one is that of another checkout too.
+  rmSync(stampPath, { force: true });
+  writeFileSync(stampPath, stamp);
+}
 
 export async function installModules() {
   const stamp = wantedStamp();
