@@ -54,6 +54,10 @@ export const searchOptions: Options<Part> = {
 /** Who has a question wants to do something first of all. */
 const weightOf = (address: string): number => (/^(?:how-to|operating|tutorials)\//.test(address) ? 1.25 : 1);
 
+/** The name of the product, beside other words, says nothing: each page is about it. */
+const withoutProduct = (question: string): string =>
+  question.replace(/\bmapwright\b/gi, " ").trim() || question;
+
 export interface Found {
   readonly address: string;
   readonly title: string;
@@ -66,7 +70,7 @@ export interface Found {
  */
 export function findPages(index: MiniSearch<Part>, question: string, most = 8): Found[] {
   const byPage = new Map<string, { score: number; best: SearchResult }>();
-  for (const result of index.search(question)) {
+  for (const result of index.search(withoutProduct(question))) {
     const page = String(result.address).replace(/#.*/, "");
     const known = byPage.get(page);
     if (known) known.score += result.score * 0.04;

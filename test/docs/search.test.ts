@@ -57,6 +57,8 @@ const questions: readonly (readonly [question: string, page: string])[] = [
   ["single sign-on jwt", "how-to/sign-in-by-another-service"],
   ["delete a map", "how-to/delete-and-clean-up"],
   ["edit many objects at once", "how-to/edit-objects"],
+  ["mapwright help filter", "how-to/filter-objects"],
+  ["nginx", "operating/behind-a-proxy"],
   ["https certificate nginx", "operating/behind-a-proxy"],
   ["TLS", "operating/behind-a-proxy"],
   ["start at boot", "operating/systemd"],
@@ -90,6 +92,18 @@ t.test("nine of ten questions find their page among the first three", async (t) 
   });
   for (const line of lost) t.comment(line);
   t.ok(lost.length <= questions.length / 10, `${lost.length} of ${questions.length} are not found`, { lost });
+});
+
+t.test("the page that does something comes before those that only name it", async (t) => {
+  for (const [question, page, other] of [
+    ["nginx", "operating/behind-a-proxy", "operating/cdn"],
+    ["mapwright help filter", "how-to/filter-objects", "reference/filter-language"],
+  ] as const) {
+    const found = findPages(index, question).map(({ address }) => address.replace(/#.*/, ""));
+    t.equal(found[0], page, question);
+    t.ok(found.includes(other), `${question}: ${other} is found, too`);
+  }
+  t.not(findPages(index, "mapwright").length, 0, "the name alone");
 });
 
 t.test("words are found in their other forms", async (t) => {

@@ -75,6 +75,25 @@ t.test("the layers are a sheet at the bottom that opens and closes", async (t) =
   await page.context().close();
 });
 
+t.test("the documentation is below the layers", async (t) => {
+  const { page, problems } = await openPage(browser, home, phone);
+  t.equal(await page.locator("a.help").count(), 1, "and nowhere else");
+  t.notOk(await page.isVisible("a.help"), "as long as the layers are folded");
+  await page.tap(".layers-header");
+  const link = page.locator(".layers a.help");
+  await link.scrollIntoViewIfNeeded();
+  const box = (await link.boundingBox())!;
+  t.ok(box.height >= 44 && box.width >= 44, "large enough for a finger");
+  t.ok(box.y + box.height <= 844);
+  t.equal((await link.textContent())?.trim(), "Documentation");
+  const [opened] = await Promise.all([page.waitForEvent("popup"), link.tap()]);
+  await opened.waitForLoadState();
+  t.equal(new URL(opened.url()).pathname, "/docs/");
+  t.match(await opened.textContent("h1"), /\S/);
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("a touch shows the object in a sheet and keeps the place in sight", async (t) => {
   const { page } = await openPage(browser, home, phone);
   const { x, y } = await pixelOf(page, 2, 4);

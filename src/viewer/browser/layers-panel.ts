@@ -1,6 +1,7 @@
 import type { BaseChoice } from "./address.js";
 import type { Locale } from "./attributes.js";
 import { button, h, icon } from "./dom.js";
+import { hasToolbarRoom, helpLink } from "./help-link.js";
 import type { LayerTree, TreeItem } from "./layer-tree.js";
 import type { LegendSource, ProjectInfo } from "./map-server.js";
 import { dragToFold } from "./sheet.js";
@@ -110,6 +111,7 @@ export class LayersPanel {
       this.baseSelect,
     );
     this.body.append(this.failure, this.treeView.element, this.baseRow);
+    if (!hasToolbarRoom()) this.body.append(helpLink(t, "text-button", true));
     this.element = h(
       "section",
       { class: "card layers", "aria-label": t("panel"), hidden: true },

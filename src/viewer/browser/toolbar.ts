@@ -1,4 +1,5 @@
 import { button, h, icon } from "./dom.js";
+import { hasToolbarRoom, helpLink } from "./help-link.js";
 import type { Language } from "./language.js";
 import { type LanguageEvents, LanguageMenu } from "./language-menu.js";
 import type { Translate } from "./texts.js";
@@ -27,19 +28,7 @@ export class Toolbar {
       { class: "toolbar" },
       this.languages.element,
       this.account,
-      // Who looks on a phone needs the room more.
-      window.matchMedia("(min-width: 861px)").matches &&
-        h(
-          "a",
-          {
-            class: "button raised help",
-            href: "docs/",
-            target: "_blank",
-            title: t("help"),
-            "aria-label": t("help"),
-          },
-          icon("help"),
-        ),
+      hasToolbarRoom() && helpLink(t, "button raised", false),
       button(
         { class: "button main share", title: t("share") },
         () => events.share(),
