@@ -60,7 +60,7 @@ export function parseNotification(payload: string): Notification | undefined {
       const [id, version, previous] = [first, second, third].map(Number) as [number, number, number];
       const area = areaOf(fourth ?? "*");
       // A version that is no number would be neither older nor newer than others.
-      if (![id, version, previous].every(isCount) || area === undefined) return { kind: "damaged" };
+      if (![id, version, previous].every(isCount)) return { kind: "damaged" };
       return {
         kind: "layer",
         id,
@@ -102,11 +102,10 @@ function edgeVersionOf(text: string): EdgeVersion[] {
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
-/** @returns undefined when the text is no area */
-function areaOf(text: string): Area | undefined {
-  if (text === "*") return null;
+/** What is no area may be anywhere: it counts as the whole layer. */
+function areaOf(text: string): Area {
   const numbers = text === "" ? [] : text.split(",").map(Number);
-  return numbers.length % 4 === 0 && !numbers.some(Number.isNaN) ? numbers : undefined;
+  return numbers.length % 4 === 0 && numbers.every(Number.isFinite) ? numbers : null;
 }
 
 function markOf(text: string): Mark | undefined {
