@@ -69,7 +69,10 @@ function checkAddress(given: unknown, hosts: readonly string[]): string {
   // Scheme and host as written: the host must not contain placeholders.
   const origin = /^https?:\/\/[^/?#]*/i.exec(given)?.[0] ?? "";
   if (/[{}]/.test(origin) || !hosts.some((host) => host.toLowerCase() === url.host))
-    throw wrong("names a host that is not among the installation's externalHosts");
+    throw wrong(
+      "names a host that is not among the installation's externalHosts. They are set in the server's file of settings, or for it " +
+        "by MAPWRIGHT_EXTERNAL_HOSTS, and read when it starts",
+    );
   if (names.size === 0) {
     const isWms = [...url.searchParams].some(
       ([name, value]) => /^service$/i.test(name) && /^wms$/i.test(value),

@@ -60,7 +60,7 @@ export function register(program: Command, env: CommandEnvironment): void {
     .option("--attribution <text>", "whom the maps name as its author", "")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ mapwright project base-map city none\n  $ mapwright project base-map city 'https://tile.example.org/{z}/{x}/{y}.png' --max-zoom 19\n\nThe host of the service must be among externalHosts of the configuration.",
+      "\nExamples:\n  $ mapwright project base-map city none\n  $ mapwright project base-map city 'https://tile.example.org/{z}/{x}/{y}.png' --max-zoom 19\n\nThe host of the service must be among externalHosts: in the file of settings, which the server reads when it starts and this command\nwith --config or MAPWRIGHT_CONFIG, or in MAPWRIGHT_EXTERNAL_HOSTS, for the server and for this command.",
     )
     .action(async (code: string, base: string, options: ServiceOptions, command: Command) => {
       await withServices(env, command, ({ config, db }) =>

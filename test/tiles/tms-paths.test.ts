@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
+import { makeClosedMap, makeKey } from "../api/tile-keys.support.js";
 import { addObject, makeMap, makeStyledLayer, square } from "../support/maps.js";
 import { picture } from "../support/pictures.js";
 import { startServer } from "../support/server.js";
@@ -81,6 +82,32 @@ t.test("GDAL finds the tiles by the document, each at its place", async (t) => {
   const isRed = ([red, green]: readonly number[]) => red! > 240 && green! < 20;
   t.ok(isRed(drawn.at(48, 40)), "the square is east");
   t.notOk(isRed(drawn.at(16, 40)), "and nothing of it is west");
+});
+
+t.test("GDAL shows a private map by a key alone, which the document has in its addresses", async (t) => {
+  await makeClosedMap(server, "closed");
+  const { key } = await makeKey(server, "closed", await server.token("viewer"));
+  const address = `${server.url}/tms/p/closed/tms/tilemapresource.xml`;
+  const byKey = await (await fetch(`${address}?key=${key}&f=webp`)).text();
+  t.ok(byKey.includes(`extension="webp?key=${key}"`), byKey.slice(0, 1_000));
+  const byToken = await fetch(address, { headers: { "x-token": await server.token("viewer") } });
+  t.match(await byToken.text(), /extension="png"/);
+  t.notMatch(
+    String((await get(`tms/tilemapresource.xml?key=${key}`)).body),
+    /key=/,
+    "a public map needs none",
+  );
+  const folder = await mkdtemp(join(tmpdir(), "tms-"));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, "closed.png");
+  // 0 to 20 degrees east and north; the red square is at 5 to 15.
+  const box = ["0", "2273030.93", "2226389.82", "0"];
+  const size = ["-outsize", "64", "64"];
+  await run("gdal_translate", ["-of", "PNG", "-projwin", ...box, ...size, `${address}?key=${key}`, file], {
+    timeout: 120_000,
+  });
+  const [red = 0, green = 255] = (await picture(await readFile(file))).at(32, 32);
+  t.ok(red > 240 && green < 20, "the square in its middle");
 });
 
 t.test("Leaflet with rows from the south shows the map", async (t) => {

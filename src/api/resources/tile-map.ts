@@ -1,7 +1,9 @@
+import { readsAsPublic } from "../../access/rights.js";
 import { localName } from "../../catalog/state.js";
 import { maxZoom, mercatorHalf, tileMetres } from "../../geo/tile.js";
 import type { Reply, Request } from "../../http/types.js";
 import { escapeXml } from "../../transfer/xml-text.js";
+import { tileKeyOf } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import type { Services } from "../services.js";
 import { readableMap } from "./tile-answer.js";
@@ -20,7 +22,7 @@ async function tileMap(
   services: Services,
   { query }: Input<typeof parameters, undefined>,
 ): Promise<Reply> {
-  const { map, isPublic } = await readableMap(request, services, { takesTileKey: true });
+  const { map, caller, isPublic } = await readableMap(request, services, { takesTileKey: true });
   const { f: format, lng: language } = query();
   const main = map.project.languages[0];
   const address = `${request.baseUrl}/tms/${map.project.code}/${map.code}/tms`;
@@ -29,6 +31,9 @@ async function tileMap(
     (_, z) =>
       `    <TileSet href="${escapeXml(`${address}/${z}`)}" units-per-pixel="${tileMetres(z) / side}" order="${z}"/>`,
   );
+  // Programs put the ending behind the numbers of a tile as it is: only there a query comes last.
+  const key = caller.accountId === null || readsAsPublic(map, caller) ? undefined : tileKeyOf(request);
+  const ending = key === undefined ? format.name : `${format.name}?key=${encodeURIComponent(key)}`;
   const body = `<?xml version="1.0" encoding="UTF-8"?>
 <TileMap version="1.0.0" tilemapservice="${escapeXml(request.baseUrl)}/">
   <Title>${escapeXml(localName(map, language ?? main, main) || map.code)}</Title>
@@ -36,7 +41,7 @@ async function tileMap(
   <SRS>EPSG:3857</SRS>
   <BoundingBox minx="${-mercatorHalf}" miny="${-mercatorHalf}" maxx="${mercatorHalf}" maxy="${mercatorHalf}"/>
   <Origin x="${-mercatorHalf}" y="${-mercatorHalf}"/>
-  <TileFormat width="${side}" height="${side}" mime-type="${format.mediaType}" extension="${format.name}"/>
+  <TileFormat width="${side}" height="${side}" mime-type="${format.mediaType}" extension="${escapeXml(ending)}"/>
   <TileSets profile="mercator">
 ${sets.join("\n")}
   </TileSets>
@@ -56,7 +61,8 @@ export const tileMapOperation: Operation = operation({
   summary: "Get the TileMap document of a map (TMS)",
   details:
     "Of the Tile Map Service Specification 1.0.0 of OSGeo, as `gdalinfo` and QGIS read it. The box is that of the world, from " +
-    "whose corner the tiles are counted. Addresses in it have no key: tiles of private maps are asked for with a header.",
+    "whose corner the tiles are counted. With a `key` the addresses of tiles have it, too: `extension` is `png?key=…`. With a token the " +
+    "tiles are asked for with its header, as they have no key.",
   takesTileKey: true,
   methods: ["GET"],
   path: "/tms/:project/:map/tms/tilemapresource.xml",
