@@ -50,8 +50,12 @@ export interface VisualKind {
    * @param given `classesSettings` of the request
    */
   readonly forBothSigns?: (classes: Settings, given: Settings) => Plain | undefined;
-  /** Resolves columns of `classesSettings`. @throws Failure unknown_column, invalid_value */
-  readonly read?: (layer: LayerNode, classes: Plain, at: string) => Plain;
+  /**
+   * Resolves columns of `classesSettings`, and what depends on other settings.
+   * @param given `classesSettings` of the request, without defaults
+   * @throws Failure unknown_column, invalid_value
+   */
+  readonly read?: (layer: LayerNode, classes: Plain, at: string, given: Settings) => Plain;
   /** `classesCount`, where the classes are given. */
   readonly countOf?: (classes: Settings) => number;
   /** `classesSettings` without columns that are gone: the same object if nothing changed, null if one is indispensable. */

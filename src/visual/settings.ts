@@ -93,7 +93,7 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   const at = "visualSettings";
   const settings = check(visualSchema, value, at);
   const kind = kindOf(settings);
-  const given = (value as { classesSettings?: unknown }).classesSettings;
+  const given = classesGiven(value);
   let classes = check(kind.schema, given, `${at}.classesSettings`) as Plain;
   if (kind.unclassed && settings.algorithm === undefined && settings.classesCount === undefined)
     classes = kind.unclassed(classes);
@@ -111,7 +111,10 @@ function readVisual(layer: LayerNode, value: unknown): StoredSettings {
   stored.classesCount = settings.classesCount ?? defaultClasses;
   stored.algorithm = kind.hasBorders ? (settings.algorithm ?? unknownAlgorithm) : 1;
   if (kind.countOf) stored.classesCount = kind.countOf(classes);
-  return { ...stored, classesSettings: kind.read?.(layer, classes, `${at}.classesSettings`) ?? classes };
+  return {
+    ...stored,
+    classesSettings: kind.read?.(layer, classes, `${at}.classesSettings`, given) ?? classes,
+  };
 }
 
 function check<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {

@@ -62,6 +62,68 @@ t.test("where values change their sign 0 is a border, and colours turn there", a
   t.match((await show({ type: 1, columnCode: "people" })).classesSettings, { diverging: false });
 });
 
+t.test("a palette of ColorBrewer by its name gives the colours, one for each class", async (t) => {
+  const fills = async () => (await legend()).classificators.map(({ fill }: { fill: string }) => fill);
+  const paint = (classesSettings: object, rest: object = {}) =>
+    show({ type: 1, columnCode: "people", algorithm: 2, ...rest, classesSettings });
+  const shown = await paint({ palette: "YlOrRd" });
+  t.match(shown.classesSettings, {
+    palette: "YlOrRd",
+    ...{ minColor: "#ffffcc", midColor: "#fd8d3c", maxColor: "#800026", diverging: false },
+  });
+  t.same(await fills(), ["#ffffb2", "#fecc5c", "#fd8d3c", "#f03b20", "#bd0026"]);
+  t.same((await show(shown)).classesSettings, shown.classesSettings, "an answer can be sent again");
+  const three = { ...shown, classesCount: 3 };
+  await show(three);
+  t.same(await fills(), ["#ffeda0", "#feb24c", "#f03b20"], "other classes have other colours");
+  await paint({ palette: "Blues" }, { classesCount: 2 });
+  t.same(await fills(), ["#deebf7", "#3182bd"], "fewer have those of the smallest");
+  await paint({ palette: "Blues" }, { classesCount: 12 });
+  const many = await fills();
+  t.equal(new Set(many).size, many.length, "more have colours between those of the largest");
+  t.match([many[0], many.at(-1)], ["#f7fbff", "#08306b"]);
+  const own = await paint({ ...shown.classesSettings, maxColor: "#00ff00" });
+  t.match(own.classesSettings, { palette: undefined, minColor: "#ffffcc", maxColor: "#00ff00" });
+  t.notOk("palette" in own.classesSettings, "colours of the request count");
+  t.equal((await fills()).at(-1), "#00ff00");
+  t.notOk("palette" in (await paint({})).classesSettings, "without one answers are those of the contract");
+});
+
+t.test("a palette that is pale in the middle turns at 0", async (t) => {
+  const ofGrowth = (palette: string, rest: object = {}) =>
+    show({ type: 1, columnCode: "growth", ...rest, classesSettings: { palette } });
+  const shown = await ofGrowth("PuOr");
+  t.match(shown.classesSettings, { palette: "PuOr", diverging: true, midColor: "#f7f7f7" });
+  const colours = (await legend()).classificators.map(({ fill }: { fill: string }) => fill);
+  t.same(colours, ["#f1a340", "#fee0b6", "#d8daeb", "#998ec3", "#542788"], "of seven, without the middle");
+  t.same((await show(shown)).classesSettings, shown.classesSettings);
+  t.match((await ofGrowth("Blues")).classesSettings, { diverging: false });
+  t.match((await ofGrowth("PuOr", { algorithm: 1 })).classesSettings, { diverging: false });
+});
+
+t.test("a palette that there is not is refused, with the name that may be meant", async (t) => {
+  const tryPalette = (palette: unknown) =>
+    api("PUT", "m/layers/l/visualization/", {
+      token,
+      body: { visualSettings: { type: 1, columnCode: "people", classesSettings: { palette } } },
+    });
+  const reason = async (palette: unknown) => {
+    const { json } = await tryPalette(palette);
+    t.match(json, { code: "invalid_value", data: { parameter: "visualSettings.classesSettings" } });
+    return json.data.fields.palette;
+  };
+  t.equal(await reason("ylorrd"), "There is no palette ylorrd; did you mean YlOrRd?");
+  t.match(await reason("Viridis"), /^There is no palette Viridis; those of ColorBrewer are Blues, /);
+  t.equal(await reason(7), "the name of a palette of ColorBrewer, such as YlOrRd");
+  for (const wrong of ["constructor", "", "x".repeat(10_000)])
+    t.match(
+      await reason(wrong),
+      /^There is no palette .{0,120}; those of ColorBrewer are /,
+      `${wrong}`.slice(0, 20),
+    );
+  t.equal((await tryPalette(null)).status, 200, "null is absent");
+});
+
 t.test("objects without a value are counted, and have a line of the extended legend", async (t) => {
   const { classesSettings } = await show({ type: 1, columnCode: "people" });
   t.same(classesSettings.noData, { count: 5, checked: true, color: "#d0d0d0" });

@@ -187,6 +187,23 @@ t.test("categories: points, lines, a default class, labels", async (t) => {
   t.ok((await draw("kinds", place)).painted > 100, "labels");
 });
 
+t.test("a tile after another palette has its colours", async (t) => {
+  await layerOf("shares", [
+    { n: 1, geom: point(3, 5) },
+    { n: 2, geom: point(5, 5) },
+    { n: 3, geom: point(8, 5) },
+  ]);
+  for (const [palette, colours] of Object.entries({
+    Greens: ["#e5f5e0", "#a1d99b", "#31a354"],
+    OrRd: ["#fee8c8", "#fdbb84", "#e34a33"],
+  })) {
+    const look = { type: 1, columnCode: "n", algorithm: 1, classesCount: 3, showBorder: false };
+    await show("shares", { ...look, classesSettings: { palette } });
+    const tile = await draw("shares", place);
+    for (const [at, lon] of [3, 5, 8].entries()) t.ok(near(tile.at(lon, 5), colours[at]!), palette);
+  }
+});
+
 t.test("patterns of lines show their gaps at any width", async (t) => {
   const path = (lat: number) => ({
     type: "LineString",

@@ -3,11 +3,12 @@ import { columnOf, isMeasured, type Settings } from "../columns.js";
 import { classReach, classRules, classSql, classSymbol, styleOf } from "../drawing.js";
 import { classificator, type VisualKind } from "../kind.js";
 import { countedNoData, noDataClass, noDataOf, noDataSchema } from "../no-data.js";
+import { isDiverging, paletteColours, paletteEnds, paletteSchema } from "../palettes.js";
 import { colour, defaultLineWidth, opacity, pattern, size } from "../schemas.js";
 import { classesQuestion } from "../statistics.js";
 import { measure } from "../value-sql.js";
 
-/** Thematic map: classes of a column's values, coloured from one colour over a second to a third. */
+/** Thematic map: classes of a column's values, coloured from one colour over a second to a third, or by a palette. */
 
 /** Light to dark, so that more is darker; the colour-blind can tell them apart, and all of them from a white map. */
 const defaultColors = { min: "#a1dab4", mid: "#41b6c4", max: "#253494" };
@@ -25,6 +26,8 @@ export const gradient: VisualKind = {
       minColor: colour.default(defaultColors.min),
       maxColor: colour.default(defaultColors.max),
       linePattern: pattern.default(""),
+      /** Of ColorBrewer. An addition to the contract, whose three colours are then its first, middle and last. */
+      palette: paletteSchema,
       /** Whether 0 is a border, at which colours turn. Absent: where values change their sign and no colours are given. */
       diverging: z.boolean().optional(),
       noData: noDataSchema,
@@ -32,10 +35,20 @@ export const gradient: VisualKind = {
     .prefault({}),
   column: isMeasured,
   hasBorders: true,
-  forBothSigns: (classes, given) =>
-    [...colorFields, "diverging"].some((field) => (given[field] ?? undefined) !== undefined)
-      ? undefined
-      : { ...classes, ...bothColors, diverging: true },
+  forBothSigns: (classes, given) => {
+    if ([...colorFields, "diverging"].some((field) => isGiven(given, field))) return undefined;
+    if (classes.palette === undefined) return { ...classes, ...bothColors, diverging: true };
+    return isDiverging(classes.palette) ? { ...classes, diverging: true } : undefined;
+  },
+  // Colours of the request count: a client that does not know palettes changes them in an answer, and sends it back.
+  read: (_layer, { palette, ...classes }, _at, given) => {
+    const ends = paletteEnds(palette);
+    if (!ends) return classes;
+    const isOwn = colorFields.some((field, at) => isGiven(given, field) && classes[field] !== ends[at]);
+    return isOwn
+      ? classes
+      : { ...classes, palette, ...Object.fromEntries(colorFields.map((field, at) => [field, ends[at]])) };
+  },
   shown: (_layer, classes) => ({ diverging: false, ...classes }),
   withValues: (classes, { borders, counts, others }) => ({
     ...classes,
@@ -84,40 +97,34 @@ export const gradient: VisualKind = {
   noDataSymbol: ({ layer, settings, classes }, color) => classSymbol(layer, settings, { color, classes }),
 };
 
-const coloursOf = ({ minColor, midColor, maxColor }: Settings) =>
-  [minColor, midColor, maxColor] as [string, string, string];
+const isGiven = (given: Settings, field: string): boolean => (given[field] ?? undefined) !== undefined;
+
+const coloursOf = ({ palette, minColor, midColor, maxColor }: Settings, count: number) =>
+  paletteColours(palette, count) ?? ([minColor, midColor, maxColor] as string[]);
 
 /** Colour of a class by its borders. */
 function colourOf(classes: Settings, borders: readonly unknown[], at: number): string {
   const count = borders.length - 1;
   const zero = classes.diverging === true ? borders.indexOf(0, 1) : -1;
   const below = zero < 0 || zero === count ? 0 : zero;
-  return below === 0
-    ? classColour(coloursOf(classes), at, count)
-    : divergingColour(coloursOf(classes), at - below, Math.max(below, count - below));
+  if (below === 0) return classColour(coloursOf(classes, count), at, count);
+  // As far from the middle colour as the class is from 0, alike on both sides.
+  const most = Math.max(below, count - below);
+  const distance = at < below ? at - below : at - below + 1;
+  return classColour(coloursOf(classes, 2 * most + 1), most + distance, 2 * most + 1);
 }
 
 /**
- * Colour of a class below or above 0: as far from the middle colour as the class is from 0, alike on both sides.
- * @param at number of the class, from 0 above it and from -1 down below it
- * @param most classes of the side with more
+ * Colour of a class by linear interpolation in RGB between colours at even distances; a single
+ * class has the middle one. All are #RRGGBB.
  */
-function divergingColour(colours: readonly [string, string, string], at: number, most: number): string {
-  const distance = at < 0 ? at : at + 1;
-  return classColour(colours, most + distance, 2 * most + 1);
-}
-
-/**
- * Colour of a class by linear interpolation in RGB between three colours; a single class has the second. All are #RRGGBB.
- */
-export function classColour(
-  [first, middle, last]: readonly [string, string, string],
-  at: number,
-  classes: number,
-): string {
-  const position = classes > 1 ? (2 * at) / (classes - 1) : 1;
-  const [from, to, part] = position <= 1 ? [first, middle, position] : [middle, last, position - 1];
+export function classColour(colours: readonly string[], at: number, classes: number): string {
+  const last = colours.length - 1;
+  const position = classes > 1 ? (last * at) / (classes - 1) : last / 2;
+  const from = Math.floor(position);
+  const part = position - from;
   const channel = (colour: string, i: number) => Number.parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
-  const mixed = [0, 1, 2].map((i) => Math.round(channel(from, i) * (1 - part) + channel(to, i) * part));
+  const [low, high] = [colours[from]!, colours[Math.min(last, from + 1)]!];
+  const mixed = [0, 1, 2].map((i) => Math.round(channel(low, i) * (1 - part) + channel(high, i) * part));
   return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
