@@ -1,8 +1,8 @@
-import { lettered } from "./phrase.js";
+import { lettered, telling } from "./phrase.js";
 
 /** Expected number of rows that match the needles of a phrase. */
 export interface Estimate {
-  /** Rows with all needles, and rows with at least one of those that have letters. */
+  /** Rows with all needles, and rows with at least one of those that tell. */
   readonly all: number;
   readonly some: number;
   /**
@@ -18,7 +18,9 @@ export function estimateOf(needles: readonly string[], counts: readonly number[]
   );
   return {
     all: rows * needles.reduce((product, needle) => product * share.get(needle)!, 1),
-    some: rows * (1 - lettered(needles).reduce((product, needle) => product * (1 - share.get(needle)!), 1)),
+    some:
+      rows *
+      (1 - lettered(telling(needles)).reduce((product, needle) => product * (1 - share.get(needle)!), 1)),
     needles: [...needles].sort((a, b) => share.get(a)! - share.get(b)! || b.length - a.length),
   };
 }

@@ -21,7 +21,6 @@ export interface LayerHit {
 export interface ObjectHit {
   readonly kind: "object";
   readonly priority: Priority;
-  /** 0 = its words are only like those of the phrase. */
   readonly rank: number;
   readonly weight: number | null;
   readonly key: string;
@@ -33,11 +32,11 @@ export interface ObjectHit {
 
 /** Collects hits. An object found by several columns counts once, with its best match. */
 export class Found {
-  private readonly layers: LayerHit[] = [];
+  private readonly layers = new Map<number, LayerHit>();
   private readonly objects = new Map<string, ObjectHit>();
 
   addLayer(hit: LayerHit): void {
-    this.layers.push(hit);
+    this.layers.set(hit.layer.id, hit);
   }
 
   addObjects(entry: SearchEntry, rows: readonly FoundRow[]): void {
@@ -47,6 +46,23 @@ export class Found {
       if (known && (known.priority - row.priority || known.rank - row.rank) >= 0) continue;
       this.objects.set(object, { kind: "object", entry, ...row });
     }
+  }
+
+  /**
+   * Adds hits with words like those of the phrase, whose rank puts them first. What was found before, at best with the phrase's
+   * words as parts of words, is worth no more then.
+   */
+  addNear(near: Found): void {
+    const isNew = <Key>(known: ReadonlyMap<Key, Hit>, key: Key) => known.get(key)?.priority !== 20;
+    const hasNew =
+      [...near.layers.keys()].some((layer) => isNew(this.layers, layer)) ||
+      [...near.objects.keys()].some((object) => isNew(this.objects, object));
+    if (!hasNew) return;
+    const equal = <Kind extends Hit>(hit: Kind): Kind => ({ ...hit, priority: 10 });
+    for (const [layer, hit] of this.layers) this.layers.set(layer, equal(hit));
+    for (const [layer, hit] of near.layers) this.layers.set(layer, hit);
+    for (const [object, hit] of this.objects) this.objects.set(object, equal(hit));
+    for (const [object, hit] of near.objects) this.objects.set(object, hit);
   }
 
   /** How many hits have at least this priority, and exact ones or those of at least this rank. */
@@ -65,7 +81,7 @@ export class Found {
   }
 
   private hits(): Hit[] {
-    return [...this.layers, ...this.objects.values()];
+    return [...this.layers.values(), ...this.objects.values()];
   }
 }
 

@@ -44,16 +44,26 @@ export function lettered(needles: readonly string[]): readonly string[] {
   return words.length > 0 ? words : needles;
 }
 
+/**
+ * The needles of which a value has to have some: not those that begin with a digit, if others have letters. Many values begin
+ * with the number of a house in an address.
+ */
+export function telling(needles: readonly string[]): readonly string[] {
+  const words = needles.filter((text) => !/^[^\p{L}\p{N}]*\p{N}/u.test(text));
+  return words.some((text) => /\p{L}/u.test(text)) ? words : needles;
+}
+
 /** LIKE pattern for values that contain the text. */
 export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 
-/** 30 = the value equals the phrase, 20 = it contains all words, 10 = it contains some. */
+/** 30 = the value equals the phrase, 20 = it contains all words, 10 = it contains some that tell. */
 export type Priority = 30 | 20 | 10;
 
 /** The priority of a text; undefined when nothing matches. @param folded the text, folded by `search_fold` */
 export function priorityOf(folded: string, phrase: Phrase): Priority | undefined {
   if (folded.trim() === "") return undefined;
   if (folded === phrase.folded) return 30;
-  if (!phrase.needles.some((part) => folded.includes(part))) return undefined;
-  return phrase.needles.every((part) => folded.includes(part)) ? 20 : 10;
+  const has = (part: string) => folded.includes(part);
+  if (phrase.needles.every(has)) return 20;
+  return telling(phrase.needles).some(has) ? 10 : undefined;
 }

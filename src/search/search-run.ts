@@ -6,7 +6,7 @@ import type { SearchEntry } from "./entries.js";
 import { type Estimate, estimateOf } from "./estimate.js";
 import type { Found } from "./found.js";
 import type { NearWord } from "./near-words.js";
-import { lettered, type Phrase } from "./phrase.js";
+import { lettered, type Phrase, telling } from "./phrase.js";
 import { rankOfBeginnings, rankOfWholes } from "./rank.js";
 import {
   type Explained,
@@ -121,16 +121,16 @@ export class SearchRun {
     return indexMissing;
   }
 
-  /** Finds values with words like those of the phrase, in the same entries, if it is sure that they have none of it. */
-  async findNear(words: readonly NearWord[]): Promise<void> {
+  /** Adds values with words like those of the phrase, in the same entries, if it is sure that they have none better. */
+  async findNear(words: readonly NearWord[], found: Found): Promise<void> {
     if (words.length === 0 || !this.isComplete) return;
     for (const column of this.indexed)
-      await this.find(column, { by: "near", words, indexed: true, rows: rowsOf(indexValues, column) });
+      await this.find(column, { by: "near", words, indexed: true, rows: rowsOf(indexValues, column) }, found);
     this.valuesLeft = allTableValues;
     for (const column of this.scanned) {
       const values = this.valuesToScan(column);
       if (values > 0)
-        await this.find(column, { by: "near", words, indexed: false, rows: rowsOf(values, column) });
+        await this.find(column, { by: "near", words, indexed: false, rows: rowsOf(values, column) }, found);
     }
   }
 
@@ -156,7 +156,7 @@ export class SearchRun {
     if (match === "some") {
       const { some, needles } = column.estimate;
       if (some >= frequentRows && (await this.findFrequent(column, match, some))) return;
-      await this.findByIndex(column, "some", lettered(needles));
+      await this.findByIndex(column, "some", lettered(telling(needles)));
     } else if (column.estimate.all < frequentRows) await this.findSelective(column, match);
     else if (match === "all") {
       if (await this.findFrequent(column, match, column.estimate.all)) return;
@@ -211,7 +211,8 @@ export class SearchRun {
   ): Promise<boolean> {
     const { limit, phrase } = this.query;
     if (!isLocalised(column.entry.search)) {
-      const starts = match === "all" ? [phrase.folded] : lettered(phrase.needles).slice(0, maxStarts);
+      const starts =
+        match === "all" ? [phrase.folded] : lettered(telling(phrase.needles)).slice(0, maxStarts);
       const rows = rowsOf(startValues, column);
       const begin: FoundRow[] = [];
       for (const start of starts) {
@@ -251,13 +252,14 @@ export class SearchRun {
   private async find(
     { entry }: SearchedColumn,
     strategy: SearchStrategy,
+    found = this.found,
   ): Promise<readonly FoundRow[] | undefined> {
     if (performance.now() > this.deadline || this.signal.aborted) {
       this.isComplete = false;
       return undefined;
     }
     const rows = await this.attempt<FoundRow>(searchStatement(entry, this.query, strategy));
-    if (rows) this.found.addObjects(entry, rows);
+    if (rows) found.addObjects(entry, rows);
     return rows;
   }
 

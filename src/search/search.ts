@@ -5,7 +5,7 @@ import { publishedLayers, searchEntries } from "./entries.js";
 import { Found, type Hit } from "./found.js";
 import { nearWords } from "./near-words.js";
 import { phraseTexts, priorityOf, readPhrase } from "./phrase.js";
-import { rankOf } from "./rank.js";
+import { rankOf, rankOfBeginnings, rankOfWholes } from "./rank.js";
 import { SearchRun } from "./search-run.js";
 import { type SearchSetting, settingsSql } from "./settings.js";
 
@@ -43,8 +43,8 @@ const defaultTimes: SearchTimes = { statementMs: 250, startMs: 600 };
 
 /**
  * Finds layers and objects that the caller may read: exact matches first, then those with all words of the phrase, then
- * those with some; of these whole words, then beginnings of words, first. Where nothing matches, those with words like the
- * phrase's are found. If thousands of objects match, only some of them are examined, and sorting by value applies to
+ * those with some; of these whole words, then beginnings of words, first. Where no words begin so, those with words like the
+ * phrase's are found, and come before those that have it as a part of a word or in part. If thousands of objects match, only some of them are examined, and sorting by value applies to
  * these.
  * @throws Failure not_found when the map is deleted meanwhile
  */
@@ -89,15 +89,18 @@ export async function search(
     const query = { phrase, languages: { own: request.language, main }, limit: request.limit };
     const run = new SearchRun(tx, request.signal, found, query, times.startMs);
     const indexMissing = entries.length > 0 && (await run.run(entries));
-    if (found.count(10) === 0) {
-      const near = nearWords(phrase);
-      const patterns = near.map(({ pattern }) => new RegExp(pattern, "u"));
+    if (found.count(20, rankOfBeginnings(phrase)) === 0) {
+      const near = new Found();
+      const rank = rankOfWholes(phrase);
+      const words = nearWords(phrase);
+      const patterns = words.map(({ pattern }) => new RegExp(pattern, "u"));
       for (const [i, layer] of published.entries()) {
         const key = folds[texts.length + i]!;
-        if (near.length > 0 && patterns.every((pattern) => pattern.test(key)))
-          found.addLayer({ kind: "layer", priority: 10, rank: 0, key, layer, name: names[i]! });
+        if (words.length > 0 && patterns.every((pattern) => pattern.test(key)))
+          near.addLayer({ kind: "layer", priority: 10, rank, key, layer, name: names[i]! });
       }
-      await run.findNear(near);
+      await run.findNear(words, near);
+      found.addNear(near);
     }
     // A deleted layer is just omitted; for a deleted map, the response is 404.
     if (run.isStale && (await tx.query("select from map where id = $1", [map.id])).length === 0)

@@ -5,8 +5,8 @@ import { layerTable, type Statement, Values } from "../features/sql.js";
 import { foldOf, keyLength, orderOf, termsOf, valuesOf } from "./column-indexes.js";
 import type { SearchEntry } from "./entries.js";
 import type { NearWord } from "./near-words.js";
-import { containing, type Phrase } from "./phrase.js";
-import { rankSql } from "./rank.js";
+import { containing, type Phrase, telling } from "./phrase.js";
+import { rankOfWholes, rankSql } from "./rank.js";
 import { needsTrigrams, requiredTerms } from "./terms.js";
 
 /** SQL statements that search one column of a layer. */
@@ -110,13 +110,15 @@ export function searchStatement(entry: SearchEntry, query: TextQuery, strategy: 
 function priorityAndRank(search: Column, phrase: Phrase, strategy: SearchStrategy, values: Values): string {
   if (strategy.by === "near") {
     const patterns = strategy.words.map(({ pattern }) => `folded ~ ${values.bind(pattern)}`);
-    return `case when ${patterns.join(" and ")} then 10 end as priority,0 as rank`;
+    // A value that has the phrase as a part of its words is no misspelt one.
+    const hasAll = `folded like all(${values.bind(phrase.needles.map(containing))}::text[])`;
+    return `case when ${patterns.join(" and ")} and not ${hasAll} then 10 end as priority,${rankOfWholes(phrase)} as rank`;
   }
   const whole = `${values.bind(phrase.folded)}::text`;
   const isWhole = isLocalised(search) ? `position(e'\\n'||${whole}||e'\\n' in folded)>0` : `folded=${whole}`;
-  const patterns = `${values.bind(phrase.needles.map(containing))}::text[]`;
+  const patternsOf = (needles: readonly string[]) => `${values.bind(needles.map(containing))}::text[]`;
   return (
-    `case when ${isWhole} then 30 when folded like all(${patterns}) then 20 when folded like any(${patterns}) then 10 end ` +
+    `case when ${isWhole} then 30 when folded like all(${patternsOf(phrase.needles)}) then 20 when folded like any(${patternsOf(telling(phrase.needles))}) then 10 end ` +
     `as priority,${rankSql(phrase, values)} as rank`
   );
 }

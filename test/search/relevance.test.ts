@@ -27,7 +27,12 @@ const values: readonly (readonly [name: string, people: number | null])[] = [
   ["East Berlin", 40_000],
   ["Kaberl", null],
   ["Kamberlough", 5_000_000],
+  ["Kyparissía", 5_000],
   ["Old Berl", 20],
+  ["Paris", 2_100_000],
+  ["Paris, Texas", 24_000],
+  ["10 de Abril", 3_000],
+  ["100 Mile House", 2_000],
   ["Springfield", 60_000],
   ["Springfield", 170_000],
   ["Springfield", null],
@@ -120,6 +125,34 @@ for (const rows of [0, 6_000]) {
     );
   });
 }
+
+t.test(
+  "a word with a typing error is worth more than what has it as a part of a word, or has other words",
+  async (t) => {
+    for (const rows of [0, 6_000]) {
+      await fill(rows);
+      t.same(await names("pariss"), ["Paris", "Paris, Texas", "Kyparissía"]);
+      t.same(await names("pariss", 1), ["Paris"]);
+      t.same((await names("pariss texas"))[0], "Paris, Texas");
+      t.same(await names("yparissi"), ["Kyparissía"], "a part alone is found as before");
+      const { hits } = await bench.search("pariss");
+      t.ok(
+        hits.every(({ priority }) => priority === 10),
+        "of one priority, which comes first",
+      );
+    }
+  },
+);
+
+t.test("a number alone does not make a value match a phrase that has words too", async (t) => {
+  for (const rows of [0, 6_000]) {
+    await fill(rows);
+    t.same(await names("10 Downing Street"), []);
+    t.same(await names("1, Berlin"), ["Berlin", "Berlin, New Hampshire", "East Berlin", "Berlingen"]);
+    t.same(await names("100 mile"), ["100 Mile House"]);
+    t.same(await names("10"), ["10 de Abril", "100 Mile House"], "a number alone is looked for");
+  }
+});
 
 t.test("a column of weights that is gone weighs no more", async (t) => {
   await saveSettings(bench.db, bench.mapId, [setting(towns.ids.people!)]);
