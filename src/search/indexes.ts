@@ -1,5 +1,7 @@
 import pg from "pg";
 import { layerTable } from "../catalog/layer-table.js";
+import { type Clock, systemClock } from "../clock.js";
+import { Overruns } from "../hosts/overruns.js";
 import type { Log } from "../log.js";
 import { importLock, workLock } from "../storage/advisory-locks.js";
 import { giveUp } from "../storage/give-up.js";
@@ -30,6 +32,7 @@ const intervalMs = 30_000;
 const retryMs = 1_000;
 /** Indexes are dropped below this size: well below `indexedValues`, to avoid repeated creation and deletion. */
 const keptValues = indexedValues / 4;
+const lockNotAvailable = "55P03";
 /** Maximum indexed columns per layer, for maps without search settings. Others are searched as far as time permits. */
 const maxColumnsPerLayer = 8;
 
@@ -37,7 +40,12 @@ interface WantedColumn extends ColumnPlace {
   readonly isLocalised: boolean;
 }
 
-export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
+export function keepSearchIndexes(
+  db: Database,
+  log: Log,
+  clock: Pick<Clock, "now"> = systemClock,
+): SearchIndexes {
+  const failures = new Failures(log, clock);
   let running: Promise<void> | undefined;
   let again = false;
   let stopped = false;
@@ -48,7 +56,7 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
   const pass = async () => {
     client = await db.dedicated();
     try {
-      const incomplete = await adjustIndexes(client, () => stopped, log);
+      const incomplete = await adjustIndexes(client, { stopped: () => stopped, log, failures });
       clearTimeout(retry);
       if (incomplete) retry = setTimeout(kick, retryMs).unref();
     } finally {
@@ -87,8 +95,48 @@ export function keepSearchIndexes(db: Database, log: Log): SearchIndexes {
   };
 }
 
+/**
+ * What could not be made or dropped lately: trying it again costs the reading of a whole layer, or a long wait for a
+ * transaction that is open for hours, and each search of a column without indexes asks for it.
+ */
+class Failures {
+  private readonly times: Overruns;
+  /** The cause that was told last. */
+  private readonly told = new Map<string, string | undefined>();
+
+  constructor(
+    private readonly log: Log,
+    clock: Pick<Clock, "now">,
+  ) {
+    this.times = new Overruns(clock);
+  }
+
+  admits(what: string): boolean {
+    return this.times.admits(what);
+  }
+
+  /** Each cause is told once. */
+  note(what: string, error: pg.DatabaseError, fields: object, message: string): void {
+    this.times.note(what);
+    if (this.told.has(what) && this.told.get(what) === error.code) return;
+    this.told.set(what, error.code);
+    this.log.warn({ err: error, ...fields }, message);
+  }
+
+  done(what: string): void {
+    this.times.done(what);
+    this.told.delete(what);
+  }
+}
+
+interface Run {
+  readonly stopped: () => boolean;
+  readonly log: Log;
+  readonly failures: Failures;
+}
+
 /** Returns whether to run again soon: a layer was locked by an import, or a layer or column was deleted meanwhile. */
-async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log): Promise<boolean> {
+async function adjustIndexes(client: pg.Client, { stopped, log, failures }: Run): Promise<boolean> {
   const lock = await client.query<{ ours: boolean }>(
     `select pg_try_advisory_lock(${workLock.searchIndexes}) as ours`,
   );
@@ -109,18 +157,21 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
   await client.query("set lock_timeout = '60s'");
   for (const [name, valid] of present) {
     if (stopped()) return false;
-    if (valid && kept.has(name)) continue;
+    if ((valid && kept.has(name)) || !failures.admits(name)) continue;
     try {
       await client.query(`drop index concurrently if exists layers.${name}`);
+      failures.done(name);
     } catch (error) {
       if (stopped() || !(error instanceof pg.DatabaseError)) throw error;
-      // Its layer is read for long. The next run tries again; the other columns do not wait for it.
-      log.info({ err: error, index: name }, "an index of search could not be dropped");
+      // Its layer is read for long. A later run tries again; the other columns do not wait for it.
+      failures.note(name, error, { index: name }, "an index of search could not be dropped");
     }
   }
   let locked = statistics.size < wanted.length;
   for (const column of wanted) {
     if ((amountOf(column) ?? 0) < indexedValues || statistics.get(column)?.indexed) continue;
+    const name = String(column.id);
+    if (!failures.admits(name)) continue;
     if (stopped()) return false;
     const started = performance.now();
     try {
@@ -133,9 +184,10 @@ async function adjustIndexes(client: pg.Client, stopped: () => boolean, log: Log
       // undefined_table: the layer was deleted meanwhile.
       if (error.code === "42P01") continue;
       // Continue with the other columns.
-      log.warn({ err: error, column: column.id }, "the indexes of a searched column could not be made");
+      failures.note(name, error, { column: column.id }, "the indexes of a searched column could not be made");
       continue;
     }
+    failures.done(name);
     log.info(
       { layer: column.layerId, column: column.id, ms: Math.round(performance.now() - started) },
       "made the indexes of a searched column",
@@ -198,14 +250,19 @@ async function statisticsOf(
       );
       for (const [i, column] of columns.entries()) found.set(column, statistics[i]!);
     } catch (error) {
-      // undefined_table, undefined_column, lock_not_available
-      if (!["42P01", "42703", "55P03"].includes((error as { code?: string }).code ?? "")) throw error;
+      // undefined_table, undefined_column
+      if (!["42P01", "42703", lockNotAvailable].includes((error as { code?: string }).code ?? ""))
+        throw error;
     }
   }
   return found;
 }
 
-/** Creates the indexes of a column, unless it is stopped; false when an import has locked the layer, which could cause a deadlock. */
+/**
+ * Creates the indexes of a column, unless it is stopped; one of them if the other cannot be made.
+ * @returns false when an import has locked the layer, which could cause a deadlock
+ * @throws DatabaseError of the one that could not be made
+ */
 async function createIndexes(
   client: pg.Client,
   column: WantedColumn,
@@ -219,22 +276,29 @@ async function createIndexes(
   try {
     const { words, exact } = indexNames(column.id);
     const table = layerTable(column.layerId);
-    if (stopped()) return true;
     // Searches scan the pending list of a GIN index, so it is kept small.
-    await client.query(
+    const statements = [
       `create index concurrently if not exists ${words} on ${table}
        using gin (${foldOf(column)} gin_trgm_ops, (${termsOf(column)})) with (gin_pending_list_limit = 256)`,
-    );
-    if (stopped()) return true;
-    await client.query(
       column.isLocalised
         ? `create index concurrently if not exists ${exact} on ${table}
            using gin (${valuesOf(column)}) with (gin_pending_list_limit = 256)`
         : `create index concurrently if not exists ${exact} on ${table} ((${orderOf(column)}), svc_id)`,
-    );
-    if (stopped()) return true;
-    // The planner needs statistics of the index expressions.
-    await client.query(`analyze ${table}`);
+      // The planner needs statistics of the index expressions.
+      `analyze ${table}`,
+    ];
+    let failure: pg.DatabaseError | undefined;
+    for (const statement of statements) {
+      if (stopped()) return true;
+      try {
+        await client.query(statement);
+      } catch (error) {
+        // Of locks the next one would have to wait for as long.
+        if (stopped() || !(error instanceof pg.DatabaseError) || error.code === lockNotAvailable) throw error;
+        failure ??= error;
+      }
+    }
+    if (failure) throw failure;
     return true;
   } finally {
     await client.query(`select pg_advisory_unlock(${key})`, [column.layerId]);

@@ -6,6 +6,7 @@ import { saveSettings } from "../../src/search/settings.js";
 import { importLock } from "../../src/storage/advisory-locks.js";
 import { openDatabase } from "../../src/storage/postgres.js";
 import { DatabaseLink } from "../support/database-link.js";
+import { Hours } from "../support/hours.js";
 import { lockWaiters } from "../support/locks.js";
 import { quietLog } from "../support/log.js";
 import { waitFor } from "../support/server.js";
@@ -275,3 +276,52 @@ t.test(
     t.ok((await adjusted()).length > before.length, "the next one makes them");
   },
 );
+
+t.test("what cannot be made is told once and tried ever more rarely, and the rest is made", async (t) => {
+  const odd = await bench.layer("odd", [{ code: "text", type: "string" }]);
+  const { text } = odd.physical as Record<"text", string>;
+  await sql.query(
+    `insert into ${odd.table} (${text}) select 'odd one ' || g from generate_series(1, 5000) g`,
+  );
+  await sql.query(`analyze ${odd.table}`);
+  const { rows } = await sql.query("select pg_get_functiondef('search_terms(text)'::regprocedure) as was");
+  await sql.query(`create sequence attempts;
+    create or replace function search_terms(folded text) returns text[] language plpgsql immutable strict as $$
+    begin
+      if folded = ' odd one 1 ' then
+        perform nextval('mapwright.attempts');
+        raise exception 'no terms';
+      end if;
+      return '{}';
+    end $$`);
+  const attempts = async () =>
+    Number((await sql.query("select last_value * is_called::int as n from attempts")).rows[0].n);
+  const said: string[] = [];
+  const hours = new Hours();
+  const own = keepSearchIndexes(
+    bench.db,
+    createLog("warn", "test", { write: (line: string) => void said.push(line) }),
+    hours,
+  );
+  t.teardown(() => own.stop());
+  /** As each search of the column asks for its indexes. */
+  const asked = async () => {
+    for (let time = 0; time < 3; time++) {
+      own.kick();
+      await own.idle();
+    }
+    return attempts();
+  };
+  t.equal(await asked(), 1);
+  t.ok((await present()).includes(`s${odd.ids.text}_exact`));
+  t.notOk((await present()).includes(`s${odd.ids.text}_words`));
+  await hours.pass(30_000);
+  t.equal(await asked(), 2);
+  await hours.pass(30_000);
+  t.equal(await asked(), 2, "the pause has doubled");
+  t.equal(said.length, 1, said.join(""));
+  await sql.query(rows[0].was);
+  await hours.pass(30_000);
+  await asked();
+  t.ok((await present()).includes(`s${odd.ids.text}_words`), "it is made once it can be");
+});
