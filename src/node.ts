@@ -41,6 +41,7 @@ import { sweepUploads } from "./http/uploads.js";
 import { DrawnConditions } from "./identify/drawn.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
+import { printTurns } from "./print/turns.js";
 import { SearchService } from "./search/service.js";
 import { pruneAnswers } from "./storage/idempotency-keys.js";
 import { openBlobs } from "./storage/open-blobs.js";
@@ -256,6 +257,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     changes,
     versions: changes,
     mapEvents,
+    printTurns: printTurns(config),
     edgeHeaders,
     planner,
     thinnings,

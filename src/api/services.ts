@@ -38,6 +38,7 @@ import type { VectorAnswers, VectorTileService } from "../tiles/vector/tile.js";
 import type { FileExports } from "../transfer/export-content.js";
 import type { ImportJobs } from "../transfer/import-jobs.js";
 import type { TileExports } from "../transfer/tile-exports.js";
+import type { FairSemaphore } from "../turns/fair-semaphore.js";
 import type { Slices } from "../turns/slices.js";
 import type { PublicMaps } from "../viewer/public-maps.js";
 import type { Plugins } from "../visual/plugins.js";
@@ -85,6 +86,8 @@ export interface Services {
   readonly versions: Pick<ChangeLog, "trusted" | "epoch" | "track" | "locate" | "refresh">;
   /** Changes of maps, for those who look at them. */
   readonly mapEvents: MapEvents;
+  /** Of drawing maps for documents. */
+  readonly printTurns: Pick<FairSemaphore, "acquire">;
   readonly edgeHeaders: EdgeHeaders;
   readonly planner: Planner;
   readonly thinnings: ThinningMaker;

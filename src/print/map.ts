@@ -1,8 +1,9 @@
 import type { Geometry, Position } from "geojson";
 import type { Caller, MapState } from "../catalog/state.js";
-import { type MercatorBox, mercatorHalf } from "../geo/tile.js";
+import { type MercatorBox, mercatorHalf, metatileOf, type TileCoord } from "../geo/tile.js";
 import type { PrintedMap, PrintedPlace } from "../hosts/messages.js";
 import { png } from "../tiles/formats.js";
+import { metatileSide } from "../tiles/metatile.js";
 import { type MissingLayer, namesOf } from "../tiles/missing-layer.js";
 import type { Planner } from "../tiles/planner.js";
 import type { TileService } from "../tiles/service.js";
@@ -66,7 +67,6 @@ export async function printedMap(
 ): Promise<DrawnMap> {
   const { viewport, client, signal } = request;
   const { z, left, top } = viewport;
-  const side = 2 ** z;
   const plan = await services.planner.plan(request.map, request.caller, {
     coord: { z, x: 0, y: 0 },
     base: true,
@@ -76,32 +76,50 @@ export async function printedMap(
     format: png,
     quality: 0,
   });
-  const tiles: Promise<PrintedMap["tiles"][number]>[] = [];
+  const tiles: PrintedMap["tiles"][number][] = [];
   const missing: MissingLayer[] = [];
-  for (let y = Math.floor(top / tileSide); y * tileSide < top + frame.height; y++) {
-    for (let x = Math.floor(left / tileSide); x * tileSide < left + frame.width; x++) {
-      if (y < 0 || y >= side) continue;
-      // Wraps around the antimeridian.
-      const coord = { z, x: ((x % side) + side) % side, y };
-      tiles.push(
-        services.tiles
-          // A signal per tile: Node warns of a leak when one signal has more than ten listeners.
-          .tile({ plan, coord, format: png, quality: 0, client, signal: () => AbortSignal.any([signal]) })
-          .then((tile) => {
-            missing.push(...(tile.missing ?? []));
-            return { x: x * tileSide - left, y: y * tileSide - top, png: tile.bytes };
-          }),
-      );
-    }
-  }
+  const draw = async ({ x, y }: Place): Promise<void> => {
+    const tile = await services.tiles.tile({
+      plan,
+      coord: coordOf({ x, y }, z),
+      ...{ format: png, quality: 0, client },
+      // A signal per tile: Node warns of a leak when one signal has more than ten listeners.
+      signal: () => AbortSignal.any([signal]),
+    });
+    missing.push(...(tile.missing ?? []));
+    tiles.push({ x: x * tileSide - left, y: y * tileSide - top, png: tile.bytes });
+  };
+  // One metatile after the other, as others' tiles wait for the same renders.
+  for (const places of squaresOf(viewport, metatileSide(plan, z)).values())
+    await Promise.all(places.map(draw));
   const printed = {
     ...frame,
     tileSide,
-    tiles: await Promise.all(tiles),
+    tiles,
     ...partsOf(request.geometry, viewport),
   };
   const notes = [missing.length > 0 && `⚠ Not drawn: ${namesOf(missing)}`, request.attribution];
   return { printed: { ...printed, attribution: notes.filter(Boolean).join(" · ") }, missing };
+}
+
+/** A tile of the viewport, counted on beyond ±180°. */
+type Place = Pick<TileCoord, "x" | "y">;
+
+/** Wraps around the antimeridian. */
+const coordOf = ({ x, y }: Place, z: number): TileCoord => ({ z, x: ((x % 2 ** z) + 2 ** z) % 2 ** z, y });
+
+/** The tiles of a viewport by metatiles. @param size tiles a side of a metatile */
+function squaresOf({ z, left, top }: Viewport, size: number): Map<string, Place[]> {
+  const squares = new Map<string, Place[]>();
+  for (let y = Math.floor(top / tileSide); y * tileSide < top + frame.height; y++) {
+    for (let x = Math.floor(left / tileSide); x * tileSide < left + frame.width; x++) {
+      if (y < 0 || y >= 2 ** z) continue;
+      const { origin } = metatileOf(coordOf({ x, y }, z), size);
+      const key = `${origin.x} ${origin.y}`;
+      squares.set(key, [...(squares.get(key) ?? []), { x, y }]);
+    }
+  }
+  return squares;
 }
 
 /** The points, lines and polygons of a geometry in pixels of the viewport; empty when it has too many positions. */

@@ -73,6 +73,60 @@ async function makeSlowView(map: string, css_style: string): Promise<void> {
   );
 }
 
+t.test("maps of documents leave a render to others' tiles, and take turns", async (t) => {
+  await makeMap(server, "shapes");
+  await makeStyledLayer(server, "shapes", "shape", "#shape { polygon-fill: #0f0; }");
+  const ids = await Promise.all(
+    [-120, -90, -60, -30, 30, 60].map((lon) =>
+      addObject(server, "shape", square(lon, 20, 1), { map: "shapes" }),
+    ),
+  );
+  const print = async (from: string, id: number, signal = new AbortController().signal) => {
+    const url = `${server.url}/api/2.8/p/shapes/layers/shape/objects/${id}/?f=pdf`;
+    const { status } = await fetch(url, { headers: { "x-forwarded-for": from }, signal });
+    return status;
+  };
+  const { pid } = node.services.render;
+  const { printTurns } = node.services;
+  const asked: string[] = [];
+  const begun: string[] = [];
+  const { acquire } = printTurns;
+  t.teardown(() => {
+    printTurns.acquire = acquire;
+  });
+  printTurns.acquire = async (request) => {
+    asked.push(request.owners[0]!);
+    const release = await acquire.call(printTurns, request);
+    begun.push(request.owners[0]!);
+    return release;
+  };
+  // It gets the tasks and does not come to them.
+  process.kill(pid!, "SIGSTOP");
+  const leaving = new AbortController();
+  let left: Promise<unknown>[] = [];
+  let prints: Promise<number>[] = [];
+  let looked: Promise<Response>;
+  try {
+    prints = ids.slice(0, 4).map((id) => print("198.51.100.1", id));
+    await waitFor(() => asked.length === 4 && renders().running === 1);
+    left = [print("198.51.100.1", ids[4]!, leaving.signal).catch(() => "left")];
+    await waitFor(() => asked.length === 5);
+    prints.push(print("198.51.100.2", ids[5]!));
+    await waitFor(() => asked.length === 6);
+    leaving.abort();
+    looked = tile("198.51.100.3", 40);
+    await waitFor(() => renders().running === 2);
+    t.same(renders(), { ...renders(), running: 2, waiting: 0 }, "one of documents, and that of the tile");
+  } finally {
+    process.kill(pid!, "SIGCONT");
+  }
+  t.equal((await looked).status, 200);
+  t.same(await Promise.all(prints), [200, 200, 200, 200, 200]);
+  t.same(await Promise.all(left), ["left"]);
+  t.equal(begun.indexOf("198.51.100.2"), 1, "who comes later is next after the first of another");
+  t.equal(begun.length, 5, "who left takes no turn");
+});
+
 t.test("a layer that takes too long is left out at once for a while, and no other", async (t) => {
   const base = await makeStyledLayer(server, "slow", "base", "#base { polygon-fill: #00f; }");
   await addObject(server, "base", square(0, 50, 1), { map: "slow" });

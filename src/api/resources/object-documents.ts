@@ -16,6 +16,7 @@ import type { Reply, Request } from "../../http/types.js";
 import { listedIds, objectName, printedItems } from "../../print/items.js";
 import { type DrawnMap, printedMap, viewportOf } from "../../print/map.js";
 import { namesOf } from "../../tiles/missing-layer.js";
+import { clientOwners } from "../../turns/clients.js";
 import { callerHeaders, imageUser } from "../request/caller.js";
 import type { Services } from "../services.js";
 import { attribution } from "./tiles.js";
@@ -87,6 +88,12 @@ async function mapOf(
   { sw, ne }: ContractBox,
 ): Promise<DrawnMap | undefined> {
   const viewport = viewportOf([sw[1], sw[0], ne[1], ne[0]]);
+  const user = imageUser(request, caller);
+  // Before its shape is read: those that wait for their turn hold none in memory.
+  const release = await services.printTurns.acquire({
+    owners: [...clientOwners(user.client), `p${map.project.id}`],
+    signal: user.signal,
+  });
   try {
     const shape = { srid: 3857, zoom: viewport.z } as const;
     const geometry = JSON.parse(
@@ -100,12 +107,14 @@ async function mapOf(
       viewport,
       geometry,
       attribution: attribution(map),
-      ...imageUser(request, caller),
+      ...user,
     });
   } catch (error) {
     if (!(error instanceof Failure) || error.kind === "busy") throw error;
     services.log.warn({ err: error, layer: layer.code, object: id }, "an object was printed without its map");
     return undefined;
+  } finally {
+    release();
   }
 }
 
