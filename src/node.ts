@@ -39,6 +39,7 @@ import type { CachedAnswer } from "./http/cached.js";
 import { cachedRoute, createServer } from "./http/server.js";
 import { sweepUploads } from "./http/uploads.js";
 import { DrawnConditions } from "./identify/drawn.js";
+import { SlowLayers } from "./identify/identify.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
 import { printTurns } from "./print/turns.js";
@@ -265,6 +266,7 @@ export async function startNode(config: Config, log: Log): Promise<Node> {
     publicMaps,
     visuals: path.visuals,
     drawnConditions: new DrawnConditions(systemClock),
+    slowLayers: new SlowLayers(systemClock),
     slices: path.slices,
     tiles,
     tileAnswers: path.answers,

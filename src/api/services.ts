@@ -18,6 +18,7 @@ import type { RenderHost } from "../hosts/render.js";
 import type { TransferHost } from "../hosts/transfer.js";
 import type { CachedAnswer } from "../http/cached.js";
 import type { DrawnConditions } from "../identify/drawn.js";
+import type { SlowLayers } from "../identify/identify.js";
 import type { Log } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import type { SearchService } from "../search/service.js";
@@ -94,6 +95,8 @@ export interface Services {
   readonly search: SearchService;
   /** What styles draw, for what is found at a place. */
   readonly drawnConditions: Pick<DrawnConditions, "of">;
+  /** Layers that what is found at a place lacks for a while. */
+  readonly slowLayers: SlowLayers;
   readonly slices: Slices;
   /** The viewer's list of public maps. */
   readonly publicMaps: PublicMaps;

@@ -1,10 +1,12 @@
 import type { LayerNode } from "../catalog/state.js";
-import { busy } from "../errors.js";
+import type { Clock } from "../clock.js";
 import { columnsOf, findColumn, type Languages, valueColumns } from "../features/column-sql.js";
 import type { GeometryShape, Srid } from "../features/geometry-sql.js";
 import { columnsRead, type ObjectShape, objectJson } from "../features/item.js";
 import { readList } from "../features/read.js";
 import { layerTable, type Statement, Values } from "../features/sql.js";
+import { Overruns } from "../hosts/overruns.js";
+import { ObjectNumbers } from "../object-numbers.js";
 import type { Database } from "../storage/postgres.js";
 import type { Pause } from "../turns/slices.js";
 import { type NearRow, nearStatement, type Place, type Searched } from "./near.js";
@@ -20,25 +22,64 @@ export interface FoundObject {
 const layersPerStatement = 16;
 /** Characters of SQL of what their styles draw, from which on a statement has no more layers. */
 const mostConditions = 128 * 1024;
-/** No statement is started after this time. */
-const deadlineMs = 5_000;
+/** Of all statements; of one for several layers; and of one for a layer that made such a one late. */
+const deadlineMs = 8_000;
+const statementMs = 4_000;
+const aloneMs = 2_000;
 /** Objects and layers of one answer. */
 const mostObjects = 1_000;
 const mostLayers = 100;
+
+/** Layers that took too long lately. For a while they are left out; one that has changed is tried at once. */
+export class SlowLayers {
+  private readonly times: Overruns;
+  private readonly numbers = new ObjectNumbers();
+
+  constructor(private readonly clock: Pick<Clock, "now">) {
+    this.times = new Overruns(clock);
+  }
+
+  now(): number {
+    return this.clock.now();
+  }
+
+  /** Whether it took too long before, so that it keeps no others' statement. */
+  has(layer: LayerNode, zoom: number): boolean {
+    return this.times.has(this.key(layer, zoom));
+  }
+
+  admits(layer: LayerNode, zoom: number): boolean {
+    return this.times.admits(this.key(layer, zoom));
+  }
+
+  /** It took too long, perhaps as somebody had locked it: the second time in a row counts. */
+  late(layer: LayerNode, zoom: number, begun: number): void {
+    this.times.suspect(this.key(layer, zoom), begun);
+  }
+
+  done(layer: LayerNode, zoom: number): void {
+    this.times.done(this.key(layer, zoom));
+  }
+
+  private key(layer: LayerNode, zoom: number): string {
+    return `${this.numbers.of(layer)} ${zoom}`;
+  }
+}
 
 export interface SearchOptions {
   /** Of one layer. */
   readonly limit: number;
   readonly signal: AbortSignal;
   readonly pause: Pause;
-  /** Hears of a layer that is left out, as it cannot be read. */
+  readonly slow: SlowLayers;
+  readonly zoom: number;
+  /** Hears of a layer that is left out, as it cannot be read, or not in time; undefined = it was not tried. */
   readonly leftOut: (layer: LayerNode, error: unknown) => void;
 }
 
 /**
  * The objects at the place: of the first layer first, and in a layer the nearest first. At most `limit` of each layer, and
  * `mostObjects` in all.
- * @throws Failure busy when it takes too long
  */
 export async function objectsAt(
   db: Database,
@@ -46,13 +87,19 @@ export async function objectsAt(
   place: Place,
   options: SearchOptions,
 ): Promise<readonly FoundObject[]> {
-  const deadline = performance.now() + deadlineMs;
+  const { slow, zoom, leftOut } = options;
+  const until = performance.now() + deadlineMs;
   const found: FoundObject[] = [];
   let layers = 0;
-  for (const some of portions(searched)) {
+  const tried = searched.filter(({ layer }) => {
+    const isTried = slow.admits(layer, zoom);
+    if (!isTried) leftOut(layer, undefined);
+    return isTried;
+  });
+  const isAlone = ({ layer }: Searched) => slow.has(layer, zoom);
+  for (const some of portions(tried, isAlone)) {
     await options.pause();
-    if (performance.now() > deadline) throw busy("There is too much at this place to be looked at now.");
-    const rows = await near(db, some, place, options);
+    const rows = await near(db, some, place, { ...options, until, isAgain: isAlone(some[0]!) });
     for (const [n, { layer }] of some.entries()) {
       const ids = atPlace(rows.filter((row) => row.n === n)).map(({ id }) => id);
       if (ids.length > 0) layers++;
@@ -64,17 +111,20 @@ export async function objectsAt(
 }
 
 /** What one statement asks for. */
-function portions(searched: readonly Searched[]): Searched[][] {
+function portions(searched: readonly Searched[], isAlone: (one: Searched) => boolean): Searched[][] {
   const all: Searched[][] = [];
+  let isFull = true;
   let characters = 0;
   for (const one of searched) {
+    const alone = isAlone(one);
     const last = all.at(-1);
-    if (last && last.length < layersPerStatement && characters < mostConditions) last.push(one);
+    if (last && !isFull && !alone) last.push(one);
     else {
       all.push([one]);
       characters = 0;
     }
     characters += one.condition.length;
+    isFull = alone || all.at(-1)!.length >= layersPerStatement || characters >= mostConditions;
   }
   return all;
 }
@@ -85,28 +135,52 @@ function portions(searched: readonly Searched[]): Searched[][] {
  */
 const ofLayer = /^(?:22|38|39|42|XX)...$/;
 
-/** The rows of these layers; of several in one statement that fails each is asked alone, and the broken ones are left out. */
+const queryCanceled = "57014";
+
+interface Tried extends SearchOptions {
+  /** When the time of all statements is up, by `performance.now()`. */
+  readonly until: number;
+  /** Whether they are late, or were with others. */
+  readonly isAgain: boolean;
+}
+
+/**
+ * The rows of these layers; of several in one statement that fails or is late each is asked alone, and the broken and late
+ * ones are left out.
+ */
 async function near(
   db: Database,
   searched: readonly Searched[],
   place: Place,
-  options: SearchOptions,
+  options: Tried,
 ): Promise<readonly NearRow[]> {
-  const { limit, signal, leftOut } = options;
+  const { limit, signal, leftOut, slow, zoom, until, isAgain } = options;
+  const left = until - performance.now();
+  if (left <= 0) {
+    for (const { layer } of searched) leftOut(layer, undefined);
+    return [];
+  }
   const { text, values } = nearStatement(searched, place, limit);
+  const begun = slow.now();
   try {
-    return await db.query<NearRow>(text, values, { signal });
+    const timeoutMs = Math.min(left, isAgain ? aloneMs : statementMs);
+    const rows = await db.query<NearRow>(text, values, { signal, timeoutMs });
+    for (const { layer } of searched) slow.done(layer, zoom);
+    return rows;
   } catch (error) {
-    if (!ofLayer.test(String((error as { code?: unknown }).code))) throw error;
+    const code = String((error as { code?: unknown }).code);
+    const isLate = code === queryCanceled && !signal.aborted;
+    if (!isLate && !ofLayer.test(code)) throw error;
     const [first] = searched;
     if (searched.length === 1 && first) {
+      if (isLate) slow.late(first.layer, zoom, begun);
       leftOut(first.layer, error);
       return [];
     }
   }
   const rows: NearRow[] = [];
   for (const [n, one] of searched.entries())
-    rows.push(...(await near(db, [one], place, options)).map((row) => ({ ...row, n })));
+    rows.push(...(await near(db, [one], place, { ...options, isAgain: true })).map((row) => ({ ...row, n })));
   return rows;
 }
 

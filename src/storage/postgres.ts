@@ -25,6 +25,8 @@ export interface QueryOptions {
   readonly prepare?: boolean;
   /** Aborting it cancels the statement, and the call rejects. Not supported in transactions. */
   readonly signal?: AbortSignal;
+  /** Longest time for the statement, without the wait for a connection, if that is less than that of the use. Nor in them. */
+  readonly timeoutMs?: number;
 }
 
 /** Runs statements; values are always bound parameters. */
@@ -172,10 +174,10 @@ class PooledDatabase implements Database {
   query<Row extends object>(
     text: string,
     values: readonly unknown[] = [],
-    { signal = this.readSignal(), prepare = false }: QueryOptions = {},
+    { signal = this.readSignal(), prepare = false, timeoutMs }: QueryOptions = {},
   ): Promise<Row[]> {
     const { connections } = this;
-    return this.reading(signal, (client) => connections.run<Row>(client, text, values, prepare));
+    return this.reading(signal, (client) => connections.run<Row>(client, text, values, prepare), timeoutMs);
   }
 
   lookup<Row extends object>(lookup: Lookup, key: number): Promise<Row | undefined> {
@@ -206,6 +208,7 @@ class PooledDatabase implements Database {
   private async reading<T>(
     signal: AbortSignal | undefined,
     work: (client: pg.ClientBase) => Promise<T>,
+    ownTimeoutMs = Number.POSITIVE_INFINITY,
   ): Promise<T> {
     const { connections, use } = this;
     const { client, release } = await connections.lease({
@@ -223,8 +226,8 @@ class PooledDatabase implements Database {
       cancelling ??= connections.cancels.start(client);
     };
     const begun = performance.now();
-    const timeoutMs = use.readTimeoutMs?.();
-    const timer = timeoutMs === undefined ? undefined : setTimeout(cancel, timeoutMs);
+    const timeoutMs = Math.min(ownTimeoutMs, use.readTimeoutMs?.() ?? Number.POSITIVE_INFINITY);
+    const timer = Number.isFinite(timeoutMs) ? setTimeout(cancel, timeoutMs) : undefined;
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       return await work(client);

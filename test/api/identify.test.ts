@@ -9,7 +9,7 @@ import { startServer } from "../support/server.js";
 
 /** The objects that a map shows at a place. */
 
-const server = await startServer({ nodes: 1 });
+const server = await startServer({ nodes: 1, config: { statementTimeoutMs: 3_000 } });
 t.teardown(() => server.stop());
 const { api } = server;
 const sql = async (text: string, values: unknown[] = []) => (await server.sql.query(text, values)).rows;
@@ -219,6 +219,42 @@ t.test("a layer that cannot be read is left out, and no other one", async (t) =>
   );
   await sql(`alter table layers.away${id} rename to l${id}`);
   t.same(await names("bad", "point=1,1&zoom=5"), all);
+});
+
+t.test("a layer that takes too long is left out, named, and not tried for a while", async (t) => {
+  const map = await makeMap(server, "late");
+  for (const code of ["first", "base"]) {
+    await layer("late", code, "#a { marker-width: 5; }", named);
+    await add("late", code, [[code, point(1, 1)]]);
+  }
+  const body = { code: "view", type: "virtual", source: { layer: "base" } };
+  t.equal((await api("POST", "late/layers/", { token: editor, body })).status, 200);
+  const { id } = (await api("GET", "late/layers/view/")).json;
+  const [{ definition }] = (await sql(
+    `select rtrim(pg_get_viewdef('layers.l${id}'::regclass), '; \n') as definition`,
+  )) as [{ definition: string }];
+  await sql(`create sequence tries; grant all on sequence tries to public;
+    create function slowly() returns boolean language plpgsql volatile as
+      $$ begin perform nextval('mapwright.tries'), pg_sleep(60); return true; end $$;
+    create or replace view layers.l${id} as ${definition} where mapwright.slowly()`);
+  const tries = async () => Number((await sql("select last_value * is_called::int as n from tries"))[0].n);
+  const look = async () => {
+    const { json, headers } = await api("GET", "late/identify/?fields=name&point=1,1&zoom=5", {
+      token: editor,
+    });
+    return [json.map(({ layer }: { layer: string }) => layer).sort(), headers.get("x-tile-incomplete")];
+  };
+  const others = ["base", "first"];
+  // The first time it may have waited for a lock.
+  for (const time of ["first", "second"]) t.same(await look(), [others, "view"], time);
+  const before = await tries();
+  t.ok(before >= 2, `${before} tries`);
+  for (let time = 0; time < 3; time++) t.same(await look(), [others, "view"]);
+  t.equal(await tries(), before, "it is not tried");
+  await sql(`create or replace view layers.l${id} as ${definition}`);
+  const changed = { parent_id: map, css_style: "#a { marker-width: 6; }" };
+  t.equal((await api("PATCH", "late/layers/view/", { token: editor, body: changed })).status, 200);
+  t.same(await look(), [[...others, "view"].sort(), null], "once it has changed it is");
 });
 
 t.test("layers that are switched off, hidden from the caller or drawn by clients are left out", async (t) => {

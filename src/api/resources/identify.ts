@@ -8,6 +8,7 @@ import type { Reply, Request } from "../../http/types.js";
 import { objectsAt, readFound } from "../../identify/identify.js";
 import { boxAround, placeOf, type Searched } from "../../identify/near.js";
 import { mapAtOnce } from "../../tiles/at-once.js";
+import { type MissingLayer, namesOf } from "../../tiles/missing-layer.js";
 import { drawnLayers } from "../../tiles/selection.js";
 import type { Pause } from "../../turns/slices.js";
 import { isVisualized } from "../../visual/style.js";
@@ -38,6 +39,8 @@ const maxTolerance = 64;
 
 /** Styles that are asked for at once, so that wide maps take no more turns of the compiler than others. */
 const stylesAtOnce = 8;
+/** For so long styles are waited for; of layers whose styles come later all objects count as drawn. */
+const stylesMs = 2_000;
 /** Where more layers have objects, each counts as drawn: styles are compiled for that. */
 const mostCompiled = 200;
 /** Characters of SQL of what styles draw; of the layers below, all objects count as drawn. PostgreSQL reads a megabyte in some 0.5 s. */
@@ -95,12 +98,18 @@ async function identify(
   const languages = languagesOf(map, wanted.lng);
   const here = await layersIn(services, map, shown, boxAround(place));
   const searched = await drawnAt(services, map, here, { zoom: wanted.zoom, languages, pause });
+  const missing: MissingLayer[] = [];
   const found = await objectsAt(db, searched, place, {
     limit: wanted.limit,
-    signal,
-    pause,
-    leftOut: (layer, err) =>
-      services.log.warn({ err, map: map.id, layer: layer.code }, "a layer is left out of what is at a place"),
+    ...{ signal, pause, slow: services.slowLayers, zoom: wanted.zoom },
+    leftOut: (layer, err) => {
+      missing.push({ id: layer.id, code: layer.code, cause: "database" });
+      if (err)
+        services.log.warn(
+          { err, map: map.id, layer: layer.code },
+          "a layer is left out of what is at a place",
+        );
+    },
   });
   const text = await readFound(
     db,
@@ -116,7 +125,11 @@ async function identify(
     },
     signal,
   );
-  const headers = { "content-type": "application/json; charset=utf-8", ...callerHeaders(caller) };
+  const headers = {
+    "content-type": "application/json; charset=utf-8",
+    ...(missing.length > 0 ? { "x-tile-incomplete": namesOf(missing) } : {}),
+    ...callerHeaders(caller),
+  };
   return typeof text === "string"
     ? { kind: "json_text", text, headers }
     : { kind: "stream", chunks: text, headers };
@@ -146,11 +159,19 @@ async function drawnAt(
 ): Promise<readonly Searched[]> {
   // Tiles show unknown languages as the main one.
   const own = map.project.languages.find((known) => known === languages.own) ?? languages.main;
-  const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) => {
-    if (isVisualized(layer) || layers.length > mostCompiled) return undefined;
-    await pause();
-    return (await styleOf(services, map, layer))?.style;
+  let isLate = false;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      isLate = true;
+      resolve(undefined);
+    }, stylesMs);
   });
+  const styles = await mapAtOnce(layers, stylesAtOnce, async (layer) => {
+    if (isVisualized(layer) || layers.length > mostCompiled || isLate) return undefined;
+    await pause();
+    return (await Promise.race([styleOf(services, map, layer), late]))?.style;
+  }).finally(() => clearTimeout(timer));
   const searched: Searched[] = [];
   let characters = 0;
   for (const [index, layer] of layers.entries()) {
@@ -172,7 +193,7 @@ export const identifyOperations: readonly Operation[] = [
     details:
       "The objects of the topmost layer come first, in a layer the nearest ones; within an area only what is in it is found, not " +
       "areas beside it. Layers that are not drawn at the zoom and objects that their styles leave out are not found (where styles " +
-      "have very many filters, they are); those of raster, external and client-drawn layers neither. An answer has at most 1000 objects of 100 layers. Codes in `fields` " +
+      "have very many filters, or take long to compile, they are); those of raster, external and client-drawn layers neither. An answer has at most 1000 objects of 100 layers; layers that take too long or cannot be read are left out, and named in the header `X-Tile-Incomplete`. Codes in `fields` " +
       "that a layer does not have are ignored; localised values without a translation are shown as labels on tiles are.",
     methods: ["GET"],
     path: `${mapPath}/identify/`,
