@@ -59,7 +59,7 @@ t.test("the dialog gives the link and the HTML of what is shown", async (t) => {
   await frame.locator(".leaflet-tile-loaded").first().waitFor();
   await soon(t).equal(() => frame.locator(".layers-body").isVisible(), false, "its panels are folded");
   await soon(t).equal(() => frame.locator(".sign-in-button, .segments").count(), 0);
-  await soon(t).equal(() => frame.locator("a[target=_blank]").getAttribute("rel"), "noopener");
+  await soon(t).equal(() => frame.locator("a.whole").getAttribute("rel"), "noopener");
   t.same(outer.problems, []);
   t.same(problems, []);
   await outer.page.context().close();
