@@ -20,8 +20,8 @@ export class LoopTurn {
 
   constructor(private readonly clock: Pick<Clock, "now" | "turn"> = systemClock) {}
 
-  /** Whether a request that arrives now has to wait. To be called for each. */
-  get isSpent(): boolean {
+  /** Whether the time of this turn, which begins when this is first asked in it, is spent: what arrives now has to wait. */
+  isSpent(): boolean {
     const now = this.clock.now();
     if (this.until === undefined) {
       this.until = now + turnMs;
@@ -45,7 +45,7 @@ export class LoopTurn {
   };
 
   private readonly beginNext = (): void => {
-    if (this.isSpent) return;
+    if (this.isSpent()) return;
     const next = this.waiting.take();
     if (!next) return;
     const begun = this.clock.now();

@@ -121,7 +121,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
     );
   };
 
-  const answer = (res: HttpResponse, req: HttpRequest, waits = turn.isSpent): void => {
+  const answer = (res: HttpResponse, req: HttpRequest, waits = turn.isSpent()): void => {
     const started = performance.now();
     const id = `${idPrefix}-${(++requests).toString(36)}`;
     const head = readHead(req);
@@ -154,7 +154,7 @@ export function createServer<S>(options: ServerOptions<S>): Server {
   };
 
   const answerGet = (method: "GET" | "HEAD") => (res: HttpResponse, req: HttpRequest) => {
-    const waits = turn.isSpent;
+    const waits = turn.isSpent();
     if (!waits && mayBeCached(req)) {
       const path = req.getUrl();
       const reply = lookUp(path, req.getQuery() ?? "");
