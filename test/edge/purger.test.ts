@@ -143,11 +143,16 @@ t.test("what the edge does not take is in the way of nothing else", async (t) =>
   const { sql } = own;
   const left = async () => (await sql.query("select id from edge_outdated")).rows.map(({ id }) => Number(id));
   await waitFor(async () => (await left()).length === 0);
-  const { rows } = await sql.query(
-    "insert into project (code, name) select 'many' || n, '{}' from generate_series(1, 2500) n returning id",
-  );
-  const refused = Number(rows[0].id);
+  const first = await sql.query("insert into project (code, name) values ('many1', '{}') returning id");
+  const refused = Number(first.rows[0].id);
+  await waitFor(async () => (await left()).length === 0);
+  // Before it changes: the node is as fast as the test.
   hook.answer = ({ body }) => ({ status: body.keys.includes(`p${refused}`) ? 500 : 200 });
+  const { rows } = await sql.query(
+    `with refused as (update project set revision = revision + 1 where id = $1)
+     insert into project (code, name) select 'many' || n, '{}' from generate_series(2, 2500) n returning id`,
+    [refused],
+  );
   await waitFor(async () => (await left()).length <= 1_000);
   t.ok((await left()).includes(refused));
   const last = Number(rows.at(-1).id);
