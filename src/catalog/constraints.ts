@@ -116,7 +116,7 @@ export const constrainedColumns = (
  * @param bind adds a parameter and returns its placeholder
  */
 export function violates(
-  constraint: ColumnConstraint,
+  constraint: Pick<ColumnConstraint, "type" | "definition">,
   column: Column,
   value: string,
   bind: (value: unknown) => string,
@@ -143,7 +143,7 @@ export function violates(
 
 /** As `violates`, for the column of a row `t` of the layer's table; a localised value violates it in any language. */
 export function rowViolates(
-  constraint: ColumnConstraint,
+  constraint: Pick<ColumnConstraint, "type" | "definition">,
   column: Column,
   bind: (value: unknown) => string,
 ): string {
@@ -193,40 +193,46 @@ const literal = (value: unknown): string =>
 const validationTimeoutMs = 10_000;
 
 /**
- * Checks which constraints hold for all objects of a layer. A check that times out counts as false.
- * @returns by the id of the constraint
+ * Checks which constraints hold for all objects of a layer. A check that times out counts as false, and so does one of a
+ * pattern that cannot be used. It may take long, so that no transaction is to be open meanwhile.
+ * @param signal ends it
  */
-export async function validated(db: Database, layer: LayerNode): Promise<ReadonlyMap<number, boolean>> {
-  const valid = new Map<number, boolean>();
+export async function validated(
+  db: Database,
+  layer: Pick<LayerNode, "id">,
+  constraints: readonly Omit<NewConstraint, "name">[],
+  signal: AbortSignal,
+): Promise<readonly boolean[]> {
+  const valid: boolean[] = [];
   const until = performance.now() + validationTimeoutMs;
-  for (const constraint of layer.constraints ?? []) {
-    const remainingMs = Math.max(1, Math.floor(until - performance.now()));
-    valid.set(constraint.id, await isValid(db, layer, constraint, remainingMs));
-  }
+  for (const constraint of constraints)
+    valid.push(
+      await isValid(db, layer, constraint, { signal, timeoutMs: Math.max(1, until - performance.now()) }),
+    );
   return valid;
 }
 
+/** SQLSTATEs of a check that took too long (query_canceled), and of a pattern that is none. */
+const unchecked = new Set(["57014", "2201B"]);
+
 async function isValid(
   db: Database,
-  layer: LayerNode,
-  constraint: ColumnConstraint,
-  timeoutMs: number,
+  layer: Pick<LayerNode, "id">,
+  constraint: Omit<NewConstraint, "name">,
+  options: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<boolean> {
+  const { type, columns, definition } = constraint;
+  if (type === "pattern" && !isLinearTimePattern(String(definition[0]))) return false;
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
-  const conditions = constrainedColumns(layer, constraint).map((column) =>
-    rowViolates(constraint, column, bind),
-  );
+  const conditions = columns.map((column) => rowViolates(constraint, column, bind));
   const text = `select exists (select 1 from ${layerTable(layer.id)} t where ${conditions.join(" or ")}) as violated`;
   try {
-    return await db.transaction(async (tx) => {
-      await tx.execute(`set local statement_timeout = ${timeoutMs}`);
-      const [row] = await tx.query<{ violated: boolean }>(text, values);
-      return !row!.violated;
-    });
+    const [row] = await db.apart.query<{ violated: boolean }>(text, values, options);
+    return !row!.violated;
   } catch (error) {
-    // 57014 query_canceled: the statement timeout
-    if ((error as { code?: string }).code !== "57014") throw error;
+    options.signal.throwIfAborted();
+    if (!unchecked.has(String((error as { code?: unknown }).code))) throw error;
     return false;
   }
 }

@@ -25,6 +25,7 @@ export class SingleTransaction implements Database {
   private readonly endings: (() => Promise<void>)[] = [];
   /** The latest write. On one connection writes run one after the other. */
   private last: Promise<unknown> = Promise.resolve();
+  private hasEnded = false;
 
   /** @param first runs at the beginning of the transaction, which fails with it */
   constructor(
@@ -80,10 +81,13 @@ export class SingleTransaction implements Database {
   }
 
   private async finish(): Promise<void> {
+    this.hasEnded = true;
     for (const ending of this.endings.splice(0)) await ending();
   }
 
   private begin(): Promise<Queryable> {
+    // Of what a request left behind nobody would ever end it.
+    if (this.hasEnded) return Promise.reject(new Error("The transaction has ended."));
     this.beginning ??= new Promise((resolve, reject) => {
       this.outcome = this.apart.transaction(async (tx) => {
         await this.first(tx);

@@ -1,7 +1,8 @@
 import t from "tap";
 import { parseFilter } from "../../src/features/filter-parser.js";
+import { lockWaiters } from "../support/locks.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
-import { startServer } from "../support/server.js";
+import { startServer, waitFor } from "../support/server.js";
 
 /** Constraints of columns over HTTP, and what they refuse. */
 
@@ -302,4 +303,47 @@ t.test("an object that is larger than a row is refused, and nothing is lost", as
     json: { code: "invalid_value" },
   });
   t.equal(await objects(l), 0);
+});
+
+t.test("while objects are checked others change the map, and who leaves ends the check", async (t) => {
+  const l = await layer("number");
+  const { rows } = await server.sql.query("select id from node where code = $1", [l]);
+  const held = () => {
+    const { reads, writes, background } = server.nodes[0]!.services.db.counts().purposes;
+    return [reads.held, writes.held, background.held];
+  };
+  const definition = [{ type: "range", name: "", columns: ["number"], definition: [0, 1] }];
+  const ask = (method: string, signal: AbortSignal, key?: string) =>
+    fetch(`${server.url}/api/2.8/p/m/layers/${l}/constraints/`, {
+      method,
+      signal,
+      headers: {
+        "x-token": admin,
+        "content-type": "application/json",
+        ...(key !== undefined && { "idempotency-key": key }),
+      },
+      ...(method === "PUT" && { body: JSON.stringify(definition) }),
+    }).then(
+      ({ status }) => status,
+      () => "left",
+    );
+  for (const [method, key] of [["PUT"], ["PUT", "once-and-no-more"], ["GET"]] as const) {
+    if (method === "GET") t.equal((await put(l, definition)).status, 200);
+    const leaving = new AbortController();
+    await server.sql.query("begin");
+    await server.sql.query(`lock table layers.l${rows[0].id} in access exclusive mode`);
+    try {
+      const left = ask(method, leaving.signal, key);
+      await lockWaiters(server.sql);
+      t.same(held(), [1, 0, 0], `${method} reads`);
+      const published = await server.api("POST", "m/publish/", { token: admin, body: [] });
+      t.equal(published.status, 200);
+      leaving.abort();
+      t.equal(await left, "left");
+      await waitFor(() => held().every((count) => count === 0));
+    } finally {
+      await server.sql.query("rollback");
+    }
+    if (method === "PUT") t.same(await get(l), [], "nothing was changed");
+  }
 });

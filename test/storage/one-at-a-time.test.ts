@@ -146,6 +146,11 @@ t.test("what a transaction has left running does not go on after its end", async
   await t.rejects(request.execute("insert into left_over values (3)"), /has ended/);
   await t.rejects(request.query("select from left_over"), /has ended/);
   t.same(await db.query("select from left_over"), []);
+
+  const unbegun = new SingleTransaction(db, async () => undefined);
+  await unbegun.undo(new Error("refused"));
+  await t.rejects(unbegun.execute("insert into left_over values (4)"), /has ended/);
+  t.equal(db.counts().purposes.writes.held, 0, "nobody would end it");
   await untilWarned();
   t.same(warnings, []);
 });

@@ -28,7 +28,7 @@ import type { Services } from "../services.js";
 const limits = { constraints: 200, columns: 100, values: 1_000, nameLength: 200 } as const;
 
 async function list(request: Request, services: Services): Promise<Reply> {
-  return answerConstraints(services, await layerContext(request, services, toAdminister));
+  return answerConstraints(request, services, await layerContext(request, services, toAdminister));
 }
 
 async function replace(
@@ -47,29 +47,50 @@ async function replace(
     constraints.push(constraintOf(given, layer));
     await pause();
   }
+  // Before anything is locked: others change the map meanwhile.
+  const results = await validated(services.db, layer, constraints, request.signal);
+  const known = new Map(constraints.map((constraint, index) => [meaningOf(constraint), results[index]!]));
   await replaceConstraints(services.db, { mapId: context.map.id, layerId: layer.id }, constraints);
   await services.changes.propagate();
   const now = await reload(context, services);
-  return answerConstraints(services, { ...now, layer: permittedLayer(now, request, toAdminister) });
+  const saved = { ...now, layer: permittedLayer(now, request, toAdminister) };
+  return answerConstraints(request, services, saved, known);
 }
 
-async function answerConstraints(services: Services, { caller, layer }: LayerContext): Promise<Reply> {
-  const results = await validated(services.db, layer);
+/** @param known whether they hold, by their meaning */
+async function answerConstraints(
+  request: Request,
+  services: Services,
+  { caller, layer }: LayerContext,
+  known: ReadonlyMap<string, boolean> = new Map(),
+): Promise<Reply> {
+  const constraints = (layer.constraints ?? []).map((constraint) => ({
+    ...constraint,
+    columns: constrainedColumns(layer, constraint),
+  }));
+  const unknown = constraints.filter((constraint) => !known.has(meaningOf(constraint)));
+  const results = await validated(services.db, layer, unknown, request.signal);
+  const found = new Map(unknown.map((constraint, index) => [meaningOf(constraint), results[index]!]));
   return answer(
     caller,
-    (layer.constraints ?? []).map((constraint): Answered<"Constraint"> => {
-      const columns = constrainedColumns(layer, constraint);
+    constraints.map((constraint): Answered<"Constraint"> => {
+      const { type, name, columns, definition } = constraint;
+      const meaning = meaningOf(constraint);
       return {
-        type: constraint.type,
-        name: constraint.name,
+        type,
+        name,
         columns: columns.map(({ code }) => code),
-        definition: constraint.definition,
+        definition,
         raw_definition: violationsFilter(constraint, columns),
-        validated: results.get(constraint.id) ?? true,
+        validated: known.get(meaning) ?? found.get(meaning)!,
       };
     }),
   );
 }
+
+/** Those of which it is the same hold for the same objects. */
+const meaningOf = ({ type, columns, definition }: Omit<NewConstraint, "name">): string =>
+  JSON.stringify([type, columns.map(({ id }) => id).sort((one, other) => one - other), definition]);
 
 const refuse = (parameter: string, message: string) => failed("invalid_value", message, { parameter });
 
