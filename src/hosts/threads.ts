@@ -24,6 +24,11 @@ export interface ThreadsOptions {
   /** Tasks that may wait in all; beyond that those of the client with most are refused as busy. */
   readonly queueLength: number;
   readonly maxWaitMs: number;
+  /**
+   * A thread without a task for so long is ended, default: half a minute. It takes 0.1 s to start another, while one that is
+   * idle collects no garbage, and would keep what it needed for its largest task.
+   */
+  readonly idleMs?: number;
   readonly log: Log;
 }
 
@@ -36,7 +41,11 @@ export interface ThreadTask {
   readonly moved: readonly ArrayBuffer[];
 }
 
+const defaultIdleMs = 30_000;
+
 export interface ThreadCounts {
+  /** Threads that there are. */
+  readonly alive: number;
   readonly waiting: number;
   readonly running: number;
   /** Tasks that were done since the start. */
@@ -53,14 +62,23 @@ export class WorkerThreads {
 
   /** The threads start with the first tasks. */
   constructor(private readonly options: ThreadsOptions) {
-    const { name, worker, threads, memoryBytes, queueLength, maxWaitMs, log } = options;
+    const {
+      name,
+      worker,
+      threads,
+      memoryBytes,
+      queueLength,
+      maxWaitMs,
+      idleMs = defaultIdleMs,
+      log,
+    } = options;
     this.pool = new Piscina({
       filename: fileURLToPath(new URL(`../../workers/${worker}/worker.js`, import.meta.url)),
       minThreads: 0,
       maxThreads: threads,
       concurrentTasksPerWorker: 1,
       atomics: "disabled",
-      idleTimeout: Number.POSITIVE_INFINITY,
+      idleTimeout: idleMs,
       recordTiming: false,
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryBytes / 1024 ** 2), stackSizeMb: 4 },
@@ -107,7 +125,8 @@ export class WorkerThreads {
 
   counts(): ThreadCounts {
     const { turns, done, replaced } = this;
-    return { waiting: turns.waiting, running: turns.held, done, replaced };
+    const alive = this.pool.threads.length;
+    return { alive, waiting: turns.waiting, running: turns.held, done, replaced };
   }
 
   async stop(): Promise<void> {
