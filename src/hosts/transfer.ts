@@ -27,9 +27,9 @@ export interface TransferOptions {
 export interface TransferHost {
   /**
    * Takes a place, which an import has from before it opens a connection to its end.
-   * @returns what gives it back; @throws Failure busy when there is none, or the owner has its share
+   * @returns what gives it back; @throws Failure busy when there is none, or the owner, or its account, has its share
    */
-  place(owner: string | undefined): () => void;
+  place(owner: string | undefined, account?: string): () => void;
   /**
    * @throws Failure import_failed when the host died, failed or overran its deadline over this file, or has done so lately; busy
    *   when it was killed from outside or is being stopped; the reason of the signal
@@ -44,9 +44,10 @@ export interface TransferHost {
   stop(): Promise<void>;
 }
 
-/** Imports of a node that wait or run, each with a connection to the database; and those of one owner. */
+/** Imports of a node that wait or run, each with a connection to the database; those of one owner; and of an account of it. */
 const places = 64;
 const placesOfOwner = 16;
+const placesOfAccount = 12;
 
 const fatalText =
   "The process that reads files has ended over this file before, so that it is not read again for a while.";
@@ -54,7 +55,7 @@ const fatalText =
 type Messages = TransferMessages & Record<string, [unknown, unknown]>;
 
 class SupervisedTransferHost implements TransferHost {
-  private readonly placed: (string | undefined)[] = [];
+  private readonly placed: { readonly owner: string; readonly account: string }[] = [];
   private readonly fatal = new FatalFiles();
   private readonly turns: FairSemaphore;
   private readonly hosts: readonly [LazyHost<Messages>, LazyHost<Messages>];
@@ -76,12 +77,17 @@ class SupervisedTransferHost implements TransferHost {
     });
   }
 
-  place(owner: string | undefined): () => void {
-    const own = owner === undefined ? 0 : this.placed.filter((one) => one === owner).length;
-    if (this.placed.length >= places || own >= placesOfOwner)
+  place(owner: string | undefined, account = ""): () => void {
+    const one = { owner: owner ?? "", account };
+    const own = owner === undefined ? [] : this.placed.filter((other) => other.owner === owner);
+    const ofAccount = own.filter((other) => other.account === account).length;
+    if (this.placed.length >= places || own.length >= placesOfOwner || ofAccount >= placesOfAccount)
       throw busy("Too many imports are running already.", 10);
-    this.placed.push(owner);
-    return () => void this.placed.splice(this.placed.indexOf(owner), 1);
+    this.placed.push(one);
+    return () => {
+      const at = this.placed.indexOf(one);
+      if (at >= 0) this.placed.splice(at, 1);
+    };
   }
 
   async import(

@@ -33,7 +33,7 @@ export async function importIntoLayer(
   source: ImportSource,
   options: ImportOptions = {},
 ): Promise<Imported> {
-  const leave = deps.transfer.place(ownerOf(target));
+  const leave = deps.transfer.place(ownerOf(target), accountOf(target));
   try {
     return await importFiles(deps, { target, source, options });
   } catch (error) {
@@ -47,6 +47,8 @@ export async function importIntoLayer(
 
 const ownerOf = ({ projectId }: ImportTarget): string | undefined =>
   projectId === undefined ? undefined : `project ${projectId}`;
+
+const accountOf = ({ accountId }: ImportTarget): string => String(accountId ?? "");
 
 interface ImportTask {
   readonly target: ImportTarget;
@@ -134,7 +136,7 @@ async function stage(
     {
       signal,
       owner: ownerOf(target),
-      account: String(target.accountId ?? ""),
+      account: accountOf(target),
       onProgress: onProgress && (({ rows }) => onProgress({ phase: "reading", rows })),
     },
   );

@@ -40,3 +40,21 @@ t.test("within a project accounts take turns, however many files one of them sen
   await Promise.all(sent);
   t.equal(read[0], 2, `whoever had none is the next: ${read}`);
 });
+
+t.test("one account does not take all places of its project", (t) => {
+  const { transfer } = bench;
+  const taken: (() => void)[] = [];
+  const take = (account: string, owner = "project 8") => taken.push(transfer.place(owner, account));
+  for (let count = 0; count < 12; count++) take("1");
+  t.throws(() => take("1"), /Too many imports/);
+  for (let count = 0; count < 4; count++) take("2");
+  t.throws(() => take("3"), /Too many imports/, "nor the project all of the node's");
+  take("1", "project 9");
+  for (const leave of taken.splice(0)) {
+    leave();
+    leave();
+  }
+  for (let count = 0; count < 12; count++) take("1");
+  for (const leave of taken) leave();
+  t.end();
+});

@@ -7,7 +7,7 @@ import { type PageBounds, readList, readPage } from "../../features/read.js";
 import type { Statement } from "../../features/sql.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { Database } from "../../storage/postgres.js";
-import { callerHeaders } from "../request/caller.js";
+import { callerHeaders, clientOf } from "../request/caller.js";
 import { formParameter, invalidFormat } from "../request/common-parameters.js";
 import { type LayerContext, objectsContext, toRead } from "../request/context.js";
 import { answers, type Input, type Operation, operation } from "../request/operation.js";
@@ -126,7 +126,7 @@ async function listReply(
           next: undefined,
         };
   const { text: chunks, isWhole } = version?.isWorthReading
-    ? await services.readAhead.read(read)
+    ? await services.readAhead.read(read, clientOf(request, caller))
     : { text: read, isWhole: typeof read === "string" };
   const headers = {
     "content-type": form.contentType,
