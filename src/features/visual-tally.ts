@@ -11,7 +11,7 @@ import { equalIntervals, quantileBreaks } from "./class-breaks.js";
 import { literal } from "./sql.js";
 
 /**
- * Statistics of large layers from counts that triggers keep (026_visual_tally.sql): exactly those that a look at all objects
+ * Statistics of large layers from counts that triggers keep (`storage/functions/value-counts`): exactly those that a look at all objects
  * gives, from some hundred counts and a few short reads of an index. That holds for equal intervals, quantiles and
  * categories of columns that are not localised; natural breaks need all values, and timestamps have no such index.
  */

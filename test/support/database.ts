@@ -64,7 +64,7 @@ export async function createTemplates(superuserUrl: string): Promise<void> {
 
 /**
  * Creates a database with the extensions and, unless `bare`, the schema.
- * @param options.before applies only the migrations before this one (prefix of its file name)
+ * @param options.before applies only the published migrations before this one (prefix of its file name)
  */
 export async function freshDatabase(
   options: { bare?: boolean; before?: string } = {},
@@ -106,9 +106,9 @@ export async function freshDatabase(
   };
 }
 
-/** Applies the migrations before this one to an empty database. */
+/** Applies the migrations before this one, as they were published, to an empty database. */
 async function migrateUpTo(client: pg.Client, before: string): Promise<void> {
-  const folder = new URL("../../src/storage/migrations/", import.meta.url);
+  const folder = new URL("../../../test/fixtures/migrations/", import.meta.url);
   await client.query("create schema mapwright; create schema layers; create schema staging");
   await client.query("set search_path = mapwright, public");
   await client.query(

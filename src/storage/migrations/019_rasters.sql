@@ -23,6 +23,3 @@ create table raster (
   nodata double precision,
   created_at timestamptz not null default now()
 );
-
-create trigger raster_changed after insert or update or delete on raster
-  for each row execute function column_changed();

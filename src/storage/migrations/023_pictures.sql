@@ -15,16 +15,3 @@ create table picture (
   primary key (project_id, path)
 );
 create index picture_blob on picture (blob);
-
--- Styles of all maps of the project may show a picture.
-create function pictures_changed() returns trigger language plpgsql set search_path from current as $$
-begin
-  update project set revision = revision + 1 where id in (select project_id from changed);
-  return null;
-end $$;
-create trigger pictures_inserted after insert on picture referencing new table as changed
-  for each statement execute function pictures_changed();
-create trigger pictures_updated after update on picture referencing new table as changed
-  for each statement execute function pictures_changed();
-create trigger pictures_deleted after delete on picture referencing old table as changed
-  for each statement execute function pictures_changed();

@@ -13,11 +13,3 @@ create table font (
   primary key (project_id, path)
 );
 create index font_blob on font (blob);
-
--- Styles of all maps of the project may use a font.
-create trigger fonts_inserted after insert on font referencing new table as changed
-  for each statement execute function pictures_changed();
-create trigger fonts_updated after update on font referencing new table as changed
-  for each statement execute function pictures_changed();
-create trigger fonts_deleted after delete on font referencing old table as changed
-  for each statement execute function pictures_changed();

@@ -7,10 +7,3 @@ create index account_login on account (login);
 alter table membership add column login text;
 update membership m set login = a.login from account a where a.id = m.account_id;
 alter table membership alter column login set not null, add constraint membership_login unique (project_id, login);
-
-create function membership_login() returns trigger language plpgsql set search_path from current as $$
-begin
-  select a.login into new.login from account a where a.id = new.account_id;
-  return new;
-end $$;
-create trigger membership_login before insert on membership for each row execute function membership_login();

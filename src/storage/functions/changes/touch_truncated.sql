@@ -1,0 +1,6 @@
+-- Trigger of a layer's table: the whole layer is touched.
+create or replace function touch_truncated() returns trigger language plpgsql as $$
+begin
+  insert into mapwright.layer_touch (layer_id, area) values (tg_argv[0]::bigint, null);
+  return null;
+end $$;
