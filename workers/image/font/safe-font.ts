@@ -8,6 +8,10 @@ import { damaged, FontRefusal, readTables, slice, writeFont } from "./sfnt.js";
 /**
  * Writes fonts anew for a renderer that trusts them: outlines, sizes, characters, and the rules of scripts, which HarfBuzz
  * checks by itself. Programs for hinting, pictures and all other tables are left out.
+ *
+ * Why not HarfBuzz's subsetter, which writes fonts anew too: of the 40 fonts of `test/robustness/fonts.test.ts` it takes 23 (version
+ * 1.6.4 of its npm package, all glyphs kept), those among them whose glyphs are parts of themselves, multiply, or are as large as a
+ * page. Mapnik would pay for these.
  */
 
 export interface SafeFont {
