@@ -2,10 +2,10 @@ import { createLayer } from "../src/catalog/layers.js";
 import { createMap } from "../src/catalog/maps.js";
 import { createProject } from "../src/catalog/projects.js";
 import { createTransferHost } from "../src/hosts/transfer.js";
+import { type ImportDependencies, importIntoLayer } from "../src/import/import-layer.js";
 import { openDatabase } from "../src/storage/postgres.js";
 import type { TileAddress } from "../src/tiles/address.js";
 import { png } from "../src/tiles/formats.js";
-import { type ImportDependencies, importIntoLayer } from "../src/transfer/import.js";
 import type { World } from "./world.js";
 
 /** A map's style and files, one GeoJSON feature a line each. */

@@ -31,8 +31,8 @@ import {
 import type { MissingCause } from "./tiles/missing-layer.js";
 import type { PictureFolder } from "./tiles/picture-folder.js";
 import { Planner, type PlannerOptions } from "./tiles/planner.js";
-import { TileService, type TileSource } from "./tiles/service.js";
 import { TileStore } from "./tiles/store.js";
+import { TileService, type TileSource } from "./tiles/tile-service.js";
 import { VectorPlanner } from "./tiles/vector/planner.js";
 import { type VectorAnswers, type VectorTileService, VectorTiles } from "./tiles/vector/tile.js";
 import { Slices } from "./turns/slices.js";

@@ -44,9 +44,10 @@ const order = [
   ["src/access"],
   ["src/external"],
   ["src/features", "src/tiles"],
-  ["src/identify", "src/print", "src/search", "src/transfer", "src/viewer", "src/http"],
+  ["src/identify", "src/print", "src/search", "src/import", "src/export", "src/viewer", "src/http"],
   // The pages and their site; what builds them knows all that they tell of.
   ["src/docs"],
+  ["src/transfer-leftovers"],
   ["src/api/services"],
   ["src/api/request"],
   ["src/api/resources"],

@@ -6,16 +6,16 @@ import { operator } from "../access/rights.js";
 import { type Caller, type MapState, publicCaller } from "../catalog/state.js";
 import { changedAreas } from "../changes/changed-areas.js";
 import { Failure } from "../errors.js";
+import { seenExtent, seenLayers } from "../export/tile-extent.js";
+import { selectTiles, type TileSelection } from "../export/tile-selection.js";
 import { type Region, regionOfBoth, regionOfBoxes } from "../geo/region.js";
 import type { TileCoord } from "../geo/tile.js";
 import { squareZooms, tileSquares } from "../geo/tile-area.js";
 import type { TileAddress, TileScale } from "../tiles/address.js";
 import { defaultTileFormat, tileFormats } from "../tiles/formats.js";
 import { namesOf } from "../tiles/missing-layer.js";
-import type { TileSource } from "../tiles/service.js";
 import type { Tile } from "../tiles/tile.js";
-import { seenExtent, seenLayers } from "../transfer/tile-extent.js";
-import { selectTiles, type TileSelection } from "../transfer/tile-selection.js";
+import type { TileSource } from "../tiles/tile-service.js";
 import {
   type CommandEnvironment,
   CommandError,

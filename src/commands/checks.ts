@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { compareStore, isForeign, storeProblems } from "../catalog/installation.js";
 import type { Config } from "../config.js";
-import { purgeServicesOf } from "../edge/service.js";
+import { purgeServicesOf } from "../edge/purge-services.js";
 import { createLog } from "../log.js";
 import { adviceOnRefusal } from "../storage/connection-errors.js";
 import { pendingMigrations } from "../storage/migrate.js";

@@ -1,17 +1,17 @@
 import { basename, extname } from "node:path";
 import { type Command, Option } from "commander";
 import { hasObjects } from "../catalog/state.js";
+import { csvEncoding } from "../export/csv-encoding.js";
+import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../export/export-formats.js";
+import { exportLayer } from "../export/export-layer.js";
+import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../export/export-raster.js";
+import { type ExportRequest, type ExportTarget, exportLanguages } from "../export/export-request.js";
+import { createFileExports } from "../export/file-exports.js";
+import { type CsvDialect, csvDialects } from "../export/write-csv.js";
 import { tileFileFormats } from "../hosts/export-messages.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import { openBlobs } from "../storage/open-blobs.js";
 import type { Database } from "../storage/postgres.js";
-import { csvEncoding } from "../transfer/csv-encoding.js";
-import { exportLayer } from "../transfer/export.js";
-import { exportFormats, formatOf, formatOfExtension, isSameFormat } from "../transfer/export-formats.js";
-import { exportedImage, hasImage, type RasterLayer, zippedImage } from "../transfer/export-raster.js";
-import { type ExportRequest, type ExportTarget, exportLanguages } from "../transfer/export-request.js";
-import { createFileExports } from "../transfer/file-exports.js";
-import { type CsvDialect, csvDialects } from "../transfer/write-csv.js";
 import {
   type CommandEnvironment,
   CommandError,

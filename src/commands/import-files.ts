@@ -5,7 +5,7 @@ import { basename, dirname, extname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Config } from "../config.js";
 import { sidecarExtensions } from "../hosts/import-messages.js";
-import type { ImportFile } from "../transfer/import-request.js";
+import type { ImportFile } from "../import/import-request.js";
 import { type CommandEnvironment, CommandError } from "./environment.js";
 
 /** The files that the command imports. */

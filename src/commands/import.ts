@@ -2,11 +2,11 @@ import { type Command, Option } from "commander";
 import { Failure } from "../errors.js";
 import { importFormatList } from "../hosts/import-messages.js";
 import { createTransferHost } from "../hosts/transfer.js";
-import type { RowReport } from "../transfer/bad-rows.js";
-import { importIntoLayer } from "../transfer/import.js";
-import { importIntoNewLayer } from "../transfer/import-new-layer.js";
-import { type Imported, type ImportFile, type Progress, readRasterBox } from "../transfer/import-request.js";
-import { titleOfFile } from "../transfer/layer-title.js";
+import type { RowReport } from "../import/bad-rows.js";
+import { importIntoLayer } from "../import/import-layer.js";
+import { importIntoNewLayer } from "../import/import-new-layer.js";
+import { type Imported, type ImportFile, type Progress, readRasterBox } from "../import/import-request.js";
+import { titleOfFile } from "../import/layer-title.js";
 import {
   type CommandEnvironment,
   CommandError,

@@ -8,7 +8,7 @@ import { openBlobs } from "../storage/open-blobs.js";
 import { loadIcons } from "../style/icons.js";
 import { type TilePath, wireTilePath } from "../tile-path.js";
 import { PictureFolder } from "../tiles/picture-folder.js";
-import type { TileSource } from "../tiles/service.js";
+import type { TileSource } from "../tiles/tile-service.js";
 import { loadPlugins } from "../visual/plugins.js";
 import type { CommandServices } from "./environment.js";
 

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Feature } from "geojson";
-import { type ImportDependencies, importIntoLayer } from "../transfer/import.js";
-import type { Imported, ImportTarget } from "../transfer/import-request.js";
+import { type ImportDependencies, importIntoLayer } from "../import/import-layer.js";
+import type { Imported, ImportTarget } from "../import/import-request.js";
 
 /** Imports data that come with the program, in the same way as users' files. */
 

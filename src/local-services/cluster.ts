@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:
 import { join } from "node:path";
 import { inheritedFolder, spawnOptions } from "./account.js";
 import type { Secrets } from "./data-files.js";
-import type { ServicePlace } from "./service.js";
+import type { ServicePlace } from "./start-service.js";
 
 /** The files of the private PostgreSQL cluster: which version of PostgreSQL they need, how they are made, its passwords. */
 

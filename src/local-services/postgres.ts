@@ -17,7 +17,7 @@ import {
   type ServiceContext,
   type StartedService,
   startService,
-} from "./service.js";
+} from "./start-service.js";
 
 export interface StartedPostgres extends StartedService {
   readonly databaseUrl: string;

@@ -7,7 +7,7 @@ import {
   type ServiceContext,
   type StartedService,
   startService,
-} from "./service.js";
+} from "./start-service.js";
 
 export interface StartedRedis extends StartedService {
   readonly redisUrl: string;

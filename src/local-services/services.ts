@@ -13,7 +13,7 @@ import {
 import { AlreadyRunning, lockDataDir } from "./lock.js";
 import { startPostgres } from "./postgres.js";
 import { startRedis } from "./redis.js";
-import type { ServiceContext } from "./service.js";
+import type { ServiceContext } from "./start-service.js";
 
 /**
  * The private PostgreSQL and Redis of a checkout, both on loopback with passwords of their own. They have nothing

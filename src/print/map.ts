@@ -6,7 +6,7 @@ import { png } from "../tiles/formats.js";
 import { metatileSide } from "../tiles/metatile.js";
 import { type MissingLayer, namesOf } from "../tiles/missing-layer.js";
 import type { Planner } from "../tiles/planner.js";
-import type { TileService } from "../tiles/service.js";
+import type { TileService } from "../tiles/tile-service.js";
 
 /** The map of an object in a PDF. Units are pixels of tiles at scale 1. */
 

@@ -5,7 +5,7 @@ import { createTransferHost } from "../hosts/transfer.js";
 import type { Log } from "../log.js";
 import { migrate } from "../storage/migrate.js";
 import { openDatabase } from "../storage/postgres.js";
-import { sweepTransfers } from "../transfer/leftovers.js";
+import { sweepTransfers } from "../transfer-leftovers.js";
 
 /** Prepares the database before nodes start. */
 

@@ -8,8 +8,8 @@ import type { TileAddress } from "./address.js";
 import type { AddressCache } from "./address-cache.js";
 import type { TileEncoding, TileQuality } from "./formats.js";
 import { isPlanCurrent, type Plan, type TilePlan } from "./plan.js";
-import { mayBePacked, OutdatedPlan, type TileService } from "./service.js";
 import type { Tile } from "./tile.js";
+import { mayBePacked, OutdatedPlan, type TileService } from "./tile-service.js";
 
 /** From a tile's address to its answer: cached answers are returned, others are planned, drawn and cached. */
 

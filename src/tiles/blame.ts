@@ -4,7 +4,7 @@ import { layerOfStatement } from "./datasource.js";
 import { codeOf, type FailedMetatile, layersLeftOut, type MetatileWork } from "./metatile.js";
 import { LayersMissing, type MissingCause, type MissingLayer } from "./missing-layer.js";
 import type { Plan } from "./plan.js";
-import { layersElsewhere } from "./service.js";
+import { layersElsewhere } from "./tile-service.js";
 
 /**
  * Finds the layers for which a metatile could not be drawn. PostgreSQL's errors name theirs. Else the layers are drawn one by

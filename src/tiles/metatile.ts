@@ -13,8 +13,8 @@ import type { MadeImage } from "./image-part.js";
 import { baseMapLayer, LayersMissing, type MissingLayer } from "./missing-layer.js";
 import type { PictureFolder } from "./picture-folder.js";
 import type { Plan } from "./plan.js";
-import { bufferedBox, layersElsewhere, type MadeTile, type TileWork } from "./service.js";
 import type { Tile } from "./tile.js";
+import { bufferedBox, layersElsewhere, type MadeTile, type TileWork } from "./tile-service.js";
 
 /** Draws the images of metatiles: what their parts need is fetched, then the render host draws them. */
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { loadConfig } from "../../src/config.js";
 import { EdgeHeaders } from "../../src/edge/headers.js";
-import { purgeServicesOf } from "../../src/edge/service.js";
+import { purgeServicesOf } from "../../src/edge/purge-services.js";
 import { startNoting } from "../support/listening.js";
 
 /** What each kind of edge is sent, by a server that checks it. */

@@ -37,10 +37,11 @@ const folders = [
   "src/features",
   "src/print",
   "src/search",
-  "src/storage/migrations",
+  "src/storage/functions",
   "src/style",
   "src/tiles",
-  "src/transfer",
+  "src/import",
+  "src/export",
   "workers/transfer",
 ];
 /** A name that SQL gives to a table or a value comes after one of these words, or after the bracket that ends it. */
@@ -52,7 +53,9 @@ const comments = /^\s*(?:\*|\/\*|\/\/|--).*$/gm;
 function ours(): string[] {
   const names = new Set("abcdefghijklmnopqrstuvwxyz");
   for (const folder of folders) {
-    for (const file of readdirSync(folder).filter((name) => /\.(ts|sql)$/.test(name))) {
+    for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      /\.(ts|sql)$/.test(name),
+    )) {
       const text = readFileSync(`${folder}/${file}`, "utf8").replace(comments, "");
       for (const [name] of text.matchAll(named)) names.add(name);
     }

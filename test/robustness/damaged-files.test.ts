@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import gdal from "gdal-async";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import t from "tap";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { randomNumbers } from "../support/random.js";
 import { failureOf, feature, importBench, point } from "../support/transfer.js";

@@ -1,6 +1,6 @@
 import t from "tap";
 import { publicCaller } from "../../src/catalog/state.js";
-import { SearchService } from "../../src/search/service.js";
+import { SearchService } from "../../src/search/search-service.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
 import { searchBench } from "./support.js";

@@ -7,9 +7,9 @@ import { createMap } from "../../src/catalog/maps.js";
 import { createProject } from "../../src/catalog/projects.js";
 import { configSchema } from "../../src/config.js";
 import { createTransferHost, type TransferHost } from "../../src/hosts/transfer.js";
+import { type ImportDependencies, importIntoLayer } from "../../src/import/import-layer.js";
+import type { Imported, ImportSource } from "../../src/import/import-request.js";
 import { type Database, openDatabase } from "../../src/storage/postgres.js";
-import { type ImportDependencies, importIntoLayer } from "../../src/transfer/import.js";
-import type { Imported, ImportSource } from "../../src/transfer/import-request.js";
 import { freshDatabase } from "./database.js";
 import { quietLog } from "./log.js";
 

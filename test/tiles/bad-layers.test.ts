@@ -8,8 +8,8 @@ import type { TileEncoding } from "../../src/tiles/formats.js";
 import { TileMemory } from "../../src/tiles/memory.js";
 import { LayersMissing, type MissingCause, type MissingLayer } from "../../src/tiles/missing-layer.js";
 import type { TilePlan } from "../../src/tiles/plan.js";
-import { layersElsewhere, TileService } from "../../src/tiles/service.js";
 import { TileStore } from "../../src/tiles/store.js";
+import { layersElsewhere, TileService } from "../../src/tiles/tile-service.js";
 import { quietLog } from "../support/log.js";
 import { testRedisUrl } from "../support/redis.js";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import gdal from "gdal-async";
 import t from "tap";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { type GdalFile, writeGdalFile } from "../support/gdal-files.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 import { zipOf } from "../support/zip.js";

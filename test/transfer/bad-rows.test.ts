@@ -2,8 +2,8 @@ import t from "tap";
 import { addColumns } from "../../src/catalog/columns.js";
 import { replaceConstraints } from "../../src/catalog/constraints.js";
 import { changeColumn } from "../../src/catalog/structure.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { openDatabase } from "../../src/storage/postgres.js";
-import { importIntoLayer } from "../../src/transfer/import.js";
 import { quietLog } from "../support/log.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 

@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { removeAll } from "../../src/catalog/removal.js";
-import { importIntoLayer } from "../../src/transfer/import.js";
-import { sweepStaging } from "../../src/transfer/staging.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
+import { sweepStaging } from "../../src/import/staging.js";
 import { testRedisUrl } from "../support/redis.js";
 import { collection, failureOf, feature, importBench } from "../support/transfer.js";
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { columnCodes } from "../../src/transfer/codes.js";
+import { columnCodes } from "../../src/import/codes.js";
 
 t.test("names become codes of Latin letters, digits and underscores", async (t) => {
   const cases: Record<string, string> = {

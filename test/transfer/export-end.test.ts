@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import t from "tap";
-import { finished } from "../../src/transfer/export.js";
+import { finished } from "../../src/export/export-layer.js";
 
 async function* chunks() {
   yield "a";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import gdal from "gdal-async";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import t from "tap";
-import { sweepExportFolders } from "../../src/transfer/export-folders.js";
+import { sweepExportFolders } from "../../src/export/export-folders.js";
 import { startServer, waitFor } from "../support/server.js";
 
 /** Exports that GDAL writes, read again through GDAL: every value and vertex, or a note that says what was lost. */

@@ -1,5 +1,5 @@
 import t from "tap";
-import { columnList, notesHeader, notesReadme } from "../../src/transfer/export-notes.js";
+import { columnList, notesHeader, notesReadme } from "../../src/export/export-notes.js";
 
 /** How notes of an export reach the client. */
 

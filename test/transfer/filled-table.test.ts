@@ -1,8 +1,8 @@
 import t from "tap";
 import { deleteLayer } from "../../src/catalog/layers.js";
 import { removeAll } from "../../src/catalog/removal.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { SingleTransaction } from "../../src/storage/single-transaction.js";
-import { importIntoLayer } from "../../src/transfer/import.js";
 import { collection, feature, importBench, point } from "../support/transfer.js";
 
 /** Large imports, which fill a new table that takes the place of the layer's. */

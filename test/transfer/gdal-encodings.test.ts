@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import t from "tap";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { encode } from "../support/encode.js";
 import { writeGdalFile } from "../support/gdal-files.js";
 import { importBench } from "../support/transfer.js";

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { makeImportFolder } from "../../src/transfer/import-folder.js";
+import { makeImportFolder } from "../../src/import/import-folder.js";
 
 /** Names of files that a client chose, and the names that they get. */
 

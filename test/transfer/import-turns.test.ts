@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import t from "tap";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { collection, feature, importBench } from "../support/transfer.js";
 
 /** Whose file is read next. */

@@ -2,7 +2,7 @@ import t from "tap";
 import { setGrant } from "../../src/access/grants.js";
 import { callerOfToken } from "../../src/api/request/caller.js";
 import { importAllowance } from "../../src/api/resources/import-jobs.js";
-import { pruneJobs } from "../../src/transfer/job-rows.js";
+import { pruneJobs } from "../../src/import/job-rows.js";
 import { startServer } from "../support/server.js";
 import { collection, feature } from "../support/transfer.js";
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { addColumns } from "../../src/catalog/columns.js";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 
 const bench = await importBench();

@@ -1,5 +1,5 @@
 import t from "tap";
-import { exportFormats } from "../../src/transfer/export-formats.js";
+import { exportFormats } from "../../src/export/export-formats.js";
 import { startServer } from "../support/server.js";
 
 /** What any export writes can be imported again, whatever the geometries, into a layer with the same columns. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import sharp from "sharp";
 import t from "tap";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { encode } from "../support/encode.js";
 import { pngOf } from "../support/png.js";
 import { randomNumbers } from "../support/random.js";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import t from "tap";
 import { systemClock } from "../../src/clock.js";
-import { RenderTurns } from "../../src/transfer/render-turns.js";
+import { RenderTurns } from "../../src/export/render-turns.js";
 import { waitFor } from "../support/server.js";
 
 /** When exports may draw. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
+import { longTransaction } from "../../src/import/cancellable.js";
+import { lockStaging, sweepStaging } from "../../src/import/staging.js";
 import type { Database, Queryable } from "../../src/storage/postgres.js";
-import { longTransaction } from "../../src/transfer/cancellable.js";
-import { lockStaging, sweepStaging } from "../../src/transfer/staging.js";
 import { StagingTable } from "../../workers/transfer/staging.js";
 import { collection, failureOf, feature, importBench, point } from "../support/transfer.js";
 

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import t from "tap";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { rscOf, type SxfMap, type SxfRecord, sxfOf } from "../support/sxf.js";
 import { failureOf, importBench } from "../support/transfer.js";
 import { zipOf } from "../support/zip.js";

@@ -1,6 +1,6 @@
 import t from "tap";
+import { placeOf, selectTiles } from "../../src/export/tile-selection.js";
 import { countTiles } from "../../src/geo/tile-area.js";
-import { placeOf, selectTiles } from "../../src/transfer/tile-selection.js";
 
 /** Which tiles an export has. */
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { columnLetters, rowsPerSheet, sheetName, workbook } from "../../src/transfer/workbook.js";
+import { columnLetters, rowsPerSheet, sheetName, workbook } from "../../src/export/workbook.js";
 
 /** Names and sheets of workbooks. */
 

@@ -1,5 +1,5 @@
 import t from "tap";
-import { importIntoLayer } from "../../src/transfer/import.js";
+import { importIntoLayer } from "../../src/import/import-layer.js";
 import { failureOf, importBench } from "../support/transfer.js";
 import { rowsOf, type WorkbookParts, xlsxOf } from "../support/xlsx.js";
 import { zipOf } from "../support/zip.js";

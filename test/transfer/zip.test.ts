@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
-import { zipped } from "../../src/transfer/zip.js";
+import { zipped } from "../../src/export/zip.js";
 
 /** Archives whose source breaks, or that nobody reads. */
 

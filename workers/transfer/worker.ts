@@ -2,8 +2,8 @@ import { parentPort } from "node:worker_threads";
 import type { ExportMessages } from "../../src/hosts/export-messages.js";
 import type { ImportProgress } from "../../src/hosts/import-messages.js";
 import type { TransferMessages } from "../../src/hosts/messages.js";
-import { exportFile } from "./export/export.js";
-import { importFile } from "./import.js";
+import { exportFile } from "./export/export-file.js";
+import { importFile } from "./import-file.js";
 import { writeTiles } from "./tiles/tiles.js";
 
 type Messages = TransferMessages & ExportMessages;

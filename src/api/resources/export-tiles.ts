@@ -1,11 +1,11 @@
 import { requireRead } from "../../access/rights.js";
 import { failed } from "../../errors.js";
+import { tileFileTypes } from "../../export/tile-exports.js";
+import { defaultMaxZoom, defaultTiles } from "../../export/tile-selection.js";
 import { maxZoom } from "../../geo/tile.js";
 import { type TileFileFormat, tileFileFormats } from "../../hosts/export-messages.js";
 import { contentDisposition } from "../../http/headers.js";
 import type { Reply, Request } from "../../http/types.js";
-import { tileFileTypes } from "../../transfer/tile-exports.js";
-import { defaultMaxZoom, defaultTiles } from "../../transfer/tile-selection.js";
 import { callerHeaders, clientOf } from "../request/caller.js";
 import { mapContext } from "../request/context.js";
 import { type Input, type Operation, operation } from "../request/operation.js";

@@ -1,12 +1,12 @@
 import type { LayerNode, MapState } from "../../catalog/state.js";
+import { fileColumns } from "../../export/export-columns.js";
+import { csvDialects, csvRows } from "../../export/write-csv.js";
 import { objectFormatter } from "../../features/format.js";
 import { shapedGeometry } from "../../features/geometry-sql.js";
 import { type ListRequest, listedTexts, listStatement } from "../../features/list.js";
 import type { ListText } from "../../features/read.js";
 import type { Statement } from "../../features/sql.js";
 import { preferred } from "../../http/accept.js";
-import { fileColumns } from "../../transfer/export-columns.js";
-import { csvDialects, csvRows } from "../../transfer/write-csv.js";
 import type { Services } from "../services.js";
 
 /** The media types of lists of objects. */

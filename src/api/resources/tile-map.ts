@@ -1,8 +1,8 @@
 import { readsAsPublic } from "../../access/rights.js";
 import { localName } from "../../catalog/state.js";
+import { escapeXml } from "../../export/xml-text.js";
 import { maxZoom, mercatorHalf, tileMetres } from "../../geo/tile.js";
 import type { Reply, Request } from "../../http/types.js";
-import { escapeXml } from "../../transfer/xml-text.js";
 import { tileKeyOf } from "../request/caller.js";
 import { type Input, type Operation, operation } from "../request/operation.js";
 import type { Services } from "../services.js";

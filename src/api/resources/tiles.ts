@@ -1,11 +1,11 @@
 import type { MapState } from "../../catalog/state.js";
+import { seenLayers } from "../../export/tile-extent.js";
 import { flipY, type TileCoord } from "../../geo/tile.js";
 import { CachedAnswer } from "../../http/cached.js";
 import type { Reply, Request } from "../../http/types.js";
 import type { TileAddress } from "../../tiles/address.js";
 import { tileFormats } from "../../tiles/formats.js";
 import { mvt } from "../../tiles/vector/address.js";
-import { seenLayers } from "../../transfer/tile-extent.js";
 import { networkOf } from "../../turns/clients.js";
 import { type Answer, answers, type Input, type Operation, operation } from "../request/operation.js";
 import { binary } from "../request/schema/bodies.js";

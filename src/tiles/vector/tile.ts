@@ -11,7 +11,7 @@ import type { BadLayers } from "../bad-layers.js";
 import { shareOfRest, slowest } from "../blame.js";
 import type { TileEncoding } from "../formats.js";
 import { LayersMissing, type MissingLayer } from "../missing-layer.js";
-import { bufferedBox, type MadeTile, type TileService, type TileWork } from "../service.js";
+import { bufferedBox, type MadeTile, type TileService, type TileWork } from "../tile-service.js";
 import type { VectorAddress } from "./address.js";
 import { Compressors } from "./compressor.js";
 import type { VectorPlan } from "./planner.js";

@@ -1,6 +1,6 @@
+import { exportFormats, formatOf } from "../../../export/export-formats.js";
 import { tileFileFormats } from "../../../hosts/export-messages.js";
 import { importFormats, rasterFormats, sidecarExtensions } from "../../../hosts/import-messages.js";
-import { exportFormats, formatOf } from "../../../transfer/export-formats.js";
 
 /** The page of the formats: names from the program, what each cannot hold from here. */
 

@@ -1,7 +1,7 @@
 import { createHiddenLayer, showLayer } from "../catalog/layers.js";
 import { removePortion } from "../catalog/removal.js";
 import { creationLock } from "../storage/advisory-locks.js";
-import { type ImportDependencies, importIntoLayer } from "./import.js";
+import { type ImportDependencies, importIntoLayer } from "./import-layer.js";
 import type { Imported, ImportOptions, ImportSource, ImportTarget } from "./import-request.js";
 import { readableTitle } from "./layer-title.js";
 

@@ -2,8 +2,8 @@ import type { LayerNode, RasterImage } from "../catalog/state.js";
 import { failed } from "../errors.js";
 import type { BlobStore } from "../storage/blob-store.js";
 import type { Queryable } from "../storage/postgres.js";
-import { fileTitle } from "./export.js";
 import { formatOf } from "./export-formats.js";
+import { fileTitle } from "./export-layer.js";
 import { type ExportTarget, localTitle } from "./export-request.js";
 import { type ZipEntry, zipped } from "./zip.js";
 

@@ -2,8 +2,8 @@ import type { Caller } from "../catalog/state.js";
 import { Failure } from "../errors.js";
 import type { Queryable } from "../storage/postgres.js";
 import { FairSemaphore } from "../turns/fair-semaphore.js";
-import { type ImportDependencies, importIntoLayer } from "./import.js";
 import type { KeptFiles } from "./import-folder.js";
+import { type ImportDependencies, importIntoLayer } from "./import-layer.js";
 import type { ImportSource, ImportTarget } from "./import-request.js";
 import { endInterrupted, endJob, type JobFailure, type JobPhase, renewJob } from "./job-rows.js";
 
