@@ -1,4 +1,7 @@
-/** Members of JSON bodies that no operation knows. They do nothing, and the answer names them in `X-Ignored`. */
+/**
+ * Members of JSON bodies, and parameters of the query, that the operation does not know. They do nothing, and the answer names
+ * them in `X-Ignored`.
+ */
 
 /** What is known of a value; neither = anything may be in it. */
 export interface Known {
@@ -32,6 +35,14 @@ export class IgnoredMembers {
       if (below === undefined) this.add(above + encoded(name));
       else if (below.members ?? below.items)
         this.look((value as Record<string, unknown>)[name], below, `${above}${encoded(name)}.`);
+    }
+  }
+
+  /** Looks for names of parameters that are not known. */
+  lookAtNames(names: Iterable<string>, known: ReadonlySet<string>): void {
+    for (const name of names) {
+      if (this.isCut) return;
+      if (!known.has(name)) this.add(encoded(name));
     }
   }
 

@@ -3,7 +3,7 @@ import { apiRoutes } from "../../src/api/routes.js";
 import { makeMap, makeStyledLayer } from "../support/maps.js";
 import { startServer } from "../support/server.js";
 
-/** Members of JSON bodies that no operation knows do nothing, and answers name them. */
+/** Members of JSON bodies and parameters that an operation does not know do nothing, and answers name them. */
 
 const server = await startServer();
 t.teardown(() => server.stop());
@@ -89,17 +89,50 @@ t.test("names may hold anything, and are cut", async (t) => {
   t.ok(told.length <= 1_000 && told.endsWith(", ..."), told);
 });
 
-t.test("parameters of queries and forms are ignored without a word", async (t) => {
+t.test("a misspelt parameter is named, known ones are not", async (t) => {
+  const get = (path: string) => ignored("GET", path, undefined);
+  const shown = "m/layers/l/objects/";
+  t.same(
+    [
+      await get(`${shown}?fitler=size&limit=1`),
+      await get(`${shown}?filter=&fields=*&sort=svc_id&lng=en&f=json&token=${admin}`),
+      await get(`${shown}?fitler=1&fitler=2&%C3%A9%0A=1&X-Evil:%0D%0Aa=1&key=1`),
+      await get(`m/layers/l/icon/?size=20&key=1&sise=3`),
+      await get("m/layers/?returnBbox=1&lgn=en"),
+      await ignored("POST", `${shown}?retrunGeom=1`, { fields: {}, gemo: null }),
+      await ignored("POST", "m/layers/l/filter/?limit=1&fields=*&ofset=1", {}),
+      await ignored("POST", "m/layers/l/import/?action=2&srs=4326&dry_run=1&acton=1", {
+        type: "FeatureCollection",
+        features: [],
+      }),
+    ],
+    [
+      ...["fitler", null, "fitler, %C3%A9%0A, X-Evil%3A%0D%0Aa, key", "sise", "lgn", "retrunGeom, gemo"],
+      ...["ofset", "acton"],
+    ],
+  );
+  const many = Array.from({ length: 300 }, (_, at) => `n${at}=`).join("&");
+  const told = (await get(`m/?${many}`))!;
+  t.ok(told.length <= 1_000 && told.endsWith(", ..."), told);
+});
+
+t.test("of tiles it is not", async (t) => {
+  const tile = await fetch(`${server.url}/tms/p/m/?x=0&y=0&z=0&base=0&strange=1`);
+  await tile.arrayBuffer();
+  t.same([tile.status, tile.headers.get("x-ignored")], [200, null]);
+});
+
+t.test("of a login in the query, and not fields of forms", async (t) => {
   const request = (body: string, type: string) =>
-    fetch(`${server.url}/api/2.8/p/login/?strange=1`, {
+    fetch(`${server.url}/api/2.8/p/login/?strange=1&login=admin`, {
       method: "POST",
       body,
       headers: { "content-type": type },
     });
-  const form = await request("login=admin&password=adminadmin&more=1", "application/x-www-form-urlencoded");
-  t.same([form.status, form.headers.get("x-ignored")], [200, null]);
-  const json = await request('{"login":"admin","password":"adminadmin","more":1}', "application/json");
-  t.same([json.status, json.headers.get("x-ignored")], [200, "more"], "aliases are known");
+  const form = await request("password=adminadmin&more=1", "application/x-www-form-urlencoded");
+  t.same([form.status, form.headers.get("x-ignored")], [200, "strange"]);
+  const json = await request('{"password":"adminadmin","more":1}', "application/json");
+  t.same([json.status, json.headers.get("x-ignored")], [200, "strange, more"], "aliases are known");
   t.match(json.headers.get("access-control-expose-headers"), /\bX-Ignored\b/);
 });
 
@@ -111,6 +144,9 @@ t.test("in older versions, and of a repeated request", async (t) => {
     headers: { "x-token": admin },
   });
   t.same([older.status, older.headers.get("x-ignored")], [200, "nmae"]);
+  const tree = await fetch(`${server.url}/api/2.2/p/m/layers/?lgn=en`, { headers: { "x-token": admin } });
+  await tree.json();
+  t.same([tree.status, tree.headers.get("x-ignored")], [200, "lgn"]);
   const headers = { "idempotency-key": "ignored-1" };
   for (const time of ["first", "again"])
     t.equal(await ignored("PATCH", "m/", { nmae: 1 }, headers), "nmae", time);

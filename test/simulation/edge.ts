@@ -79,7 +79,11 @@ export async function read(
   const request = {
     ...{ id: "", method: "GET", path: pathOf(reading, of), rawQuery: query, baseUrl: "", remoteAddress: "" },
     params: { project: of.project, map: of.map, layer: of.layer },
-    query: { get: (name: string) => given.get(name) ?? undefined, has: (name: string) => given.has(name) },
+    query: {
+      get: (name: string) => given.get(name) ?? undefined,
+      has: (name: string) => given.has(name),
+      names: () => given.keys(),
+    },
     header: () => undefined,
     signal: new AbortController().signal,
   } as unknown as Request;

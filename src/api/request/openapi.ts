@@ -62,8 +62,8 @@ other limit. Operations state their limits in \`x-body-limits\`: \`bytes\` (with
 neither query nor headers have a token) and \`fileBytes\`. Larger bodies are refused with 413 before they are read. In
 multipart forms, the token must come before the file.
 
-**Paths** end in a slash; without it the response is the same. Unknown parameters are ignored; unknown
-members of JSON bodies too, and \`X-Ignored\` names them.
+**Paths** end in a slash; without it the response is the same. Unknown parameters and unknown
+members of JSON bodies are ignored, and \`X-Ignored\` names them; not of tiles.
 
 **Retries** of writes are safe with an \`Idempotency-Key\`: a request with the same key is executed once, and for one day
 repeated requests get the stored response. 503 with \`outcome_unknown\` means that the connection to the database was
@@ -285,13 +285,15 @@ const hasRequired = ({ query, headers, body }: Operation): boolean =>
     ({ required, items }) => required ?? (items as JsonSchema)?.required,
   );
 
-/** An answer with the header that names what was ignored of a JSON body. */
-const naming = (answer: Answer, { body }: Operation): Answer =>
-  body?.known ? { ...answer, headers: { ...answer.headers, "X-Ignored": ignoredDescription } } : answer;
+/** An answer with the header that names what was ignored. */
+const naming = (answer: Answer, { body, description }: Operation): Answer =>
+  description.tag !== "Tiles" || body?.known
+    ? { ...answer, headers: { ...answer.headers, "X-Ignored": ignoredDescription } }
+    : answer;
 
 const ignoredDescription =
-  "Members of the JSON body that the operation does not know, if there are any: their paths, as `source.fliter`, separated by " +
-  "commas. Names are percent-encoded, and cut with `...`.";
+  "Parameters of the query, and members of a JSON body, that the operation does not know, if there are any: members by their " +
+  "paths, as `source.fliter`, separated by commas. Names are percent-encoded, and cut with `...`.";
 
 function responses(
   operation: Operation,

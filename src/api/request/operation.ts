@@ -15,7 +15,7 @@ import { asText, keptByEdge, keptByNobody, taggedByBytes } from "./public-answer
 import { retryIfStale } from "./retry.js";
 import type { BodyDefinition } from "./schema/bodies.js";
 import { reader } from "./schema/read.js";
-import type { JsonSchema, Members, Values } from "./schema/schema.js";
+import { aliasesOf, type JsonSchema, type Members, type Values } from "./schema/schema.js";
 import { sizes } from "./schema/sizes.js";
 
 /**
@@ -76,7 +76,7 @@ export interface Input<Query, Body, Headers = unknown> {
   query(): Values<Query>;
   body(): Promise<Body>;
   headers(): Values<Headers>;
-  /** Members of the body that are not known; those of bodies that are read elsewhere are added to them. */
+  /** What is not known of the query and the body; members of bodies that are read elsewhere are added to them. */
   readonly ignored: IgnoredMembers;
 }
 
@@ -151,9 +151,13 @@ export function operation<Query extends Members, Body = undefined, Headers exten
   const readQuery = reader((query ?? none) as Query);
   const readHeaders = reader((headers ?? none) as Headers);
   const hasCommonForm = isVersioned(path) && !Object.hasOwn(query ?? none, "f");
+  // Addresses of tiles are made by programs, and answered by the thousand.
+  const names = definition.tag === "Tiles" ? undefined : namesInQuery(definition);
   const current: Handler<Services> = (request, services) => {
     if (hasCommonForm) readForm(request.query);
     const ignored = new IgnoredMembers();
+    const looksAtQuery = names !== undefined && request.rawQuery !== "";
+    if (looksAtQuery) ignored.lookAtNames(request.query.names(), names);
     const input: Input<Query, Body, Headers> = {
       query: () => readQuery(request.query),
       body: async () => {
@@ -167,7 +171,7 @@ export function operation<Query extends Members, Body = undefined, Headers exten
       ignored,
     };
     const reply = handle(request, services, input);
-    return body === undefined ? reply : then(reply, (made) => naming(made, ignored));
+    return body === undefined && !looksAtQuery ? reply : then(reply, (made) => naming(made, ignored));
   };
   // Answers about sessions are kept by nobody, and tags of objects are those of their rows.
   const isShared =
@@ -266,7 +270,21 @@ async function lookForIgnored(value: unknown, known: Known, { ignored, pause }: 
   }
 }
 
-/** The reply with the members that were ignored. */
+/** Names that count in the query of an operation. */
+function namesInQuery({
+  path,
+  query = none,
+  body,
+  takesTileKey,
+}: Pick<
+  Definition<Members, unknown, Members>,
+  "path" | "query" | "body" | "takesTileKey"
+>): ReadonlySet<string> {
+  const members = { ...query, ...body?.inQuery, ...(isVersioned(path) && commonParameters) };
+  return new Set([...Object.keys(members), ...aliasesOf(members), "token", ...(takesTileKey ? ["key"] : [])]);
+}
+
+/** The reply with what was ignored. */
 function naming(reply: Reply, { header }: IgnoredMembers): Reply {
   return header === undefined ? reply : { ...reply, headers: { ...reply.headers, [ignoredHeader]: header } };
 }

@@ -7,7 +7,7 @@ import { anything, fieldsOf, isObject } from "./fields.js";
 import { knownBy } from "./known.js";
 import { firstOf, parametersOf } from "./parameters.js";
 import { reader } from "./read.js";
-import { type JsonSchema, type Members, objectSchema, rulesOf, type Values } from "./schema.js";
+import { aliasesOf, type JsonSchema, type Members, objectSchema, type Values } from "./schema.js";
 import { sizes } from "./sizes.js";
 
 /** Request bodies: parsing and validation, and their schemas for the OpenAPI document. */
@@ -22,6 +22,8 @@ export interface BodyDefinition<Out> {
   readonly content: Readonly<Record<string, JsonSchema>>;
   /** What is known of the members of JSON; undefined = anything, or no JSON is taken. */
   readonly known?: Known | undefined;
+  /** Parameters that may be in the query, too. */
+  readonly inQuery?: Members;
   /** Size limits, without the file. */
   readonly limits: BodyLimits;
   /** Whether it contains a file, of at most `maxUploadBytes`. */
@@ -31,7 +33,7 @@ export interface BodyDefinition<Out> {
 
 /** Also by their aliases, and the token that any JSON object may have. */
 function knownFields(fields: Members): Known {
-  const names = Object.values(fields).flatMap((field) => rulesOf(field).aliases ?? []);
+  const names = aliasesOf(fields);
   const known = knownBy(objectSchema(fields))?.members ?? [];
   return { members: new Map([...known, ...["token", ...names].map((name) => [name, {}] as const)]) };
 }
@@ -119,6 +121,7 @@ export function form<M extends Members>(parameters: M, limits: BodyLimits): Body
       "application/json": schema,
     },
     known: knownFields(parameters),
+    inQuery: parameters,
     ...(isOptional ? { optional: true } : {}),
     read: async (request) => read(firstOf(request.query, parametersOf(await request.body.fields()))),
   };
@@ -188,6 +191,7 @@ export function upload<M extends Members>(
   return {
     limits: { ...sizes.small, ...(most === undefined ? {} : { files: most }) },
     hasFile: true,
+    inQuery: parameters,
     content: { [multipart]: objectSchema(members), ...raw },
     read: async (request) => ({ receive: (admit) => receive(request, admit) }),
   };

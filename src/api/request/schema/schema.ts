@@ -48,6 +48,10 @@ export function rulesOf(schema: z.ZodType): Rules {
   return { ...(wrapped && rulesOf(wrapped)), ...registry.get(schema) };
 }
 
+/** Alternative names of members. */
+export const aliasesOf = (members: Members): readonly string[] =>
+  Object.values(members).flatMap((member) => rulesOf(member).aliases ?? []);
+
 /** Parameters of a check (`refine`) that has an error of its own. */
 export const failing = (failure: () => Failure) => ({ params: { failure } });
 
