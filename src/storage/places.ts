@@ -83,6 +83,11 @@ const slowMs = 100;
 /** Who had one is likely to have more, which would else come in all at once before any of them has shown itself to be slow. */
 const slowForMs = 60_000;
 const mostSlowSites = 1_000;
+/**
+ * Of all clients that are known to be slow together, as many as so many of them may have: places, and cores of PostgreSQL, are
+ * left to the others however many addresses read slowly.
+ */
+const slowTogether = 2;
 /** They wait so many times as long, as they wait for each other's reads: the quick ones of an office for a slow one there. */
 const slowFactor = 6;
 /** Each task counts at least this much. */
@@ -269,7 +274,8 @@ export class Places {
       site !== "" &&
       !isOfMany(site) &&
       available > 0 &&
-      this.slowOf(share, site) >= mostSlow
+      (this.slowOf(share, site) >= mostSlow ||
+        (share.slowSites.has(site) && this.allSlow(share) >= slowTogether * mostSlow))
     )
       return false;
     if (available > 1 || site === "") return available > 0;
@@ -281,6 +287,17 @@ export class Places {
     const before = slowSites.has(site) ? Number.POSITIVE_INFINITY : this.clock.now() - slowMs;
     let count = 0;
     for (const { owners, begun } of holders) if (begun < before && owners[0] === site) count++;
+    return count;
+  }
+
+  /** Holders that are slow already, or known to be so; the server's own work aside. */
+  private allSlow({ holders, slowSites }: Share): number {
+    const before = this.clock.now() - slowMs;
+    let count = 0;
+    for (const { owners, begun } of holders) {
+      const site = owners[0]!;
+      if (site !== "" && !isOfMany(site) && (begun < before || slowSites.has(site))) count++;
+    }
     return count;
   }
 

@@ -88,6 +88,24 @@ t.test("who had a slow read does not come in with many at once, before any of th
   t.ok(fill(later, "reads", "hostile").length > 4, "after a while that is forgotten");
 });
 
+t.test("many clients with slow reads leave places to others, who do not wait for them", async (t) => {
+  const hours = new Hours();
+  const places = new Places(16, 5_000, hours, 2);
+  const sites = Array.from({ length: 64 }, (_, index) => `hostile ${index}`);
+  for (const site of sites) {
+    const leave = places.tryEnter("reads", of(site))!;
+    await hours.pass(101);
+    leave();
+  }
+  const held = sites.flatMap((site) => places.tryEnter("reads", of(site)) ?? []);
+  t.equal(held.length, 4, "all together as many as two of them may have");
+  const waiting = sites.map((site) => places.wait("reads", of(site)));
+  t.ok(places.tryEnter("reads", of("other", "q")), "another finds one at once");
+  for (const leave of held) leave();
+  for (const one of waiting) (await one)();
+  t.equal(places.waiting, 0, "and each of them has its turn");
+});
+
 t.test("a client has no more slow statements than there are cores, where PostgreSQL shares them", (t) => {
   t.equal(mostSlowOf(16, undefined), 4);
   t.equal(mostSlowOf(16, 1), 2);
