@@ -92,7 +92,7 @@ export class ChangeLog implements Changes {
       changed: (layer, area) => options.listener.layerChanged?.(layer, area),
     });
     this.extents = new LayerExtents(options.db, () => this.epoch);
-    this.missed = new MissedChanges(redis, prefix, log);
+    this.missed = new MissedChanges(redis, prefix, log, clock);
     this.listener = new Listener({
       connect: () => options.db.listening(),
       clock,
@@ -139,6 +139,7 @@ export class ChangeLog implements Changes {
   /** To be called when the node no longer answers requests. */
   async stop(): Promise<void> {
     await unregisterNode(this.listener, this.options.nodeId).catch(() => undefined);
+    this.missed.stop();
     await Promise.all([this.listener.stop(), this.acknowledgements.stop()]);
   }
 

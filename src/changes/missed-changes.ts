@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Clock } from "../clock.js";
 import { busy } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Redis } from "../storage/redis.js";
@@ -12,11 +13,15 @@ import type { Redis } from "../storage/redis.js";
 const keyOf = (prefix: string): string => `${prefix}unheard`;
 const newToken = (): string => randomBytes(12).toString("base64url");
 
-type Client = Pick<Redis, "get" | "set">;
+type Client = Pick<Redis, "get" | "set" | "del">;
+
+/** Between two attempts to tell what could not be told. */
+const retryMs = 500;
 
 /** @throws Error while Redis is unavailable */
 export async function replaceToken(redis: Client, prefix: string): Promise<void> {
-  await redis.set(keyOf(prefix), newToken());
+  // A Redis that is full takes no value, but lets go of one: a token that is missing is another one, too.
+  await redis.set(keyOf(prefix), newToken()).catch(() => redis.del(keyOf(prefix)));
 }
 
 /** The current token; null = Redis was emptied since. @throws Error while Redis is unavailable */
@@ -36,16 +41,37 @@ export class MissedChanges {
   private confirmed: string | null = null;
   /** The token that was read last. */
   private latest: string | null = null;
+  private cancelRetry: (() => void) | undefined;
+  private hasStopped = false;
 
   constructor(
     private readonly redis: Redis,
     private readonly prefix: string,
     private readonly log: Log,
+    private readonly clock: Pick<Clock, "after">,
   ) {}
 
-  /** Records that some node may have missed a change. @throws Error while Redis is unavailable */
-  report(): Promise<void> {
-    return replaceToken(this.redis, this.prefix);
+  /**
+   * Records that some node may have missed a change, as soon as that is possible: a node that reads the token then must not take
+   * what it has for current.
+   * @throws Error when it is not possible yet
+   */
+  async report(): Promise<void> {
+    try {
+      await replaceToken(this.redis, this.prefix);
+    } catch (error) {
+      if (!this.hasStopped)
+        this.cancelRetry ??= this.clock.after(retryMs, () => {
+          this.cancelRetry = undefined;
+          this.report().catch(() => undefined);
+        });
+      throw error;
+    }
+  }
+
+  stop(): void {
+    this.hasStopped = true;
+    this.cancelRetry?.();
   }
 
   /** The token that was read last. */

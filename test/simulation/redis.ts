@@ -68,6 +68,7 @@ export class SimulatedRedis {
     const client = Object.assign(new Status(isAway), {
       get: (key: string) => command(() => this.read(key)?.toString() ?? null),
       set: (key: string, value: Value, ...options: unknown[]) => command(() => set(key, value, options)),
+      del: (key: string) => command(() => Number(this.values.delete(key))),
       incr: (key: string) =>
         command(() => {
           const value = Number(this.read(key) ?? 0) + 1;
