@@ -102,7 +102,7 @@ t.test("many clients with slow reads leave places to others, who do not wait for
   const waiting = sites.map((site) => places.wait("reads", of(site)));
   t.ok(places.tryEnter("reads", of("other", "q")), "another finds one at once");
   for (const leave of held) leave();
-  for (const one of waiting) (await one)();
+  await Promise.all(waiting.map(async (place) => (await place)()));
   t.equal(places.waiting, 0, "and each of them has its turn");
 });
 
