@@ -140,7 +140,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a version is read after the render instead of before",
-    file: "tiles/service",
+    file: "tiles/tile-service",
     replace: [
       [
         "...this.packedAlike(key, one), versions };",
@@ -150,24 +150,24 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a request joins a running render of older versions",
-    file: "tiles/service",
+    file: "tiles/tile-service",
     replace: [["usable: (earlier) => isCurrent(earlier, plan.layers, box),", "usable: () => true,"]],
   },
   {
     name: "the lock of a metatile is released before it is stored",
     first: 701,
-    file: "tiles/service",
+    file: "tiles/tile-service",
     replace: [["return await this.draw(work);", "release(); return await this.draw(work);"]],
   },
   {
     name: "a tile in Redis is not checked",
-    file: "tiles/service",
+    file: "tiles/tile-service",
     replace: [["if (stored && this.isValid(stored, plan, box)) {", "if (stored) {"]],
   },
   {
     name: "without notifications the database is not queried",
     first: 1_601,
-    file: "tiles/service",
+    file: "tiles/tile-service",
     replace: [["if (!changes.trusted) await changes.refresh(plan.layers);", ""]],
   },
   {
