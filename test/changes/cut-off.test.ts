@@ -1,5 +1,9 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { Config } from "../../src/config.js";
+import { startLocalServices } from "../../src/local-services/services.js";
 import { type Node, startNode } from "../../src/node.js";
 import { DatabaseLink } from "../support/database-link.js";
 import { quietLog } from "../support/log.js";
@@ -8,7 +12,14 @@ import { startServer, waitFor } from "../support/server.js";
 
 /** A node whose way to the database is cut, slow or silent, beside one that goes on working. */
 
-const server = await startServer();
+/** A Redis of its own, as it is made full here. */
+const folder = await mkdtemp(join(tmpdir(), "mapwright-cut-off-"));
+const own = await startLocalServices({ dataDir: folder, log: quietLog, durable: false, database: false });
+t.teardown(async () => {
+  await own.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+const server = await startServer({ config: { redisUrl: own.redisUrl } });
 t.teardown(() => server.stop());
 const { services } = server.nodes[0]!;
 const token = await server.token("editor");
@@ -98,6 +109,53 @@ t.test("the word that something was changed counts until what was missed has bee
   await waitFor(isTrusted);
   await isNotStale(t, url, "afterwards");
 });
+
+t.test(
+  "the word that something was changed is left when Redis is full, and as soon as it takes any",
+  async (t) => {
+    const { link, url, isTrusted } = await linked(t);
+    const { redis } = services;
+    /** Of Redis: it takes no values, as one that is full, or nothing, as one whose replicas are away. */
+    const states = { full: ["maxmemory", "1"], alone: ["min-replicas-to-write", "1"] } as const;
+    // Else it would let go of sessions.
+    const [, policy = ""] = (await redis.config("GET", "maxmemory-policy")) as string[];
+    await redis.config("SET", "maxmemory-policy", "noeviction");
+    const enter = ([setting, value]: readonly [string, string]) => redis.config("SET", setting, value);
+    const leave = ([setting]: readonly [string, string]) => redis.config("SET", setting, "0");
+    t.teardown(async () => {
+      for (const state of Object.values(states)) await leave(state);
+      await redis.config("SET", "maxmemory-policy", policy);
+    });
+    const close = async (isClosed: boolean) => {
+      await server.sql.query("update map set has_publication = $1 where code = 'm'", [!isClosed]);
+      await services.changes.propagate();
+    };
+    const cut = async () => {
+      await waitFor(isTrusted);
+      // Until it knows which word was left last.
+      await pause(1_500);
+      await tile(url);
+      link.cut();
+      await pause(300);
+      t.equal((await tile(url)).status, 200, "it answers from memory");
+    };
+    await cut();
+    await enter(states.full);
+    await close(true);
+    t.not((await tile(url)).status, 200, "what is closed is closed everywhere");
+    await leave(states.full);
+    await close(false);
+    link.restore();
+
+    await cut();
+    await enter(states.alone);
+    await close(true);
+    await pause(3_000);
+    await leave(states.alone);
+    await waitFor(async () => (await tile(url)).status !== 200);
+    await close(false);
+  },
+);
 
 t.test("an answer that is repeated under its key waits until all have heard of the write", async (t) => {
   const { link, url, isTrusted } = await linked(t);
