@@ -27,6 +27,8 @@ export const manyClients = {
 } as const;
 const ofMany: ReadonlySet<string> = new Set(Object.values(manyClients));
 export const isOfMany = (client: string): boolean => ofMany.has(client);
+/** Neither the server itself, nor one of its works for many. */
+const isOneClient = (site: string): boolean => site !== "" && !isOfMany(site);
 
 /** For whom a place is. */
 export interface PlaceOwner {
@@ -269,34 +271,21 @@ export class Places {
   private mayEnter(share: Share, site: string): boolean {
     const available = this.available(share);
     const { mostSlow } = share;
-    if (
-      mostSlow !== undefined &&
-      site !== "" &&
-      !isOfMany(site) &&
-      available > 0 &&
-      (this.slowOf(share, site) >= mostSlow ||
-        (share.slowSites.has(site) && this.allSlow(share) >= slowTogether * mostSlow))
-    )
-      return false;
+    if (mostSlow !== undefined && available > 0 && isOneClient(site)) {
+      if (this.slow(share, (other) => other === site) >= mostSlow) return false;
+      if (share.slowSites.has(site) && this.slow(share, isOneClient) >= slowTogether * mostSlow) return false;
+    }
     if (available > 1 || site === "") return available > 0;
     return available === 1 && !holds(share, site);
   }
 
-  private slowOf({ holders, slowSites }: Share, site: string): number {
-    if (holders.size === 0) return 0;
-    const before = slowSites.has(site) ? Number.POSITIVE_INFINITY : this.clock.now() - slowMs;
-    let count = 0;
-    for (const { owners, begun } of holders) if (begun < before && owners[0] === site) count++;
-    return count;
-  }
-
-  /** Holders that are slow already, or known to be so; the server's own work aside. */
-  private allSlow({ holders, slowSites }: Share): number {
+  /** Holders of these sites that are slow already, or known to be so. */
+  private slow({ holders, slowSites }: Share, counts: (site: string) => boolean): number {
     const before = this.clock.now() - slowMs;
     let count = 0;
     for (const { owners, begun } of holders) {
       const site = owners[0]!;
-      if (site !== "" && !isOfMany(site) && (begun < before || slowSites.has(site))) count++;
+      if (counts(site) && (begun < before || slowSites.has(site))) count++;
     }
     return count;
   }
