@@ -222,10 +222,12 @@ export class WorkerHost<M extends Messages> {
       abort = () => {
         const waited = this.queue.remove(task.owners, task);
         if (!waited && !(options.endsChild && this.abandon(task))) return;
-        reject(signal?.reason as Error);
+        if (waited) this.refuseWaiting(task, signal?.reason as Error);
+        else reject(signal?.reason as Error);
       };
       signal?.addEventListener("abort", abort, { once: true });
-      this.queue.add(task.owners, task)?.reject(this.overloaded());
+      const refused = this.queue.add(task.owners, task);
+      if (refused) this.refuseWaiting(refused, this.overloaded());
       this.dispatch();
     });
     // A signal may outlive the task by far, and would keep what it was about.
@@ -557,6 +559,12 @@ export class WorkerHost<M extends Messages> {
     else this.respawn = setTimeout(() => this.spawn(), Math.min(100 * 2 ** this.failedStarts, 5_000));
   }
 
+  /** Another may be tried in the place of a task that was not begun. */
+  private refuseWaiting(task: Task, reason: Error): void {
+    if (task.about !== undefined) this.overruns.untried(task.about);
+    task.reject(reason);
+  }
+
   private overloaded(): Failure {
     return busy(`Too much work waits for the ${this.options.name} host.`);
   }
@@ -566,7 +574,7 @@ export class WorkerHost<M extends Messages> {
     const now = performance.now();
     const unavailable = this.unavailableSince !== undefined && now - this.unavailableSince > startupMs;
     const overdue = this.takeWaiting((task) => unavailable || now - task.queuedAt > this.options.maxWaitMs);
-    for (const task of overdue) task.reject(this.overloaded());
+    for (const task of overdue) this.refuseWaiting(task, this.overloaded());
   }
 
   private checkMemory(): void {

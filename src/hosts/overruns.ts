@@ -59,6 +59,14 @@ export class Overruns {
     return true;
   }
 
+  /** The task that was to be tried was not begun: the next one is. */
+  untried(about: string): void {
+    const overrun = this.known.size > 0 ? this.known.peek(about) : undefined;
+    if (!overrun?.isTried) return;
+    overrun.isTried = false;
+    overrun.until = this.clock.now();
+  }
+
   /** A task about it took too long. */
   note(about: string): void {
     const earlier = this.known.get(about);

@@ -91,14 +91,17 @@ export async function objectsAt(
   const until = performance.now() + deadlineMs;
   const found: FoundObject[] = [];
   let layers = 0;
-  const tried = searched.filter(({ layer }) => {
-    const isTried = slow.admits(layer, zoom);
-    if (!isTried) leftOut(layer, undefined);
-    return isTried;
-  });
   const isAlone = ({ layer }: Searched) => slow.has(layer, zoom);
-  for (const some of portions(tried, isAlone)) {
+  const isTried = ({ layer }: Searched) => {
+    if (slow.admits(layer, zoom)) return true;
+    leftOut(layer, undefined);
+    return false;
+  };
+  for (const portion of portions(searched, isAlone)) {
     await options.pause();
+    // One that is admitted is asked, else nobody would be for a while.
+    const some = portion.filter(isTried);
+    if (some.length === 0) continue;
     const rows = await near(db, some, place, { ...options, until, isAgain: isAlone(some[0]!) });
     for (const [n, { layer }] of some.entries()) {
       const ids = atPlace(rows.filter((row) => row.n === n)).map(({ id }) => id);

@@ -2,8 +2,9 @@ import { getEventListeners } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import t, { type Test } from "tap";
-import type { HostOptions } from "../../src/hosts/host.js";
+import { type HostOptions, WorkerHost } from "../../src/hosts/host.js";
 import type { ImageMessages } from "../../src/hosts/messages.js";
+import { Overruns } from "../../src/hosts/overruns.js";
 import { RetryingHost } from "../../src/hosts/retrying-host.js";
 import { failure } from "../support/failure.js";
 import { quietLog } from "../support/log.js";
@@ -11,22 +12,24 @@ import { waitFor } from "../support/server.js";
 
 /** Hosts whose process cannot be made for a while: the machine has no more processes, files or memory. */
 
-type Host = RetryingHost<ImageMessages & Record<string, [unknown, unknown]>>;
+type Messages = ImageMessages & Record<string, [unknown, unknown]>;
+type Host = RetryingHost<Messages>;
 const deadlineMs = 10_000;
 const environment = { PATH: "/usr/local/bin:/usr/bin:/bin" };
 
+const options: HostOptions = {
+  name: "image",
+  worker: "image",
+  environment,
+  concurrency: 1,
+  queueLength: 4,
+  maxWaitMs: 30_000,
+  memoryBytes: 1024 ** 3,
+  log: quietLog,
+};
+
 function open(t: Test, own: Partial<HostOptions> = {}): Host {
-  const host: Host = new RetryingHost({
-    name: "image",
-    worker: "image",
-    environment,
-    concurrency: 1,
-    queueLength: 4,
-    maxWaitMs: 30_000,
-    memoryBytes: 1024 ** 3,
-    log: quietLog,
-    ...own,
-  });
+  const host: Host = new RetryingHost({ ...options, ...own });
   t.teardown(() => host.stop());
   return host;
 }
@@ -187,6 +190,33 @@ t.test("what is about something that took too long is refused at once, and nothi
   await t.rejects(host.call("ping", null, { deadlineMs, about: "slow" }), { ...slow, isRefused: true });
   t.match(host.counts(), { refused: 2, restarts: 1, running: 0, waiting: 0 });
   t.equal(await host.call("ping", null, { deadlineMs, about: "other" }), "pong");
+});
+
+t.test("who leaves before something is tried again does not keep it from others", async (t) => {
+  const clock = { ms: 0, now: () => clock.ms };
+  const overruns = new Overruns(clock);
+  noProcesses(t);
+  const host = new WorkerHost<Messages>({ ...options, overruns, queueLength: 1, maxWaitMs: 200 });
+  t.teardown(() => host.stop());
+  overruns.note("slow");
+  clock.ms = 30_000;
+  const leaving = new AbortController();
+  const left = host.call("ping", null, { deadlineMs, about: "slow", signal: leaving.signal });
+  leaving.abort(new Error("left"));
+  await t.rejects(left, { message: "left" });
+  const first = host.call("ping", null, { deadlineMs, about: "other" });
+  await t.rejects(
+    host.call("ping", null, { deadlineMs, about: "slow" }),
+    failure("busy"),
+    "the queue is full",
+  );
+  await t.rejects(first, failure("busy"));
+  await t.rejects(
+    host.call("ping", null, { deadlineMs, about: "slow" }),
+    failure("busy"),
+    "it waited too long",
+  );
+  t.ok(overruns.admits("slow"));
 });
 
 t.test("a pause of this process is nobody's overrun", async (t) => {

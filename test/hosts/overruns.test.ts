@@ -38,6 +38,22 @@ t.test("when the one that is tried is done in time, all are", async (t) => {
   t.ok(overruns.admits("slow"));
 });
 
+t.test("when the one that was to be tried is not begun, the next one is tried", async (t) => {
+  const { overruns, clock } = open();
+  overruns.note("slow");
+  overruns.untried("slow");
+  t.notOk(overruns.admits("slow"), "one that was admitted before tells nothing");
+  clock.ms = 30_000;
+  t.ok(overruns.admits("slow"));
+  overruns.untried("slow");
+  overruns.untried("other");
+  t.ok(overruns.admits("slow"));
+  t.notOk(overruns.admits("slow"), "one at a time");
+  overruns.note("slow");
+  clock.ms = 89_000;
+  t.notOk(overruns.admits("slow"), "the time doubles as before");
+});
+
 t.test("what may have waited for others counts from the second one in a row", async (t) => {
   const { overruns, clock } = open();
   clock.ms = 10;
