@@ -27,10 +27,14 @@ export class SingleTransaction implements Database {
   private last: Promise<unknown> = Promise.resolve();
   private hasEnded = false;
 
-  /** @param first runs at the beginning of the transaction, which fails with it */
+  /**
+   * @param first runs at the beginning of the transaction, which fails with it
+   * @param before runs before it is begun, and with it takes a place and locks; when it fails, so does the first write
+   */
   constructor(
     readonly apart: Database,
     private readonly first: (tx: Queryable) => Promise<void>,
+    private readonly before: () => Promise<void> = () => Promise.resolve(),
   ) {
     this.url = apart.url;
   }
@@ -88,7 +92,12 @@ export class SingleTransaction implements Database {
   private begin(): Promise<Queryable> {
     // Of what a request left behind nobody would ever end it.
     if (this.hasEnded) return Promise.reject(new Error("The transaction has ended."));
-    this.beginning ??= new Promise((resolve, reject) => {
+    this.beginning ??= this.before().then(() => this.opened());
+    return this.beginning;
+  }
+
+  private opened(): Promise<Queryable> {
+    return new Promise((resolve, reject) => {
       this.outcome = this.apart.transaction(async (tx) => {
         await this.first(tx);
         const ended = new Promise<void>((succeed, fail) => {
@@ -100,7 +109,6 @@ export class SingleTransaction implements Database {
       });
       this.outcome.catch(reject);
     });
-    return this.beginning;
   }
 
   /** Runs a write in the transaction, after those before it; one that fails leaves the transaction as it was. */

@@ -171,6 +171,23 @@ t.test("an import under a key leaves nothing behind, and holds nobody up", async
   t.equal((await make("after it", "after-import")).status, 200);
 });
 
+t.test("a large body waits for its thread before anything is written", async (t) => {
+  const { services } = server.nodes[0]!;
+  const held: number[] = [];
+  const digest = services.bodies.digest.bind(services.bodies);
+  Object.assign(services.bodies, {
+    digest: (...given: Parameters<typeof digest>) => {
+      held.push(services.db.counts().purposes.writes.held);
+      return digest(...given);
+    },
+  });
+  t.teardown(() => Object.assign(services.bodies, { digest }));
+  const made = await make("x".repeat(200_000), "large");
+  t.equal(made.status, 200);
+  t.same(held, [0]);
+  t.equal((await make("x".repeat(200_000), "large")).text, made.text);
+});
+
 t.test("strangers with a key are refused before their body is read", async (t) => {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);

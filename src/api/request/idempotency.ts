@@ -12,7 +12,7 @@ import {
   type KeptAnswer,
   keepAnswer,
 } from "../../storage/idempotency-keys.js";
-import type { Database } from "../../storage/postgres.js";
+import type { Database, Queryable } from "../../storage/postgres.js";
 import { SingleTransaction } from "../../storage/single-transaction.js";
 import type { Services } from "../services.js";
 import { callerOf, clientOf, headToken } from "./caller.js";
@@ -79,7 +79,8 @@ export async function answerOnce(
   if (accountId === null) return handle(services);
   const owned: IdempotencyKey = { accountId, key };
   const reader = { client: clientOf(request, caller), signal: request.signal };
-  const requestHash = () => fingerprint(request, services, { hasFile, reader });
+  let hash: Promise<string> | undefined;
+  const requestHash = () => (hash ??= fingerprint(request, services, { hasFile, reader }));
   const repeat = async (kept: KeptAnswer): Promise<Reply> => {
     const { reply, named = noIds } = parsed(kept);
     // Rights may have been withdrawn since.
@@ -92,10 +93,14 @@ export async function answerOnce(
   const before = await findAnswer(services.db, owned);
   if (before) return repeat(before);
   const named = await namedBy(request, services);
-  const writing = new SingleTransaction(services.db, async (tx) => {
+  const begin = async (tx: Queryable) => {
     await holdKey(tx, owned);
     const kept = await findAnswer(tx, owned);
     if (kept) throw new AlreadyAnswered(kept);
+  };
+  // A large body waits for a thread: not while a place and locks are held. A file's hash is known when it has been received.
+  const writing = new SingleTransaction(services.db, begin, async () => {
+    if (!hasFile) await requestHash();
   });
   const after: (() => Promise<void>)[] = [];
   let reply: Reply;
