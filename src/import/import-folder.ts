@@ -31,7 +31,8 @@ export async function makeImportFolder(tempDir: string, files: readonly ImportFi
   const names = serverNames(taken);
   await mkdir(tempDir, { recursive: true, mode: 0o700 });
   const path = await mkdtemp(join(tempDir, prefix));
-  const remove = () => rm(path, { recursive: true, force: true });
+  // A process that was killed may still be seen to write there.
+  const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 });
   try {
     for (const [index, file] of taken.entries()) await symlink(resolve(file.path), join(path, names[index]!));
   } catch (error) {

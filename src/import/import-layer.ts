@@ -99,9 +99,12 @@ async function importFiles(
     );
     return imported;
   } finally {
-    await folder.remove();
-    // Until the commit the next import of the layer must wait, and the staging table cannot be dropped.
-    await deps.db.afterwards(() => lock.release());
+    try {
+      await folder.remove();
+    } finally {
+      // Until the commit the next import of the layer must wait, and the staging table cannot be dropped.
+      await deps.db.afterwards(() => lock.release());
+    }
   }
 }
 

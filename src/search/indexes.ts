@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import pg from "pg";
 import { layerTable } from "../catalog/layer-table.js";
 import { type Clock, systemClock } from "../clock.js";
@@ -102,7 +103,7 @@ export function keepSearchIndexes(
 class Failures {
   private readonly times: Overruns;
   /** The cause that was told last. */
-  private readonly told = new Map<string, string | undefined>();
+  private readonly told = new LRUCache<string, string>({ max: 1_000 });
 
   constructor(
     private readonly log: Log,
@@ -118,8 +119,8 @@ class Failures {
   /** Each cause is told once. */
   note(what: string, error: pg.DatabaseError, fields: object, message: string): void {
     this.times.note(what);
-    if (this.told.has(what) && this.told.get(what) === error.code) return;
-    this.told.set(what, error.code);
+    if (this.told.get(what) === String(error.code)) return;
+    this.told.set(what, String(error.code));
     this.log.warn({ err: error, ...fields }, message);
   }
 
