@@ -280,7 +280,7 @@ function namesInQuery({
   Definition<Members, unknown, Members>,
   "path" | "query" | "body" | "takesTileKey"
 >): ReadonlySet<string> {
-  const members = { ...query, ...body?.inQuery, ...(isVersioned(path) && commonParameters) };
+  const members = { ...(isVersioned(path) && commonParameters), ...body?.inQuery, ...query };
   return new Set([...Object.keys(members), ...aliasesOf(members), "token", ...(takesTileKey ? ["key"] : [])]);
 }
 
