@@ -171,7 +171,7 @@ function report(env: CommandEnvironment, job: Job, imported: Imported & { readon
   for (const note of notes) say(env, note);
   if (columns.length > 0) say(env, `New columns: ${columns.map(columnName).join(", ")}.`);
   if (unmatched.count > 0)
-    say(env, `${unmatched.count} of the added name an object that the layer did not have.`);
+    say(env, `${unmatched.count} of the added: no object had this ${job.key ?? "id"} before.`);
   if (bad.count > 0) say(env, `${bad.count} of ${rows} features were left out:`);
   sayRows(env, bad);
   if (!job.json) {

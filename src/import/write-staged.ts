@@ -103,7 +103,8 @@ async function checkAndWrite(caller: Database, staged: StagedImport): Promise<Im
 function summaryOf({ source, file }: StagedImport, { match }: CheckedImport, done: Written): string {
   const added = `${source.dryRun ? "Would have added" : "Added"} ${done.inserted}`;
   if (source.action === "replace") return `${added}, removed ${done.removed}.`;
-  if (match === undefined && file.rows > 0) return `${added}, none matched: the file has no svc_id.`;
+  if (match === undefined && file.rows > 0)
+    return `${added}, all as new objects: the file has no ids (svc_id).`;
   return `${added}, changed ${done.updated}.`;
 }
 

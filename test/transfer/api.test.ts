@@ -132,7 +132,7 @@ t.test("the answer is the layer, and says what the import did", async (t) => {
       removed: 0,
       unmatched: { count: 0, first: [] },
       columns: [{ code: "Nomer_doma", name: "Номер дома" }],
-      summary: "Added 2, none matched: the file has no svc_id.",
+      summary: "Added 2, all as new objects: the file has no ids (svc_id).",
       notes: [],
       bad: 0,
       rows: [],

@@ -220,4 +220,7 @@ t.test("features that cannot be imported are listed, or left out with --partial"
   t.match(done.stderr, /New columns: Imia \("Имя"\)/);
   const keyed = await run("p", "m", "mixed", path, "--partial", "--key", "Imia");
   t.equal(keyed.stdout, "p/m/mixed: 0 objects added, 1 changed\n");
+  const other = file("other.geojson", collection(feature({ Имя: "b" })));
+  const added = await run("p", "m", "mixed", other, "--key", "Imia");
+  t.match(added.stderr, /^1 of the added: no object had this Imia before\.$/m);
 });

@@ -119,7 +119,10 @@ t.test("what cannot be a key is refused", async (t) => {
 t.test("a merge without ids says that none matched", async (t) => {
   const layer = await bench.layer();
   const rows = collection(feature({ a: 1 }), feature({ a: 2 }));
-  t.equal((await bench.import(layer, rows)).summary, "Added 2, none matched: the file has no svc_id.");
+  t.equal(
+    (await bench.import(layer, rows)).summary,
+    "Added 2, all as new objects: the file has no ids (svc_id).",
+  );
   t.equal((await bench.import(layer, rows, { action: "replace" })).summary, "Added 2, removed 2.");
   t.equal(
     (await bench.import(layer, collection(feature({ svc_id: 3 })), { dryRun: true })).summary,
