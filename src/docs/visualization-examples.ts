@@ -100,7 +100,7 @@ export const visualizationExamples: readonly VisualizationExample[] = [
     settings: visual(5, {
       columnCode: "people",
       legendName: "Ages",
-      classesSettings: { columns: ages, sizeType: 1, sizeValue: 44, allowOverlap: true },
+      classesSettings: { columns: ages, sizeType: 1, sizeValue: 96, allowOverlap: true },
     }),
   },
   {
@@ -110,7 +110,7 @@ export const visualizationExamples: readonly VisualizationExample[] = [
     settings: visual(6, {
       columnCode: "y2020",
       legendName: "People, in thousands",
-      classesSettings: { columns: years, sizeType: 1, sizeValue: 48, showScale: true, allowOverlap: true },
+      classesSettings: { columns: years, sizeType: 1, sizeValue: 60, showScale: true, allowOverlap: true },
     }),
   },
   {
@@ -121,7 +121,7 @@ export const visualizationExamples: readonly VisualizationExample[] = [
     settings: visual(7, {
       columnCode: "people",
       legendName: "Towns",
-      classesSettings: { markerSize: 48, markerOpacity: 0.6 },
+      classesSettings: { markerSize: 72, markerOpacity: 0.9 },
     }),
   },
 ];

@@ -30,9 +30,9 @@ The pictures show this table:
 ${exampleTable}\`\`\`
 
 \`\`\`sh
-npx mapwright project create towns
+npx mapwright project create towns --name Switzerland
 echo correct-horse | npx mapwright user add tom --project towns --role admin
-npx mapwright map create towns swiss
+npx mapwright map create towns swiss --name "Swiss towns"
 npx mapwright import towns swiss towns towns.csv
 TOWNS=http://localhost:8080/api/2.8/towns/swiss/layers/towns
 AUTH="Authorization: Bearer $(npx mapwright session open tom --project towns)"
