@@ -70,6 +70,24 @@ t.test("the search finds a page, and the keyboard opens it", async (t) => {
   await page.context().close();
 });
 
+t.test("examples name the server that shows them, and are copied without their answers", async (t) => {
+  const address = `${docs}tutorials/first-map/`;
+  const { page, problems } = await openPage(browser, address, { waitForMap: false });
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.locator(`a[href="${server.url}/geo/#project=city&map=plan"]`).waitFor();
+  t.notMatch(await page.locator("article").innerText(), "localhost:8080");
+  const block = page.locator(".block", { hasText: "npx mapwright import" });
+  await block.hover();
+  await block.locator(".copy").click();
+  await block.getByText("Copied").waitFor();
+  t.equal(
+    await page.evaluate("navigator.clipboard.readText()"),
+    "npx mapwright import city plan trees trees.csv\n",
+  );
+  t.same(problems, []);
+  await page.context().close();
+});
+
 t.test("errors lead to their explanation", async (t) => {
   const failed = await fetch(`${server.url}/geo/api/2.8/nowhere/m/layers/`);
   t.match(failed.headers.get("link"), "</geo/docs/reference/errors/#project_not_found>");

@@ -1,7 +1,8 @@
 import MiniSearch from "minisearch";
 import { type Found, findPages, type Part, searchOptions } from "../search.js";
+import { addCopyButtons, showOwnAddress } from "./examples.js";
 
-/** The script of the documentation: its search, and contents that fold on small screens. */
+/** The script of the documentation: its search, its examples, and contents that fold on small screens. */
 
 const { root = "", index: indexAddress = "" } = document.body.dataset;
 
@@ -94,3 +95,6 @@ if (form && input && list) startSearch(form, input, list);
 
 const contents = document.querySelector<HTMLDetailsElement>("nav.contents details.all");
 if (contents) contents.open = window.matchMedia("(min-width: 900px)").matches;
+
+showOwnAddress(root);
+addCopyButtons();

@@ -1,4 +1,4 @@
-import { sections } from "../contents.js";
+import { pagesOf, sections } from "../contents.js";
 import type { Page } from "../pages.js";
 import type { Heading } from "./markdown.js";
 import { renderMarkdown } from "./markdown.js";
@@ -13,7 +13,9 @@ const rootFrom = (path: string): string => "../".repeat(path === "" ? 0 : path.s
 
 function contents(pages: readonly Page[], current: string): string {
   const root = rootFrom(current);
-  const parts = sections.map(({ folder, title, pages: names }) => {
+  const parts = sections.map((section) => {
+    const { folder, title } = section;
+    const names = pagesOf(section);
     const own = pages.filter(
       ({ path }) => path.startsWith(`${folder}/`) && names.includes(path.split("/")[1]!),
     );
@@ -47,6 +49,13 @@ function foot(pages: readonly Page[], current: string): string {
       : "";
   return `<nav class="ways" aria-label="Next and previous page">${way(pages[at - 1], "previous")}${way(pages[at + 1], "next")}</nav>`;
 }
+
+/** Lists of pages side by side, where there is room. */
+const sideBySide = (html: string): string =>
+  html.replace(/<h3[\s\S]*?(?=<h2|$)/g, (groups) => {
+    const each = groups.replace(/<h3[\s\S]*?(?=<h3|$)/g, "<div>\n$&</div>\n");
+    return `<div class="groups">\n${each}</div>\n`;
+  });
 
 /** A page of the site. `%build%` stands for the hash of its files. */
 export function pageHtml(
@@ -87,7 +96,7 @@ ${contents(pages, path)}
 <h1>${escapeHtml(title)}</h1>
 ${onThisPage(headings)}
 <article>
-${html}</article>
+${path === "" ? sideBySide(html) : html}</article>
 ${foot(pages, path)}
 </main>
 </div>

@@ -52,12 +52,15 @@ export function partsOf(pages: readonly Page[]): Part[] {
 /** The first page: what there is. */
 function contentsPage(pages: readonly Page[]): string {
   const byPath = new Map(pages.map((page) => [page.path, page]));
-  const lists = sections.map(({ folder, title, about, pages: names }) => {
-    const rows = names.flatMap((name) => {
-      const page = byPath.get(`${folder}/${name}`);
-      return page ? [`- [${page.title}](${page.path}.md)`] : [];
+  const lists = sections.map(({ folder, title, about, groups }) => {
+    const shown = groups.map((group) => {
+      const rows = group.pages.flatMap((name) => {
+        const page = byPath.get(`${folder}/${name}`);
+        return page ? [`- [${page.title}](${page.path}.md)`] : [];
+      });
+      return `${group.title && `### ${group.title}\n\n`}${rows.join("\n")}`;
     });
-    return `## ${title}\n\n${about}\n\n${rows.join("\n")}`;
+    return `## ${title}\n\n${about}\n\n${shown.join("\n\n")}`;
   });
   return `# Documentation\n\nMapwright publishes maps and geodata: import layers, style them, share them. New here? Begin with [your first map](tutorials/first-map.md).\n\n${lists.join("\n\n")}\n`;
 }
