@@ -70,7 +70,8 @@ const reserved = [
   { what: "uWebSockets.js", by: ["src/http"] },
   { what: "mapnik", by: ["workers"] },
   { what: "gdal-async", by: ["workers"] },
-  { what: "sharp", by: ["workers"] },
+  // The build measures pictures for its pages; nothing that serves imports it.
+  { what: "sharp", by: ["workers", "src/docs/build"] },
   { what: "node-sqlite3-wasm", by: ["workers"] },
 ];
 

@@ -45,7 +45,7 @@ export const sections: readonly Section[] = [
         ...["search-settings", "translate-names", "embed-a-map", "private-maps-in-other-programs"],
       ),
       group(
-        "Users, and what is no longer needed",
+        "Users, tidying up, limits",
         ...["users-and-rights", "sign-in-by-another-service", "delete-and-clean-up", "limits"],
       ),
     ],

@@ -24,6 +24,7 @@ t.test("every page is served, and all that it refers to", async (t) => {
     t.notMatch(html, /%build%|%prefix%/, path);
     t.match(answer.headers.get("content-security-policy"), /script-src 'self'/);
     t.notMatch(html, /\sstyle="|<script>|<style/, `${path} needs no inline style or script`);
+    for (const [picture] of html.matchAll(/<img [^>]*>/g)) t.match(picture, /width="\d+"/);
     for (const [, link = ""] of html.matchAll(/(?:href|src)="([^"#]+)/g)) {
       if (/^https?:/.test(link)) continue;
       const url = new URL(link, answer.url).href;

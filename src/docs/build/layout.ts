@@ -1,6 +1,6 @@
 import { pagesOf, sections } from "../contents.js";
 import type { Page } from "../pages.js";
-import type { Heading } from "./markdown.js";
+import type { Heading, PictureSizes } from "./markdown.js";
 import { renderMarkdown } from "./markdown.js";
 
 /** The frame around a page: header with search, contents, what is on the page, and the ways on. */
@@ -62,10 +62,11 @@ export function pageHtml(
   { path, title, about, markdown }: Pick<Page, "path" | "title" | "about" | "markdown">,
   pages: readonly Page[],
   version: string,
+  sizes: PictureSizes,
 ): string {
   const root = rootFrom(path);
   const files = `${root}files/%build%/`;
-  const { html, headings } = renderMarkdown(path, markdown);
+  const { html, headings } = renderMarkdown(path, markdown, sizes);
   const description = about.replace(/[`*]|\[([^\]]*)\]\([^)]*\)/g, "$1");
   return `<!doctype html>
 <html lang="en">

@@ -16,6 +16,9 @@ export interface Rendered {
   readonly headings: readonly Heading[];
 }
 
+/** Width and height of pictures in pixels, by the names of their files. */
+export type PictureSizes = ReadonlyMap<string, { readonly width: number; readonly height: number }>;
+
 /** Its own types would bring those of browsers into all of the server. */
 interface Highlighter {
   getLanguage(name: string): object | undefined;
@@ -86,7 +89,7 @@ function addressOf(from: string, link: string): string {
 }
 
 /** The page's body, without its title. */
-export function renderMarkdown(path: string, text: string): Rendered {
+export function renderMarkdown(path: string, text: string, sizes: PictureSizes): Rendered {
   const headings = headingsOf(text);
   const ids = headings.values();
   const tokens = markdown.parse(text, {});
@@ -100,8 +103,15 @@ export function renderMarkdown(path: string, text: string): Rendered {
         if (/^https?:/.test(link)) token.attrSet("rel", "noreferrer");
       }
       if (token.type === "image") {
-        token.attrSet("src", addressOf(path, String(token.attrGet("src") ?? "")));
+        const source = String(token.attrGet("src") ?? "");
+        token.attrSet("src", addressOf(path, source));
         token.attrSet("loading", "lazy");
+        // So that the text below does not move when the picture comes.
+        const size = sizes.get(source.replace(/^.*\//, ""));
+        if (size) {
+          token.attrSet("width", String(size.width));
+          token.attrSet("height", String(size.height));
+        }
       }
       if (token.children) visit(token.children);
     }

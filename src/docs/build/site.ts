@@ -2,12 +2,13 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import MiniSearch from "minisearch";
+import sharp from "sharp";
 import { programVersion } from "../../version.js";
 import { sections } from "../contents.js";
 import { loadPages, type Page, pageFilePath } from "../pages.js";
 import { type Part, searchOptions } from "../search.js";
 import { pageHtml } from "./layout.js";
-import { headingsOf } from "./markdown.js";
+import { headingsOf, type PictureSizes } from "./markdown.js";
 import { generated } from "./reference/generated.js";
 
 /** Makes the site below `dist/src/docs/site` from the Markdown beside this folder; a part of `npm run build`. */
@@ -65,6 +66,15 @@ function contentsPage(pages: readonly Page[]): string {
   return `# Documentation\n\nMapwright publishes maps and geodata: import layers, style them, share them. New here? Begin with [your first map](tutorials/first-map.md).\n\n${lists.join("\n\n")}\n`;
 }
 
+async function pictureSizes(): Promise<PictureSizes> {
+  const folder = join(docs, "pictures");
+  const entries = readdirSync(folder).map(async (name) => {
+    const { width, height } = await sharp(join(folder, name)).metadata();
+    return [name, { width, height }] as const;
+  });
+  return new Map(await Promise.all(entries));
+}
+
 export async function buildSite(): Promise<void> {
   for (const [path, text] of await generated()) {
     mkdirSync(dirname(pageFilePath(path)), { recursive: true });
@@ -74,14 +84,15 @@ export async function buildSite(): Promise<void> {
   rmSync(siteFolder, { recursive: true, force: true });
   mkdirSync(join(siteFolder, "files"), { recursive: true });
   const version = programVersion();
+  const sizes = await pictureSizes();
   for (const page of pages) {
     const file = join(siteFolder, `${page.path}.html`);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, pageHtml(page, pages, version));
+    writeFileSync(file, pageHtml(page, pages, version, sizes));
   }
   const markdown = contentsPage(pages);
   const first = { path: "", title: "Documentation", about: "Everything about Mapwright.", markdown };
-  writeFileSync(join(siteFolder, "index.html"), pageHtml(first, pages, version));
+  writeFileSync(join(siteFolder, "index.html"), pageHtml(first, pages, version, sizes));
   const index = new MiniSearch<Part>(searchOptions);
   index.addAll(partsOf(pages));
   writeFileSync(join(siteFolder, "files", "search.json"), JSON.stringify(index));
