@@ -71,6 +71,11 @@ t.test("the search finds a page, and the keyboard opens it", async (t) => {
   await page.context().close();
 });
 
+t.test("a block that is to be saved shows the name of its file", async (t) => {
+  const html = await (await get("how-to/restyle/")).text();
+  t.match(html, /<pre><code class="[^"]*" data-file="leaf\.svg">/);
+});
+
 t.test("examples name the server that shows them, and are copied without their answers", async (t) => {
   const address = `${docs}tutorials/first-map/`;
   const { page, problems } = await openPage(browser, address, { waitForMap: false });

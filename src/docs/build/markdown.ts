@@ -96,7 +96,11 @@ export function renderMarkdown(path: string, text: string, sizes: PictureSizes):
   const visit = (list: typeof tokens) => {
     for (const token of list) {
       if (token.type === "heading_open") token.attrSet("id", ids.next().value?.id ?? "");
-      if (token.type === "fence") token.attrJoin("class", "code");
+      if (token.type === "fence") {
+        token.attrJoin("class", "code");
+        const file = /\sfile=(\S+)/.exec(token.info)?.[1];
+        if (file) token.attrSet("data-file", file);
+      }
       if (token.type === "link_open") {
         const link = String(token.attrGet("href") ?? "");
         token.attrSet("href", addressOf(path, link));
