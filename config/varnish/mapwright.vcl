@@ -87,6 +87,11 @@ sub vcl_pipe {
 
 sub vcl_backend_fetch {
     set bereq.http.mapwright-purge = var.global_get("mapwright-purge");
+    # Imports and exports may work for long before they answer.
+    if (bereq.url !~ "^/tms/") {
+        set bereq.first_byte_timeout = 3600s;
+        set bereq.between_bytes_timeout = 3600s;
+    }
 }
 
 sub vcl_backend_response {
