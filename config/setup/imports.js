@@ -94,7 +94,7 @@ const apart = [
       "src/log",
     ],
   },
-  { place: "src/viewer/browser", may: ["src/viewer/browser"] },
+  { place: "src/viewer/browser", may: ["src/viewer/browser", "src/features/value-format"] },
   { place: "src/docs/browser", may: ["src/docs/browser", "src/docs/search"] },
 ];
 

@@ -99,8 +99,8 @@ const columnsOf = (code: string): NewColumn[] => {
       { code: "name", type: "string", localizedValue: true, name: named("Name", "Название") },
       { code: "iso", type: "string", name: named("Country code", "Код страны") },
       {
-        ...{ code: "area", type: "number", name: named("Area, km²", "Площадь, км²") },
-        format: { kind: "number", decimals: 0, grouping: true },
+        ...{ code: "area", type: "number", name: named("Area", "Площадь") },
+        format: { kind: "number", decimals: 0, grouping: true, suffix: { en: " km²", ru: " км²" } },
       },
       { code: "tint", type: "number", name: named("Colour on the map, 1 to 6", "Цвет на карте, от 1 до 6") },
     ];

@@ -1,30 +1,8 @@
 import type { Column } from "../catalog/state.js";
 import { failed } from "../errors.js";
+import { type ColumnFormat, type LocalizedText, type NumberFormat, splitPattern } from "./value-format.js";
 
-/** Column formats (`format` of a column element): their types and their validation. */
-
-/** One text for all languages, or one per language code. */
-export type LocalizedText = string | Readonly<Record<string, string>>;
-
-export interface NumberFormat {
-  readonly kind: "number";
-  /** Decimal places; absent = as many as the number has. */
-  readonly decimals?: number;
-  /** Thousands separators; default: those of the language. */
-  readonly grouping?: boolean;
-  readonly prefix?: LocalizedText;
-  readonly suffix?: LocalizedText;
-}
-export interface DatetimeFormat {
-  readonly kind: "datetime";
-  readonly pattern: LocalizedText;
-}
-export interface BoolFormat {
-  readonly kind: "bool";
-  readonly true?: LocalizedText;
-  readonly false?: LocalizedText;
-}
-export type ColumnFormat = NumberFormat | DatetimeFormat | BoolFormat;
+/** Column formats (`format` of a column element): their validation. */
 
 const maxTextLength = 200;
 const maxLanguages = 100;
@@ -122,16 +100,4 @@ function requirePattern(pattern: string): void {
     if (token !== undefined && !(patternTokens as readonly string[]).includes(token))
       throw refuse(`"${token}" is not a pattern token; literal letters must be in single quotes`);
   }
-}
-
-/** Splits a pattern into tokens (runs of one letter) and literal text; single quotes enclose letters, '' is a quote. */
-export function splitPattern(pattern: string): { readonly token?: string; readonly literal?: string }[] {
-  const parts: { token?: string; literal?: string }[] = [];
-  for (const [part] of pattern.matchAll(/''|'(?:[^']|'')*'?|([A-Za-z])\1*|[^A-Za-z']+/g)) {
-    if (part === "''") parts.push({ literal: "'" });
-    else if (part.startsWith("'")) parts.push({ literal: part.replace(/^'|'$/g, "").replaceAll("''", "'") });
-    else if (/^[A-Za-z]/.test(part)) parts.push({ token: part });
-    else parts.push({ literal: part });
-  }
-  return parts;
 }

@@ -38,7 +38,7 @@ t.test("a click shows the object's attributes", async (t) => {
   await page.context().close();
 });
 
-t.test("values that the page's language lacks are the main one's, as on labels", async (t) => {
+t.test("values are in their formats; what the page's language lacks is the main one's", async (t) => {
   const token = await server.token("admin");
   const parks = "town/layers/parks/";
   for (const code of ["caption", "remark"]) {
@@ -46,21 +46,22 @@ t.test("values that the page's language lacks are the main one's, as on labels",
     t.equal((await server.api("POST", `${parks}structure/`, { token, body })).status, 200);
   }
   const [park] = (await server.api("GET", `${parks}objects/?fields=name&fcode=name&fval=Green+park`)).json;
+  const format = { kind: "number", grouping: true, suffix: { en: " trees", ru: " деревьев" } };
+  const column = { type: "number", localized_value: false, format };
+  const changed = await server.api("PATCH", `${parks}structure/trees/`, { token, body: column });
+  t.equal(changed.status, 200, changed.text);
   const fields = { caption: { en: "Only English", ru: "" }, remark: { en: "Both", ru: "Обоих" } };
   await server.api("PUT", `${parks}objects/${park.id}/`, { token, body: { fields } });
-  const shown = async (locale: string) => {
+  const asked = async (locale: string, ...texts: string[]) => {
     const { page, requests } = await openPage(browser, home, { locale });
     await press(page, 4, 4);
-    await page.waitForSelector(".object h2");
-    const cells = await page.$$eval(".attributes td", (all) => all.map((cell) => cell.textContent));
+    const cells = () => page.locator(".attributes td").allTextContents();
+    for (const text of texts) await soon(t).ok(async () => (await cells()).includes(text), text);
     await page.context().close();
-    return { cells, asked: requests.filter((address) => /\/(identify|objects)\//.test(address)).length };
+    return requests.filter((address) => /\/(identify|objects)\//.test(address)).length;
   };
-  const russian = await shown("ru-RU");
-  for (const text of ["Green park", "Only English", "Обоих"]) t.ok(russian.cells.includes(text), text);
-  const english = await shown("en-GB");
-  for (const text of ["Green park", "Only English", "Both"]) t.ok(english.cells.includes(text), text);
-  t.same([russian.asked, english.asked], [1, 1]);
+  t.equal(await asked("ru-RU", "Green park", "Only English", "Обоих", "21\u00a0000 деревьев"), 1);
+  t.equal(await asked("en-GB", "Green park", "Only English", "Both", "21,000 trees"), 1);
 });
 
 t.test("a click on several objects lists them, the top layer's first", async (t) => {

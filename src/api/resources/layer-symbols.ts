@@ -1,6 +1,6 @@
 import { hasObjects, type LayerNode, localName, type MapState } from "../../catalog/state.js";
 import { Failure } from "../../errors.js";
-import { locale } from "../../features/format.js";
+import { locale } from "../../features/value-format.js";
 import type { SymbolRequest } from "../../hosts/messages.js";
 import { StyleTimeout } from "../../style/compiler.js";
 import { labelColumn } from "../../style/expression.js";

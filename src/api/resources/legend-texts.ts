@@ -1,6 +1,7 @@
 import { type Column, type LayerNode, localName } from "../../catalog/state.js";
 import type { Languages } from "../../features/column-sql.js";
-import { columnFormatter, locale } from "../../features/format.js";
+import { columnFormatter } from "../../features/format.js";
+import { locale } from "../../features/value-format.js";
 import { columnOf, type Settings } from "../../visual/columns.js";
 import type { Classificator } from "../../visual/kind.js";
 

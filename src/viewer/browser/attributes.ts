@@ -1,3 +1,4 @@
+import { type ColumnFormat, formatterOf } from "../../features/value-format.js";
 import { h } from "./dom.js";
 import type { ColumnInfo, ObjectItem } from "./map-server.js";
 import type { Translate } from "./texts.js";
@@ -53,7 +54,7 @@ export function attributeRows(
         }
         const value = fields[column.code];
         const files = column.type === "file" && value ? filesOf?.(String(value)) : undefined;
-        return [{ title, value: files ?? valueNode(value, column.type, locale) }];
+        return [{ title, value: files ?? valueNode(value, column, locale) }];
       });
   return rowsUnder(0);
 }
@@ -93,10 +94,22 @@ export function objectTitle(
   return locale.t("objectNumber", { id: object.id });
 }
 
-function valueNode(value: unknown, type: string | undefined, locale: Locale): Node {
+/** As the format of the column says; undefined when it has none for such a value. */
+function formatted(value: unknown, column: ColumnInfo | undefined, language: string): string | undefined {
+  if (!column?.format) return undefined;
+  const text = formatterOf(column.format as unknown as ColumnFormat, { own: language, main: "en" })(value);
+  return text === value ? undefined : String(text);
+}
+
+function valueNode(value: unknown, column: ColumnInfo | undefined, locale: Locale): Node {
   if (value === null || value === undefined || value === "") {
     return h("span", { class: "no-value", title: locale.t("empty") }, "—");
   }
+  const written = formatted(value, column, locale.language);
+  if (written !== undefined)
+    return typeof value === "number"
+      ? h("span", { class: "number" }, written)
+      : document.createTextNode(written);
   if (typeof value === "boolean") return document.createTextNode(locale.t(value ? "yes" : "no"));
   if (typeof value === "number") {
     // No separator below 10,000, so that years stay readable.
@@ -107,14 +120,14 @@ function valueNode(value: unknown, type: string | undefined, locale: Locale): No
     return h("pre", { class: "json" }, JSON.stringify(value, undefined, 2));
   }
   const text = String(value);
-  if (type === "datetime") {
+  if (column?.type === "datetime") {
     const time = new Date(text);
     if (!Number.isNaN(time.getTime())) {
       const format = new Intl.DateTimeFormat(locale.language, { dateStyle: "medium", timeStyle: "short" });
       return h("time", { datetime: text }, format.format(time));
     }
   }
-  if (type === "file") {
+  if (column?.type === "file") {
     return document.createTextNode(locale.t("files", { n: text.split(",").filter(Boolean).length }));
   }
   if (/^https?:\/\/\S+$/i.test(text)) {
